@@ -1,0 +1,1 @@
+//! The law of Plimsoll: credit buckets, chains of ceilings, replay.

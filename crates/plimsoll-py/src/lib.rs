@@ -1,0 +1,7 @@
+//! The Python skin over plimsoll-core.
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(_m: &Bound<'_, PyModule>) -> PyResult<()> {
+    Ok(())
+}

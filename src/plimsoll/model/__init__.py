@@ -1,0 +1,1 @@
+"""The nouns: frozen values that travel between the stages. They import nothing but units and errors."""

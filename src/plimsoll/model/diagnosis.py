@@ -1,0 +1,200 @@
+"""What was found: intervals at a ceiling, what was ruled out, what is left, what is not known."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.instance import Instance
+
+
+class Verdict(StrEnum):
+    """What is said of a resource, or of the whole window."""
+
+    BINDS = "binds"
+    """Raising it would raise what is served."""
+    NEAR = "near"
+    """It did not bind, but demand came within a fifth of it."""
+    SLACK = "slack"
+    """It was measured, and it was not near."""
+    UNKNOWN = "unknown"
+    """It could not be judged; the gap names what is missing."""
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """One observation that supports a claim."""
+
+    kind: str
+    """`flatness`, `latency`, `queue`, `balance`, `match`, `elasticity`, `cliff`, `recurrence`, `io_size`"""
+    text: str
+    """A sentence with number, unit and comparison."""
+    value: float | None = None
+    """The observed number, in SI units."""
+    reference: float | None = None
+    """What it is compared with, in the same unit."""
+
+
+class RuledOut(Struct, frozen=True, kw_only=True):
+    """A neighbouring limit that does not explain the interval, and why."""
+
+    ceiling: Ceiling
+    reason: str
+    """A sentence with numbers."""
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """A stretch of time during which the served rate was pegged."""
+
+    start_s: int
+    end_s: int
+    """Epoch seconds UTC; [start, end)."""
+    dimension: Dimension
+    level: float
+    """Served rate while pegged, reads and writes together, bytes/s or ops/s."""
+    level_low: float
+    level_high: float
+    """95 % error bars of the level."""
+    family: Family
+    phase: Phase
+    former_phase: Phase | None
+    """For a legacy limit: baseline, burst or fixed."""
+    ceiling: Ceiling | None
+    """The documented limit it agrees with; None for an unknown limit."""
+    confidence: float
+    """Probability 0–1 that a ceiling bound here."""
+    attribution: float
+    """Probability 0–1 that it was this family, given that a ceiling bound."""
+    io_size_bytes: float | None
+    """Mean I/O size while pegged."""
+    latency_s: float | None
+    latency_reference_s: float | None
+    """Mean latency while pegged, and when the same storage was not pressed."""
+    queue_depth: float | None
+    evidence: tuple[Evidence, ...]
+    ruled_out: tuple[RuledOut, ...]
+    refuted_by: str
+    """What observation would refute this."""
+
+
+class CeilingTime(Struct, frozen=True, kw_only=True):
+    """How long the window was spent at one ceiling."""
+
+    family: Family
+    phase: Phase
+    dimension: Dimension
+    level: float
+    """Median level of its intervals."""
+    seconds: float
+    interval_count: int
+    ceiling: Ceiling | None
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """One resource: its ceiling, how near it came, and the verdict."""
+
+    family: Family
+    name: str
+    """For people: `instance EBS throughput`, `CPU`, `connections`."""
+    verdict: Verdict
+    unit: str
+    """`bytes/s`, `ops/s`, `ratio`, `bytes`, `count`"""
+    ceiling: Ceiling | None
+    peak: float | None
+    p99: float | None
+    mean: float | None
+    """Of what is used (for memory and space: of what is used up), in `unit`; None if not measured."""
+    minutes_above_80: float | None
+    """Minutes above 80 % of the ceiling; None without ceiling or measurement."""
+    headroom: float | None
+    """Ceiling − peak, ≥ 0, in `unit`."""
+    note: str = ""
+    """Why it is unknown, or what a reader must know."""
+
+
+class BucketFit(Struct, frozen=True, kw_only=True):
+    """A credit bucket as learned from its balance metric."""
+
+    family: Family
+    baseline: float
+    baseline_se: float
+    """Refill rate and its standard error, bytes/s or ops/s."""
+    capacity: float
+    capacity_se: float
+    """Bytes or operations, and standard error."""
+    sample_count: int
+    """Balance readings the fit rests on (neither full nor empty)."""
+    residual_ratio: float
+    """Root mean square of fitted minus read balance, as a ratio of the capacity."""
+    is_reliable: bool
+    """Whether capacity_se is below 5 % of the capacity; otherwise shown as a rough estimate."""
+    grant_s: tuple[int, ...] = ()
+    """Moments (epoch s) at which the balance jumped up although credits were being spent."""
+    grant_clock: str | None = None
+    """`14:05 UTC` if those jumps come at one time of day; None otherwise."""
+    text: str = ""
+    """One sentence for people."""
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    """When a balance reaches zero, or a space fills, at the present rate."""
+
+    family: Family
+    balance_ratio: float
+    """Balance at the end of the window, 0–1."""
+    change_per_s: float
+    """Change of that ratio per second over the last hour."""
+    empty_in_s: float | None
+    """Seconds from the end of the window; None when it is not falling."""
+    empty_in_s_low: float | None
+    empty_in_s_high: float | None
+    text: str
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A statement for people, with the code machines know it by."""
+
+    code: str
+    """Compute Optimizer's reason code where it has one: `EBSThroughputUnderprovisioned` …"""
+    severity: str
+    """`critical` (binds), `warning` (near, or a cost), `note`."""
+    title: str
+    """One sentence: number, unit, comparison, time."""
+    text: str = ""
+    """What it means."""
+    moves: tuple[str, ...] = ()
+    """What to do, the free thing first."""
+
+
+class Missing(Struct, frozen=True, kw_only=True):
+    """Something that could not be judged, what it hides and what would supply it."""
+
+    name: str
+    hides: str
+    remedy: str
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """The whole answer for one window."""
+
+    instance: Instance
+    window_s: tuple[int, int]
+    step_s: int
+    measured_s: float
+    """Seconds of the window for which storage was measured."""
+    is_simulated: bool
+    source: str
+    note: str
+    verdict: Verdict
+    binding: CeilingTime | None
+    """The ceiling that bound for the longest time; None if none did."""
+    next_ceiling: Ceiling | None
+    """The ceiling that would bind after it at the same I/O size."""
+    intervals: tuple[Interval, ...]
+    time_at: tuple[CeilingTime, ...]
+    resources: tuple[Resource, ...]
+    buckets: tuple[BucketFit, ...]
+    forecasts: tuple[Forecast, ...]
+    findings: tuple[Finding, ...]
+    missing: tuple[Missing, ...]
+    ceilings: tuple[Ceiling, ...]
+    """Every documented ceiling of this instance, former ones included."""

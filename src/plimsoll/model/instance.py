@@ -1,0 +1,69 @@
+"""The database instance: what was bought. Every field may be unknown (None)."""
+
+from msgspec import Struct
+
+_FAMILIES = {
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "mariadb": "mariadb",
+    "oracle": "oracle",
+    "custom-oracle": "oracle",
+    "sqlserver": "sqlserver",
+    "custom-sqlserver": "sqlserver",
+    "db2": "db2",
+    "aurora": "aurora",
+}
+
+
+def engine_family(engine: str | None) -> str | None:
+    """
+    The engine whose storage rules apply: `oracle-se2` is `oracle`, `aurora-mysql` is `aurora`.
+
+    Returns None for None and for a name we do not know.
+    """
+    name = (engine or "").strip().lower()
+    if name in _FAMILIES:
+        return _FAMILIES[name]
+    for prefix in sorted(_FAMILIES, key=len, reverse=True):
+        if name.startswith(prefix + "-"):
+            return _FAMILIES[prefix]
+    return None
+
+
+class Storage(Struct, frozen=True, kw_only=True):
+    """The storage that was bought with the instance."""
+
+    kind: str | None = None
+    """`gp2`, `gp3`, `io1`, `io2`, `standard`, `aurora`, `aurora-iopt1`."""
+    size_gib: float | None = None
+    """Allocated storage in GiB."""
+    provisioned_ops_per_s: float | None = None
+    """Provisioned IOPS; None where none were bought."""
+    provisioned_bytes_per_s: float | None = None
+    """Provisioned throughput; the RDS API says MiB/s, we keep bytes/s."""
+    volume_count: int | None = None
+    """Volumes seen under the instance; None leaves it to the documented striping rule."""
+
+
+class Instance(Struct, frozen=True, kw_only=True):
+    """A managed database instance, or a host standing for one."""
+
+    identifier: str = "unnamed"
+    """DBInstanceIdentifier, or the host's name."""
+    db_class: str | None = None
+    """`db.r5.2xlarge`; None for a host that is not RDS."""
+    engine: str | None = None
+    """Engine as RDS names it: `postgres`, `oracle-se2`, `aurora-postgresql`."""
+    engine_version: str | None = None
+    region: str | None = None
+    multi_az: bool | None = None
+    storage: Storage = Storage()
+    launched_s: int | None = None
+    """Epoch seconds of InstanceCreateTime; decides whether former limits are possible."""
+    connection_max: int | None = None
+    """max_connections as read from the server; None leaves it to the default formula."""
+    vcpu_count: int | None = None
+    """Read from a host; None leaves it to the class."""
+    memory_bytes: int | None = None
+    """Read from a host; None leaves it to the class."""

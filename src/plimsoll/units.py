@@ -1,0 +1,137 @@
+"""
+Units: the names the inside uses, the conversions the edges need, the way people read them.
+
+Rule 1: inside are seconds, bytes, operations, bytes per second and ratios 0–1; nothing else.
+Rule 2: MB, MiB, Mbit and KiB exist in this file only, as functions.
+Rule 3: instance limits are sold in decimal MB/s, volume limits in MiB/s (EBS user guide); a text
+        for people names the unit it uses, so the two are never confused.
+"""
+
+from datetime import UTC, datetime
+from math import isfinite
+from typing import NewType
+
+BytesPerSecond = NewType("BytesPerSecond", float)
+OpsPerSecond = NewType("OpsPerSecond", float)
+Seconds = NewType("Seconds", float)
+Bytes = NewType("Bytes", float)
+Credits = NewType("Credits", float)
+Ratio = NewType("Ratio", float)
+
+KIB = 1024
+MIB = 1024**2
+GIB = 1024**3
+
+
+def mb_per_s(megabytes: float) -> BytesPerSecond:
+    """Decimal megabytes per second, as instance limits are published."""
+    return BytesPerSecond(megabytes * 1e6)
+
+
+def mbit_per_s(megabits: float) -> BytesPerSecond:
+    """Megabits per second, as instance bandwidth is published; 2,300 Mbit/s is 287.5 MB/s."""
+    return BytesPerSecond(megabits * 1e6 / 8)
+
+
+def gbit_per_s(gigabits: float) -> BytesPerSecond:
+    """Gigabits per second, as network bandwidth is published."""
+    return BytesPerSecond(gigabits * 1e9 / 8)
+
+
+def mib_per_s(mebibytes: float) -> BytesPerSecond:
+    """Binary mebibytes per second, as volume throughput is sold."""
+    return BytesPerSecond(mebibytes * MIB)
+
+
+def gib(gibibytes: float) -> Bytes:
+    """Binary gibibytes, as memory and storage are sold."""
+    return Bytes(gibibytes * GIB)
+
+
+def kib(kibibytes: float) -> Bytes:
+    """Binary kibibytes, as I/O sizes are quoted."""
+    return Bytes(kibibytes * KIB)
+
+
+def ratio_of_percent(percent: float) -> Ratio:
+    """A percentage, as balances and CPU are reported, as a ratio 0–1."""
+    return Ratio(percent / 100)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """
+    A number as people read it: thousands separated, `digits` significant figures, no exponent.
+
+    Whole numbers keep all their digits (18,750), fractions lose trailing zeros (86.875, 212.5).
+    """
+    if not isfinite(value):
+        return "unknown"
+    if abs(value) >= 10 ** (digits - 1) or value == round(value):
+        return f"{value:,.0f}"
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    text = f"{value:,.{max(digits - whole, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_bytes_per_s(value: float, digits: int = 4) -> str:
+    """Decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
+    return f"{number(value / 1e6, digits)} MB/s"
+
+
+def format_ops_per_s(value: float) -> str:
+    """Whole operations per second: `18,750 IOPS`."""
+    return f"{value:,.0f} IOPS" if isfinite(value) else "unknown"
+
+
+def format_bytes(value: float) -> str:
+    """Bytes in the largest binary unit that keeps the number at or above one: `16 KiB`."""
+    if not isfinite(value):
+        return "unknown"
+    for size, unit in ((1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if abs(value) >= size:
+            return f"{number(value / size, 3)} {unit}"
+    return f"{number(value, 3)} B"
+
+
+def format_latency(seconds: float) -> str:
+    """A latency in milliseconds: `6.2 ms`; below a tenth of a millisecond in microseconds."""
+    if not isfinite(seconds):
+        return "unknown"
+    if abs(seconds) < 1e-4:
+        return f"{number(seconds * 1e6, 3)} µs"
+    return f"{number(seconds * 1e3, 3)} ms"
+
+
+def format_ratio(ratio: float) -> str:
+    """A ratio as a percentage: `0.873` is `87 %`; below ten percent with one decimal."""
+    if not isfinite(ratio):
+        return "unknown"
+    percent = ratio * 100
+    return f"{percent:.1f} %" if 0 < abs(percent) < 9.95 else f"{percent:.0f} %"
+
+
+def format_duration(seconds: float) -> str:
+    """The two largest units: `3 d 4 h`, `2 h 5 min`, `45 s`."""
+    if not isfinite(seconds):
+        return "unknown"
+    left = round(seconds)
+    if left < 60:
+        return f"{left} s"
+    minutes = round(left / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def format_time(epoch_s: float) -> str:
+    """A moment in UTC, ISO 8601 to the second: `2021-03-08T10:14:00Z`."""
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_clock(epoch_s: float) -> str:
+    """A moment in UTC for a sentence: `2021-03-08 10:14`."""
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M")
