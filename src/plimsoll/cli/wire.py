@@ -1,0 +1,134 @@
+"""
+The composition root: targets become snapshots, snapshots become diagnoses.
+
+Only this file knows both edges and the law; commands parse, call it and print.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.errors import UsageError
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import mib_per_s
+
+
+class InstanceFlags(Struct, frozen=True, kw_only=True):
+    """What the command line says about the instance; None leaves what the source says."""
+
+    identifier: str | None = None
+    instance_file: Path | None = None
+    """A `describe-db-instances` answer."""
+    db_class: str | None = None
+    engine: str | None = None
+    storage: str | None = None
+    size_gib: float | None = None
+    iops: float | None = None
+    throughput_mibps: float | None = None
+    launched: str | None = None
+    """ISO date or moment."""
+
+
+def read_target(target: str, flags: InstanceFlags) -> Snapshot:
+    """
+    The snapshot of a target, with what the flags say about its instance.
+
+    Args:
+        target: a recorded snapshot, or a file or folder of exported metrics.
+        flags: overrides; every given flag wins over the source.
+
+    Raises:
+        UsageError: the target does not exist, or a flag is not what it should be.
+        DataError: the target holds nothing that can be read.
+    """
+    from plimsoll.sources import target as sources
+
+    path = Path(target)
+    if not path.exists():
+        raise UsageError(
+            f"target '{target}' does not exist",
+            "Give a recorded snapshot, or a file or folder of exported metrics.",
+        )
+    snapshot = sources.read(path, instance_file=flags.instance_file, identifier=flags.identifier)
+    return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
+
+
+def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
+    """
+    The instance with every given flag in place.
+
+    Raises:
+        UsageError: a class, engine, size or date that cannot be.
+    """
+    if flags.engine is not None and engine_family(flags.engine) is None:
+        raise UsageError(
+            f"engine '{flags.engine}' is not one that RDS has",
+            "Use postgres, mysql, mariadb, oracle-ee, oracle-se2, sqlserver-se, db2-se or aurora-…",
+        )
+    for name, value in (
+        ("--size-gib", flags.size_gib),
+        ("--iops", flags.iops),
+        ("--throughput-mibps", flags.throughput_mibps),
+    ):
+        if value is not None and not 0 < value < 1e9:
+            raise UsageError(f"{name} {value:g} is not a positive number", "Give the number bought.")
+    old = instance.storage
+    throughput = flags.throughput_mibps
+    storage = Storage(
+        kind=(flags.storage or old.kind or "").lower() or None,
+        size_gib=flags.size_gib if flags.size_gib is not None else old.size_gib,
+        provisioned_ops_per_s=flags.iops if flags.iops is not None else old.provisioned_ops_per_s,
+        provisioned_bytes_per_s=(
+            mib_per_s(throughput) if throughput is not None else old.provisioned_bytes_per_s
+        ),
+        volume_count=old.volume_count,
+    )
+    return msgspec.structs.replace(
+        instance,
+        identifier=flags.identifier or instance.identifier,
+        db_class=_class_name(flags.db_class) or instance.db_class,
+        engine=flags.engine or instance.engine,
+        storage=storage,
+        launched_s=(
+            epoch_of(flags.launched) if flags.launched is not None else instance.launched_s
+        ),
+    )
+
+
+def _class_name(name: str | None) -> str | None:
+    if not name:
+        return None
+    return name if name.startswith("db.") else f"db.{name}"
+
+
+def epoch_of(moment: str) -> int:
+    """
+    Epoch seconds of an ISO date or moment; without an offset it is UTC.
+
+    Raises:
+        UsageError: not an ISO date.
+    """
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError as error:
+        raise UsageError(
+            f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z."
+        ) from error
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
+
+
+def diagnose_snapshot(snapshot: Snapshot) -> Diagnosis:
+    """
+    The diagnosis of a snapshot against the catalog of this version.
+
+    Unknown classes are not an error here: the diagnosis then works without documented limits
+    and says so.
+    """
+    from plimsoll.catalog.load import catalog
+    from plimsoll.diagnosis.diagnose import diagnose
+
+    return diagnose(snapshot, catalog())
