@@ -33,3 +33,10 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert file.read_text(encoding="utf-8") == text
 
     return compare
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start servers share one worker, so that two servers never meet on this machine."""
+    for item in items:
+        if item.get_closest_marker("live"):
+            item.add_marker(pytest.mark.xdist_group("live"))

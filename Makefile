@@ -1,0 +1,87 @@
+# What can be done here: `make help`. Every recipe is a few steps; .ci/step shows and logs them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := check
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+PY := .venv/bin/python
+STEP := @.ci/step
+# Pinned, hashed, wheels only: an install gives what was locked, or fails.
+PIP := $(PY) -m pip install --disable-pip-version-check --no-input --progress-bar off \
+  --only-binary :all: --require-hashes
+RUST := $(shell find crates -path '*/src/*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+# The skin over the law is linked into Python and tested from there.
+CARGO_TEST := cargo test --locked --workspace --exclude plimsoll-py
+export PYO3_PYTHON := $(CURDIR)/$(PY)
+# A home that cannot be written to must not stop a build.
+ifneq ($(shell c="$${CARGO_HOME:-$$HOME/.cargo}"; test -e "$$c" || c=$${c%/*}; test -w "$$c" && echo yes),yes)
+export CARGO_HOME := $(CURDIR)/target/cargo
+endif
+
+STORY := examples/search-service
+REPORT := build/search-service.html
+
+.PHONY: check run test format lint types layers rust python bench lock clean help
+
+check: test  ## the same as `make test`
+
+run: .venv/core  ## set up and diagnose the bundled incident; its report lands in build/
+	@mkdir -p build
+	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: something binds
+	@echo "The report is $(REPORT); open it in a browser."
+
+test: format lint types layers rust python  ## set up and check everything
+
+format: .venv/dev
+	$(STEP) "format Python" $(PY) -m ruff format --check .
+	$(STEP) "format Rust" cargo fmt --all --check
+
+lint: .venv/dev
+	$(STEP) "lint Python" $(PY) -m ruff check .
+	$(STEP) "lint Rust" cargo clippy --locked --workspace --all-targets -- -D warnings
+
+types: .venv/dev .venv/core
+	$(STEP) "types" $(PY) -m mypy --strict
+
+layers: .venv/dev .venv/core
+	$(STEP) "layers" .venv/bin/lint-imports --no-cache
+
+rust: .venv/dev
+	$(STEP) "tests in Rust" $(CARGO_TEST)
+
+# Two workers; tests that start servers or read this machine's counters share one of them.
+python: .venv/dev .venv/core
+	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup
+
+bench: .venv/dev .venv/core  ## measure speed and accuracy; the tables land in bench/out/
+	@for script in bench/bench_*.py; do $(PY) "$$script" || exit 1; done
+
+lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
+	@cd requirements && for name in build run dev; do \
+	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
+	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done
+
+clean:  ## remove everything that was built or installed here
+	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f src/plimsoll/_core*.so
+	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+
+help:  ## this list
+	@sed -nE 's/^([a-z]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+$(PY):
+	@.ci/venv
+
+.venv/run: requirements/run.txt requirements/build.txt | $(PY)
+	$(STEP) "install what runs" $(PIP) -r requirements/run.txt -r requirements/build.txt
+	@touch $@
+
+.venv/dev: requirements/dev.txt | $(PY)
+	$(STEP) "install what checks" $(PIP) -r requirements/dev.txt
+	@touch $@
+
+.venv/core: $(RUST) pyproject.toml .venv/run
+	$(STEP) "build the Rust core" .venv/bin/maturin develop --release --locked
+	@touch $@
