@@ -150,13 +150,15 @@ def _series_file(series: Series) -> _SeriesFile:
         offsets = times - times[0]
         slots = int(offsets[-1]) // step + 1
         # Less than half filled, or off the grid: the times themselves are shorter and exact.
-        if not np.any(offsets % step) and slots <= 2 * times.size and not np.isnan(series.value).any():
+        if (
+            not np.any(offsets % step)
+            and slots <= 2 * times.size
+            and not np.isnan(series.value).any()
+        ):
             grid: list[float | None] = [None] * slots
             for index, v in zip((offsets // step).tolist(), value, strict=True):
                 grid[index] = v
-            return _SeriesFile(
-                metric=series.metric, step_s=step, start_s=int(times[0]), value=grid
-            )
+            return _SeriesFile(metric=series.metric, step_s=step, start_s=int(times[0]), value=grid)
     return _SeriesFile(metric=series.metric, step_s=step, time_s=times.tolist(), value=value)
 
 

@@ -1,0 +1,112 @@
+"""`plimsoll diagnose`: which ceiling binds, when, how sure, and what was ruled out."""
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli import options
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.snapshot import Snapshot
+
+EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
+
+
+class Format(StrEnum):
+    """How the report is written to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("diagnose")(diagnose)
+
+
+def diagnose(
+    target: Annotated[
+        str, typer.Argument(help="A recorded snapshot, or a file or folder of exported metrics.")
+    ],
+    identifier: options.Identifier = None,
+    instance_file: options.InstanceFile = None,
+    db_class: options.DbClass = None,
+    engine: options.Engine = None,
+    storage: options.StorageKind = None,
+    size_gib: options.SizeGib = None,
+    iops: options.Iops = None,
+    throughput_mibps: options.ThroughputMibps = None,
+    launched: options.Launched = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="What to print: text, json or markdown.")
+    ] = Format.TEXT,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option("--png", help="Also write the timeline as a picture.")
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option("--width", min=40, max=400, help="Columns of the text report.")
+    ] = None,
+) -> None:
+    """
+    Find which limit binds, prove it, and say what was ruled out.
+
+    Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
+    """
+    flags = InstanceFlags(
+        identifier=identifier,
+        instance_file=instance_file,
+        db_class=db_class,
+        engine=engine,
+        storage=storage,
+        size_gib=size_gib,
+        iops=iops,
+        throughput_mibps=throughput_mibps,
+        launched=launched,
+    )
+    snapshot = read_target(target, flags)
+    diagnosis = diagnose_snapshot(snapshot)
+    _print(diagnosis, snapshot, form, width)
+    _write_files(diagnosis, snapshot, html=html, png=png)
+    raise typer.Exit(EXIT[diagnosis.verdict])
+
+
+def _print(diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None) -> None:
+    if form == Format.JSON:
+        from plimsoll.sinks.report_json import render_json
+
+        sys.stdout.write(render_json(diagnosis).decode() + "\n")
+    elif form == Format.MARKDOWN:
+        from plimsoll.sinks.markdown import render_markdown
+
+        sys.stdout.write(render_markdown(diagnosis, snapshot))
+    else:
+        from plimsoll.sinks.text import render_text
+
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sys.stdout.write(render_text(diagnosis, snapshot, width=width, color=color))
+    sys.stdout.flush()
+
+
+def _write_files(
+    diagnosis: Diagnosis, snapshot: Snapshot, *, html: Path | None, png: Path | None
+) -> None:
+    from plimsoll.sinks.file import write_aside
+
+    if html is not None:
+        from plimsoll.sinks.html import render_html
+
+        write_aside(html, render_html(diagnosis, snapshot).encode())
+        typer.echo(f"report written to {html}", err=True)
+    if png is not None:
+        from plimsoll.sinks import charts
+
+        charts.write_png(png, diagnosis, snapshot)
+        typer.echo(f"picture written to {png}", err=True)

@@ -1,0 +1,166 @@
+"""
+Which documented limit a level is: instance or volume, baseline or burst, present or former.
+
+Theory. What an instance enforces is its published number within about a percent (published incidents:
+213 for 212.5 MB/s, 86 for 86.875, 443 for 437.5), so a level is weighed against every number documented
+for the class, now or formerly, and against "none of these". Credits decide between baseline and burst:
+a baseline binds only once its balance is empty, a burst only while it is not.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.metric import Metric
+
+# Enforced ÷ published: centre and spread. The published incidents and token-bucket practice lie between
+# 0.985 and 1.013; half a percent below nominal is the middle of what has been seen.
+ENFORCED_LOG_CENTRE = -0.003
+ENFORCED_LOG_SD = 0.006
+# Beyond this many spreads a number is another number.
+MATCH_Z_MAX = 2.7
+# Of plateaus met in the field about one in ten is at no documented number; and such a level may lie
+# anywhere within a factor of twenty (three e-folds).
+UNKNOWN_SHARE = 0.1
+UNKNOWN_LOG_RANGE = 3.0
+# Balances are published in whole percents: 1 % may be an empty bucket.
+EMPTY_RATIO = 0.016
+
+RATE_FAMILIES = (
+    Family.INSTANCE_EBS_THROUGHPUT,
+    Family.INSTANCE_EBS_IOPS,
+    Family.VOLUME_THROUGHPUT,
+    Family.VOLUME_IOPS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceView:
+    """What one balance metric said while a level was held."""
+
+    low: float
+    """10th percentile, 0–1."""
+    high: float
+    """90th percentile, 0–1."""
+    change_per_s: float
+    """Median slope, ratio per second; negative while credits are spent."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it was at zero for most of the time."""
+        return (self.low + self.high) / 2 <= EMPTY_RATIO or self.low <= EMPTY_RATIO / 2
+
+    @property
+    def was_never_empty(self) -> bool:
+        """Whether credits were left all the time."""
+        return self.low > 2 * EMPTY_RATIO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One explanation of a level: a documented ceiling, or None for an unknown limit."""
+
+    ceiling: Ceiling | None
+    probability: float
+    """Posterior 0–1 among all explanations."""
+    z: float
+    """Distance in spreads; NaN for the unknown limit."""
+
+
+def matches_of(
+    level: float,
+    *,
+    level_log_se: float,
+    dimension: Dimension,
+    ceilings: Iterable[Ceiling],
+    balances: dict[Metric, BalanceView],
+) -> tuple[Match, ...]:
+    """
+    Every explanation of a level, most probable first; probabilities sum to one.
+
+    Args:
+        level: bytes/s or ops/s, reads and writes together.
+        level_log_se: standard error of log(level).
+        dimension: what the level is a rate of.
+        ceilings: all documented ceilings of the instance.
+        balances: what each balance metric said while the level was held; absent where not measured.
+    """
+    rows = [
+        c
+        for c in ceilings
+        if c.family in RATE_FAMILIES and c.dimension == dimension and c.value > 0
+    ]
+    spread = float(np.hypot(ENFORCED_LOG_SD, level_log_se))
+    unknown = UNKNOWN_SHARE / UNKNOWN_LOG_RANGE
+    weights: list[tuple[Ceiling | None, float, float]] = [(None, unknown, float("nan"))]
+    share = (1 - UNKNOWN_SHARE) / max(len(rows), 1)
+    for row in rows:
+        z = (np.log(level / row.value) - ENFORCED_LOG_CENTRE) / spread
+        if abs(z) > MATCH_Z_MAX:
+            continue
+        density = float(np.exp(-0.5 * z * z) / (spread * np.sqrt(2 * np.pi)))
+        weight = share * density * credit_factor(row, balances) * _age_factor(row)
+        weights.append((row, weight, float(z)))
+    total = sum(weight for _, weight, _ in weights)
+    found = [
+        Match(ceiling=row, probability=weight / total, z=z)
+        for row, weight, z in weights
+        if weight > 0
+    ]
+    return tuple(sorted(found, key=lambda m: -m.probability))
+
+
+def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
+    """How well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
+    if row.balance_metric is None:
+        return 1.0
+    view = balances.get(row.balance_metric)
+    if view is None:
+        return 1.0
+    if row.bucket_phase == Phase.BASELINE:
+        if view.is_empty:
+            return 6.0
+        # A balance that is well filled throughout cannot be what throttles.
+        return 0.02 if view.was_never_empty else 0.5
+    if row.bucket_phase == Phase.BURST:
+        if view.is_empty and view.high <= EMPTY_RATIO:
+            return 0.03
+        return 2.0 if view.change_per_s < 0 else 1.0
+    return 1.0
+
+
+def _age_factor(row: Ceiling) -> float:
+    # Most instances have been stopped at least once since a number changed.
+    return 0.5 if row.phase == Phase.LEGACY else 1.0
+
+
+def balance_view(
+    values: np.ndarray, time_s: np.ndarray, runs: Sequence[tuple[int, int]]
+) -> BalanceView | None:
+    """
+    What a balance said during some runs of samples.
+
+    A five-minute reading describes the minutes before it, so the first tenth of each run is left out.
+    """
+    kept, slopes = [], []
+    for start, end in runs:
+        skip = start + max(1, (end - start) // 10) if end - start > 3 else start
+        piece = values[skip:end]
+        finite = np.flatnonzero(np.isfinite(piece))
+        if finite.size:
+            kept.append(piece[finite])
+        if finite.size >= 2:
+            first, last = finite[0], finite[-1]
+            seconds = float(time_s[skip + last] - time_s[skip + first])
+            slopes.append(float(piece[last] - piece[first]) / seconds)
+    if not kept:
+        return None
+    every = np.concatenate(kept)
+    low, high = np.quantile(every, [0.1, 0.9])
+    return BalanceView(
+        low=float(low),
+        high=float(high),
+        change_per_s=float(np.median(slopes)) if slopes else 0.0,
+    )

@@ -1,0 +1,219 @@
+"""Snapshot and catalog in, diagnosis out: the sentence of the product, stage by stage."""
+
+import numpy as np
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.diagnosis.balance import bucket_fits
+from plimsoll.diagnosis.congestion import Congestion, congestion_of, load_of
+from plimsoll.diagnosis.evidence import evidence_of, refuted_by, ruled_out_of
+from plimsoll.diagnosis.findings import findings_of
+from plimsoll.diagnosis.forecast import forecasts_of
+from plimsoll.diagnosis.frame import Frame, frame_of
+from plimsoll.diagnosis.headroom import resources_of
+from plimsoll.diagnosis.missing import missing_of
+from plimsoll.diagnosis.next_ceiling import next_ceiling_of
+from plimsoll.diagnosis.plateau import Plateau, plateaus_of
+from plimsoll.errors import CatalogError
+from plimsoll.limits import ceilings_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Missing, Resource, Verdict
+from plimsoll.model.instance import Instance
+from plimsoll.model.series import FloatArray
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import gib
+
+# A level's error bars are 95 %: 1.96 standard errors, times what an autocorrelated median needs.
+BARS = 1.96
+
+
+def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
+    """
+    Which ceiling binds, when, how sure, and what was ruled out.
+
+    Args:
+        snapshot: one reading; nothing in it is required. What is missing becomes *unknown*.
+        catalog: documented limits. An unknown class is reported as missing, not raised.
+
+    Returns:
+        The diagnosis; equal inputs give equal values.
+    """
+    ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
+    frame = frame_of(snapshot)
+    intervals: tuple[Interval, ...] = ()
+    is_congestion_known = False
+    if frame is not None:
+        congestion = congestion_of(frame, load_of(frame))
+        is_congestion_known = congestion.is_measured
+        plateaus = plateaus_of(frame, congestion, ceilings)
+        intervals = _intervals(plateaus, frame, congestion, ceilings)
+    time_at = _time_at(intervals)
+    resources = resources_of(snapshot, frame, ceilings, time_at)
+    measured_s = _measured_s(frame)
+    size = snapshot.instance.storage.size_gib
+    series = dict(snapshot.series)
+    forecasts = forecasts_of(series, storage_bytes=gib(size) if size else None)
+    missing = missing_of(
+        snapshot, frame, unknown_class=unknown_class, is_congestion_known=is_congestion_known
+    )
+    return Diagnosis(
+        instance=snapshot.instance,
+        window_s=snapshot.window_s or (0, 0),
+        step_s=frame.step_s if frame else 0,
+        measured_s=measured_s,
+        is_simulated=snapshot.is_simulated,
+        source=snapshot.source,
+        note=snapshot.note,
+        verdict=_verdict(time_at, resources, frame, missing),
+        binding=time_at[0] if time_at else None,
+        next_ceiling=next_ceiling_of(time_at, intervals, ceilings, snapshot.instance, catalog),
+        intervals=intervals,
+        time_at=time_at,
+        resources=resources,
+        buckets=bucket_fits(frame, series) if frame else (),
+        forecasts=forecasts,
+        findings=findings_of(
+            snapshot.instance,
+            time_at=time_at,
+            intervals=intervals,
+            resources=resources,
+            forecasts=forecasts,
+            ceilings=ceilings,
+            series=series,
+            measured_s=measured_s,
+        ),
+        missing=missing,
+        ceilings=ceilings,
+    )
+
+
+def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:
+    """The documented ceilings, and the class's name if the catalog does not know it."""
+    try:
+        return ceilings_of(instance, catalog), ""
+    except CatalogError as error:
+        import msgspec
+
+        bare = msgspec.structs.replace(instance, db_class=None)
+        try:
+            return ceilings_of(bare, catalog), f"{error.message}. {error.hint}"
+        except CatalogError:
+            return (), f"{error.message}. {error.hint}"
+
+
+def _measured_s(frame: Frame | None) -> float:
+    if frame is None:
+        return 0.0
+    known = np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s)
+    return float(frame.width_s[known].sum())
+
+
+def _intervals(
+    plateaus: list[Plateau], frame: Frame, congestion: Congestion, ceilings: tuple[Ceiling, ...]
+) -> tuple[Interval, ...]:
+    found = [
+        _interval(plateau, int(start), int(end), frame, congestion, ceilings)
+        for plateau in plateaus
+        for start, end in plateau.runs
+    ]
+    return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
+
+
+def _interval(
+    plateau: Plateau,
+    start: int,
+    end: int,
+    frame: Frame,
+    congestion: Congestion,
+    ceilings: tuple[Ceiling, ...],
+) -> Interval:
+    stretch = slice(start, end)
+    is_bytes = plateau.dimension == Dimension.THROUGHPUT
+    bytes_per_s, ops_per_s = frame.bytes_per_s[stretch], frame.ops_per_s[stretch]
+    size = _median(bytes_per_s) / _median(ops_per_s) if _median(ops_per_s) else float("nan")
+    latency_s = _known(_median(congestion.latency_s[stretch]))
+    reference_s = _known(_median(congestion.reference_s[stretch]))
+    queue = _known(_median(frame.queue_depth[stretch]))
+    best = plateau.best.ceiling
+    bars = float(np.exp(BARS * plateau.level_log_se))
+    family_share = sum(
+        m.probability
+        for m in plateau.matches
+        if (m.ceiling.family if m.ceiling else None) == (best.family if best else None)
+    )
+    return Interval(
+        start_s=int(frame.time_s[start]),
+        end_s=int(frame.time_s[end - 1] + frame.width_s[end - 1]),
+        dimension=plateau.dimension,
+        level=plateau.level,
+        level_low=plateau.level / bars,
+        level_high=plateau.level * bars,
+        family=best.family if best else Family.UNKNOWN,
+        phase=best.phase if best else Phase.FIXED,
+        former_phase=best.former_phase if best else None,
+        ceiling=best,
+        confidence=round(plateau.probability, 4),
+        attribution=round(family_share, 4),
+        io_size_bytes=_known(size),
+        latency_s=latency_s,
+        latency_reference_s=reference_s,
+        queue_depth=queue,
+        evidence=evidence_of(
+            plateau,
+            latency_s=latency_s,
+            reference_s=reference_s,
+            queue_depth=queue,
+            io_size_bytes=_known(size),
+        ),
+        ruled_out=ruled_out_of(
+            plateau, ceilings, other_rate=_known(_median(ops_per_s if is_bytes else bytes_per_s))
+        ),
+        refuted_by=refuted_by(plateau),
+    )
+
+
+def _median(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else float("nan")
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
+    """Time spent at each ceiling, the longest first; unknown limits are told apart by level."""
+    groups: dict[tuple[object, ...], list[Interval]] = {}
+    for i in intervals:
+        key = (
+            (i.ceiling.family, i.ceiling.phase, i.ceiling.value) if i.ceiling else (round(i.level),)
+        )
+        groups.setdefault((i.dimension, *key), []).append(i)
+    found = [
+        CeilingTime(
+            family=g[0].family,
+            phase=g[0].phase,
+            dimension=g[0].dimension,
+            level=float(np.median([i.level for i in g])),
+            seconds=float(sum(i.end_s - i.start_s for i in g)),
+            interval_count=len(g),
+            ceiling=g[0].ceiling,
+        )
+        for g in groups.values()
+    ]
+    return tuple(sorted(found, key=lambda t: (-t.seconds, t.level)))
+
+
+def _verdict(
+    time_at: tuple[CeilingTime, ...],
+    resources: tuple[Resource, ...],
+    frame: Frame | None,
+    missing: tuple[Missing, ...],
+) -> Verdict:
+    if time_at:
+        return Verdict.BINDS
+    # Without rates, or without anything that tells waiting, "nothing binds" cannot be said.
+    if frame is None or any(m.hides == "verdict" for m in missing):
+        return Verdict.UNKNOWN
+    if any(r.verdict == Verdict.NEAR for r in resources):
+        return Verdict.NEAR
+    return Verdict.SLACK

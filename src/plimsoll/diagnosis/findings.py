@@ -1,0 +1,261 @@
+"""
+What is said first: the verdict in one sentence, and what to do, the free thing before the paid one.
+
+Codes are Compute Optimizer's finding reason codes where it has one, extended in its manner.
+"""
+
+from plimsoll.diagnosis.evidence import describe, format_ceiling, format_rate
+from plimsoll.diagnosis.headroom import name_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import (
+    CeilingTime,
+    Finding,
+    Forecast,
+    Interval,
+    Resource,
+    Verdict,
+)
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import Series
+from plimsoll.units import format_clock, format_duration, format_ratio
+
+CODES = {
+    Family.INSTANCE_EBS_THROUGHPUT: "EBSThroughputUnderprovisioned",
+    Family.INSTANCE_EBS_IOPS: "EBSIOPSUnderprovisioned",
+    Family.VOLUME_THROUGHPUT: "EBSVolumeThroughputUnderprovisioned",
+    Family.VOLUME_IOPS: "EBSVolumeIOPSUnderprovisioned",
+    Family.CPU: "CPUUnderprovisioned",
+    Family.MEMORY: "MemoryUnderprovisioned",
+    Family.NETWORK: "NetworkBandwidthUnderprovisioned",
+    Family.CONNECTIONS: "ConnectionsUnderprovisioned",
+    Family.STORAGE_SPACE: "StorageSpaceUnderprovisioned",
+    Family.UNKNOWN: "UndocumentedLimitReached",
+}
+EXHAUSTED = {
+    Family.INSTANCE_EBS_THROUGHPUT: "EBSByteBalanceExhausted",
+    Family.INSTANCE_EBS_IOPS: "EBSIOBalanceExhausted",
+    Family.VOLUME_IOPS: "BurstBalanceExhausted",
+}
+
+
+def findings_of(
+    instance: Instance,
+    *,
+    time_at: tuple[CeilingTime, ...],
+    intervals: tuple[Interval, ...],
+    resources: tuple[Resource, ...],
+    forecasts: tuple[Forecast, ...],
+    ceilings: tuple[Ceiling, ...],
+    series: dict[Metric, Series],
+    measured_s: float,
+) -> tuple[Finding, ...]:
+    """All findings: what binds (longest first), what is near, what costs, what else to know."""
+    found = [_bound(instance, t, intervals, ceilings, measured_s) for t in time_at]
+    if not time_at:
+        found += _nothing_bound(resources, measured_s)
+    found += [_near(r) for r in resources if r.verdict == Verdict.NEAR]
+    found += [
+        Finding(code=EXHAUSTED.get(f.family, CODES[f.family]), severity="warning", title=f.text)
+        for f in forecasts
+        if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
+    ]
+    found += _cpu_credit_cost(series)
+    found += _unreachable(ceilings)
+    return tuple(found)
+
+
+def _bound(
+    instance: Instance,
+    at: CeilingTime,
+    intervals: tuple[Interval, ...],
+    ceilings: tuple[Ceiling, ...],
+    measured_s: float,
+) -> Finding:
+    mine = [i for i in intervals if i.family == at.family and i.ceiling == at.ceiling]
+    mine = [i for i in mine if i.dimension == at.dimension] or list(intervals)
+    first = min(i.start_s for i in mine)
+    who = instance.db_class or instance.identifier
+    spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
+    rate = format_rate(at.level, at.dimension)
+    if at.ceiling is None:
+        return Finding(
+            code=CODES[Family.UNKNOWN],
+            severity="critical",
+            title=(
+                f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
+                f"{_unknown_text(at.dimension)}"
+            ),
+            text=(
+                "The level agrees with no number documented for this class and storage, now or "
+                "formerly: an undocumented or changed limit, a wrong class in the input, or storage "
+                "that is slower than it should be."
+            ),
+            moves=(
+                "Check that class, storage type, size, IOPS and throughput are what this instance had.",
+                "If they are: stop and start the instance, or open a support case with the intervals.",
+            ),
+        )
+    code = CODES[at.family]
+    if at.ceiling.phase == Phase.BASELINE and at.family in EXHAUSTED:
+        code = EXHAUSTED[at.family]
+    return Finding(
+        code=code,
+        severity="critical",
+        title=(
+            f"{who} was held at {rate} by its {describe(at.ceiling)} {spell}, "
+            f"first at {format_clock(first)}"
+        ),
+        text=_meaning(at.ceiling),
+        moves=_moves(at.ceiling, ceilings),
+    )
+
+
+def _unknown_text(dimension: Dimension) -> str:
+    kind = "throughput" if dimension == Dimension.THROUGHPUT else "IOPS"
+    return f"an unknown limit of {kind}"
+
+
+def _meaning(ceiling: Ceiling) -> str:
+    if ceiling.phase == Phase.LEGACY:
+        until = ceiling.origin.valid_to or "a later date"
+        return (
+            f"AWS documented this number for the class until {until}. Instances that have not been "
+            "stopped and started since keep it; the present numbers do not apply to them."
+        )
+    if ceiling.bucket_phase == Phase.BASELINE:
+        name = (
+            METRICS[ceiling.balance_metric].cloudwatch if ceiling.balance_metric else "the balance"
+        )
+        return f"Above the baseline an instance spends credits; {name} tells how many are left."
+    if ceiling.bucket_phase == Phase.BURST:
+        return "This is the most it can do, and only while credits last; then the baseline binds."
+    return "Reads and writes share this limit; no credits lift it."
+
+
+def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
+    now = [
+        c
+        for c in ceilings
+        if c.family == ceiling.family and c.phase in (Phase.BASELINE, Phase.BURST, Phase.FIXED)
+    ]
+    now.sort(key=lambda c: c.value)
+    moves = []
+    if ceiling.phase == Phase.LEGACY and now and now[0].value > 1.01 * ceiling.value:
+        numbers = " and ".join(f"{format_ceiling(c)} ({c.phase.value})" for c in now)
+        moves.append(
+            f"Stop and start the instance first: it costs nothing but a few minutes offline, and the "
+            f"class has {numbers} now."
+        )
+    instance_bound = ceiling.family in (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
+    if instance_bound:
+        what = "throughput" if ceiling.dimension == Dimension.THROUGHPUT else "IOPS"
+        moves.append(
+            f"Spread or shrink the I/O, so that the demand stays under {format_ceiling(ceiling)}."
+        )
+        moves.append(
+            f"Change to a class with more baseline {what}; more storage {what} would not help, "
+            "the instance is the narrower one."
+        )
+    else:
+        moves.append(_volume_move(ceiling))
+        moves.append("A larger class would not help: the volume is the narrower one.")
+    return tuple(moves)
+
+
+def _volume_move(ceiling: Ceiling) -> str:
+    if ceiling.balance_metric == Metric.VOLUME_BALANCE_RATIO:
+        return (
+            "Move gp2 to gp3: the same price per GiB on RDS, and from 400 GiB (Oracle 200) it includes "
+            "12,000 IOPS and 500 MiB/s without credits; or enlarge the gp2 volume (3 IOPS per GiB)."
+        )
+    if ceiling.dimension == Dimension.IOPS:
+        return "Provision more IOPS on the volume, as far as the class can use them."
+    return "Provision more throughput on the volume (or more IOPS where throughput follows them)."
+
+
+def _nothing_bound(resources: tuple[Resource, ...], measured_s: float) -> list[Finding]:
+    storage = [r for r in resources if r.family.value.startswith(("instance_ebs", "volume"))]
+    judged = [
+        r for r in storage if r.verdict in (Verdict.SLACK, Verdict.NEAR) and r.peak is not None
+    ]
+    if not judged:
+        return []
+    parts = [
+        f"{r.name} peaked at {format_ratio(r.peak / r.ceiling.value)} of its ceiling"
+        for r in judged
+        if r.ceiling is not None and r.peak is not None
+    ]
+    return [
+        Finding(
+            code="NoCeilingReached",
+            severity="note",
+            title=f"no storage limit was reached in the {format_duration(measured_s)} measured",
+            text="; ".join(parts) + ".",
+        )
+    ]
+
+
+def _near(resource: Resource) -> Finding:
+    ceiling = resource.ceiling
+    assert ceiling is not None
+    assert resource.peak is not None
+    spell = format_duration((resource.minutes_above_80 or 0) * 60)
+    if ceiling.dimension == Dimension.AMOUNT:
+        what = f"{format_ratio(resource.peak / ceiling.value)} of its ceiling at the peak"
+    else:
+        what = f"{format_rate(resource.peak, ceiling.dimension)} at the peak of {describe(ceiling)}"
+    return Finding(
+        code=CODES.get(resource.family, "NearCeiling"),
+        severity="warning",
+        title=f"{resource.name} came near: {what}, above 80 % for {spell}",
+        text=resource.note,
+    )
+
+
+def _cpu_credit_cost(series: dict[Metric, Series]) -> list[Finding]:
+    charged = series.get(Metric.CPU_SURPLUS_CREDITS_CHARGED)
+    if charged is None or not charged.time_s.size or not (charged.value > 0).any():
+        return []
+    total = float(charged.value[charged.value > 0].sum())
+    return [
+        Finding(
+            code="CPUCreditsCharged",
+            severity="warning",
+            title=f"CPU credits were bought: {total:,.0f} vCPU-minutes beyond what the class earns",
+            text=(
+                "RDS runs burstable classes in unlimited mode: without credits the CPU is not "
+                "throttled, it is billed. The EBS credits of the same class do throttle."
+            ),
+        )
+    ]
+
+
+def _unreachable(ceilings: tuple[Ceiling, ...]) -> list[Finding]:
+    """Storage IOPS or throughput that was bought above what the class can use at its best."""
+    found = []
+    for volume, machine in (
+        (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS),
+        (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT),
+    ):
+        bought = [c for c in ceilings if c.family == volume and c.phase == Phase.FIXED]
+        present = [c for c in ceilings if c.family == machine and c.phase != Phase.LEGACY]
+        if not bought or not present:
+            continue
+        most, best = max(present, key=lambda c: c.value), max(bought, key=lambda c: c.value)
+        if best.value > 1.1 * most.value:
+            found.append(
+                Finding(
+                    code="StorageBeyondInstance",
+                    severity="note",
+                    title=(
+                        f"the storage offers {format_ceiling(best)}, the class lets through at most "
+                        f"{format_ceiling(most)}"
+                    ),
+                    text=(
+                        f"What is above the {name_of(machine)} cannot be reached; where it was "
+                        "provisioned, it is paid for nothing."
+                    ),
+                )
+            )
+    return found

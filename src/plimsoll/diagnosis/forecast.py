@@ -1,0 +1,143 @@
+"""When a balance reaches zero or a space fills, if the last hours go on as they are."""
+
+import numpy as np
+
+from plimsoll.model.ceiling import Family
+from plimsoll.model.diagnosis import Forecast
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.units import format_duration, format_ratio
+
+_NAMES = {
+    Metric.BYTE_BALANCE_RATIO: (Family.INSTANCE_EBS_THROUGHPUT, "instance throughput credits"),
+    Metric.IO_BALANCE_RATIO: (Family.INSTANCE_EBS_IOPS, "instance IOPS credits"),
+    Metric.VOLUME_BALANCE_RATIO: (Family.VOLUME_IOPS, "gp2 volume credits"),
+}
+# Burst ends could be foretold within minutes for an hour ahead, not for half a day (published study of
+# such forecasts: median error 8 min below one hour, 168 min beyond three); so: the last hour, and a band.
+LOOKBACK_S = 3600
+SPACE_LOOKBACK_S = 7 * 86400
+# Below a percent an hour a rounded balance is not falling.
+FALL_PER_S_MIN = 0.01 / 3600
+
+
+def forecasts_of(
+    series: dict[Metric, Series], *, storage_bytes: float | None
+) -> tuple[Forecast, ...]:
+    """
+    One forecast per balance that is neither full nor empty, and one for the storage space.
+
+    Args:
+        series: the series of the snapshot.
+        storage_bytes: allocated storage; None leaves the space out.
+    """
+    found = []
+    for metric, (family, name) in _NAMES.items():
+        one = series.get(metric)
+        if one is None or one.time_s.size == 0:
+            continue
+        forecast = _of_balance(one, family, name)
+        if forecast is not None:
+            found.append(forecast)
+    space = series.get(Metric.FREE_STORAGE_BYTES)
+    if space is not None and storage_bytes and space.time_s.size >= 12:
+        forecast = _of_space(space, storage_bytes)
+        if forecast is not None:
+            found.append(forecast)
+    return tuple(found)
+
+
+def _of_balance(series: Series, family: Family, name: str) -> Forecast | None:
+    balance = float(series.value[-1])
+    if not np.isfinite(balance) or balance >= 0.995:
+        return None
+    if balance <= 0.005:
+        return Forecast(
+            family=family,
+            balance_ratio=balance,
+            change_per_s=0.0,
+            empty_in_s=0.0,
+            empty_in_s_low=0.0,
+            empty_in_s_high=0.0,
+            text=f"{name}: none left at the end of the window",
+        )
+    slope, low, high = _slope(series, LOOKBACK_S)
+    if slope is None:
+        return None
+    left = f"{name}: {format_ratio(balance)} left"
+    if slope > -FALL_PER_S_MIN:
+        text = f"{left} and not falling over the last hour"
+        return _forecast(family, balance, slope, None, None, None, text)
+    soon, mid = balance / max(-low, 1e-12), balance / -slope
+    late = balance / -high if high < -FALL_PER_S_MIN else None
+    upper = format_duration(late) if late else "longer"
+    text = (
+        f"{left}; at the rate of the last hour empty in {format_duration(mid)} "
+        f"({format_duration(soon)} to {upper})"
+    )
+    if mid > LOOKBACK_S:
+        text += "; beyond an hour this is an order of magnitude"
+    return _forecast(family, balance, slope, mid, soon, late, text)
+
+
+def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
+    free = float(series.value[-1])
+    slope, low, high = _slope(series, SPACE_LOOKBACK_S)
+    if slope is None or not np.isfinite(free):
+        return None
+    span_s = float(min(SPACE_LOOKBACK_S, series.time_s[-1] - series.time_s[0]))
+    # A fall that is smaller than one percent of the storage over all that was seen is not a trend.
+    if slope * span_s > -0.01 * storage_bytes:
+        return None
+    mid = free / -slope
+    late = free / -high if high < 0 else None
+    text = (
+        f"storage space: {format_ratio(free / storage_bytes)} free; at the rate of the last "
+        f"{format_duration(span_s)} full in {format_duration(mid)}"
+    )
+    return _forecast(
+        Family.STORAGE_SPACE,
+        free / storage_bytes,
+        slope / storage_bytes,
+        mid,
+        free / max(-low, 1e-12),
+        late,
+        text,
+    )
+
+
+def _slope(series: Series, lookback_s: int) -> tuple[float | None, float, float]:
+    """Slope per second over the last stretch, with a band of two standard errors."""
+    recent = series.time_s >= series.time_s[-1] - lookback_s
+    t, y = series.time_s[recent].astype(float), series.value[recent]
+    known = np.isfinite(y)
+    t, y = t[known], y[known]
+    if t.size < 4:
+        return None, 0.0, 0.0
+    t = t - t.mean()
+    power = float(np.sum(t * t))
+    slope = float(np.sum(t * (y - y.mean())) / power)
+    residual = y - y.mean() - slope * t
+    # Neighbouring residuals of a load are related; one in three counts.
+    error = float(np.sqrt(np.sum(residual**2) / max(t.size - 2, 1) / power * 3))
+    return slope, slope - 2 * error, slope + 2 * error
+
+
+def _forecast(
+    family: Family,
+    balance: float,
+    slope: float,
+    mid: float | None,
+    soon: float | None,
+    late: float | None,
+    text: str,
+) -> Forecast:
+    return Forecast(
+        family=family,
+        balance_ratio=balance,
+        change_per_s=slope,
+        empty_in_s=mid,
+        empty_in_s_low=soon,
+        empty_in_s_high=late,
+        text=text,
+    )

@@ -1,0 +1,180 @@
+"""
+One table of what was measured: every series on the grid of the storage metrics.
+
+Rule 1: reads and writes share every limit, so totals are sums of both; a total with one half
+        missing is unknown, never the other half.
+Rule 2: a gap stays a gap (NaN); a coarser series holds for the length of its own step, a finer
+        one is averaged over ours.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import KIB
+
+# An SSD volume counts an I/O in units of at most 256 KiB (EBS user guide, I/O characteristics).
+IO_UNIT_BYTES = 256 * KIB
+
+_STORAGE = (
+    Metric.READ_BYTES_PER_S,
+    Metric.WRITE_BYTES_PER_S,
+    Metric.READ_OPS_PER_S,
+    Metric.WRITE_OPS_PER_S,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The series of one snapshot, side by side; shape (n,) each, NaN where not measured."""
+
+    time_s: IntArray
+    """Start of each sample, epoch seconds."""
+    width_s: FloatArray
+    """Length of each sample in seconds; 60 s and 300 s samples may stand in one frame."""
+    step_s: int
+    """The usual width."""
+    read_bytes_per_s: FloatArray
+    write_bytes_per_s: FloatArray
+    read_ops_per_s: FloatArray
+    write_ops_per_s: FloatArray
+    read_latency_s: FloatArray
+    write_latency_s: FloatArray
+    queue_depth: FloatArray
+    cpu_ratio: FloatArray
+    balances: dict[Metric, FloatArray]
+    """Byte, I/O and volume balance (0–1), each sample holding the reading that covers it."""
+
+    @property
+    def bytes_per_s(self) -> FloatArray:
+        """Reads and writes together."""
+        return self.read_bytes_per_s + self.write_bytes_per_s
+
+    @property
+    def ops_per_s(self) -> FloatArray:
+        """Operations as storage counts them: whole I/Os, large ones in units of 256 KiB."""
+        reads = _counted(self.read_ops_per_s, self.read_bytes_per_s)
+        writes = _counted(self.write_ops_per_s, self.write_bytes_per_s)
+        return reads + writes
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return int(self.time_s.size)
+
+
+def frame_of(snapshot: Snapshot) -> Frame | None:
+    """
+    The frame of a snapshot, on the grid of its densest storage series.
+
+    Returns None when the snapshot holds no storage rate at all.
+    """
+    present = [snapshot.series[m] for m in _STORAGE if m in snapshot.series]
+    present = [s for s in present if s.time_s.size]
+    if not present:
+        return None
+    base = max(present, key=lambda s: s.time_s.size)
+    width_s = sample_widths(base.time_s, base.step_s)
+
+    def column(metric: Metric) -> FloatArray:
+        series = snapshot.series.get(metric)
+        return on_grid(series, base.time_s, width_s)
+
+    balances = {
+        metric: column(metric)
+        for metric in (
+            Metric.BYTE_BALANCE_RATIO,
+            Metric.IO_BALANCE_RATIO,
+            Metric.VOLUME_BALANCE_RATIO,
+        )
+        if metric in snapshot.series and snapshot.series[metric].time_s.size
+    }
+    return Frame(
+        time_s=base.time_s,
+        width_s=width_s,
+        step_s=base.step_s,
+        read_bytes_per_s=column(Metric.READ_BYTES_PER_S),
+        write_bytes_per_s=column(Metric.WRITE_BYTES_PER_S),
+        read_ops_per_s=column(Metric.READ_OPS_PER_S),
+        write_ops_per_s=column(Metric.WRITE_OPS_PER_S),
+        read_latency_s=column(Metric.READ_LATENCY_S),
+        write_latency_s=column(Metric.WRITE_LATENCY_S),
+        queue_depth=column(Metric.QUEUE_DEPTH),
+        cpu_ratio=column(Metric.CPU_RATIO),
+        balances=balances,
+    )
+
+
+def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
+    """
+    How long each sample of a series covers, seconds.
+
+    CloudWatch keeps 60 s for 15 days, 300 s for 63 days and 3600 s beyond, so one export can hold
+    several periods: a sample covers the distance to its nearer neighbour when that is one of
+    those periods, and the usual step otherwise (a gap is not a long sample).
+    """
+    width = np.full(time_s.size, float(step_s))
+    if time_s.size < 2:
+        return width
+    ahead = np.append(np.diff(time_s), np.iinfo(np.int64).max)
+    behind = np.insert(np.diff(time_s), 0, np.iinfo(np.int64).max)
+    nearer = np.minimum(ahead, behind)
+    for period in (300, 3600):
+        if period > step_s:
+            width[(nearer == period) & (time_s % period == 0)] = period
+    return width
+
+
+def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> FloatArray:
+    """
+    A series on the grid of another: exact, held (coarser) or averaged (finer).
+
+    Args:
+        series: what to place; None gives all NaN.
+        time_s: starts of the grid's samples, increasing, shape (n,).
+        width_s: their lengths, shape (n,).
+
+    Returns:
+        Values, shape (n,); NaN where the series says nothing about a sample.
+    """
+    if series is None or series.time_s.size == 0:
+        return np.full(time_s.size, np.nan)
+    if series.time_s.size == time_s.size and np.array_equal(series.time_s, time_s):
+        return series.value
+    usual = float(np.median(width_s)) if width_s.size else 0.0
+    if series.step_s * 2 <= usual:
+        return _averaged(series, time_s, width_s)
+    held = sample_widths(series.time_s, series.step_s)
+    at = np.searchsorted(series.time_s, time_s, side="right") - 1
+    known = at >= 0
+    at = np.maximum(at, 0)
+    known &= time_s < series.time_s[at] + held[at]
+    return np.where(known, series.value[at], np.nan)
+
+
+def _averaged(series: Series, time_s: IntArray, width_s: FloatArray) -> FloatArray:
+    finite = np.isfinite(series.value)
+    total = np.concatenate(([0.0], np.cumsum(np.where(finite, series.value, 0.0))))
+    count = np.concatenate(([0], np.cumsum(finite)))
+    first = np.searchsorted(series.time_s, time_s, side="left")
+    last = np.searchsorted(series.time_s, time_s + width_s.astype(np.int64), side="left")
+    seen = count[last] - count[first]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(seen > 0, (total[last] - total[first]) / seen, np.nan)
+
+
+def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
+    # Without bytes the size is not known; nearly all database I/O is below 256 KiB, so we count it as is.
+    counted = np.fmax(ops_per_s, bytes_per_s / IO_UNIT_BYTES)
+    return np.where(np.isnan(ops_per_s), np.nan, counted)
+
+
+def runs_of(mask: BoolArray) -> IntArray:
+    """First and one-past-last index of every run of True, shape (k, 2)."""
+    edges = np.diff(np.concatenate(([False], mask, [False])).astype(np.int8))
+    return np.column_stack((np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))).astype(
+        np.int64
+    )

@@ -1,0 +1,151 @@
+"""
+Levels at which served rates pile up, and the stretches of time spent there.
+
+Theory. Behind a ceiling the served rate is the ceiling, whatever is asked for; so pressed samples
+pile up at one number, and that is how a level is found: by the density of log(rate) among samples
+that waited. Time comes second: a level counts where it was held for minutes on end.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from plimsoll.diagnosis.frame import runs_of
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+
+# A plateau shorter than this cannot be told from chance in averages of a minute.
+HELD_MIN_S = 480.0
+# Holes in a run that may be bridged: shorter ones always, longer ones only while requests waited.
+BRIDGE_S = 240.0
+# Half-width of the density's bins in log(rate): finer than the error of any level, coarser than jitter.
+BIN_LOG = 0.0025
+BAND_LOG_MIN = 0.008
+BAND_LOG_MAX = 0.03
+# A minute that was pegged for four fifths and idle-ish for one still averages above this.
+PARTLY_LOG = -0.045
+LEVELS_MAX = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A number at which the served rate was held, and when."""
+
+    value: float
+    """bytes/s or ops/s"""
+    log_sd: float
+    """Robust spread of log(rate) around it while held."""
+    band_log: float
+    """Half-width of the band that counts as being at the level."""
+    runs: IntArray
+    """First and one-past-last sample of every stretch at the level, shape (k, 2), k ≥ 1."""
+
+
+def levels_of(
+    rate: FloatArray, waited: BoolArray, excess: FloatArray, time_s: IntArray, width_s: FloatArray
+) -> list[Level]:
+    """
+    Candidate levels of one rate, most time first. A candidate is not yet a ceiling.
+
+    Args:
+        rate: served bytes/s or ops/s, shape (n,); NaN in gaps.
+        waited: whether requests waited in the sample (all True where waiting is not measured).
+        excess: log of waiting relative to unpressed, NaN where not measured.
+        time_s, width_s: the grid.
+    """
+    usable = waited & np.isfinite(rate) & (rate > 0)
+    if not usable.any():
+        return []
+    log_rate = np.full(rate.size, np.nan)
+    positive = np.isfinite(rate) & (rate > 0)
+    log_rate[positive] = np.log(rate[positive])
+    found: list[Level] = []
+    for peak in _density_peaks(log_rate[usable], width_s[usable]):
+        level = _held(log_rate, peak, usable, excess, time_s, width_s)
+        if level is not None and not any(
+            abs(np.log(level.value / other.value)) < 0.6 * BAND_LOG_MIN for other in found
+        ):
+            found.append(level)
+    return found
+
+
+def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
+    """Where log(rate) is densest, greedily, each peak with at least the least time to be held."""
+    low = float(log_rate.min()) - 10 * BIN_LOG
+    index = ((log_rate - low) / BIN_LOG).astype(np.int64)
+    seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
+    peaks: list[float] = []
+    window = 2  # ±2 bins: ±0.6 %, the jitter of an enforced limit
+    mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+    for _ in range(LEVELS_MAX):
+        top = int(np.argmax(mass))
+        if mass[top] < HELD_MIN_S:
+            break
+        near = np.abs(index - top) <= window + 1
+        centre = float(np.median(log_rate[near])) if near.any() else low + (top + 0.5) * BIN_LOG
+        peaks.append(centre)
+        # Forget what lies within about ±1 %: the same level, not another one.
+        seconds[max(top - 4, 0) : top + 5] = 0
+        mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+    return peaks
+
+
+def _held(
+    log_rate: FloatArray,
+    centre: float,
+    usable: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+) -> Level | None:
+    distance = log_rate - centre
+    near = usable & (np.abs(distance) < 0.04)
+    spread = 1.4826 * float(np.median(np.abs(distance[near])))
+    band = float(np.clip(3.2 * spread, BAND_LOG_MIN, BAND_LOG_MAX))
+    core = usable & (np.abs(distance) < band)
+    runs = _runs_at(distance, core, usable, band, excess, time_s, width_s)
+    if runs.size == 0:
+        return None
+    inside = np.zeros(log_rate.size, dtype=bool)
+    for start, end in runs:
+        # The first and last sample of a stretch are seldom pegged throughout.
+        inside[start + 1 : end - 1 if end - start > 3 else end] = True
+    inside &= core
+    if not inside.any():
+        inside = core
+    centre = float(np.median(log_rate[inside]))
+    log_sd = 1.4826 * float(np.median(np.abs(log_rate[inside] - centre)))
+    return Level(value=float(np.exp(centre)), log_sd=max(log_sd, 1e-5), band_log=band, runs=runs)
+
+
+def _runs_at(
+    distance: FloatArray,
+    core: BoolArray,
+    usable: BoolArray,
+    band: float,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+) -> IntArray:
+    """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
+    typical = np.nanmedian(excess[core]) if np.isfinite(excess[core]).any() else np.nan
+    # Partly pegged samples lie a little below the level but waited like the others.
+    pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
+    at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))
+    runs = runs_of(at_level)
+    if runs.size == 0:
+        return runs
+    ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
+    gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
+    breaking = np.isfinite(distance) & ((distance > 2 * band) | ~usable)
+    broken = np.concatenate(([0], np.cumsum(breaking)))
+    clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
+    one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
+    join = (gap_s <= 2 * BRIDGE_S) & clean | (gap_s <= BRIDGE_S) & one_sample
+    first = np.concatenate(([True], ~join))
+    last = np.concatenate((~join, [True]))
+    joined = np.column_stack((runs[first, 0], runs[last, 1]))
+    seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
+    core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
+    span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
+    kept = (core_s >= HELD_MIN_S) & (core_s >= 0.5 * span_s)
+    held: IntArray = joined[kept]
+    return held

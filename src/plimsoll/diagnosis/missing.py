@@ -1,0 +1,80 @@
+"""What could not be judged, what that hides, and what would supply it."""
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.model.diagnosis import Missing
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import Snapshot
+
+VERDICT = "verdict"
+"""Marks a gap without which no overall verdict can be given."""
+
+_REMEDY = "Export it, or allow cloudwatch:GetMetricData for the role that reads."
+
+
+def missing_of(
+    snapshot: Snapshot, frame: Frame | None, *, unknown_class: str, is_congestion_known: bool
+) -> tuple[Missing, ...]:
+    """Gaps in the input, those that hide the verdict first."""
+    found = []
+    if unknown_class:
+        found.append(
+            Missing(
+                name="instance class",
+                hides="which documented limit a level is",
+                remedy=unknown_class,
+            )
+        )
+    elif snapshot.instance.db_class is None:
+        found.append(
+            Missing(
+                name="instance class",
+                hides="the instance's documented limits",
+                remedy="Give a describe-db-instances answer with --instance, or --class.",
+            )
+        )
+    if snapshot.instance.storage.kind is None and snapshot.instance.db_class is not None:
+        found.append(
+            Missing(
+                name="storage type and size",
+                hides="the volume's documented limits",
+                remedy="Give a describe-db-instances answer, or --storage and --size-gib.",
+            )
+        )
+    found += _rates(frame)
+    if frame is not None and not is_congestion_known:
+        found.append(
+            Missing(
+                name="ReadLatency, WriteLatency and DiskQueueDepth",
+                hides=VERDICT,
+                remedy=f"Without them a steady load and a ceiling look alike. {_REMEDY}",
+            )
+        )
+    for gap in snapshot.gaps:
+        found.append(Missing(name=gap.metric, hides=gap.reason, remedy=gap.remedy))
+    return tuple(found)
+
+
+def _rates(frame: Frame | None) -> list[Missing]:
+    if frame is None:
+        return [
+            Missing(
+                name="ReadIOPS, WriteIOPS, ReadThroughput and WriteThroughput",
+                hides=VERDICT,
+                remedy=f"Nothing can be said about storage without them. {_REMEDY}",
+            )
+        ]
+    found = []
+    for metric, values, what in (
+        (Metric.READ_BYTES_PER_S, frame.read_bytes_per_s, "total throughput"),
+        (Metric.WRITE_BYTES_PER_S, frame.write_bytes_per_s, "total throughput"),
+        (Metric.READ_OPS_PER_S, frame.read_ops_per_s, "total IOPS"),
+        (Metric.WRITE_OPS_PER_S, frame.write_ops_per_s, "total IOPS"),
+    ):
+        if not np.isfinite(values).any():
+            name = METRICS[metric].cloudwatch or metric.value
+            found.append(
+                Missing(name=name, hides=VERDICT, remedy=f"It hides the {what}. {_REMEDY}")
+            )
+    return found
