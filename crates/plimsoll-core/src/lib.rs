@@ -1,1 +1,23 @@
 //! The law of Plimsoll: credit buckets, chains of ceilings, replay.
+//!
+//! Everything here is arithmetic on numbers that were handed in: no cloud, no metric, no file, no
+//! clock, no randomness and no `unsafe`. Times are lengths in seconds, never dates.
+//!
+//! - [`bucket`]: what may be spent above a baseline; every change of a balance.
+//! - [`chain`]: ceilings in series met by the same requests; which of them binds at an I/O size.
+//! - [`flow`]: one step of demand through a chain, with a queue in order of arrival.
+//! - [`replay`]: a series of steps, with grants of credits.
+//! - [`candidates`]: many chains over one series of demand, side by side in SIMD lanes.
+//! - [`plateau`]: one-pass statistics over blocks of samples.
+//! - [`queue`]: Little's law.
+
+pub mod bucket;
+pub mod candidates;
+pub mod chain;
+mod envelope;
+pub mod flow;
+pub mod lane;
+pub mod plateau;
+pub mod queue;
+pub mod replay;
+pub mod units;

@@ -1,0 +1,86 @@
+//! How fast the law is: `cargo bench -p plimsoll-core`.
+//!
+//! Figures come from the machine it runs on; `bench/law.py` sets them beside other tools.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use plimsoll_core::bucket::Bucket;
+use plimsoll_core::candidates::{Candidate, replay_candidates};
+use plimsoll_core::chain::{Account, Stage};
+use plimsoll_core::flow::Backlog;
+use plimsoll_core::plateau::block_statistics;
+use plimsoll_core::replay::{Demand, replay};
+
+/// Minutes in thirty days.
+const STEPS: usize = 43_200;
+
+/// A day's swing with a wobble, around the baselines below; nothing random, so runs are alike.
+fn demand() -> (Vec<f64>, Vec<f64>) {
+    let phase = |step: usize| step as f64 * core::f64::consts::TAU / 1440.0;
+    let ops = |step| 9_000.0 + 6_000.0 * phase(step).sin() + 900.0 * (17.0 * phase(step)).sin();
+    let size = |step| 16_384.0 + 6_000.0 * (3.0 * phase(step)).cos();
+    ((0..STEPS).map(ops).collect(), (0..STEPS).map(size).collect())
+}
+
+fn stage(baseline: f64, burst: f64, account: Account) -> Stage {
+    let bucket = Bucket { baseline, burst, capacity: (burst - baseline) * 1800.0 };
+    Stage { bucket, account, stripes: 1.0 }
+}
+
+/// Instance throughput and operations, volume throughput and operations.
+fn chain(scale: f64) -> Vec<Stage> {
+    let volume = Account::Ops { unit_bytes: 262_144.0, sequential_ratio: 0.0 };
+    vec![
+        stage(143.75e6 * scale, 593.75e6 * scale, Account::Bytes),
+        stage(6_000.0 * scale, 18_750.0 * scale, Account::REQUESTS),
+        stage(262.144e6, 262.144e6, Account::Bytes),
+        stage(9_000.0, 12_000.0, volume),
+    ]
+}
+
+fn start(chain: &[Stage]) -> Vec<f64> {
+    chain.iter().map(|stage| stage.bucket.capacity).collect()
+}
+
+fn replays(c: &mut Criterion) {
+    let (ops, size) = demand();
+    let demand = Demand { ops_per_s: &ops, bytes_per_op: &size, step_s: 60.0 };
+    let mut group = c.benchmark_group("replay");
+    let one = chain(1.0);
+    group.throughput(Throughput::Elements(STEPS as u64));
+    group.bench_function("one chain, exact", |b| {
+        b.iter(|| replay(black_box(demand), &one, start(&one), Backlog::Carry, &[]));
+    });
+    let many: Vec<Candidate> = (0..64)
+        .map(|index| chain(0.5 + f64::from(index) / 32.0))
+        .map(|chain| Candidate { start: start(&chain), chain })
+        .collect();
+    group.throughput(Throughput::Elements((STEPS * many.len()) as u64));
+    group.bench_function("64 candidates of 4 stages", |b| {
+        b.iter(|| replay_candidates(black_box(demand), &many, Backlog::Carry, None));
+    });
+    let two: Vec<Candidate> = many
+        .iter()
+        .map(|c| Candidate { chain: c.chain[..2].to_vec(), start: c.start[..2].to_vec() })
+        .collect();
+    group.bench_function("64 candidates of 2 stages", |b| {
+        b.iter(|| replay_candidates(black_box(demand), &two, Backlog::Carry, None));
+    });
+    group.finish();
+}
+
+fn statistics(c: &mut Criterion) {
+    let samples: Vec<f32> = (0..6_307_200).map(|i| (i % 1013) as f32).collect();
+    let mut group = c.benchmark_group("block statistics");
+    group.throughput(Throughput::Elements(samples.len() as u64));
+    for length in [30, 64, 240, 1440] {
+        group.bench_with_input(BenchmarkId::new("f32", length), &length, |b, &length| {
+            b.iter(|| block_statistics(black_box(&samples), length));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, replays, statistics);
+criterion_main!(benches);

@@ -1,0 +1,106 @@
+//! The credit bucket.
+//!
+//! Rule 1: every change of a balance happens in this file.
+//! Rule 2: this file knows no cloud, no metric and no clock; a step has a length, not a date.
+//! Rule 3: a formula here is written once, for one number and for a vector of them ([`Lane`]).
+//!
+//! Credits arrive at `baseline`, leave as they are served, and stop arriving at `capacity`. Work is
+//! served at up to `burst` while credits last, and at `baseline` when they are spent. One credit
+//! pays for one unit of whatever the bucket counts: a byte, or an operation. A ceiling without
+//! credits is a bucket with `burst == baseline` and `capacity == 0`.
+//!
+//! # Why a whole piece of time can be settled at once
+//!
+//! Take a piece of time of length `dt` in which all work costs the same and demand arrives at one
+//! rate `d`, after an amount `q ≥ 0` that is already waiting. Serving as early as possible, the
+//! work served by time `t` is
+//!
+//! ```text
+//! S(t) = min( q + d·t,  burst·t,  b + baseline·t )
+//! ```
+//!
+//! over all buckets in series (greedy shaping under concave constraints: J.-Y. Le Boudec and
+//! P. Thiran, *Network Calculus*, chapter 1.5). Each term is a straight line that starts at or
+//! above zero, so `S` is concave: the rate of service never rises within the piece. A balance
+//! therefore falls first and rises afterwards, if it does both. It follows that
+//! - a bucket that fills up stays full until the end of the piece, so clamping once, at the end,
+//!   loses exactly the credits that clamping at every moment would lose;
+//! - a bucket whose balance rises serves below its baseline from then on, so it cannot bind again
+//!   in this piece, and the line `b + baseline·t` need not know the capacity.
+//!
+//! [`allowance`] and [`balance_after`] are thus exact for such a piece, however long it is.
+
+use crate::lane::Lane;
+
+/// Baseline, burst and capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket<L = f64> {
+    /// Rate that can be held forever, credits per second; also the refill. ≥ 0.
+    pub baseline: L,
+    /// Rate while the balance is above zero, credits per second. ≥ baseline, > 0.
+    pub burst: L,
+    /// Most credits the bucket holds. ≥ 0.
+    pub capacity: L,
+}
+
+/// Most that can be served in the next `dt` seconds from `balance`, in credits.
+#[inline(always)]
+pub fn allowance<L: Lane>(bucket: &Bucket<L>, balance: L, dt_s: L) -> L {
+    (balance + bucket.baseline * dt_s).least(bucket.burst * dt_s)
+}
+
+/// The balance after `dt` seconds in which `cost` credits were served.
+///
+/// `cost` is at most the [`allowance`]; the clamp at zero only removes rounding.
+#[inline(always)]
+pub fn balance_after<L: Lane>(bucket: &Bucket<L>, balance: L, dt_s: L, cost: L) -> L {
+    (balance + bucket.baseline * dt_s - cost).least(bucket.capacity).most(balance.splat(0.0))
+}
+
+/// Shortest time in which work of `cost` credits is served from `balance`, in seconds.
+///
+/// The inverse of [`allowance`]; infinite when the bucket never earns what is missing.
+#[inline(always)]
+pub fn time_to_serve<L: Lane>(bucket: &Bucket<L>, balance: L, cost: L) -> L {
+    ((cost - balance) / bucket.baseline).most(cost / bucket.burst)
+}
+
+/// The balance after a grant: full.
+#[inline(always)]
+pub fn balance_granted<L: Lane>(bucket: &Bucket<L>) -> L {
+    bucket.capacity
+}
+
+impl Bucket {
+    /// A ceiling without credits: `rate` now and forever.
+    #[must_use]
+    pub fn fixed(rate: f64) -> Self {
+        Self { baseline: rate, burst: rate, capacity: 0.0 }
+    }
+
+    /// Whether it has credits that change what can be served.
+    #[must_use]
+    pub fn has_credits(&self) -> bool {
+        self.capacity > 0.0 && self.burst > self.baseline
+    }
+
+    /// Seconds from `balance` to zero while `rate` is served; infinite if the balance does not fall.
+    #[must_use]
+    pub fn time_to_empty_s(&self, balance: f64, rate: f64) -> f64 {
+        let falling = rate.min(self.burst) - self.baseline;
+        if falling > 0.0 { balance / falling } else { f64::INFINITY }
+    }
+
+    /// Seconds from `balance` to full while `rate` is served; infinite if the balance does not rise.
+    #[must_use]
+    pub fn time_to_full_s(&self, balance: f64, rate: f64) -> f64 {
+        let rising = self.baseline - rate;
+        if balance >= self.capacity {
+            0.0
+        } else if rising > 0.0 {
+            (self.capacity - balance) / rising
+        } else {
+            f64::INFINITY
+        }
+    }
+}

@@ -1,0 +1,89 @@
+# ruff: noqa: PYI021  # this is where a reader of compiled functions looks for what they do
+"""
+The compiled law, as `plimsoll.kernel` sees it; nothing else imports it.
+
+A stage is the tuple (baseline, burst, capacity, counts bytes, unit bytes, sequential ratio,
+stripes); a chain is (stages, balances at the start); a demand is (operations per second, bytes per
+operation, length of a step); a grant is (first_s, every_s, stages). `plimsoll.kernel` says what
+they mean and checks them. Arrays are one-dimensional and contiguous; results are dictionaries of columns.
+"""
+
+from typing import TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats: TypeAlias = NDArray[np.float64]
+_Demand: TypeAlias = tuple[_Floats, _Floats, float]
+_Stage: TypeAlias = tuple[float, float, float, bool, float, float, float]
+_Chain: TypeAlias = tuple[list[_Stage], list[float]]
+_Grant: TypeAlias = tuple[float, float, list[int]]
+
+class _Replay(TypedDict):
+    served_ops: _Floats
+    served_bytes: _Floats
+    backlog_ops: _Floats
+    backlog_bytes: _Floats
+    shed_ops: _Floats
+    shed_bytes: _Floats
+    throttled_ratio: _Floats
+    binding: NDArray[np.int16]
+    at_burst: NDArray[np.bool_]
+    balance: _Floats
+
+class _Trials(TypedDict):
+    throttled_steps: NDArray[np.uint32]
+    served_ops: _Floats
+    served_bytes: _Floats
+    backlog_ops: _Floats
+    backlog_bytes: _Floats
+    balance_min: _Floats
+
+class _Blocks(TypedDict):
+    count: NDArray[np.uint32]
+    min: _Floats
+    max: _Floats
+    sum: _Floats
+    sum_of_squares: _Floats
+
+class _Curve(TypedDict):
+    ops_per_s: _Floats
+    bytes_per_s: _Floats
+    stage: NDArray[np.int16]
+    next_ops_per_s: _Floats
+    next_stage: NDArray[np.int16]
+
+STAGES_MAX: int
+"""Most stages of a chain that `replay_candidates` takes."""
+
+def replay(demand: _Demand, chain: _Chain, carry: bool, grants: list[_Grant]) -> _Replay:
+    """Send a series of demand through one chain; `balance` has shape (stages, steps)."""
+
+def replay_candidates(
+    demand: _Demand, chains: list[_Chain], carry: bool, allowed_steps: int | None
+) -> _Trials:
+    """Send it through many chains; `balance_min` has shape (stages, candidates)."""
+
+def block_statistics_f64(samples: NDArray[np.float64], length: int) -> _Blocks:
+    """Count, least, most, sum and sum of squares of every block of `length` samples."""
+
+def block_statistics_f32(samples: NDArray[np.float32], length: int) -> _Blocks:
+    """The same for single precision."""
+
+def ceiling_curve(chain: list[_Stage], io_size_bytes: _Floats, burst: bool) -> _Curve:
+    """What the chain lets through at each I/O size, which stage binds and which is next."""
+
+def ceiling_ops_per_s(stage: _Stage, io_size_bytes: float, burst: bool) -> float:
+    """Operations per second that one stage lets through."""
+
+def cost_per_op(stage: _Stage, io_size_bytes: float) -> float:
+    """Credits that one operation takes from each stripe."""
+
+def time_to_empty_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
+    """Seconds until the balance is zero; infinite if it does not fall."""
+
+def time_to_full_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
+    """Seconds until the balance is full; infinite if it does not rise."""
+
+def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
+    """I/O size at which both ceilings let the same through."""

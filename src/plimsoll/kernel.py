@@ -1,0 +1,421 @@
+"""
+The law, for Python: credit buckets, chains of ceilings, replay, block statistics.
+
+Rule 1: this is the only file that imports the compiled core.
+Rule 2: no law is written here; this file names things, checks them and hands them over.
+
+A *stage* is one ceiling; a *chain* is several in series, met by the same requests. Rates and
+credits of a stage are those of **one** stripe, in what the stage counts: bytes or operations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plimsoll import _core
+from plimsoll.errors import DataError
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """
+    One ceiling of a chain: a credit bucket and what it counts.
+
+    Raises:
+        DataError: a number outside the range its field names.
+    """
+
+    name: str
+    """What people call it; unique within a chain."""
+    baseline: float
+    """Rate that can be held forever, bytes/s or ops/s; also the refill. ≥ 0; inf for no limit."""
+    burst: float
+    """Rate while the balance is above zero. ≥ baseline, > 0."""
+    capacity: float = 0.0
+    """Most credits (bytes or ops) the bucket holds. ≥ 0; 0 for a ceiling without credits."""
+    start_balance: float | None = None
+    """Credits at the start, 0 ≤ x ≤ capacity; None for a full bucket."""
+    counts: Literal["bytes", "ops"]
+    """What a credit pays for."""
+    unit_bytes: float | None = None
+    """Largest request that is one operation; None where size does not matter. Only for ops."""
+    sequential_ratio: float = 0.0
+    """Share 0–1 of requests that are small, sequential and merged up to the unit. Only for ops."""
+    stripes: int = 1
+    """Volumes the requests are spread over evenly, each with such a bucket. ≥ 1."""
+
+    def __post_init__(self) -> None:
+        """Refuse what the law gives no meaning to."""
+        _check(
+            self.baseline >= 0, f"{self._where} has a baseline of {self.baseline}", "zero or more"
+        )
+        _check(self.burst > 0, f"{self._where} has a burst of {self.burst}", "more than zero")
+        _check(
+            self.burst >= self.baseline,
+            f"{self._where} has a burst of {self.burst} below its baseline of {self.baseline}",
+            "no less than the baseline",
+        )
+        _check(
+            0 <= self.capacity < inf,
+            f"{self._where} has a capacity of {self.capacity}",
+            "finite, zero or more",
+        )
+        _check(
+            0 <= self.balance_at_start <= self.capacity,
+            f"{self._where} starts with {self.start_balance} of {self.capacity} credits",
+            "between zero and the capacity",
+        )
+        _check(
+            self.counts in {"bytes", "ops"}, f"{self._where} counts '{self.counts}'", "bytes or ops"
+        )
+        _check(
+            self.unit_bytes is None or 0 < self.unit_bytes < inf,
+            f"{self._where} has an accounting unit of {self.unit_bytes} bytes",
+            "more than zero",
+        )
+        _check(
+            0 <= self.sequential_ratio <= 1,
+            f"{self._where} has a sequential ratio of {self.sequential_ratio}",
+            "between 0 and 1",
+        )
+        _check(
+            self.sequential_ratio == 0 or self.unit_bytes is not None,
+            f"{self._where} merges sequential requests, but up to no unit",
+            "given together with unit_bytes",
+        )
+        _check(self.stripes >= 1, f"{self._where} has {self.stripes} stripes", "one or more")
+
+    @property
+    def balance_at_start(self) -> float:
+        """Credits at the start, of one stripe."""
+        return self.capacity if self.start_balance is None else self.start_balance
+
+    @property
+    def _where(self) -> str:
+        return f"stage '{self.name}'"
+
+    def cost_per_op(self, io_size_bytes: float) -> float:
+        """Credits that one operation of this mean size takes from each stripe."""
+        return _core.cost_per_op(_law(self), _positive("an I/O size", io_size_bytes))
+
+    def ceiling_ops_per_s(self, io_size_bytes: float, *, burst: bool = False) -> float:
+        """Operations of this mean size per second that the stage lets through, all stripes."""
+        return _core.ceiling_ops_per_s(_law(self), _positive("an I/O size", io_size_bytes), burst)
+
+    def time_to_empty_s(self, balance: float, rate_per_s: float) -> float:
+        """Seconds until the balance of one stripe is zero at this rate; inf if it does not fall."""
+        return _core.time_to_empty_s(_law(self), balance, rate_per_s)
+
+    def time_to_full_s(self, balance: float, rate_per_s: float) -> float:
+        """Seconds until the balance of one stripe is full at this rate; inf if it does not rise."""
+        return _core.time_to_full_s(_law(self), balance, rate_per_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Buckets that are filled at fixed times, such as once a day."""
+
+    stages: tuple[str, ...]
+    """Names of the stages whose buckets are filled."""
+    first_s: float = 0.0
+    """Seconds from the start of the replay to the first grant, ≥ 0."""
+    every_s: float = inf
+    """Seconds from one grant to the next, > 0; inf for a single grant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replay:
+    """What happened in each step; arrays of shape (n,) unless they say otherwise."""
+
+    served_ops: FloatArray
+    """Operations served in the step."""
+    served_bytes: FloatArray
+    """Bytes served in the step."""
+    backlog_ops: FloatArray
+    """Operations waiting at the end of the step."""
+    backlog_bytes: FloatArray
+    """Bytes waiting at the end of the step."""
+    shed_ops: FloatArray
+    """Operations lost in the step."""
+    shed_bytes: FloatArray
+    """Bytes lost in the step."""
+    throttled_ratio: FloatArray
+    """Share 0–1 of the step in which requests waited or were lost because a ceiling was tight."""
+    binding: IndexArray
+    """Index of the stage that was tight for the longest time; −1 where demand was served at once."""
+    at_burst: NDArray[np.bool_]
+    """Whether that stage was tight at its burst rate rather than at its baseline."""
+    balance: FloatArray
+    """Credits of one stripe at the end of the step, shape (stages, n)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trials:
+    """How the candidates did; arrays of shape (candidates,) unless they say otherwise."""
+
+    throttled_steps: NDArray[np.uint32]
+    """Steps that ended with requests waiting or lost."""
+    served_ops: FloatArray
+    """Operations served."""
+    served_bytes: FloatArray
+    """Bytes served."""
+    backlog_ops: FloatArray
+    """Operations waiting at the end."""
+    backlog_bytes: FloatArray
+    """Bytes waiting at the end."""
+    balance_min: FloatArray
+    """Lowest balance of one stripe at the start or the end of any step, (stages, candidates)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Blocks:
+    """Statistics of blocks of samples, shape (blocks,)."""
+
+    count: NDArray[np.uint32]
+    """Samples that are not NaN."""
+    min: FloatArray
+    """Least of them; NaN without any."""
+    max: FloatArray
+    """Greatest of them; NaN without any."""
+    sum: FloatArray
+    """Their sum; 0 without any."""
+    sum_of_squares: FloatArray
+    """Sum of their squares; 0 without any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """What a chain lets through at each I/O size, shape (sizes,)."""
+
+    io_size_bytes: FloatArray
+    """Mean I/O size."""
+    ops_per_s: FloatArray
+    """Most operations per second."""
+    bytes_per_s: FloatArray
+    """The same in bytes per second."""
+    stage: IndexArray
+    """Index of the stage that binds; the first where several agree."""
+    next_ops_per_s: FloatArray
+    """Operations per second once that stage is lifted; inf if nothing else binds."""
+    next_stage: IndexArray
+    """Index of the stage that binds then; −1 if none does."""
+
+
+def replay(
+    demand_ops_per_s: ArrayLike,
+    io_size_bytes: ArrayLike,
+    *,
+    step_s: float,
+    chain: Sequence[Stage],
+    carry: bool = True,
+    grants: Sequence[Grant] = (),
+) -> Replay:
+    """
+    Send a series of demand through a chain of ceilings.
+
+    Args:
+        demand_ops_per_s: rate asked for, reads and writes together, shape (n,), finite, ≥ 0. A step
+            that was not measured has no demand that could be replayed, and every balance after it
+            would be a guess: fill gaps, or replay the stretches between them one by one.
+        io_size_bytes: mean size of an operation, shape (n,) or one for all; > 0 wherever something
+            is asked for, ignored elsewhere.
+        step_s: length of every step, > 0.
+        chain: ceilings in series; the balances begin at their `start_balance`.
+        carry: whether requests that cannot be served wait (True) or are lost (False).
+        grants: moments at which buckets are filled.
+
+    Returns:
+        What was served, what waited, what bound, and the balances, per step. Exact: a step is cut
+        wherever the rate of service changes, and requests are served in order of arrival.
+
+    Raises:
+        DataError: a number outside its range, a gap in the demand, or two stages of one name.
+    """
+    ops, size, step_s = _demand(demand_ops_per_s, io_size_bytes, step_s)
+    names = _names(chain)
+    _check_finite(chain)
+    laws = [_law_of_grant(grant, names) for grant in grants]
+    columns = _core.replay((ops, size, step_s), _law_of_chain(chain), carry, laws)
+    return Replay(**columns)
+
+
+def replay_candidates(
+    demand_ops_per_s: ArrayLike,
+    io_size_bytes: ArrayLike,
+    *,
+    step_s: float,
+    chains: Sequence[Sequence[Stage]],
+    carry: bool = True,
+    allowed_steps: int | None = None,
+) -> Trials:
+    """
+    Send one series of demand through many chains, much faster than one by one.
+
+    It equals `replay` up to rounding whenever the I/O size does not change while requests wait.
+    Where it does, requests of different sizes share the chain instead of queueing in order.
+
+    Args:
+        demand_ops_per_s: as for `replay`.
+        io_size_bytes: as for `replay`.
+        step_s: length of every step, > 0.
+        chains: the candidates. All have the same number of stages, at most 8, and what a stage
+            counts (`counts`, `unit_bytes`, `sequential_ratio`) is the same in all; a limit that a
+            candidate does not have is a stage with baseline and burst of inf.
+        carry: whether requests that cannot be served wait (True) or are lost (False).
+        allowed_steps: a candidate with more throttled steps has failed: its `throttled_steps` is
+            `allowed_steps + 1`, its other numbers are NaN. None follows all to the end.
+
+    Raises:
+        DataError: as for `replay`, or chains that differ in what they count.
+    """
+    ops, size, step_s = _demand(demand_ops_per_s, io_size_bytes, step_s)
+    first = [_account(stage) for stage in chains[0]] if chains else []
+    _check(
+        len(first) <= _core.STAGES_MAX,
+        f"a candidate chain has {len(first)} stages",
+        f"at most {_core.STAGES_MAX}",
+    )
+    for index, chain in enumerate(chains):
+        _check(
+            [_account(stage) for stage in chain] == first,
+            f"candidate chain {index} counts otherwise than candidate chain 0",
+            "of one length, and count the same way stage by stage",
+        )
+    _check(
+        allowed_steps is None or 0 <= allowed_steps < 2**32 - 1,
+        f"{allowed_steps} throttled steps are allowed",
+        "zero or more",
+    )
+    laws = [_law_of_chain(chain) for chain in chains]
+    return Trials(**_core.replay_candidates((ops, size, step_s), laws, carry, allowed_steps))
+
+
+def block_statistics(values: ArrayLike, block_length: int) -> Blocks:
+    """
+    Statistics of consecutive blocks of samples in one pass.
+
+    Args:
+        values: samples, shape (n,), NaN where not measured. `float32` is read as it is, everything
+            else as `float64`.
+        block_length: samples per block, ≥ 1; the last block may be shorter.
+
+    Raises:
+        DataError: values of another shape, or a block length below 1.
+    """
+    samples = np.asarray(values)
+    _check(samples.ndim == 1, f"samples have {samples.ndim} dimensions", "one series")
+    _check(block_length >= 1, f"a block of {block_length} samples", "one sample or longer")
+    if samples.dtype == np.float32:
+        return Blocks(**_core.block_statistics_f32(np.ascontiguousarray(samples), block_length))
+    samples = np.ascontiguousarray(samples, dtype=np.float64)
+    return Blocks(**_core.block_statistics_f64(samples, block_length))
+
+
+def ceiling_curve(
+    chain: Sequence[Stage], io_size_bytes: ArrayLike, *, burst: bool = False
+) -> Curve:
+    """
+    What a chain lets through at each I/O size, which stage binds there and which binds next.
+
+    Args:
+        chain: ceilings in series; at least one.
+        io_size_bytes: mean sizes, shape (n,), > 0.
+        burst: while credits last (True) or forever (False).
+
+    Raises:
+        DataError: an empty chain, or a size that is not above zero.
+    """
+    _check(len(chain) > 0, "a chain without any stage", "one stage or longer")
+    sizes = np.ascontiguousarray(io_size_bytes, dtype=np.float64).reshape(-1)
+    _check(bool(np.all(sizes > 0)), "an I/O size is not above zero", "above zero bytes")
+    columns = _core.ceiling_curve([_law(stage) for stage in chain], sizes, burst)
+    return Curve(io_size_bytes=sizes, **columns)
+
+
+def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
+    """I/O size in bytes below which the operations bind, and above which the bytes do."""
+    return _core.knee_bytes(_positive("a throughput", bytes_per_s), _positive("a rate", ops_per_s))
+
+
+def _demand(
+    ops_per_s: ArrayLike, io_size_bytes: ArrayLike, step_s: float
+) -> tuple[FloatArray, FloatArray, float]:
+    ops = np.asarray(ops_per_s, dtype=np.float64, order="C")
+    _check(ops.ndim == 1, f"demand has {ops.ndim} dimensions", "one series")
+    gaps = int(np.count_nonzero(np.isnan(ops)))
+    if gaps:
+        raise DataError(
+            f"demand was not measured in {gaps} of {ops.size} steps",
+            "Fill the gaps, or replay the stretches between them one by one.",
+        )
+    _check(bool(np.all(ops >= 0) and np.all(ops < inf)), "demand is out of range", "finite, ≥ 0")
+    size = np.asarray(io_size_bytes, dtype=np.float64, order="C")
+    if size.ndim == 0:
+        size = np.full(ops.shape, float(size))
+    _check(
+        size.shape == ops.shape,
+        f"{size.size} I/O sizes were given for {ops.size} steps",
+        "one per step, or one for all",
+    )
+    asked = size[ops > 0]
+    is_size = bool(np.all(asked > 0) and np.all(asked < inf))
+    _check(is_size, "an I/O size is not known where operations are asked for", "above zero bytes")
+    return ops, size, _positive("a step", step_s)
+
+
+def _names(chain: Sequence[Stage]) -> list[str]:
+    names = [stage.name for stage in chain]
+    _check(len(set(names)) == len(names), f"two stages share a name in {names}", "named apart")
+    return names
+
+
+def _check_finite(chain: Sequence[Stage]) -> None:
+    for stage in chain:
+        _check(
+            isfinite(stage.burst),
+            f"stage '{stage.name}' has no limit",
+            "finite here; leave out a stage that limits nothing",
+        )
+
+
+def _law(stage: Stage) -> tuple[float, float, float, bool, float, float, float]:
+    unit = inf if stage.unit_bytes is None else stage.unit_bytes
+    bucket = (stage.baseline, stage.burst, stage.capacity)
+    return (*bucket, stage.counts == "bytes", unit, stage.sequential_ratio, stage.stripes)
+
+
+def _law_of_chain(
+    chain: Sequence[Stage],
+) -> tuple[list[tuple[float, float, float, bool, float, float, float]], list[float]]:
+    return [_law(stage) for stage in chain], [stage.balance_at_start for stage in chain]
+
+
+def _law_of_grant(grant: Grant, names: list[str]) -> tuple[float, float, list[int]]:
+    _check(grant.first_s >= 0, f"a grant comes first after {grant.first_s} s", "at zero or later")
+    _check(grant.every_s > 0, f"a grant comes every {grant.every_s} s", "more than zero apart")
+    missing = [name for name in grant.stages if name not in names]
+    _check(
+        not missing, f"a grant names {missing}, but the chain has {names}", "stages of the chain"
+    )
+    return grant.first_s, grant.every_s, [names.index(name) for name in grant.stages]
+
+
+def _account(stage: Stage) -> tuple[str, float | None, float]:
+    return stage.counts, stage.unit_bytes, stage.sequential_ratio
+
+
+def _positive(what: str, number: float) -> float:
+    _check(0 < number < inf, f"{what} of {number}", "finite and more than zero")
+    return float(number)
+
+
+def _check(holds: bool, cause: str, must_be: str) -> None:
+    if not holds:
+        raise DataError(cause, f"It must be {must_be}.")
