@@ -1,0 +1,1 @@
+"""A seeded generator of simulated RDS incidents with known truth; see build.generate."""

@@ -1,0 +1,116 @@
+"""
+What really happened, on the grid of the samples.
+
+A sample's fraction is the share of its steps in which a ceiling held requests back. A true
+interval is a maximal run of samples with fraction ≥ 0.8 at one ceiling, at least ten minutes long,
+bridging at most two samples that are below that or were lost. Closed-loop clients under a latency
+law that rises steeply can be slowed by a ceiling that is never quite reached (the engine's `soft`
+steps, above 94 % of it); such samples are ambiguous, like those throttled 10–80 % of the time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incidents import signals
+from incidents.engine import BASELINE, BURST
+from incidents.machine import FAMILY, STAGES, Machine, identify, is_bytes
+from incidents.observe import Served
+
+SHARE_PRESSED = 0.8
+SHARE_FREE = 0.1
+LEAST_S = 600
+BRIDGE_SAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TrueInterval:
+    """One stretch at one ceiling; rates in bytes/s or ops/s."""
+
+    start_s: int
+    end_s: int
+    dimension: str
+    level: float
+    """Median enforced rate for the database's volumes while pegged."""
+    family: str
+    phase: str
+    former_phase: str | None
+    is_unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Truth per sample and per interval."""
+
+    period_s: int
+    time_s: NDArray[np.int64]
+    fraction: NDArray[np.float64]
+    is_ambiguous: NDArray[np.bool_]
+    is_seen: NDArray[np.bool_]
+    """Whether reads and writes of bytes and operations all arrived for that sample."""
+    intervals: tuple[TrueInterval, ...]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no ceiling ever held anything back."""
+        return not bool(self.fraction.any() or self.is_ambiguous.any())
+
+
+def _keys(served: Served) -> NDArray[np.int64]:
+    """Stage and phase as one number per step; −1 where free, shape (n,)."""
+    return np.where(served.stage >= 0, served.stage.astype(np.int64) * 3 + served.phase, -1)
+
+
+def truth_of(
+    machine: Machine, served: Served, period_s: int, start_s: int, seen: NDArray[np.bool_]
+) -> Truth:
+    """Truth on the grid of a period; `seen` has shape (n * STEP_S // period_s,)."""
+    per = period_s // signals.STEP_S
+    keys = _keys(served).reshape(-1, per)
+    fraction = (keys >= 0).mean(axis=1)
+    soft = served.soft.reshape(-1, per).mean(axis=1)
+    ambiguous = (fraction + soft >= SHARE_FREE) & (fraction < SHARE_PRESSED)
+    times = start_s + period_s * np.arange(fraction.size, dtype=np.int64)
+    intervals = []
+    for key in np.unique(keys[keys >= 0]).tolist():
+        share = (keys == key).mean(axis=1)
+        inside = (fraction >= SHARE_PRESSED) & (share > 0.5 * fraction) & seen
+        for first, last in _runs(inside, LEAST_S // period_s):
+            steps = slice(first * per, (last + 1) * per)
+            exact = _keys(served)[steps] == key
+            level = float(np.median(served.level[steps][exact]))
+            span = (int(times[first]), int(times[last]) + period_s)
+            intervals.append(_named(machine, key, span, level))
+    intervals.sort(key=lambda i: i.start_s)
+    return Truth(period_s, times, fraction, ambiguous, seen, tuple(intervals))
+
+
+def _runs(inside: NDArray[np.bool_], least: int) -> list[tuple[int, int]]:
+    """First and last index of each run, bridging short breaks, at least `least` samples long."""
+    where = np.flatnonzero(inside)
+    if where.size == 0:
+        return []
+    cut = np.flatnonzero(np.diff(where) > BRIDGE_SAMPLES + 1)
+    firsts = where[np.concatenate(([0], cut + 1))]
+    lasts = where[np.concatenate((cut, [where.size - 1]))]
+    pairs = zip(firsts.tolist(), lasts.tolist(), strict=True)
+    return [(a, b) for a, b in pairs if b - a + 1 >= least]
+
+
+def _named(machine: Machine, key: int, span: tuple[int, int], level: float) -> TrueInterval:
+    stage, phase = STAGES[key // 3], key % 3
+    nominal = machine.nominal(stage)[1 if phase == BURST else 0]
+    known = identify(machine.levels, stage, nominal)
+    dimension = "throughput" if is_bytes(stage) else "iops"
+    name = {BASELINE: "baseline", BURST: "burst"}.get(phase, "fixed")
+    return TrueInterval(
+        start_s=span[0],
+        end_s=span[1],
+        dimension=dimension,
+        level=level,
+        family=FAMILY[stage] if known else "unknown",
+        phase=known.phase if known else name,
+        former_phase=known.former_phase if known else None,
+        is_unknown=known is None,
+    )
