@@ -1,0 +1,37 @@
+"""A quiet scene on any machine, to put innocent work on."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rival import casting
+from rival.machines import Machine
+from rival.scene import Scene
+
+Maker = Callable[[np.random.Generator, str, float], Scene]
+
+ANY_DISK = ("roomy", "roomy", "gp3", "io", "gp2_plain", "gp2_small")
+
+
+def any_machine(
+    rng: np.random.Generator, *, bursting: bool | None = None, disk: str = ""
+) -> Machine:
+    """Any class, any store: all its bounds are documented."""
+    names = casting.classes(bursting=bursting)
+    row = casting.rows()[names[int(rng.integers(len(names)))]][-1]
+    engine = casting.ENGINES[int(rng.integers(len(casting.ENGINES)))]
+    kind = disk or ANY_DISK[int(rng.integers(len(ANY_DISK)))]
+    return casting.machine_of(rng, row, casting.DISKS[kind](rng, engine))
+
+
+def calm(rng: np.random.Generator, kind: str, days: float, **choice: object) -> Scene:
+    """A scene without work and with credits left, on `any_machine(**choice)`."""
+    scene = casting.stage(rng, kind, any_machine(rng, **choice), days)  # type: ignore[arg-type]
+    # Nothing here is meant to run out of credits.
+    scene.full = [float(v) for v in rng.uniform(0.75, 1.0, 4)]
+    return scene
+
+
+def any_size(rng: np.random.Generator) -> float:
+    """A usual I/O size in KiB."""
+    return float(rng.choice([8, 16, 32, 64, 128, 256]))
