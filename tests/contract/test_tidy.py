@@ -263,12 +263,17 @@ def _public(tree: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("_"):
+            if node.name.startswith("_") or _is_overload(node):
                 continue
             found.append(node)
             if isinstance(node, ast.ClassDef):
                 found += _public(node)
     return found
+
+
+def _is_overload(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Only types for a function that is explained where it is written."""
+    return any(isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list)
 
 
 def _module(path: Path) -> str:
