@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from incidents import signals
 from incidents.machine import Machine, draw_machine
-from incidents.scenario import Flow, Load, Setting, draw_flow, floor_ops, load_of
+from incidents.scenario import Flow, Load, Setting, draw_flow, floor_ops, load_of, slower_nights
 from incidents.signals import Array, log_uniform
 
 
@@ -253,10 +253,7 @@ def checkpoint_sawtooth(rng: Generator, setting: Setting) -> Load:
 def backup_latency(rng: Generator, setting: Setting) -> Load:
     """A nightly snapshot makes every request slower without holding the rate back."""
     machine, flow, limit = _site(rng, setting, steady=True)
-    when = signals.nightly(
-        rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(900, 2 * 3600)
-    )
-    flow.r0 = flow.r0 * (1 + when * rng.uniform(0.5, 3.0))
+    flow.r0 = flow.r0 * slower_nights(rng, setting)
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.1, 0.6)) * _noise(rng, setting.n), 0.9)
     return load_of(rng, machine, flow, limit, drive, closed=0.0)
 
@@ -304,4 +301,16 @@ def burst_with_credits_left(rng: Generator, setting: Setting) -> Load:
     drive = np.minimum(base * (1 - when) + peak * steady * when, 1.6)
     load = load_of(rng, machine, flow, limit, np.minimum(drive, 0.99), closed=0.0)
     load.open_ops = drive * limit
+    return load
+
+
+def lazy_loading(rng: Generator, setting: Setting) -> Load:
+    """A restored instance fetches its blocks on first access: slow reads, fewer by the hour."""
+    machine, flow, limit = _site(rng, setting, steady=True)
+    n = setting.n
+    drive = np.minimum(_daily(rng, setting, rng.uniform(0.1, 0.5)) * _noise(rng, n), 0.9)
+    load = load_of(rng, machine, flow, limit, drive, closed=rng.uniform(0.3, 1.0))
+    hours = signals.STEP_S * np.arange(n) / 3600
+    cold = rng.uniform(0.2, 1.0) * np.exp(-hours / log_uniform(rng, 2, 24))
+    flow.r0 = flow.r0 * (1 + log_uniform(rng, 4, 30) * cold * _noise(rng, n, slow=(0.05, 0.3)))
     return load

@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 
 LAW_POWER, LAW_MM1, LAW_FLAT, LAW_SQUARE = 0, 1, 2, 3
 BASELINE, BURST, FIXED = 0, 1, 2
+# Requests that wait for less than this share of their service time are held back so lightly that no
+# measurement shows it; such steps are ambiguous, neither free nor pressed.
+LIGHT = 1.15
 UNIT_BYTES = 256 * 1024.0  # an SSD volume counts larger requests as several (EBS user guide)
 
 
@@ -164,6 +167,7 @@ def run(
             queued = min(remaining, outstanding[i])
             waiting = min((remaining - queued) * carry, carry_max)
             stage[i] = k
+            soft[i] = 1 if latency[i] < LIGHT * full else 0
             level[i] = most * op_bytes if k in (0, 2, 4) else most
             if burst[k] <= base[k]:
                 phase[i] = FIXED

@@ -229,7 +229,8 @@ def draw_disk(rng: Generator, engine: str, kind: str) -> Disk:
     choices = [1000, 1500, 2000, 2500, 3000, 4000, 5000, 6000, 8000, 10000, 12000, 15000, 20000]
     most = 50.0 * size if kind == "io1" else 500.0 * size
     ops = float(min(rng.choice(choices), most))
-    mib = min(500.0 * count, ops * 0.25) if kind == "io1" else min(4000.0 * count, ops * 0.256)
+    # Up to 32,000 IOPS an io1 volume gives 500 MiB/s; io2 gives 0.256 MiB/s per IOPS, 4,000 at most.
+    mib = 500.0 * count if kind == "io1" else min(4000.0 * count, ops * 0.256)
     return _fixed(kind, size, count, ops, mib, (True, False))
 
 

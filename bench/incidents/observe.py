@@ -86,7 +86,10 @@ def shifted(lens: Lens, shift: str | None) -> Lens:
     elif shift == "five_minute":
         lens.period_s = lens.balance_period_s = 300
     elif shift and shift.startswith("missing_"):
-        lens.absent = lens.absent | {shift.removeprefix("missing_")}
+        # One of queue and latency remains: the shift asks what happens without the other.
+        lost = shift.removeprefix("missing_")
+        kept = lens.absent - {"queue", "latency"} if lost != "balances" else lens.absent
+        lens.absent = kept | {lost}
     return lens
 
 
@@ -124,16 +127,7 @@ def observe(
 ) -> dict[Metric, Series]:
     """Every series that would have been exported, keyed by metric."""
     minutes = _storage(rng, load, served, lens) | _resources(rng, load, served)
-    if "resources" in lens.absent:
-        minutes = {m: v for m, v in minutes.items() if m in _STORAGE}
-    balances = {} if "balances" in lens.absent else _balances(rng, load, served, lens)
-    lost = {
-        "queue": (Metric.QUEUE_DEPTH,),
-        "latency": (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S),
-    }
-    for name in sorted(lens.absent & lost.keys()):
-        for metric in lost[name]:
-            minutes.pop(metric)
+    balances = _balances(rng, load, served, lens)
     kept = _kept(rng, minutes[Metric.READ_BYTES_PER_S].size * 60 // lens.period_s, lens)
     out = {}
     for metric in Metric:
@@ -146,18 +140,33 @@ def observe(
         keep = kept if not lens.is_gap_per_metric else _kept(rng, kept.size, lens)
         keep = keep[np.arange(value.size) * period // lens.period_s]
         times = start_s + period * np.arange(value.size, dtype=np.int64)
-        out[metric] = Series(
-            metric=metric, step_s=period, time_s=times[keep], value=value[keep].astype(np.float64)
-        )
+        # Absent metrics are drawn like the others, so that their absence changes nothing else.
+        if _group(metric) not in lens.absent:
+            out[metric] = Series(
+                metric=metric, step_s=period, time_s=times[keep], value=value[keep]
+            )
     return out
 
 
-_STORAGE = frozenset(
-    {
-        Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S,
-        Metric.WRITE_OPS_PER_S, Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S, Metric.QUEUE_DEPTH,
-    }
-)  # fmt: skip
+_GROUPS = {
+    "queue": (Metric.QUEUE_DEPTH,),
+    "latency": (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S),
+    "balances": (
+        Metric.BYTE_BALANCE_RATIO,
+        Metric.IO_BALANCE_RATIO,
+        Metric.VOLUME_BALANCE_RATIO,
+    ),
+    "rates": (
+        Metric.READ_BYTES_PER_S,
+        Metric.WRITE_BYTES_PER_S,
+        Metric.READ_OPS_PER_S,
+        Metric.WRITE_OPS_PER_S,
+    ),
+}
+
+
+def _group(metric: Metric) -> str:
+    return next((name for name, members in _GROUPS.items() if metric in members), "resources")
 
 
 def _kept(rng: Generator, count: int, lens: Lens) -> np.ndarray:

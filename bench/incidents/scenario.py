@@ -81,7 +81,8 @@ class Load:
     grant: Array | None = None
     side: dict[str, Array] = field(default_factory=dict)
     """Other metrics that this family shapes itself, by name."""
-    target: Target | None = None
+    targets: tuple[Target, ...] = ()
+    """Ceilings that must each have bound for ten minutes for the family to be what it says."""
 
 
 def rival(machine: Machine, target: Target, *, in_bytes: bool) -> float:
@@ -198,7 +199,7 @@ def load_of(
     if multiple is None:
         multiple = log_uniform(rng, 1.3, 20)
     n = drive.size
-    think = float(rng.choice([0.0, log_uniform(rng, 0.2e-3, 0.2)]))
+    think = float(rng.choice([0.0, log_uniform(rng, 0.2e-3, 0.05)]))
     hold = multiple * signals.wobble(
         rng, n, rng.uniform(0.02, 0.25), log_uniform(rng, 300, 7200), 0.02
     )
@@ -218,3 +219,11 @@ def load_of(
         carry=float(rng.choice([0.0, 0.0, rng.uniform(0.3, 1.0)])),
         carry_max_s=log_uniform(rng, 60, 1800),
     )
+
+
+def slower_nights(rng: Generator, setting: Setting) -> Array:
+    """A factor on latency: a nightly snapshot makes every request slower, shape (n,)."""
+    when = signals.nightly(
+        rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(900, 2 * 3600)
+    )
+    return 1 + when * rng.uniform(0.5, 3.0)

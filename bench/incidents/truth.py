@@ -1,11 +1,15 @@
 """
 What really happened, on the grid of the samples.
 
-A sample's fraction is the share of its steps in which a ceiling held requests back. A true
-interval is a maximal run of samples with fraction ≥ 0.8 at one ceiling, at least ten minutes long,
-bridging at most two samples that are below that or were lost. Closed-loop clients under a latency
-law that rises steeply can be slowed by a ceiling that is never quite reached (the engine's `soft`
-steps, above 94 % of it); such samples are ambiguous, like those throttled 10–80 % of the time.
+A sample's fraction is the share of its steps in which a ceiling held requests back. Two kinds of
+steps are neither free nor pressed, because no measurement could tell: closed-loop clients slowed by
+a steep latency law above 94 % of a ceiling that is never quite reached, and requests held back for
+less than 15 % of their service time (the engine's `soft` steps). Samples in which those or the
+pressed steps make 10–80 % of the time are ambiguous.
+
+A true interval is a maximal run of samples with a ceiling reached in ≥ 80 % of the steps, always the
+same one, pressed (not lightly) for at least half of the run, at least ten minutes long, bridging at
+most two samples that are below that or were lost.
 """
 
 from dataclasses import dataclass
@@ -20,6 +24,7 @@ from incidents.observe import Served
 
 SHARE_PRESSED = 0.8
 SHARE_FREE = 0.1
+SHARE_MOSTLY = 0.5
 LEAST_S = 600
 BRIDGE_SAMPLES = 2
 
@@ -68,15 +73,19 @@ def truth_of(
     """Truth on the grid of a period; `seen` has shape (n * STEP_S // period_s,)."""
     per = period_s // signals.STEP_S
     keys = _keys(served).reshape(-1, per)
-    fraction = (keys >= 0).mean(axis=1)
-    soft = served.soft.reshape(-1, per).mean(axis=1)
-    ambiguous = (fraction + soft >= SHARE_FREE) & (fraction < SHARE_PRESSED)
+    soft = served.soft.reshape(-1, per) > 0
+    held = (keys >= 0).mean(axis=1)
+    fraction = ((keys >= 0) & ~soft).mean(axis=1)
+    touched = ((keys >= 0) | soft).mean(axis=1)
+    ambiguous = (touched >= SHARE_FREE) & (fraction < SHARE_PRESSED)
     times = start_s + period_s * np.arange(fraction.size, dtype=np.int64)
     intervals = []
     for key in np.unique(keys[keys >= 0]).tolist():
         share = (keys == key).mean(axis=1)
-        inside = (fraction >= SHARE_PRESSED) & (share > 0.5 * fraction) & seen
+        inside = (held >= SHARE_PRESSED) & (share > 0.5 * held) & seen
         for first, last in _runs(inside, LEAST_S // period_s):
+            if fraction[first : last + 1].mean() < SHARE_MOSTLY:
+                continue
             steps = slice(first * per, (last + 1) * per)
             exact = _keys(served)[steps] == key
             level = float(np.median(served.level[steps][exact]))
