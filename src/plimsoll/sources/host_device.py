@@ -1,0 +1,200 @@
+"""
+Which block device to record, and which file system tells its free space.
+
+The choice is pure (`choose`); `look` gathers what it chooses from.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.sources.host_counters import (
+    SECTOR_BYTES,
+    DiskCounters,
+    parse_diskstats,
+    parse_mountinfo,
+)
+
+# Memory and images dressed as disks: what they do costs nothing on the device a database sits on.
+_NOT_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockDevices:
+    """What the host has, as far as the choice of a device needs it."""
+
+    counters: Mapping[str, DiskCounters]
+    """Every block device of /proc/diskstats and its counters since it appeared."""
+    partitions: frozenset[str] = frozenset()
+    """Names that are parts of another device."""
+    stacked: frozenset[str] = frozenset()
+    """Names made of other devices (LVM, RAID, encryption): their work is counted below again."""
+    holding: str | None = None
+    """The device under the asked directory; None where it is none of them (tmpfs, network)."""
+    directory: str | None = None
+    """The directory that was asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The devices to record and why."""
+
+    devices: tuple[str, ...]
+    """One name or more, as in /proc/diskstats."""
+    reason: str
+    """For people: `holds /var/lib/postgresql`, `busiest disk since boot`, `named`."""
+    mount: str | None = None
+    """A directory on them whose file system tells the free space; None where none is known."""
+
+
+def choose(asked: str, found: BlockDevices) -> Choice:
+    """
+    The devices to record.
+
+    Args:
+        asked: `auto`, or names separated by commas, with or without `/dev/`.
+        found: the host's devices.
+
+    Raises:
+        UsageError: a name the host does not have.
+        SourceError: `auto` on a host that shows no disk.
+    """
+    if asked.strip() != "auto":
+        return _named(asked, found)
+    if found.holding is not None:
+        return Choice(
+            devices=(found.holding,), reason=f"holds {found.directory}", mount=found.directory
+        )
+    disks = {
+        name: counters
+        for name, counters in found.counters.items()
+        if name not in found.partitions | found.stacked and not name.startswith(_NOT_DISKS)
+    }
+    if not disks:
+        raise SourceError(
+            "/proc/diskstats shows no disk on this host",
+            "Name a device with --device; a container may hide the disks of its host.",
+        )
+    busiest = max(disks, key=lambda name: (disks[name].sectors, name))
+    return Choice(devices=(busiest,), reason="busiest disk since boot")
+
+
+def _named(asked: str, found: BlockDevices) -> Choice:
+    names = tuple(dict.fromkeys(n for n in (part.strip() for part in asked.split(",")) if n))
+    devices = tuple(name.removeprefix("/dev/") for name in names)
+    for device in devices:
+        if device not in found.counters:
+            known = [n for n in found.counters if not n.startswith(_NOT_DISKS)]
+            raise UsageError(
+                f"device '{device}' is not in /proc/diskstats",
+                f"This host has {', '.join(known) or 'no disk that it shows'}.",
+            )
+    if not devices:
+        raise UsageError("no device was named", "Use --device auto, or a name such as nvme1n1.")
+    mount = found.directory if found.holding in devices else None
+    return Choice(devices=devices, reason="named", mount=mount)
+
+
+def look(directory: str | None, root: Path = Path("/")) -> BlockDevices:
+    """
+    Read what the host has.
+
+    Args:
+        directory: where the database keeps its data; None if that is not known.
+        root: where /proc and /sys are; another one in tests.
+
+    Raises:
+        SourceError: no /proc/diskstats, so this is no Linux host, or it hides its counters.
+    """
+    try:
+        counters = parse_diskstats((root / "proc/diskstats").read_text())
+    except OSError as error:
+        raise SourceError(
+            f"unable to read /proc/diskstats: {error.strerror}",
+            "'record host' reads Linux counters; run it on the database's own Linux host.",
+        ) from error
+    block = root / "sys/class/block"
+    partitions = frozenset(n for n in counters if (block / n / "partition").exists())
+    stacked = frozenset(n for n in counters if _has_parts(block / n / "slaves"))
+    holding = _holding(directory, counters, root) if directory is not None else None
+    return BlockDevices(
+        counters=counters,
+        partitions=partitions,
+        stacked=stacked,
+        holding=holding,
+        directory=directory,
+    )
+
+
+def size_bytes(devices: tuple[str, ...], root: Path = Path("/")) -> int | None:
+    """Size of the devices together, from sysfs; None where one does not say."""
+    total = 0
+    for device in devices:
+        try:
+            total += int((root / "sys/class/block" / device / "size").read_text()) * SECTOR_BYTES
+        except (OSError, ValueError):
+            return None
+    return total or None
+
+
+def _has_parts(slaves: Path) -> bool:
+    try:
+        return any(slaves.iterdir())
+    except OSError:
+        return False
+
+
+def _holding(directory: str, counters: Mapping[str, DiskCounters], root: Path) -> str | None:
+    """The whole device under a directory, through its device number or else its mount."""
+    name = _numbered(directory, root) or _mounted_from(directory, root)
+    if name is None or not _may_exist(directory):
+        return None
+    whole = _whole(name, root)
+    return whole if whole in counters else None
+
+
+def _numbered(directory: str, root: Path) -> str | None:
+    try:
+        number = Path(directory).stat().st_dev
+    except OSError:
+        return None
+    node = root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
+    return node.resolve().name if node.exists() else None
+
+
+def _may_exist(directory: str) -> bool:
+    # A data directory that only the server's user may enter exists all the same; one of another
+    # machine or of a container does not exist here.
+    try:
+        Path(directory).stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _whole(name: str, root: Path) -> str:
+    """
+    The disk a partition is part of; any other device is itself.
+
+    A limit bounds the disk, so the disk is what has to be counted.
+    """
+    node = root / "sys/class/block" / name
+    return node.resolve().parent.name if (node / "partition").exists() else name
+
+
+def _mounted_from(directory: str, root: Path) -> str | None:
+    # btrfs and overlays have device numbers of their own; the mount table names the disk below.
+    try:
+        sources = parse_mountinfo((root / "proc/self/mountinfo").read_text())
+    except OSError:
+        return None
+    path = Path(directory).resolve()
+    for point in (path, *path.parents):
+        source = sources.get(str(point))
+        if source is not None:
+            return Path(source).resolve().name if source.startswith("/dev/") else None
+    return None

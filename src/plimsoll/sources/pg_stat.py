@@ -1,0 +1,344 @@
+"""
+PostgreSQL's own statistics, read so that it never hurts the server.
+
+Rule 1: read-only transactions, a statement timeout, a lock timeout, our application_name, one
+        connection; the statements are those of `pg_stat_queries.py`.
+Rule 2: a password never leaves this file: errors and places are written without it.
+Rule 3: a server that goes away makes a gap, not an end; the next reading tries again.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.pg_stat_queries import FACTS, GUARDS, reading_query
+
+if TYPE_CHECKING:
+    import psycopg
+
+APPLICATION_NAME = "plimsoll"
+
+# Two seconds to connect, like the statement timeout; then, within some ten seconds, the system
+# reports a server that vanished without a word, so that a recording can end.
+_CONNECTION = {
+    "application_name": APPLICATION_NAME,
+    "connect_timeout": "2",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+
+_REFUSALS = (
+    "password",
+    "authentication",
+    "pg_hba.conf",
+    "permission denied",
+    "not permitted",
+    "does not exist",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """What a server says of itself once."""
+
+    place: str
+    """`127.0.0.1:5432/orders`: where it is, without user and password."""
+    role: str
+    version: str
+    """`18.6`"""
+    version_number: int
+    """`server_version_num`: 180006."""
+    connection_max: int
+    data_directory: str | None
+    """None where the role may not see it."""
+    sees_all_sessions: bool
+    """Whether the role may see what other users' sessions do."""
+    is_here: bool
+    """Whether the server answers from this machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseReading:
+    """The server's counters of one moment."""
+
+    moment_s: float
+    """Seconds of the recording's clock."""
+    transaction_count: int
+    """Transactions committed and rolled back, all databases."""
+    transaction_epoch: str
+    """Changes whenever the count cannot be compared with the one before."""
+    read_bytes: int | None
+    """Bytes the server asked the system to read; None before PostgreSQL 16."""
+    written_bytes: int | None
+    io_epoch: str | None
+    connection_count: int | None
+    """Client connections but ours; None where the role may not see them."""
+    active_count: int | None
+    waiting_count: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSilence:
+    """A reading that did not come, and why, without any secret."""
+
+    reason: str
+
+
+def rates_between(before: DatabaseReading, after: DatabaseReading) -> dict[Metric, float]:
+    """
+    What the server did between two readings, `after.moment_s > before.moment_s`.
+
+    Counters that were reset in between give no value.
+    """
+    elapsed_s = after.moment_s - before.moment_s
+    assert elapsed_s > 0
+    found: dict[Metric, float] = {}
+    transactions = after.transaction_count - before.transaction_count
+    if transactions >= 0 and after.transaction_epoch == before.transaction_epoch:
+        found[Metric.TRANSACTIONS_PER_S] = transactions / elapsed_s
+    if after.io_epoch == before.io_epoch:
+        for metric, old, new in (
+            (Metric.DATABASE_READ_BYTES_PER_S, before.read_bytes, after.read_bytes),
+            (Metric.DATABASE_WRITE_BYTES_PER_S, before.written_bytes, after.written_bytes),
+        ):
+            if old is not None and new is not None and new >= old:
+                found[metric] = (new - old) / elapsed_s
+    return found
+
+
+def levels_of(reading: DatabaseReading) -> dict[Metric, float]:
+    """Connections and sessions as they were found; nothing where they could not be seen."""
+    seen = {
+        Metric.CONNECTION_COUNT: reading.connection_count,
+        Metric.ACTIVE_SESSION_COUNT: reading.active_count,
+        Metric.WAITING_SESSION_COUNT: reading.waiting_count,
+    }
+    return {metric: float(count) for metric, count in seen.items() if count is not None}
+
+
+def gaps_of(facts: ServerFacts) -> tuple[Gap, ...]:
+    """What this server cannot tell this role, and what would make it."""
+    gaps = []
+    if not facts.sees_all_sessions:
+        reason = f"role '{facts.role}' may not see other users' sessions"
+        remedy = f"GRANT pg_monitor TO {_quoted(facts.role)};"
+        gaps += [
+            Gap(metric=metric.value, reason=reason, remedy=remedy)
+            for metric in (
+                Metric.CONNECTION_COUNT,
+                Metric.ACTIVE_SESSION_COUNT,
+                Metric.WAITING_SESSION_COUNT,
+            )
+        ]
+    if facts.version_number < 160000:
+        gaps += [
+            Gap(
+                metric=metric.value,
+                reason=f"PostgreSQL {facts.version} has no view pg_stat_io",
+                remedy="PostgreSQL 16 has it.",
+            )
+            for metric in (Metric.DATABASE_READ_BYTES_PER_S, Metric.DATABASE_WRITE_BYTES_PER_S)
+        ]
+    elif facts.version_number < 180000:
+        gaps.append(
+            Gap(
+                metric=Metric.DATABASE_WRITE_BYTES_PER_S.value,
+                reason=f"pg_stat_io of PostgreSQL {facts.version} counts no WAL",
+                remedy="PostgreSQL 18 counts it; the device's own writes include it.",
+            )
+        )
+    return tuple(gaps)
+
+
+class DatabaseProbe:
+    """One connection to one server; `read` may be called from one thread at a time."""
+
+    def __init__(self, dsn: str, moment_s: Callable[[], float]) -> None:
+        """
+        Keep the DSN; nothing is connected yet.
+
+        Args:
+            dsn: libpq connection string or URI; what it leaves out comes from PG* variables,
+                service and password files, as with every libpq program.
+            moment_s: the recording's clock.
+        """
+        self._dsn = dsn
+        self._moment_s = moment_s
+        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+
+    def open(self) -> ServerFacts:
+        """
+        Connect and ask the server what it is.
+
+        Raises:
+            UsageError: the DSN is not a connection string.
+            AccessDenied: the server refused the role.
+            Unreachable: no server answered.
+            SourceError: the server answered, but not what PostgreSQL answers.
+        """
+        import psycopg
+
+        if not _is_connection_string(self._dsn):
+            # libpq would quote the part it stumbled over, which may be a password: say less.
+            raise UsageError(
+                "the DSN is not a PostgreSQL connection string",
+                "Write it as 'host=… dbname=… user=…' or 'postgresql://user@host/dbname'; in the "
+                "latter an @ in the password is %40.",
+            )
+        try:
+            connection = self._connect()
+            row = _one_row(connection, FACTS)
+            connection.rollback()
+        except psycopg.Error as error:
+            raise self._refusal(error) from None
+        info = connection.info
+        return ServerFacts(
+            place=_place(info.host, info.port, info.dbname),
+            role=str(row["role"]),
+            version=str(row["version"]).split(" ", maxsplit=1)[0],
+            version_number=info.server_version,
+            connection_max=int(row["connection_max"]),
+            data_directory=row["data_directory"],
+            sees_all_sessions=bool(row["sees_all_sessions"]),
+            is_here=is_here(info.hostaddr),
+        )
+
+    def read(self) -> DatabaseReading | DatabaseSilence:
+        """The counters now, or why they did not come; a lost connection is made anew."""
+        import psycopg
+
+        try:
+            connection = self._connection or self._connect()
+            connection.execute(GUARDS)
+            moment_s = self._moment_s()
+            row = _one_row(connection, reading_query(connection.info.server_version))
+            connection.rollback()
+        except psycopg.errors.QueryCanceled:
+            self._roll_back()
+            return DatabaseSilence(reason="it took longer than the statement timeout of 2 s")
+        except (psycopg.Error, SourceError) as error:
+            self.close()
+            return DatabaseSilence(reason=self._told(error))
+        sees = not row["hidden_count"]
+        return DatabaseReading(
+            moment_s=moment_s,
+            transaction_count=row["transaction_count"],
+            transaction_epoch=row["transaction_epoch"],
+            read_bytes=row["read_bytes"],
+            written_bytes=row["written_bytes"],
+            io_epoch=row["io_epoch"],
+            connection_count=row["connection_count"] if sees else None,
+            active_count=row["active_count"] if sees else None,
+            waiting_count=row["waiting_count"] if sees else None,
+        )
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+        from psycopg.rows import dict_row
+
+        # No prepared statements: a pooler may hand the next transaction to another server process.
+        connection = psycopg.connect(
+            make_conninfo(self._dsn, **_CONNECTION), row_factory=dict_row, prepare_threshold=None
+        )
+        connection.read_only = True
+        self._connection = connection
+        return connection
+
+    def _roll_back(self) -> None:
+        import psycopg
+
+        try:
+            if self._connection is not None:
+                self._connection.rollback()
+        except psycopg.Error:
+            self.close()
+
+    def _told(self, error: Exception) -> str:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return without_password(lines[-1] if lines else type(error).__name__, self._dsn)
+
+    def _refusal(self, error: "psycopg.Error") -> SourceError:
+        self.close()
+        told = self._told(error)
+        if any(word in told for word in _REFUSALS):
+            return AccessDenied(
+                f"PostgreSQL refused the connection: {told}",
+                "Check user, password and database; the role needs LOGIN and pg_monitor.",
+            )
+        return Unreachable(
+            f"PostgreSQL did not answer: {told}",
+            "Check host and port of the DSN and that the server runs.",
+        )
+
+
+def without_password(text: str, dsn: str) -> str:
+    """The text with every password of the DSN or the environment struck out."""
+    from urllib.parse import quote, quote_plus
+
+    from psycopg.conninfo import conninfo_to_dict
+
+    if not _is_connection_string(dsn):
+        return "the DSN is not a PostgreSQL connection string"
+    password = conninfo_to_dict(dsn).get("password")
+    for secret in (password, os.environ.get("PGPASSWORD")):
+        for form in {str(secret), quote(str(secret)), quote_plus(str(secret))} if secret else ():
+            text = text.replace(form, "********")
+    return text
+
+
+def _is_connection_string(dsn: str) -> bool:
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(dsn)
+    except ProgrammingError:
+        return False
+    # No host has an @: it is the rest of a password that was not encoded.
+    return "@" not in str(parts.get("host", ""))
+
+
+def _one_row(connection: "psycopg.Connection[dict[str, Any]]", query: str) -> dict[str, Any]:
+    row = connection.execute(query.encode()).fetchone()
+    if row is None:
+        raise SourceError("the server gave no row where PostgreSQL gives one", "Is it PostgreSQL?")
+    return row
+
+
+def _place(host: str, port: int, database: str) -> str:
+    return f"{host}:{port}/{database}"
+
+
+def _quoted(role: str) -> str:
+    return role if role.isidentifier() and role.islower() else '"' + role.replace('"', '""') + '"'
+
+
+def is_here(address: str) -> bool:
+    """
+    Whether an address is this machine's own; a UNIX socket has none and is here.
+
+    Only an own address can be bound to.
+    """
+    if not address or address.startswith("/"):
+        return True
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True

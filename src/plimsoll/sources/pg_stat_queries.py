@@ -1,0 +1,79 @@
+"""
+Every statement Plimsoll sends to a PostgreSQL server, and nothing else is sent.
+
+Rule 1: statistics views and settings only; no table of the user's is ever read.
+Rule 2: one row comes back per statement, whatever the size of the server.
+The views' columns by version: PostgreSQL documentation, "The Cumulative Statistics System",
+editions 14 to 18, checked against live servers.
+"""
+
+# `set local` ends with the transaction, so a pooler in between hands on a clean connection.
+# Two seconds and a tenth are judgements: the statements below take about a millisecond, so what
+# takes longer waits for something, and a recorder must not be part of what it waits for.
+GUARDS = "set local statement_timeout = '2s'; set local lock_timeout = '100ms'"
+
+# A role without pg_read_all_settings does not see the row data_directory of pg_settings;
+# `show data_directory` would be an error instead.
+FACTS = """
+select current_user::text as role,
+       current_setting('server_version') as version,
+       current_setting('max_connections')::int as connection_max,
+       (select setting from pg_settings where name = 'data_directory') as data_directory,
+       pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all_sessions
+"""
+
+# The number of databases and the time of the last reset tell when a sum cannot be compared with
+# the one before: dropping a database or resetting one database's statistics changes it.
+_TRANSACTIONS = """
+select coalesce(sum(xact_commit + xact_rollback), 0)::bigint as transaction_count,
+       concat(count(*), ' ', max(stats_reset)) as transaction_epoch
+from pg_stat_database
+"""
+
+# Without pg_read_all_stats all columns that tell what a session is are null. Our own is left out.
+_SESSIONS = """
+select count(*) filter (where backend_type = 'client backend') as connection_count,
+       count(*) filter (where backend_type = 'client backend' and state = 'active')
+           as active_count,
+       count(*) filter (where backend_type = 'client backend' and state = 'active'
+                          and wait_event_type is not null) as waiting_count,
+       count(*) filter (where backend_type is null) as hidden_count
+from pg_stat_activity
+where pid <> pg_backend_pid()
+"""
+
+# Relation extension writes too. Since 18 the view counts bytes, and WAL with them.
+_IO_SINCE_18 = """
+select coalesce(sum(read_bytes), 0)::bigint as read_bytes,
+       coalesce(sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)), 0)::bigint
+           as written_bytes,
+       max(stats_reset)::text as io_epoch
+from pg_stat_io
+"""
+
+# 16 and 17 count operations, all of op_bytes each, and no WAL.
+_IO_16_AND_17 = """
+select coalesce(sum(reads * op_bytes), 0)::bigint as read_bytes,
+       coalesce(sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes), 0)::bigint
+           as written_bytes,
+       max(stats_reset)::text as io_epoch
+from pg_stat_io
+"""
+
+_NO_IO = "select null::bigint as read_bytes, null::bigint as written_bytes, null::text as io_epoch"
+
+
+def reading_query(version_number: int) -> str:
+    """
+    The one statement of a reading, for a server's `server_version_num`.
+
+    Its row: transaction_count, transaction_epoch, connection_count, active_count, waiting_count,
+    hidden_count, read_bytes, written_bytes, io_epoch; the last three are null before PostgreSQL 16.
+    """
+    if version_number >= 180000:
+        io = _IO_SINCE_18
+    elif version_number >= 160000:
+        io = _IO_16_AND_17
+    else:
+        io = _NO_IO
+    return f"select * from ({_TRANSACTIONS}) t, ({_SESSIONS}) s, ({io}) i"  # noqa: S608 - constants
