@@ -1,0 +1,286 @@
+"""iostat's captures become snapshots that agree with our own recorder."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from plimsoll.sources.iostat import is_iostat, parse_iostat, read_iostat
+
+CAPTURES = Path(__file__).parent / "captures"
+TEXT = CAPTURES / "saturated-iostat.txt"
+JSON = CAPTURES / "saturated-iostat.json"
+RECORDED = CAPTURES / "saturated-recorded.json"
+
+OLD = """\
+Linux 3.10.0-1160.el7.x86_64 (db1) \t11/20/2026 \t_x86_64_\t(8 CPU)
+
+11/20/2026 11:59:50 AM
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+          50.00    0.00    0.00    0.00    0.00   50.00
+
+Device:         rrqm/s   wrqm/s     r/s     w/s    rMB/s    wMB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util
+sda               0.00     1.00   10.00    0.00     1.00     0.00   200.00     0.50   10.00   10.00    0.00   1.00   1.00
+sda1              0.00     1.00   10.00    0.00     9.00     0.00   200.00     0.50   10.00   10.00    0.00   1.00   1.00
+
+11/20/2026 12:00:00 PM
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+          10.00    2.00    8.00   20.00    5.00   55.00
+
+Device:         rrqm/s   wrqm/s     r/s     w/s    rMB/s    wMB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util
+sda               0.00     1.00   10.00    0.00     1.00     0.00   200.00     2.50   10.00   10.00    0.00   1.00   1.00
+sda1              0.00     1.00   10.00    0.00     9.00     0.00   200.00     0.50   10.00   10.00    0.00   1.00   1.00
+sdb               0.00     1.00    0.00   20.00     0.00     0,50   200.00     0.50   10.00    0.00   30.00   1.00   1.00
+loop0             0.00     1.00   10.00    0.00     99.0     0.00   200.00     0.50   10.00   10.00    0.00   1.00   1.00
+"""
+
+
+def read(text: str, device: str | None = None) -> Snapshot:
+    return parse_iostat(text.encode(), where="capture", device=device)
+
+
+def at(snapshot: Snapshot, metric: Metric) -> list[float]:
+    return snapshot.series[metric].value.tolist()
+
+
+def report(stamp: str, ops: int = 5, device: str = "sda") -> str:
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util"
+    return f"{stamp}\n{head}\n{device} {ops}.00 80.00 2.00 0.00 0.00 0.00 0.01 1.00\n\n"
+
+
+HEADER = "Linux 6.1.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+
+
+@pytest.mark.parametrize("path", [TEXT, JSON])
+def test_the_parser_and_our_recorder_agree_on_a_saturated_disk(path: Path):
+    """
+    Both looked at one disk at once: bytes, operations and queue of the common window agree within
+    1 %, mean latencies within 5 % (iostat rounds to 10 µs, of about 250 µs).
+    """
+    theirs, ours = read_iostat(path), decode_snapshot(RECORDED.read_bytes())
+    sums: dict[Metric, list[float]] = {}
+    for metric in theirs.series:
+        pair = (theirs.series[metric], ours.series[metric])
+        common = np.intersect1d(pair[0].time_s, pair[1].time_s)
+        sums[metric] = [float(np.nansum(s.value[np.isin(s.time_s, common)])) for s in pair]
+
+    for metric in (
+        Metric.READ_BYTES_PER_S,
+        Metric.WRITE_BYTES_PER_S,
+        Metric.READ_OPS_PER_S,
+        Metric.WRITE_OPS_PER_S,
+        Metric.QUEUE_DEPTH,
+    ):
+        assert sums[metric][1] == pytest.approx(sums[metric][0], rel=0.01), metric
+    busy = slice(8, 24)
+    for metric in (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S):
+        means = [float(np.nanmean(s.series[metric].value[busy])) for s in (theirs, ours)]
+        assert means[1] == pytest.approx(means[0], rel=0.05), metric
+
+
+def test_the_capture_shows_saturation():
+    """
+    For over twenty seconds the disk served more than a GB/s with several requests waiting.
+    """
+    snapshot = read_iostat(TEXT)
+    served = np.array(at(snapshot, Metric.READ_BYTES_PER_S)) + at(
+        snapshot, Metric.WRITE_BYTES_PER_S
+    )
+    queue = np.array(at(snapshot, Metric.QUEUE_DEPTH))
+
+    assert np.count_nonzero((served > 1e9) & (queue > 4)) >= 20
+    assert () == snapshot.gaps
+    assert ("host", 2) == (snapshot.instance.identifier, snapshot.instance.vcpu_count)
+    assert snapshot == decode_snapshot(encode_snapshot(snapshot))
+
+
+def test_the_report_since_boot_is_no_sample():
+    """
+    Thirty-six reports are thirty-five samples, each about the second that ends at its time.
+    """
+    snapshot = read_iostat(TEXT)
+    series = snapshot.series[Metric.READ_BYTES_PER_S]
+
+    assert 36 == TEXT.read_text().count("avg-cpu:")
+    assert 35 == series.time_s.size
+    # The first time in the file is 2026-11-20T09:52:15+0000.
+    assert 1795168335 == series.time_s[0]
+    assert 1 == series.step_s
+
+
+def test_old_columns_are_found_by_their_names():
+    """
+    sysstat 10 had avgqu-sz, other places, and -m gives MB of 1024² bytes; a comma is a point.
+    """
+    snapshot = read(OLD)
+
+    assert "iostat capture capture, device sda (busiest of 2)" == snapshot.source
+    assert [1024.0**2] == at(snapshot, Metric.READ_BYTES_PER_S)
+    assert [0.010] == at(snapshot, Metric.READ_LATENCY_S)
+    assert Metric.WRITE_LATENCY_S not in snapshot.series
+    assert [2.5] == at(snapshot, Metric.QUEUE_DEPTH)
+    assert [pytest.approx(0.25)] == at(snapshot, Metric.CPU_RATIO)
+    # 12:00:00 PM is noon: 2026-11-20T12:00:00Z less the step.
+    assert (1795176000 - 10, 1795176000) == snapshot.window_s
+    assert [0.5 * 1024**2] == at(read(OLD, device="/dev/sdb"), Metric.WRITE_BYTES_PER_S)
+    assert [0.030] == at(read(OLD, device="sdb"), Metric.WRITE_LATENCY_S)
+
+
+def test_a_named_device_must_be_there():
+    """
+    The hint names those that are.
+    """
+    with pytest.raises(UsageError) as raised:
+        read(OLD, device="nvme9n1")
+
+    assert "sda, sda1, sdb" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "noon"),
+    [
+        ("2026-11-20T11:59:59+0000", "2026-11-20T12:00:00+0000", 1795176000),
+        ("2026-11-20T13:59:59+0200", "2026-11-20T14:00:00+0200", 1795176000),
+        ("11/20/26 11:59:59", "11/20/26 12:00:00", 1795176000),
+        ("20/11/26 11:59:59", "20/11/26 12:00:00", 1795176000),
+        ("20.11.2026 11:59:59", "20.11.2026 12:00:00", 1795176000),
+        ("20-11-26 11:59:59", "20-11-26 12:00:00", 1795176000),
+        ("11/20/2026 11:59:59 AM", "11/20/2026 12:00:00\u202fPM", 1795176000),
+        ("2026-11-20 11:59:59 UTC", "2026-11-20 12:00:00 UTC", 1795176000),
+    ],
+)
+def test_dates_of_many_locales_are_read(first: str, second: str, noon: int):
+    """
+    The order of day and month is decided once for the capture.
+    """
+    snapshot = read(HEADER + report(first) + report(second))
+
+    assert (noon - 1, noon) == snapshot.window_s
+
+
+def test_a_date_that_could_be_two_is_said_to_be():
+    """
+    5 April or 4 May: the C locale's order is taken, and the gap says so.
+    """
+    snapshot = read(HEADER + report("04/05/26 12:00:00") + report("04/05/26 12:00:01"))
+
+    assert {"time zone", "date", "cpu_ratio"} == {gap.metric for gap in snapshot.gaps}
+
+
+def test_a_second_run_in_the_same_file_begins_with_its_own_report_since_boot():
+    """
+    Its first report is dropped as well.
+    """
+    run = report("2026-11-20T12:00:00Z", ops=1) + report("2026-11-20T12:00:01Z", ops=2)
+    later = (
+        run.replace("12:00", "13:00").replace("1.00 80", "3.00 80").replace("2.00 80", "4.00 80")
+    )
+
+    assert [2.0, 4.0] == at(read(HEADER + run + HEADER + later), Metric.READ_OPS_PER_S)
+
+
+def test_a_report_over_many_steps_is_a_gap():
+    """
+    The machine slept for an hour: that report is not about one second.
+    """
+    stamps = ("12:00:00", "12:00:01", "12:00:02", "13:00:02", "13:00:03")
+    text = "".join(report(f"2026-11-20T{stamp}Z", ops=n) for n, stamp in enumerate(stamps, 1))
+    snapshot = read(HEADER + text)
+
+    assert [2.0, 3.0, 5.0] == at(snapshot, Metric.READ_OPS_PER_S)
+    assert "1 reports" in {gap.metric: gap.reason for gap in snapshot.gaps}["iostat reports"]
+
+
+def test_a_device_that_comes_late_has_a_gap_before():
+    """
+    A report without the device says nothing about it.
+    """
+    text = report("2026-11-20T12:00:00Z", device="sda") + report(
+        "2026-11-20T12:00:01Z", device="sda"
+    )
+    text += report("2026-11-20T12:00:02Z", ops=900, device="sdb")
+    values = at(read(HEADER + text, device="sdb"), Metric.READ_OPS_PER_S)
+
+    assert np.isnan(values[0])
+    assert 900.0 == values[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no report"),
+        (HEADER, "no report"),
+        (HEADER + report("2026-11-20T12:00:00Z"), "no report after the one since boot"),
+        (HEADER + report("") + report(""), "without -t"),
+        (HEADER + "2026-11-20T12:00:00Z\nDevice tps kB_read/s\nsda 1.0 2.0\n", "without -x"),
+        (HEADER + report("2026-13-20T12:00:00Z") * 2, "no calendar"),
+        (HEADER + report("2026-11-20T12:00:00Z") * 3, "no report after"),
+        ('{"sysstat": {"hosts": [', "capture"),
+        ('{"sysstat": {"hosts": 3}}', "not what 'iostat -o JSON' writes"),
+        (
+            '{"sysstat": {"hosts": [{"statistics": [{"disk": [{"disk_device": "a"}]}]}]}}',
+            "without -x",
+        ),
+    ],
+)
+def test_what_is_no_capture_is_an_error_with_the_command_that_makes_one(text: str, says: str):
+    """
+    One clear sentence, and how to capture it right.
+    """
+    with pytest.raises(DataError) as raised:
+        read(text)
+
+    assert says in raised.value.message
+
+
+def test_captures_are_recognised_by_their_first_bytes():
+    """
+    Text and JSON are, and what only looks similar is not.
+    """
+    assert is_iostat(TEXT.read_bytes()[:4096])
+    assert is_iostat(JSON.read_bytes()[:4096])
+    assert is_iostat(OLD.encode())
+    assert not is_iostat(RECORDED.read_bytes())
+    assert not is_iostat(b'{"sysstat": {"sysdata-version": 2.15, "hosts": [{"number-of-cpus": 2')
+    assert not is_iostat(
+        b"Linux 6.1.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n12:00:01 CPU %user\n"
+    )
+    assert not is_iostat(b"")
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_damaged_capture_breaks_the_parser(data: st.DataObject):
+    """
+    Whatever is cut out, doubled or overwritten: a snapshot or a DataError.
+    """
+    text = data.draw(st.sampled_from([TEXT.read_text()[:3000], JSON.read_text()[:4000], OLD]))
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    middle = data.draw(
+        st.one_of(
+            st.just(""),
+            st.just(text[start:end] * 2),
+            st.sampled_from(["nan", "-1", "1e999", "\x00", "99999999999999999999", "{", "[", "٣"]),
+            st.text(max_size=20),
+        )
+    )
+    with suppress(DataError):
+        snapshot = read(text[:start] + middle + text[end:])
+        assert all(not (s.value < 0).any() for s in snapshot.series.values())
+
+
+@given(st.text(alphabet="0123456789/.-:TAPMZ+ ", max_size=30))
+def test_no_time_breaks_the_parser(stamp: str):
+    """
+    Any two times give a snapshot or a DataError.
+    """
+    with suppress(DataError):
+        read(HEADER + report(stamp) + report(re.sub(r"\d(?=\D*$)", "9", stamp)))
