@@ -1,0 +1,276 @@
+"""
+The catalog: published facts, read from the data files beside this module when they are first asked.
+
+Rule 1: this is the only file below the edges that reads files, and it reads only its own folder.
+Rule 2: a question reads the tables it needs and no others; a table is read once.
+Rule 3: what is not known is None; a class that is not known is an error that names the nearest.
+"""
+
+import gzip
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from plimsoll.catalog import schema, values
+from plimsoll.catalog.names import class_name, size_order
+from plimsoll.catalog.schema import Row, Table
+from plimsoll.errors import CatalogError
+from plimsoll.model.ceiling import Origin
+from plimsoll.model.limit import (
+    ConnectionRule,
+    CpuCredits,
+    FormerLimits,
+    InstanceLimits,
+    StorageRule,
+    VolumeRule,
+)
+from plimsoll.model.price import Price
+
+DATA = Path(__file__).parent / "data"
+
+
+class Catalog:
+    """The tables of one folder, read lazily and kept."""
+
+    def __init__(self, folder: Path = DATA) -> None:
+        """Read from `folder`, which holds the tables of `schema.TABLES`."""
+        self._folder = folder
+        self._rows: dict[str, list[Row]] = {}
+        self._index: dict[tuple[str, ...], dict[Any, Row]] = {}
+
+    def rows(self, table: Table) -> list[Row]:
+        """
+        All rows of a table.
+
+        Raises:
+            CatalogError: the file is missing, or not what the schema asks for.
+        """
+        if table.file not in self._rows:
+            self._rows[table.file] = schema.parse(table, self._text(table))
+        return self._rows[table.file]
+
+    def instance_limits(self, db_class: str) -> InstanceLimits:
+        """
+        What is documented for a class today.
+
+        Args:
+            db_class: with or without the prefix `db.`; an EC2 type does as well.
+
+        Raises:
+            CatalogError: no such class; the hint names the nearest ones.
+        """
+        name = class_name(db_class)
+        row = self._by(schema.INSTANCE_LIMITS, "db_class").get(name)
+        if row is not None:
+            return values.instance_limits(row, self._origin(row))
+        row = self._by(schema.CLASSES_PRECONFIGURED, "db_class").get(name)
+        if row is not None:
+            host = self._by(schema.INSTANCE_LIMITS, "ec2_type")[row["ec2_type"]]
+            return values.preconfigured_limits(
+                row, values.instance_limits(host, self._origin(host))
+            )
+        row = self._by(schema.CLASSES, "db_class").get(name)
+        if row is not None:
+            return values.listed_only(row, self._origin(row))
+        raise self._unknown(db_class, name)
+
+    def former_limits(self, db_class: str) -> tuple[FormerLimits, ...]:
+        """
+        EBS limits documented for a class in the past, oldest first; empty where none are known.
+
+        Equal neighbours are one, rows that equal today's limits and misprints are left out.
+
+        Raises:
+            CatalogError: no such class.
+        """
+        now = self.instance_limits(db_class)
+        if now.note == values.UNVERIFIED_HOST:
+            return ()
+        former = [
+            values.former_limits(now.db_class, row, self._origin(row))
+            for row in self.rows(schema.INSTANCE_LIMITS_FORMER)
+            if row["ec2_type"] == now.ec2_type and row["status"] != "misprint"
+        ]
+        return values.consolidated(former, now)
+
+    def cpu_credits(self, db_class: str) -> CpuCredits | None:
+        """
+        What a burstable class earns; None for a class that is not burstable, or not documented.
+
+        Raises:
+            CatalogError: no such class.
+        """
+        limits = self.instance_limits(db_class)
+        row = self._by(schema.CPU_CREDITS, "ec2_type").get(limits.ec2_type)
+        return values.cpu_credits(limits.db_class, row, self._origin(row)) if row else None
+
+    def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
+        """What RDS documents for an engine family and a storage type, by size; may be empty."""
+        return tuple(
+            values.storage_rule(row, self._origin(row))
+            for row in self.rows(schema.STORAGE_RULES)
+            if row["engine"] == engine_family and row["kind"] == kind
+        )
+
+    def storage_rule(self, engine_family: str, kind: str, size_gib: float) -> StorageRule | None:
+        """The rule for a size in GiB; None where RDS documents nothing for it."""
+        for rule in self.storage_rules(engine_family, kind):
+            # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
+            if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1:
+                return rule
+        return None
+
+    def engine_families(self) -> tuple[str, ...]:
+        """Every engine family that has a storage rule."""
+        return tuple(sorted({row["engine"] for row in self.rows(schema.STORAGE_RULES)}))
+
+    def volume_rule(self, kind: str, rule: str) -> VolumeRule:
+        """One documented number, by the name it has in the data; asking for another is our bug."""
+        row = self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
+        return VolumeRule(kind=kind, rule=rule, value=row["value"], origin=self._origin(row))
+
+    def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
+        """
+        The default of max_connections; None where it is not known (Aurora, unknown version).
+
+        Where the default depends on the version, the version must be known.
+        """
+        rows = [r for r in self.rows(schema.CONNECTION_RULES) if r["engine"] == engine_family]
+        if len(rows) > 1 and version is None:
+            return None
+        for row in rows:
+            since = row["version_from"]
+            if since is None or _version(version or "") >= _version(since):
+                return values.connection_rule(row, self._origin(row))
+        return None
+
+    def classes(self) -> tuple[str, ...]:
+        """Every class that is known, by family and size; also those without numbers."""
+        tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
+        names = {row["db_class"] for table in tables for row in self.rows(table)}
+        return tuple(sorted(names, key=size_order))
+
+    def regions_of(self, db_class: str) -> dict[str, int]:
+        """In how many regions each engine offers a class; empty where no list names it."""
+        row = self._by(schema.CLASSES, "db_class").get(class_name(db_class))
+        pairs = (row["regions"] or "").split() if row else []
+        return {engine: int(count) for engine, _, count in (p.partition(":") for p in pairs)}
+
+    def instance_price(
+        self,
+        db_class: str,
+        engine: str,
+        *,
+        region: str = "us-east-1",
+        license_model: str | None = None,
+        multi_az: bool = False,
+        storage_kind: str | None = None,
+    ) -> Price | None:
+        """
+        On-demand price of an hour; None where it is not known.
+
+        Args:
+            db_class: with or without the prefix `db.`.
+            engine: as RDS names it: `postgres`, `oracle-se2`, `aurora-mysql`.
+            region: `us-east-1` has newer prices than the others.
+            license_model: `none`, `included` or `byol`; None where the engine has only one.
+            multi_az: ask for an instance with a standby.
+            storage_kind: `aurora-iopt1` asks for the price of Aurora I/O-Optimized.
+        """
+        offers = [
+            row
+            for row in self.rows(schema.OFFERS)
+            if row["engine"] == engine
+            and license_model in (None, row["license"])
+            and (row["storage"] == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
+        ]
+        if len(offers) != 1:
+            return None
+        at_home = region == "us-east-1"
+        table = schema.INSTANCE_PRICES if at_home else schema.INSTANCE_PRICES_ELSEWHERE
+        key = (region, class_name(db_class), offers[0]["offer"])
+        row = self._by(table, *table.key).get(key)
+        if row is None:
+            return None
+        return values.instance_price(row, offers[0], self._origin(row), multi_az=multi_az)
+
+    def storage_price(
+        self, item: str, *, region: str = "us-east-1", deployment: str = "single-az"
+    ) -> Price | None:
+        """
+        Price of a storage item; None where it is not known.
+
+        Args:
+            item: `gp3_storage`, `gp3_ops`, `io1_ops` … as in storage_prices.csv.
+            region: as AWS names it.
+            deployment: `single-az`, `multi-az` or `multi-az-cluster`.
+        """
+        rows = self._by(schema.STORAGE_PRICES, *schema.STORAGE_PRICES.key)
+        row = rows.get((item, deployment, region)) or rows.get((item, "any", region))
+        return values.storage_price(row, self._origin(row)) if row else None
+
+    def _text(self, table: Table) -> str:
+        path = self._folder / table.file
+        try:
+            raw = path.read_bytes()
+            return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
+        except (OSError, EOFError, ValueError) as error:
+            raise CatalogError(
+                f"catalog table {table.file} cannot be read: {error}", "Install the package again."
+            ) from error
+
+    def _by(self, table: Table, *columns: str) -> dict[Any, Row]:
+        """Rows by one column, or by a tuple of several."""
+        key = (table.file, *columns)
+        if key not in self._index:
+            self._index[key] = {
+                row[columns[0]] if len(columns) == 1 else tuple(row[c] for c in columns): row
+                for row in self.rows(table)
+            }
+        return self._index[key]
+
+    def _origin(self, row: Row) -> Origin:
+        source = self._by(schema.SOURCES, "id").get(row["source"], {})
+        read_on = row.get("read_on") or source.get("read_on")
+        if not source or read_on is None:
+            raise CatalogError(
+                f"catalog source '{row['source']}' is not in {schema.SOURCES.file} with a date",
+                "Install the package again, or correct the table that was refreshed.",
+            )
+        return Origin(source=source["title"], read_on=read_on)
+
+    def _unknown(self, asked: str, name: str) -> CatalogError:
+        nearest = _nearest(name, self.classes())
+        hint = (
+            f"The nearest ones are {', '.join(nearest)}."
+            if nearest
+            else "A class reads like db.r5.2xlarge; 'plimsoll catalog show' lists them."
+        )
+        return CatalogError(f"unknown instance class '{asked}'", hint)
+
+
+@cache
+def catalog() -> Catalog:
+    """The catalog of this package."""
+    return Catalog()
+
+
+def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
+    """Three classes: the nearest sizes of the same family, otherwise names that look alike."""
+    family, rank, _ = size_order(name)
+    relatives = [known for known in classes if size_order(known)[0] == family]
+    if relatives:
+        plain = [known for known in relatives if known.count(".") == 2] or relatives
+        return sorted(plain, key=lambda known: abs(size_order(known)[1] - rank))[:3]
+    return get_close_matches(name, classes, n=3, cutoff=0.6)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Leading numbers of a version: `10.6.7` is (10, 6, 7)."""
+    numbers: list[int] = []
+    for part in text.split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)

@@ -1,0 +1,26 @@
+"""The names of instance classes: what people write, and what RDS calls it."""
+
+# RDS drops the 'd' of this family although the instances have local disks (RDS User Guide,
+# DB instance classes): db.x2g.large runs on x2gd.large.
+_RDS_FAMILY_OF_EC2 = {"x2gd": "x2g"}
+
+
+def class_name(text: str) -> str:
+    """`R5.2xlarge` and `db.r5.2xlarge` are both `db.r5.2xlarge`; `x2gd.large` is `db.x2g.large`."""
+    name = text.strip().lower().removeprefix("db.")
+    family, dot, size = name.partition(".")
+    return f"db.{_RDS_FAMILY_OF_EC2.get(family, family)}{dot}{size}"
+
+
+def size_order(db_class: str) -> tuple[str, float, str]:
+    """A key that sorts classes by family, then by size from nano to metal."""
+    _, _, rest = db_class.partition(".")
+    family, _, size = rest.partition(".")
+    head = size.partition(".")[0]
+    small = ("nano", "micro", "small", "medium", "large", "xlarge")
+    if head in small:
+        return family, float(small.index(head)), size
+    digits = head.removesuffix("xlarge")
+    if digits.isdigit():
+        return family, 5.0 + int(digits), size
+    return family, 1e6, size

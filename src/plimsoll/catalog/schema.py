@@ -1,0 +1,342 @@
+"""
+What every table of the catalog must look like, and the check of a text against it.
+
+Rule 1: a table is comma-separated text with a header; every row names its source.
+Rule 2: an empty field is unknown (None), never zero.
+Rule 3: this file reads no files; the loader hands it text.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from plimsoll.errors import CatalogError
+
+Row = dict[str, Any]
+
+# A year and a month are enough where the source has no day; ISO 8601 allows it.
+_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, how a field is read, and whether it may be empty."""
+
+    name: str
+    read: Callable[[str], Any]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One data file."""
+
+    file: str
+    key: tuple[str, ...]
+    """Columns that together name a row once."""
+    columns: tuple[Column, ...]
+
+
+def number(text: str) -> float:
+    """A number above zero; every number of the catalog is one."""
+    value = float(text)
+    if not 0 < value < 1e15:
+        raise ValueError("it is not above zero")
+    return value
+
+
+def whole(text: str) -> int:
+    """A whole number above zero."""
+    value = int(text)
+    if value <= 0:
+        raise ValueError("it is not above zero")
+    return value
+
+
+def date(text: str) -> str:
+    """An ISO date, or a year and a month."""
+    if not _DATE.fullmatch(text):
+        raise ValueError("it is not an ISO date")
+    return text
+
+
+def yes_no(text: str) -> bool:
+    """`yes` or `no`."""
+    if text not in ("yes", "no"):
+        raise ValueError("it is neither yes nor no")
+    return text == "yes"
+
+
+def usd(text: str) -> Decimal:
+    """An amount of US dollars above zero."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError("it is not an amount") from error
+    if value <= 0:
+        raise ValueError("it is not above zero")
+    return value
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A reader for one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"it is none of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _text(names: str, *, optional: bool = False) -> tuple[Column, ...]:
+    return tuple(Column(name, str, optional) for name in names.split())
+
+
+def _numbers(names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, number, optional=True) for name in names.split())
+
+
+_EBS = _numbers("ebs_baseline_mb_per_s ebs_max_mb_per_s ebs_baseline_ops_per_s ebs_max_ops_per_s")
+_NOTE = Column("note", str, optional=True)
+_SOURCE = Column("source", str)
+_STORAGE_NUMBERS = _numbers(
+    "ops_per_s_min ops_per_s_max ops_per_s_burst mib_per_s_min mib_per_s_max"
+    " provisioned_ops_per_s_min provisioned_ops_per_s_max"
+    " provisioned_mib_per_s_min provisioned_mib_per_s_max"
+    " ops_per_gib_min ops_per_gib_max mib_per_s_per_ops_max"
+)
+
+SOURCES = Table(
+    "sources.csv",
+    ("id",),
+    (
+        *_text("id title"),
+        Column("read_on", date, optional=True),
+        Column("kind", one_of("documentation", "api data", "price list", "weak")),
+        *_text("where"),
+    ),
+)
+INSTANCE_LIMITS = Table(
+    "instance_limits.csv",
+    ("db_class",),
+    (
+        *_text("ec2_type db_class"),
+        Column("offered", yes_no),
+        Column("vcpus", whole),
+        Column("memory_gib", number),
+        *_EBS,
+        *_numbers("network_baseline_gbit_per_s network_max_gbit_per_s"),
+        Column("hypervisor", one_of("nitro", "xen", "bare-metal")),
+        *_text("cpu_arch"),
+        Column("cpu_burstable", yes_no),
+        Column("current_generation", yes_no),
+        Column("bandwidth_weightings", yes_no),
+        Column("documentation", one_of("agrees", "absent")),
+        Column("read_on", date),
+        _SOURCE,
+    ),
+)
+INSTANCE_LIMITS_FORMER = Table(
+    "instance_limits_former.csv",
+    ("ec2_type", "valid_from"),
+    (
+        *_text("ec2_type"),
+        Column("valid_from", date),
+        Column("valid_to", date, optional=True),
+        *_EBS,
+        Column("status", one_of("documented", "partial", "misprint")),
+        Column("restart_lifts", yes_no, optional=True),
+        _NOTE,
+        _SOURCE,
+    ),
+)
+CLASSES = Table(
+    "classes.csv",
+    ("db_class",),
+    (
+        *_text("db_class"),
+        Column("documented", yes_no),
+        *_text("regions us_east_1", optional=True),
+        _SOURCE,
+    ),
+)
+CLASSES_PRECONFIGURED = Table(
+    "classes_preconfigured.csv",
+    ("db_class",),
+    (
+        *_text("db_class ec2_type"),
+        Column("memory_gib", number),
+        *_text("engines"),
+        Column("maximum", one_of("agrees", "absent")),
+        _SOURCE,
+    ),
+)
+STORAGE_RULES = Table(
+    "storage_rules.csv",
+    ("kind", "engine", "size_gib_max"),
+    (
+        Column("kind", one_of("gp2", "gp3", "io1", "io2", "standard")),
+        *_text("engine"),
+        Column("size_gib_min", number, optional=True),
+        Column("size_gib_max", number),
+        Column("volume_count", whole, optional=True),
+        Column("documented_since", date, optional=True),
+        *_STORAGE_NUMBERS,
+        _NOTE,
+        _SOURCE,
+    ),
+)
+VOLUME_RULES = Table(
+    "volume_rules.csv",
+    ("kind", "rule"),
+    (*_text("kind rule"), Column("value", number), _SOURCE),
+)
+CONNECTION_RULES = Table(
+    "connection_rules.csv",
+    ("engine", "version_from"),
+    (
+        *_text("engine"),
+        *_text("version_from", optional=True),
+        Column("memory_bytes_per_connection", number, optional=True),
+        Column("connections_max", whole, optional=True),
+        Column("connections", whole, optional=True),
+        _SOURCE,
+    ),
+)
+CPU_CREDITS = Table(
+    "cpu_credits.csv",
+    ("ec2_type",),
+    (
+        *_text("ec2_type"),
+        Column("credits_per_hour", number),
+        Column("credits_max", number),
+        Column("baseline_ratio_per_vcpu", number),
+        Column("unlimited", yes_no, optional=True),
+        _SOURCE,
+    ),
+)
+OFFERS = Table(
+    "offers.csv",
+    ("offer",),
+    (
+        *_text("offer engine"),
+        Column("license", one_of("none", "included", "byol")),
+        *_text("storage", optional=True),
+        Column("multi_az_ratio", number, optional=True),
+        Column("multi_az_basis", one_of("verified", "unverified"), optional=True),
+        _SOURCE,
+    ),
+)
+_INSTANCE_PRICE_COLUMNS = (
+    *_text("region db_class offer"),
+    Column("usd_per_hour", usd),
+    Column("multi_az_usd_per_hour", usd, optional=True),
+    Column("as_of", date),
+    _SOURCE,
+)
+INSTANCE_PRICES = Table(
+    "instance_prices_us_east_1.csv", ("region", "db_class", "offer"), _INSTANCE_PRICE_COLUMNS
+)
+INSTANCE_PRICES_ELSEWHERE = Table(
+    "instance_prices_other_regions.csv.gz", ("region", "db_class", "offer"), _INSTANCE_PRICE_COLUMNS
+)
+STORAGE_PRICES = Table(
+    "storage_prices.csv",
+    ("item", "deployment", "region"),
+    (
+        *_text("item unit"),
+        Column("deployment", one_of("single-az", "multi-az", "multi-az-cluster", "any")),
+        *_text("region"),
+        Column("usd", usd),
+        Column("as_of", date, optional=True),
+        Column("weak", yes_no),
+        _NOTE,
+        _SOURCE,
+    ),
+)
+
+TABLES = (
+    SOURCES,
+    INSTANCE_LIMITS,
+    INSTANCE_LIMITS_FORMER,
+    CLASSES,
+    CLASSES_PRECONFIGURED,
+    STORAGE_RULES,
+    VOLUME_RULES,
+    CONNECTION_RULES,
+    CPU_CREDITS,
+    OFFERS,
+    INSTANCE_PRICES,
+    INSTANCE_PRICES_ELSEWHERE,
+    STORAGE_PRICES,
+)
+
+
+def parse(table: Table, text: str) -> list[Row]:
+    """
+    The rows of a table, every field read by its column.
+
+    Raises:
+        CatalogError: a wrong header, a field that is not what its column asks for, or a row twice.
+    """
+    lines = csv.reader(text.splitlines())
+    header = next(lines, [])
+    names = [column.name for column in table.columns]
+    if header != names:
+        raise _wrong(table, 1, f"the header is not {','.join(names)}")
+    rows = [_row(table, line, fields) for line, fields in enumerate(lines, start=2)]
+    seen: set[tuple[Any, ...]] = set()
+    for line, row in enumerate(rows, start=2):
+        key = tuple(row[name] for name in table.key)
+        if key in seen:
+            raise _wrong(table, line, f"the row for {' '.join(map(str, key))} is there twice")
+        seen.add(key)
+    return rows
+
+
+def _row(table: Table, line: int, fields: list[str]) -> Row:
+    if len(fields) != len(table.columns):
+        raise _wrong(table, line, f"{len(fields)} fields instead of {len(table.columns)}")
+    row: Row = {}
+    for column, field in zip(table.columns, fields, strict=True):
+        if field:
+            try:
+                row[column.name] = column.read(field)
+            except ValueError as error:
+                raise _wrong(table, line, f"{column.name} is '{field}': {error}") from error
+        elif column.optional:
+            row[column.name] = None
+        else:
+            raise _wrong(table, line, f"{column.name} is empty")
+    return row
+
+
+def render(table: Table, rows: Iterable[Row]) -> str:
+    """The text of a table, the inverse of `parse`."""
+    names = [column.name for column in table.columns]
+    lines = [",".join(names), *(",".join(_field(row[name]) for name in names) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return str(int(value)) if value == int(value) else repr(value)
+    text = str(value)
+    if any(sign in text for sign in ',"\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _wrong(table: Table, line: int, cause: str) -> CatalogError:
+    return CatalogError(
+        f"catalog table {table.file} is wrong in line {line}: {cause}",
+        "Install the package again, or correct the table that was refreshed.",
+    )

@@ -1,0 +1,217 @@
+"""Rows of the data files as values of the model; the units of the files end here."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from plimsoll.catalog.schema import Row
+from plimsoll.model.ceiling import Origin
+from plimsoll.model.limit import (
+    ConnectionRule,
+    CpuCredits,
+    FormerLimits,
+    InstanceLimits,
+    StorageRule,
+)
+from plimsoll.model.price import Price
+from plimsoll.units import gbit_per_s, gib, mb_per_s, mib_per_s
+
+UNVERIFIED_HOST = (
+    "the EC2 type behind this preconfigured class is inferred from equal memory, not documented"
+)
+NO_NUMBERS = "RDS lists this class, but no numbers were found for it"
+
+
+def instance_limits(row: Row, origin: Origin) -> InstanceLimits:
+    """A row of instance_limits.csv."""
+    return InstanceLimits(
+        db_class=row["db_class"],
+        ec2_type=row["ec2_type"],
+        vcpu_count=row["vcpus"],
+        memory_bytes=round(gib(row["memory_gib"])),
+        ebs_baseline_bytes_per_s=_scaled(row["ebs_baseline_mb_per_s"], mb_per_s),
+        ebs_burst_bytes_per_s=_scaled(row["ebs_max_mb_per_s"], mb_per_s),
+        ebs_baseline_ops_per_s=row["ebs_baseline_ops_per_s"],
+        ebs_burst_ops_per_s=row["ebs_max_ops_per_s"],
+        network_baseline_bytes_per_s=_scaled(row["network_baseline_gbit_per_s"], gbit_per_s),
+        network_burst_bytes_per_s=_scaled(row["network_max_gbit_per_s"], gbit_per_s),
+        hypervisor=row["hypervisor"],
+        cpu_arch=row["cpu_arch"],
+        is_cpu_burstable=row["cpu_burstable"],
+        is_current_generation=row["current_generation"],
+        is_offered=row["offered"],
+        is_verified=row["documentation"] == "agrees",
+        origin=origin,
+    )
+
+
+def preconfigured_limits(row: Row, host: InstanceLimits) -> InstanceLimits:
+    """
+    A row of classes_preconfigured.csv, with the EBS numbers of the EC2 type it is thought to run on.
+
+    How many vCPUs such a class has, and its network, is not inferred from that type.
+    """
+    return replace(
+        host,
+        db_class=row["db_class"],
+        vcpu_count=None,
+        memory_bytes=round(gib(row["memory_gib"])),
+        network_baseline_bytes_per_s=None,
+        network_burst_bytes_per_s=None,
+        is_offered=True,
+        is_verified=False,
+        note=UNVERIFIED_HOST,
+    )
+
+
+def listed_only(row: Row, origin: Origin) -> InstanceLimits:
+    """A row of classes.csv for which no other table has numbers."""
+    return InstanceLimits(
+        db_class=row["db_class"],
+        ec2_type=None,
+        vcpu_count=None,
+        memory_bytes=None,
+        ebs_baseline_bytes_per_s=None,
+        ebs_burst_bytes_per_s=None,
+        ebs_baseline_ops_per_s=None,
+        ebs_burst_ops_per_s=None,
+        network_baseline_bytes_per_s=None,
+        network_burst_bytes_per_s=None,
+        hypervisor=None,
+        cpu_arch=None,
+        is_cpu_burstable=None,
+        is_current_generation=None,
+        is_offered=True,
+        is_verified=False,
+        origin=origin,
+        note=NO_NUMBERS,
+    )
+
+
+def former_limits(db_class: str, row: Row, origin: Origin) -> FormerLimits:
+    """A row of instance_limits_former.csv, under the name RDS gives the type."""
+    return FormerLimits(
+        db_class=db_class,
+        ebs_baseline_bytes_per_s=_scaled(row["ebs_baseline_mb_per_s"], mb_per_s),
+        ebs_burst_bytes_per_s=mb_per_s(row["ebs_max_mb_per_s"]),
+        ebs_baseline_ops_per_s=row["ebs_baseline_ops_per_s"],
+        ebs_burst_ops_per_s=row["ebs_max_ops_per_s"],
+        origin=replace(origin, valid_from=row["valid_from"], valid_to=row["valid_to"]),
+        is_lifted_by_restart=row["restart_lifts"],
+        note=row["note"] or "",
+    )
+
+
+def consolidated(former: list[FormerLimits], now: InstanceLimits) -> tuple[FormerLimits, ...]:
+    """Equal neighbours as one stretch of time; without those that equal today's limits."""
+    stretches: list[FormerLimits] = []
+    for limits in former:
+        if stretches and _ebs(stretches[-1]) == _ebs(limits):
+            first = stretches[-1]
+            origin = replace(first.origin, valid_to=limits.origin.valid_to)
+            stretches[-1] = replace(first, origin=origin, note=first.note or limits.note)
+        else:
+            stretches.append(limits)
+    return tuple(limits for limits in stretches if _ebs(limits) != _ebs(now))
+
+
+def cpu_credits(db_class: str, row: Row, origin: Origin) -> CpuCredits:
+    """A row of cpu_credits.csv."""
+    return CpuCredits(
+        db_class=db_class,
+        credits_per_hour=row["credits_per_hour"],
+        credits_max=row["credits_max"],
+        baseline_ratio=row["baseline_ratio_per_vcpu"],
+        is_unlimited=row["unlimited"],
+        origin=origin,
+    )
+
+
+def storage_rule(row: Row, origin: Origin) -> StorageRule:
+    """A row of storage_rules.csv."""
+    return StorageRule(
+        kind=row["kind"],
+        engine=row["engine"],
+        size_gib_min=row["size_gib_min"],
+        size_gib_max=row["size_gib_max"],
+        volume_count=row["volume_count"],
+        documented_since=row["documented_since"],
+        ops_per_s_min=row["ops_per_s_min"],
+        ops_per_s_max=row["ops_per_s_max"],
+        ops_per_s_burst=row["ops_per_s_burst"],
+        bytes_per_s_min=_scaled(row["mib_per_s_min"], mib_per_s),
+        bytes_per_s_max=_scaled(row["mib_per_s_max"], mib_per_s),
+        provisioned_ops_per_s_min=row["provisioned_ops_per_s_min"],
+        provisioned_ops_per_s_max=row["provisioned_ops_per_s_max"],
+        provisioned_bytes_per_s_min=_scaled(row["provisioned_mib_per_s_min"], mib_per_s),
+        provisioned_bytes_per_s_max=_scaled(row["provisioned_mib_per_s_max"], mib_per_s),
+        ops_per_gib_min=row["ops_per_gib_min"],
+        ops_per_gib_max=row["ops_per_gib_max"],
+        bytes_per_op_max=_scaled(row["mib_per_s_per_ops_max"], mib_per_s),
+        origin=origin,
+        note=row["note"] or "",
+    )
+
+
+def connection_rule(row: Row, origin: Origin) -> ConnectionRule:
+    """A row of connection_rules.csv."""
+    return ConnectionRule(
+        engine=row["engine"],
+        memory_bytes_per_connection=row["memory_bytes_per_connection"],
+        connections_max=row["connections"] or row["connections_max"],
+        origin=origin,
+    )
+
+
+def instance_price(row: Row, offer: Row, origin: Origin, *, multi_az: bool) -> Price | None:
+    """
+    A row of the instance prices; None for a Multi-AZ price that nothing gives.
+
+    A Multi-AZ price that is not printed is the Single-AZ price times the ratio of the offer.
+    """
+    usd: Decimal = row["usd_per_hour"]
+    is_weak, note = False, ""
+    if multi_az and row["multi_az_usd_per_hour"] is not None:
+        usd = row["multi_az_usd_per_hour"]
+    elif multi_az and offer["multi_az_ratio"] is not None:
+        usd *= Decimal(str(offer["multi_az_ratio"]))
+        is_weak = offer["multi_az_basis"] != "verified"
+        note = "Multi-AZ price derived from the Single-AZ price"
+    elif multi_az:
+        return None
+    return Price(
+        usd=usd,
+        unit="hour",
+        region=row["region"],
+        as_of=row["as_of"],
+        is_weak=is_weak,
+        origin=origin,
+        note=note,
+    )
+
+
+def storage_price(row: Row, origin: Origin) -> Price:
+    """A row of storage_prices.csv."""
+    return Price(
+        usd=row["usd"],
+        unit=row["unit"],
+        region=row["region"],
+        as_of=row["as_of"],
+        is_weak=row["weak"],
+        origin=origin,
+        note=row["note"] or "",
+    )
+
+
+def _scaled(value: float | None, convert: Callable[[float], float]) -> float | None:
+    return None if value is None else float(convert(value))
+
+
+def _ebs(limits: InstanceLimits | FormerLimits) -> tuple[float | None, ...]:
+    return (
+        limits.ebs_baseline_bytes_per_s,
+        limits.ebs_burst_bytes_per_s,
+        limits.ebs_baseline_ops_per_s,
+        limits.ebs_burst_ops_per_s,
+    )

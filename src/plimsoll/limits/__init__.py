@@ -1,0 +1,59 @@
+"""
+Instance and catalog in, ceilings out: one file for each family of limits.
+
+Every family file has the same three functions: `applies(instance)`, whether the family means anything
+for it; `ceilings(instance, catalog)`, its numbers, empty where they are not known; `metrics()`, what is
+compared with them.
+"""
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits import (
+    connections,
+    cpu,
+    cpu_credits,
+    instance_ebs_iops,
+    instance_ebs_throughput,
+    memory,
+    network,
+    storage_space,
+    volume_iops,
+    volume_throughput,
+)
+from plimsoll.limits.bucket import former_of
+from plimsoll.limits.chain import chain_of
+from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.instance import Instance
+
+__all__ = ["FAMILIES", "ceilings_of", "chain_of", "former_of"]
+
+FAMILIES = (
+    instance_ebs_throughput,
+    instance_ebs_iops,
+    volume_throughput,
+    volume_iops,
+    cpu,
+    cpu_credits,
+    memory,
+    connections,
+    network,
+    storage_space,
+)
+
+
+def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    Every documented ceiling of an instance, family by family; former limits have Phase.LEGACY.
+
+    An instance without a class has only the ceilings that do not need one.
+
+    Raises:
+        CatalogError: the instance names a class that is not in the catalog.
+    """
+    if instance.db_class is not None:
+        catalog.instance_limits(instance.db_class)
+    return tuple(
+        ceiling
+        for family in FAMILIES
+        if family.applies(instance)
+        for ceiling in family.ceilings(instance, catalog)
+    )

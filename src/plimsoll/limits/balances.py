@@ -1,0 +1,144 @@
+"""Whether each balance metric can move on an instance as bought, and why."""
+
+from collections.abc import Sequence
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.limits.bucket import former_of
+from plimsoll.limits.layout import is_aurora
+from plimsoll.model.ceiling import Family
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.sheet import BalanceNote
+from plimsoll.units import KIB, MIB, format_bytes_per_s, format_ops_per_s, number
+
+_INSTANCE = (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
+# A chain serves the most operations when they are small and the most bytes when they are large;
+# these are the ends of what databases send: a disk sector's 4 KiB, and Linux' 1 MiB.
+_SMALL_BYTES, _LARGE_BYTES = 4.0 * KIB, float(MIB)
+
+
+def balances_of(
+    instance: Instance, chain: tuple[Stage, ...], catalog: Catalog
+) -> tuple[BalanceNote, ...]:
+    """
+    One note for each of the four balance metrics of RDS.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    return (
+        _instance_note(Metric.BYTE_BALANCE_RATIO, instance, chain, catalog),
+        _instance_note(Metric.IO_BALANCE_RATIO, instance, chain, catalog),
+        _volume_note(instance, chain),
+        _cpu_note(instance, catalog),
+    )
+
+
+def _instance_note(
+    metric: Metric, instance: Instance, chain: tuple[Stage, ...], catalog: Catalog
+) -> BalanceNote:
+    is_bytes = metric is Metric.BYTE_BALANCE_RATIO
+    family = Family.INSTANCE_EBS_THROUGHPUT if is_bytes else Family.INSTANCE_EBS_IOPS
+    stage = _stage(chain, family)
+    if is_aurora(instance):
+        return _note(metric, can_move=None, reason="not documented for Aurora")
+    if stage is None:
+        return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
+    say = _mb_per_s if is_bytes else format_ops_per_s
+    most = _most([s for s in chain if Family(s.name) not in _INSTANCE], is_bytes=is_bytes)
+    if stage.baseline == stage.burst:
+        reason = f"the class has one number, {say(stage.burst)}, and no credits"
+    elif most is None or most > stage.baseline:
+        reason = f"falls above {say(stage.baseline)}, up to {say(stage.burst)}"
+        return _note(metric, can_move=True, reason=reason)
+    else:
+        reason = (
+            f"the volumes give at most {say(most)}, not more than the baseline of"
+            f" {say(stage.baseline)}; only the root volume could add to it"
+        )
+    former = _former_baseline(instance, catalog, most, is_bytes=is_bytes)
+    if former is None:
+        return _note(metric, can_move=False, reason=reason)
+    reason += f"; under its former limits it falls above {say(former)}"
+    return _note(metric, can_move=None, reason=reason)
+
+
+def _former_baseline(
+    instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool
+) -> float | None:
+    """The lowest former baseline that the instance may still have and that `most` exceeds."""
+    baselines = []
+    for former in former_of(instance, catalog):
+        baseline = former.ebs_baseline_bytes_per_s if is_bytes else former.ebs_baseline_ops_per_s
+        burst = former.ebs_burst_bytes_per_s if is_bytes else former.ebs_burst_ops_per_s
+        if baseline is not None and baseline < burst and (most is None or most > baseline):
+            baselines.append(baseline)
+    return min(baselines, default=None)
+
+
+def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
+    metric, kind = Metric.VOLUME_BALANCE_RATIO, instance.storage.kind
+    if kind is None and not is_aurora(instance):
+        return _note(metric, can_move=None, reason="the storage type is not known")
+    if kind != "gp2":
+        name = "Aurora storage" if is_aurora(instance) else f"{kind} storage"
+        return _note(metric, can_move=False, reason=f"{name} has no credits; only gp2 has")
+    stage = _stage(chain, Family.VOLUME_IOPS)
+    if stage is None:
+        return _note(metric, can_move=None, reason="the layout of the volumes is not known")
+    each = "" if stage.stripes == 1 else " each"
+    held = format_ops_per_s(stage.baseline)
+    if stage.capacity == 0:
+        reason = f"the volumes hold {held}{each}, no less than the burst, and have no credits"
+        return _note(metric, can_move=False, reason=reason)
+    most = _most([s for s in chain if Family(s.name) in _INSTANCE], is_bytes=False)
+    total = stage.baseline * stage.stripes
+    if most is not None and most <= total:
+        reason = (
+            f"the class takes at most {format_ops_per_s(most)}, not more than the volumes'"
+            f" baseline of {format_ops_per_s(total)}"
+        )
+        return _note(metric, can_move=False, reason=reason)
+    return _note(
+        metric,
+        can_move=True,
+        reason=f"falls above {held}{each}, up to {format_ops_per_s(stage.burst)}{each}",
+    )
+
+
+def _cpu_note(instance: Instance, catalog: Catalog) -> BalanceNote:
+    metric = Metric.CPU_CREDITS
+    if instance.db_class is None:
+        return _note(metric, can_move=None, reason="the class is not known")
+    earned = catalog.cpu_credits(instance.db_class)
+    if earned is None:
+        burstable = catalog.instance_limits(instance.db_class).is_cpu_burstable
+        if burstable is False:
+            return _note(metric, can_move=False, reason="the class earns no CPU credits")
+        return _note(metric, can_move=None, reason="not documented for this class")
+    reason = f"falls above {number(earned.baseline_ratio * 100)} % CPU"
+    if earned.is_unlimited:
+        reason += "; at zero RDS charges, it does not slow the instance down"
+    return _note(metric, can_move=True, reason=reason)
+
+
+def _stage(chain: Sequence[Stage], family: Family) -> Stage | None:
+    return next((stage for stage in chain if stage.name == family.value), None)
+
+
+def _most(chain: Sequence[Stage], *, is_bytes: bool) -> float | None:
+    """The most this part of the chain lets through at any size; None where it says nothing."""
+    if not chain:
+        return None
+    curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)
+    return float((curve.bytes_per_s if is_bytes else curve.ops_per_s)[0])
+
+
+def _mb_per_s(bytes_per_s: float) -> str:
+    # Instance limits have up to five significant figures: 86.875, 593.75.
+    return format_bytes_per_s(bytes_per_s, 5)
+
+
+def _note(metric: Metric, *, can_move: bool | None, reason: str) -> BalanceNote:
+    return BalanceNote(metric=metric, can_move=can_move, reason=reason)

@@ -1,0 +1,181 @@
+"""
+Instance limits that burst: what is documented of their buckets, now and formerly, as ceilings.
+
+EC2 documents a baseline B, a maximum M, and that the maximum can be held for 30 minutes at least once
+in 24 hours. It documents neither the capacity of the bucket nor its refill. Two readings are possible:
+a bucket that drains at M − B and lasts 30 minutes, (M − B)·1800 s, and the convention of gp2, whose
+capacity is the maximum held for 1800 s, M·1800 s. They are given as lower and upper bound.
+"""
+
+from datetime import date
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits.layout import is_aurora, launch_date
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import FormerLimits
+from plimsoll.model.metric import Metric
+
+_BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
+_LIFTED_NOTE = "EC2 documents that a stop and start brings today's limits"
+_NOT_LIFTED_NOTE = "whether a stop and start brings today's limits is not documented"
+_LAUNCH_UNKNOWN_NOTE = "whether this instance is that old is not known: its launch date is missing"
+
+
+class Bucket(Struct, frozen=True, kw_only=True):
+    """What distinguishes the two buckets of an instance."""
+
+    family: Family
+    dimension: Dimension
+    unit: str
+    balance_metric: Metric
+
+
+class Rates(Struct, frozen=True, kw_only=True):
+    """The numbers of one bucket in one edition of the documentation."""
+
+    baseline: float | None
+    burst: float | None
+    origin: Origin
+    note: str
+    is_lifted_by_restart: bool | None = None
+    """For former numbers, as in FormerLimits."""
+
+
+def former_of(instance: Instance, catalog: Catalog) -> tuple[FormerLimits, ...]:
+    """
+    Former limits that the instance may still have: those documented at or after its launch.
+
+    With an unknown launch these are all former limits of the class.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    if instance.db_class is None or is_aurora(instance):
+        return ()
+    launched = launch_date(instance)
+    return tuple(
+        former
+        for former in catalog.former_limits(instance.db_class)
+        if launched is None or former.origin.valid_to is None or former.origin.valid_to >= launched
+    )
+
+
+def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[float, float]:
+    """Smallest and largest capacity that agrees with `burst_s` seconds at the maximum."""
+    return (burst - baseline) * burst_s, burst * burst_s
+
+
+def bucket_ceilings(
+    bucket: Bucket, now: Rates, former: tuple[Rates, ...], *, burst_s: float, is_age_known: bool
+) -> tuple[Ceiling, ...]:
+    """
+    Today's ceilings of a bucket, then the former ones that are other numbers.
+
+    Args:
+        bucket: which of the two it is.
+        now: today's numbers; None in it where nothing is documented.
+        former: the numbers the instance may still have, oldest first.
+        burst_s: seconds for which the maximum is promised, once a day.
+        is_age_known: whether the instance's launch is known, and `former` chosen by it.
+    """
+    present = _ceilings(bucket, now, burst_s)
+    known = {ceiling.value for ceiling in present}
+    legacy = [
+        _legacy(ceiling, rates, is_age_known=is_age_known)
+        for rates in former
+        for ceiling in _ceilings(bucket, rates, burst_s)
+        if ceiling.value not in known
+    ]
+    return present + _distinct(legacy)
+
+
+def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ...]:
+    baseline, burst = rates.baseline, rates.burst
+    if burst is None:
+        return ()
+    fixed = Ceiling(
+        family=bucket.family,
+        phase=Phase.FIXED,
+        dimension=bucket.dimension,
+        value=burst,
+        unit=bucket.unit,
+        origin=rates.origin,
+        note=rates.note,
+    )
+    if baseline is None or baseline == burst:
+        return (fixed,)
+    low, high = capacity_bounds(baseline, burst, burst_s)
+    bursting = replace(
+        fixed,
+        phase=Phase.BURST,
+        balance_metric=bucket.balance_metric,
+        capacity_low=low,
+        capacity_high=high,
+        note=_joined(rates.note, _BOUNDS_NOTE),
+    )
+    return replace(bursting, phase=Phase.BASELINE, value=baseline), bursting
+
+
+def _legacy(ceiling: Ceiling, rates: Rates, *, is_age_known: bool) -> Ceiling:
+    return replace(
+        ceiling,
+        phase=Phase.LEGACY,
+        former_phase=ceiling.phase,
+        note=_joined(
+            _LIFTED_NOTE if rates.is_lifted_by_restart else _NOT_LIFTED_NOTE,
+            "" if is_age_known else _LAUNCH_UNKNOWN_NOTE,
+            rates.note,
+        ),
+    )
+
+
+def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
+    """
+    One ceiling for each former number: in the role it was documented in for the longest time.
+
+    The same number can stand in two editions, once as a baseline and once as a maximum; an observed
+    level cannot tell them apart, and the edition of a few days is the less likely one.
+    """
+    best: dict[float, Ceiling] = {}
+    for ceiling in legacy:
+        other = best.get(ceiling.value)
+        if other is None:
+            best[ceiling.value] = ceiling
+        elif other.former_phase == ceiling.former_phase:
+            best[ceiling.value] = _over_both(other, ceiling)
+        elif _documented_days(ceiling) > _documented_days(other):
+            best[ceiling.value] = ceiling
+    return tuple(sorted(best.values(), key=lambda ceiling: ceiling.value))
+
+
+def _over_both(older: Ceiling, newer: Ceiling) -> Ceiling:
+    """The newer of two equal numbers, with the time and the capacities of both."""
+    return replace(
+        newer,
+        origin=replace(newer.origin, valid_from=older.origin.valid_from),
+        capacity_low=_least(older.capacity_low, newer.capacity_low),
+        capacity_high=_most(older.capacity_high, newer.capacity_high),
+    )
+
+
+def _least(a: float | None, b: float | None) -> float | None:
+    return b if a is None else a if b is None else min(a, b)
+
+
+def _most(a: float | None, b: float | None) -> float | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+def _documented_days(ceiling: Ceiling) -> float:
+    origin = ceiling.origin
+    if origin.valid_from is None or origin.valid_to is None:
+        return float("inf")
+    return (date.fromisoformat(origin.valid_to) - date.fromisoformat(origin.valid_from)).days
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

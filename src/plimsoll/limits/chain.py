@@ -1,0 +1,101 @@
+"""
+The ceilings that every storage request of an instance meets, in the form the law replays.
+
+Requests pass the instance's throughput and IOPS buckets and then one of n equal volumes with their
+throughput and IOPS. Reads and writes share all four.
+"""
+
+from typing import Literal
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Stage
+from plimsoll.limits import volume_iops, volume_throughput
+from plimsoll.limits.bucket import capacity_bounds
+from plimsoll.limits.layout import is_aurora, volumes_of
+from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import FormerLimits
+from plimsoll.units import kib
+
+# An SSD volume counts an operation forevery 256 KiB (EBS User Guide, ebs-io-characteristics).
+_SSD_UNIT_BYTES = kib(256)
+
+
+def chain_of(
+    instance: Instance, catalog: Catalog, *, use_former: FormerLimits | None = None
+) -> tuple[Stage, ...]:
+    """
+    The stages of an instance, named after their families; what is not documented is left out.
+
+    The capacity of an instance bucket is not published. The chain takes the smaller of its two
+    readings, the one that promises no more than the documented 30 minutes. Instance IOPS are quoted
+    at 16 KiB; larger operations count once, since the throughput stage bounds them first.
+
+    Args:
+        instance: what was bought.
+        catalog: the documented limits.
+        use_former: former limits to use for the instance stages in place of today's.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    return _instance_stages(instance, catalog, use_former) + _volume_stages(instance, catalog)
+
+
+def _instance_stages(
+    instance: Instance, catalog: Catalog, use_former: FormerLimits | None
+) -> tuple[Stage, ...]:
+    if instance.db_class is None or is_aurora(instance):
+        return ()
+    limits = use_former or catalog.instance_limits(instance.db_class)
+    burst_s = catalog.volume_rule("instance", "burst_s").value
+
+    def stage(
+        family: Family, counts: Literal["bytes", "ops"], baseline: float | None, burst: float | None
+    ) -> tuple[Stage, ...]:
+        if burst is None:
+            return ()
+        held = burst if baseline is None else baseline
+        capacity, _ = capacity_bounds(held, burst, burst_s)
+        return (
+            Stage(name=family.value, baseline=held, burst=burst, capacity=capacity, counts=counts),
+        )
+
+    throughput = limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s
+    ops = limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s
+    return stage(Family.INSTANCE_EBS_THROUGHPUT, "bytes", *throughput) + stage(
+        Family.INSTANCE_EBS_IOPS, "ops", *ops
+    )
+
+
+def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
+    volumes = volumes_of(instance, catalog)
+    stripes = volumes.count if volumes else 1
+    unit_bytes = None if instance.storage.kind == "standard" else _SSD_UNIT_BYTES
+    throughput = volume_throughput.ceilings(instance, catalog)
+    ops = volume_iops.ceilings(instance, catalog)
+    return _striped(throughput, "bytes", stripes, None) + _striped(ops, "ops", stripes, unit_bytes)
+
+
+def _striped(
+    ceilings: tuple[Ceiling, ...],
+    counts: Literal["bytes", "ops"],
+    stripes: int,
+    unit_bytes: float | None,
+) -> tuple[Stage, ...]:
+    """One stage for the ceilings of a volume family, which are those of all stripes together."""
+    if not ceilings:
+        return ()
+    held = next(c for c in ceilings if c.phase in (Phase.BASELINE, Phase.FIXED))
+    most = next((c for c in ceilings if c.phase == Phase.BURST), held)
+    return (
+        Stage(
+            name=held.family.value,
+            baseline=held.value / stripes,
+            burst=most.value / stripes,
+            capacity=(most.capacity_low or 0.0) / stripes,
+            counts=counts,
+            unit_bytes=unit_bytes,
+            stripes=stripes,
+        ),
+    )

@@ -1,0 +1,108 @@
+"""
+What lies under an instance's storage: which EBS volumes, how many, and what each was bought with.
+
+Aurora keeps its data elsewhere: no volume or EBS limit is documented for it, so none is made up.
+"""
+
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.model.ceiling import Origin
+from plimsoll.model.instance import Instance, engine_family
+from plimsoll.model.limit import StorageRule
+
+READ_FROM_INSTANCE = Origin(source="read from the instance", read_on="")
+"""For numbers that the instance itself gave; they are as old as the snapshot."""
+
+
+class Volumes(Struct, frozen=True, kw_only=True):
+    """Equal EBS volumes that requests are spread over."""
+
+    kind: str
+    count: int
+    size_gib: float
+    """Of one volume."""
+    provisioned_ops_per_s: float | None
+    provisioned_bytes_per_s: float | None
+    """Of one volume; None where nothing was bought, or it is not known."""
+    engine: str | None
+    """Engine family."""
+    rule: StorageRule | None
+    """What RDS documents for this engine, type and size; None if nothing, or the engine is unknown."""
+    note: str
+    """What a reader must know about the layout; may be empty."""
+
+
+def is_aurora(instance: Instance) -> bool:
+    """Whether the instance keeps its data in an Aurora volume."""
+    kind = instance.storage.kind or ""
+    return engine_family(instance.engine) == "aurora" or kind.startswith("aurora")
+
+
+def launch_date(instance: Instance) -> str | None:
+    """ISO date in UTC on which the instance was created; None where it is not known."""
+    if instance.launched_s is None:
+        return None
+    return datetime.fromtimestamp(instance.launched_s, UTC).date().isoformat()
+
+
+def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
+    """
+    The volumes under an instance; None where type, size or number of volumes is not known.
+
+    A number of volumes that was seen on the instance wins over the documented striping rule.
+    """
+    storage = instance.storage
+    if storage.kind is None or storage.size_gib is None or is_aurora(instance):
+        return None
+    engine = engine_family(instance.engine)
+    rule = catalog.storage_rule(engine, storage.kind, storage.size_gib) if engine else None
+    count = storage.volume_count or _documented_count(rule, storage.kind, storage.size_gib, catalog)
+    if count is None:
+        return None
+    return Volumes(
+        kind=storage.kind,
+        count=count,
+        size_gib=storage.size_gib / count,
+        provisioned_ops_per_s=_share(storage.provisioned_ops_per_s, count),
+        provisioned_bytes_per_s=_share(storage.provisioned_bytes_per_s, count),
+        engine=engine,
+        rule=rule,
+        note=_layout_note(instance, rule),
+    )
+
+
+def _documented_count(
+    rule: StorageRule | None, kind: str, size_gib: float, catalog: Catalog
+) -> int | None:
+    if rule is not None:
+        return rule.volume_count
+    # Without an engine the layout is still known where all engines have the same.
+    rules = [catalog.storage_rule(e, kind, size_gib) for e in catalog.engine_families()]
+    counts = {other.volume_count for other in rules if other is not None}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _share(total: float | None, count: int) -> float | None:
+    return None if total is None else total / count
+
+
+def _layout_note(instance: Instance, rule: StorageRule | None) -> str:
+    if instance.storage.volume_count is not None:
+        return f"{_volumes(instance.storage.volume_count)} seen on the instance"
+    launched = launch_date(instance)
+    if rule is None or rule.documented_since is None or launched is None:
+        return ""
+    if launched >= rule.documented_since:
+        return ""
+    return (
+        f"this layout of {_volumes(rule.volume_count or 1)} has been documented since "
+        f"{rule.documented_since} and the instance is older, so its layout may differ: "
+        "count the devices in Enhanced Monitoring"
+    )
+
+
+def _volumes(count: int) -> str:
+    return f"{count} volume{'' if count == 1 else 's'}"

@@ -1,0 +1,48 @@
+"""How many bytes the instance exchanges with its clients, each way."""
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+
+_NOTE = "each way; no metric tells how many network credits are left"
+
+
+def metrics() -> tuple[Metric, ...]:
+    """What is compared with it: each for itself, for the two directions do not share it."""
+    return Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
+
+
+def applies(instance: Instance) -> bool:
+    """An instance with a class."""
+    return instance.db_class is not None
+
+
+def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    Baseline and burst, or the one fixed number, bytes/s each way; none where it is not known.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    if instance.db_class is None:
+        return ()
+    limits = catalog.instance_limits(instance.db_class)
+    baseline, burst = limits.network_baseline_bytes_per_s, limits.network_burst_bytes_per_s
+    if baseline is None or burst is None:
+        return ()
+    phases = [(Phase.FIXED, burst)]
+    if baseline < burst:
+        phases = [(Phase.BASELINE, baseline), (Phase.BURST, burst)]
+    return tuple(
+        Ceiling(
+            family=Family.NETWORK,
+            phase=phase,
+            dimension=Dimension.AMOUNT,
+            value=value,
+            unit="bytes/s",
+            origin=limits.origin,
+            note=_NOTE if baseline < burst else "each way",
+        )
+        for phase, value in phases
+    )

@@ -1,0 +1,189 @@
+"""The limit sheet of an instance: its chain at every I/O size, and what follows from it."""
+
+import numpy as np
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Curve, Stage, ceiling_curve, knee_bytes
+from plimsoll.limits import ceilings_of, chain_of
+from plimsoll.limits.balances import balances_of
+from plimsoll.limits.layout import is_aurora, volumes_of
+from plimsoll.model.ceiling import Ceiling, Family, Origin
+from plimsoll.model.instance import Instance, engine_family
+from plimsoll.model.sheet import (
+    SHEET_SCHEMA,
+    Knee,
+    LimitSheet,
+    Rate,
+    SheetRow,
+    StageLine,
+    Unreachable,
+)
+from plimsoll.units import KIB
+
+TABLE_SIZES = tuple(float(KIB * 2**power) for power in range(3, 11))
+"""8 KiB, the page of PostgreSQL, to 1 MiB, the largest request Linux sends by default."""
+
+# Sixteen points for each doubling draw a smooth line; the table's sizes are among them.
+_CURVE_SIZES = tuple(float(size) for size in KIB * 2 ** (3 + np.arange(7 * 16 + 1) / 16))
+_BYTES_FAMILIES = (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT)
+_PAIRS = (
+    (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS),
+    (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT),
+)
+
+
+def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
+    """
+    What the instance can do at each I/O size, and what follows from that.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    ceilings = ceilings_of(instance, catalog)
+    chain = chain_of(instance, catalog)
+    volumes = volumes_of(instance, catalog)
+    bursts = any(stage.burst > stage.baseline for stage in chain)
+    return LimitSheet(
+        schema=SHEET_SCHEMA,
+        instance=instance,
+        volume_count=volumes.count if volumes else None,
+        rows=_rows(chain, TABLE_SIZES),
+        knee=_knee(chain, burst=False),
+        burst_knee=_knee(chain, burst=True) if bursts else None,
+        curve=_rows(chain, _CURVE_SIZES),
+        stages=tuple(_line(stage) for stage in chain),
+        ceilings=ceilings,
+        balances=balances_of(instance, chain, catalog),
+        unreachable=_unreachable(chain),
+        origins=_origins(ceilings),
+        notes=_notes(instance, catalog),
+    )
+
+
+def _rows(chain: tuple[Stage, ...], sizes: tuple[float, ...]) -> tuple[SheetRow, ...]:
+    if not chain:
+        return ()
+    held, most = ceiling_curve(chain, sizes), ceiling_curve(chain, sizes, burst=True)
+    return tuple(
+        SheetRow(io_size_bytes=size, baseline=_rate(chain, held, at), burst=_rate(chain, most, at))
+        for at, size in enumerate(sizes)
+    )
+
+
+def _rate(chain: tuple[Stage, ...], curve: Curve, at: int) -> Rate:
+    return Rate(
+        bytes_per_s=float(curve.bytes_per_s[at]),
+        ops_per_s=float(curve.ops_per_s[at]),
+        binding=Family(chain[int(curve.stage[at])].name),
+    )
+
+
+def _knee(chain: tuple[Stage, ...], *, burst: bool) -> Knee | None:
+    """Where the binding stage changes from one that counts operations to one that counts bytes."""
+    if not chain:
+        return None
+    # From half a KiB to 4 MiB: wider than any request, so that no knee lies outside.
+    sizes = np.geomspace(KIB / 2, 4096 * KIB, 512)
+    curve = ceiling_curve(chain, sizes, burst=burst)
+    counts_bytes = np.array([chain[int(index)].counts == "bytes" for index in curve.stage])
+    if counts_bytes.all() or not counts_bytes.any():
+        return None
+    above = int(np.argmax(counts_bytes))
+    ops_per_s, bytes_per_s = float(curve.ops_per_s[above - 1]), float(curve.bytes_per_s[above])
+    return Knee(
+        io_size_bytes=knee_bytes(bytes_per_s, ops_per_s),
+        bytes_per_s=bytes_per_s,
+        ops_per_s=ops_per_s,
+        below=Family(chain[int(curve.stage[above - 1])].name),
+        above=Family(chain[int(curve.stage[above])].name),
+    )
+
+
+def _line(stage: Stage) -> StageLine:
+    held = ceiling_curve([stage], _CURVE_SIZES).bytes_per_s
+    most = ceiling_curve([stage], _CURVE_SIZES, burst=True).bytes_per_s
+    return StageLine(
+        family=Family(stage.name),
+        baseline_bytes_per_s=tuple(held.tolist()),
+        burst_bytes_per_s=tuple(most.tolist()),
+    )
+
+
+def _unreachable(chain: tuple[Stage, ...]) -> tuple[Unreachable, ...]:
+    """Volume rates that can be held, and that the instance cannot take for as long."""
+    stages = {Family(stage.name): stage for stage in chain}
+    found = []
+    for volume_family, instance_family in _PAIRS:
+        volume, instance = stages.get(volume_family), stages.get(instance_family)
+        if volume is None or instance is None:
+            continue
+        bought = volume.baseline * volume.stripes
+        if bought > instance.baseline:
+            found.append(
+                Unreachable(
+                    family=volume_family,
+                    unit="bytes/s" if volume_family in _BYTES_FAMILIES else "ops/s",
+                    bought=bought,
+                    burst=instance.burst,
+                    baseline=instance.baseline,
+                )
+            )
+    return tuple(found)
+
+
+def _origins(ceilings: tuple[Ceiling, ...]) -> tuple[Origin, ...]:
+    published: dict[tuple[str, str], Origin] = {}
+    for ceiling in ceilings:
+        origin = ceiling.origin
+        if origin.read_on:
+            published.setdefault((origin.source, origin.read_on), origin)
+    return tuple(published.values())
+
+
+def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
+    notes = []
+    storage = instance.storage
+    if is_aurora(instance):
+        notes.append("No EBS or volume limit is documented for Aurora storage.")
+    elif storage.kind is None:
+        notes.append("Storage was not given: only the limits of the instance class are shown.")
+    elif storage.kind == "standard":
+        notes.append("Throughput and number of volumes of magnetic storage are not documented.")
+    if instance.db_class is not None:
+        notes += _class_notes(instance, instance.db_class, catalog)
+    volumes = volumes_of(instance, catalog)
+    if volumes is not None:
+        notes += [_sentence(text) for text in (volumes.note, _rule_note(instance, catalog)) if text]
+    if instance.multi_az:
+        notes.append(
+            "Multi-AZ: writes wait for the standby. Whether that traffic counts against the"
+            " primary's EBS limits is not documented."
+        )
+    return tuple(notes)
+
+
+def _class_notes(instance: Instance, db_class: str, catalog: Catalog) -> list[str]:
+    limits = catalog.instance_limits(db_class)
+    notes = [_sentence(limits.note)] if limits.note else []
+    if limits.ebs_burst_bytes_per_s is None and not is_aurora(instance):
+        notes.append(f"No EBS limit is documented for {limits.db_class}: it is unknown, not zero.")
+    regions = catalog.regions_of(db_class)
+    family = engine_family(instance.engine)
+    offered = {engine_family(engine) for engine, count in regions.items() if count}
+    if family is not None and offered and family not in offered:
+        notes.append(f"No region lists {limits.db_class} for {instance.engine}.")
+    if not limits.is_offered:
+        notes.append(f"RDS does not list {limits.db_class}; the numbers are those of EC2.")
+    return notes
+
+
+def _rule_note(instance: Instance, catalog: Catalog) -> str:
+    family, storage = engine_family(instance.engine), instance.storage
+    if family is None or storage.kind is None or storage.size_gib is None:
+        return ""
+    rule = catalog.storage_rule(family, storage.kind, storage.size_gib)
+    return rule.note if rule else ""
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

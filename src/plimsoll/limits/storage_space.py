@@ -1,0 +1,37 @@
+"""How much the storage holds."""
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits.layout import READ_FROM_INSTANCE, is_aurora
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.units import gib
+
+
+def metrics() -> tuple[Metric, ...]:
+    """What is compared with it: what is left of it."""
+    return (Metric.FREE_STORAGE_BYTES,)
+
+
+def applies(instance: Instance) -> bool:
+    """An instance with storage of a fixed size; Aurora's grows by itself."""
+    return instance.storage.size_gib is not None and not is_aurora(instance)
+
+
+def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """One, in bytes: what was allocated; none where it is not known."""
+    del catalog
+    size_gib = instance.storage.size_gib
+    if size_gib is None or not applies(instance):
+        return ()
+    return (
+        Ceiling(
+            family=Family.STORAGE_SPACE,
+            phase=Phase.FIXED,
+            dimension=Dimension.AMOUNT,
+            value=gib(size_gib),
+            unit="bytes",
+            origin=READ_FROM_INSTANCE,
+            note="allocated storage; autoscaling may raise it",
+        ),
+    )

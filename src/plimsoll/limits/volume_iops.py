@@ -1,0 +1,107 @@
+"""How many operations the volumes under an instance serve, reads and writes together."""
+
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+
+
+def metrics() -> tuple[Metric, ...]:
+    """What is compared with it: their sum; then the balance of gp2 credits."""
+    return Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.VOLUME_BALANCE_RATIO
+
+
+def applies(instance: Instance) -> bool:
+    """An instance whose storage type is known."""
+    return instance.storage.kind is not None
+
+
+def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    What all volumes together serve, ops/s; none where type, size or layout is not known.
+
+    gp2 earns credits and bursts, every volume for itself; the others have one fixed number.
+    """
+    if instance.storage.kind == "standard":
+        return _magnetic(catalog)
+    volumes = volumes_of(instance, catalog)
+    if volumes is None:
+        return ()
+    if volumes.kind == "gp2":
+        return _gp2(volumes, catalog)
+    provisioned = volumes.provisioned_ops_per_s
+    if provisioned is not None:
+        return (_fixed(volumes, provisioned, READ_FROM_INSTANCE, "IOPS as provisioned"),)
+    if volumes.kind == "gp3":
+        included = catalog.volume_rule("gp3", "included_ops_per_s")
+        return (_fixed(volumes, included.value, included.origin, "IOPS included with gp3"),)
+    return ()
+
+
+def gp2_baseline_ops_per_s(size_gib: float, catalog: Catalog) -> float:
+    """
+    What one gp2 volume serves forever.
+
+    Source:
+        EBS User Guide, general-purpose: 3 IOPS per GiB, at least 100 and at most 16,000.
+    """
+    per_gib = catalog.volume_rule("gp2", "ops_per_s_per_gib").value
+    least = catalog.volume_rule("gp2", "ops_per_s_min").value
+    most = catalog.volume_rule("gp2", "ops_per_s_max").value
+    return min(max(per_gib * size_gib, least), most)
+
+
+def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
+    baseline = gp2_baseline_ops_per_s(volumes.size_gib, catalog)
+    burst = catalog.volume_rule("gp2", "ops_per_s_burst")
+    fixed = _fixed(volumes, baseline, burst.origin, "3 IOPS per GiB")
+    if baseline >= burst.value:
+        return (fixed,)
+    capacity = catalog.volume_rule("gp2", "credit_capacity_ops").value * volumes.count
+    bursting = replace(
+        fixed,
+        phase=Phase.BURST,
+        value=burst.value * volumes.count,
+        balance_metric=Metric.VOLUME_BALANCE_RATIO,
+        capacity_low=capacity,
+        capacity_high=capacity,
+    )
+    return replace(bursting, phase=Phase.BASELINE, value=fixed.value), bursting
+
+
+def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -> Ceiling:
+    count = "one volume" if volumes.count == 1 else f"{volumes.count} volumes"
+    return Ceiling(
+        family=Family.VOLUME_IOPS,
+        phase=Phase.FIXED,
+        dimension=Dimension.IOPS,
+        value=each_ops_per_s * volumes.count,
+        unit="ops/s",
+        origin=origin,
+        note="; ".join(part for part in (f"{note}, {count}", volumes.note) if part),
+    )
+
+
+def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
+    """Magnetic storage: RDS documents the most it can do, and neither layout nor throughput."""
+    rules = [
+        rule
+        for engine in catalog.engine_families()
+        for rule in catalog.storage_rules(engine, "standard")
+    ]
+    return tuple(
+        Ceiling(
+            family=Family.VOLUME_IOPS,
+            phase=Phase.FIXED,
+            dimension=Dimension.IOPS,
+            value=rule.ops_per_s_max,
+            unit="ops/s",
+            origin=rule.origin,
+            note="the most RDS documents for magnetic storage; a volume may serve less",
+        )
+        for rule in rules[:1]  # every engine has the same
+        if rule.ops_per_s_max is not None
+    )

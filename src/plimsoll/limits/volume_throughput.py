@@ -1,0 +1,148 @@
+"""How many bytes the volumes under an instance move, reads and writes together."""
+
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import VolumeRule
+from plimsoll.model.metric import Metric
+from plimsoll.units import kib, mib_per_s
+
+# These two have their throughput raised with their IOPS (RDS User Guide, chap-storage).
+_GP3_RAISED_ENGINES = ("mysql", "mariadb")
+
+
+class _Rate(Struct, frozen=True, kw_only=True):
+    """What one volume moves, and why."""
+
+    bytes_per_s: float
+    origin: Origin
+    note: str
+
+
+def metrics() -> tuple[Metric, ...]:
+    """What is compared with it: their sum."""
+    return Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S
+
+
+def applies(instance: Instance) -> bool:
+    """An instance whose storage type is known."""
+    return instance.storage.kind is not None
+
+
+def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """What all volumes together move, bytes/s; none where it is not known or not documented."""
+    volumes = volumes_of(instance, catalog)
+    if volumes is None:
+        return ()
+    rate = _rate(volumes, catalog)
+    if rate is None:
+        return ()
+    count = "one volume" if volumes.count == 1 else f"{volumes.count} volumes"
+    return (
+        Ceiling(
+            family=Family.VOLUME_THROUGHPUT,
+            phase=Phase.FIXED,
+            dimension=Dimension.THROUGHPUT,
+            value=rate.bytes_per_s * volumes.count,
+            unit="bytes/s",
+            origin=rate.origin,
+            note="; ".join(part for part in (f"{rate.note}, {count}", volumes.note) if part),
+        ),
+    )
+
+
+def _rate(volumes: Volumes, catalog: Catalog) -> _Rate | None:
+    if volumes.kind == "gp2":
+        return _gp2(volumes, catalog)
+    if volumes.kind == "gp3":
+        return _gp3(volumes, catalog)
+    if volumes.provisioned_ops_per_s is None:
+        return None
+    if volumes.kind == "io1":
+        return _io1(volumes.provisioned_ops_per_s, catalog)
+    if volumes.kind == "io2":
+        return _io2(volumes.provisioned_ops_per_s, catalog)
+    return None
+
+
+def _gp2(volumes: Volumes, catalog: Catalog) -> _Rate:
+    """
+    128 MiB/s up to 170 GiB, 250 MiB/s above.
+
+    Between 170 and 334 GiB the higher number needs credits. That needs no rule of its own: without
+    credits such a volume serves 3 IOPS per GiB of at most 256 KiB, which the chain already bounds.
+
+    Source:
+        EBS User Guide, general-purpose.
+    """
+    small = catalog.volume_rule("gp2", "small_size_gib_max").value
+    rule = catalog.volume_rule(
+        "gp2", "small_mib_per_s" if volumes.size_gib <= small else "mib_per_s"
+    )
+    return _published(rule, f"{rule.value:g} MiB/s per gp2 volume of this size")
+
+
+def _gp3(volumes: Volumes, catalog: Catalog) -> _Rate:
+    included = catalog.volume_rule("gp3", "included_mib_per_s")
+    rate = _published(included, f"{included.value:g} MiB/s included with each gp3 volume")
+    if volumes.provisioned_bytes_per_s is not None:
+        rate = _Rate(
+            bytes_per_s=volumes.provisioned_bytes_per_s,
+            origin=READ_FROM_INSTANCE,
+            note="throughput as provisioned",
+        )
+    ops_per_s = (volumes.provisioned_ops_per_s or 0.0) * volumes.count
+    above = catalog.volume_rule("gp3", "raised_above_ops_per_s")
+    if volumes.engine not in _GP3_RAISED_ENGINES or ops_per_s <= above.value:
+        return rate
+    per_op = catalog.volume_rule("gp3", "raised_kib_per_op")
+    raised = kib(per_op.value) * ops_per_s / volumes.count
+    if raised <= rate.bytes_per_s:
+        return rate
+    note = f"raised by RDS to {per_op.value:g} KiB for each provisioned operation"
+    return _Rate(bytes_per_s=raised, origin=above.origin, note=note)
+
+
+def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
+    """
+    500 MiB/s up to 32,000 IOPS, 16 KiB per provisioned operation above, at most 1,000 MiB/s.
+
+    Source:
+        EBS User Guide, provisioned-iops.
+    """
+    above = catalog.volume_rule("io1", "raised_above_ops_per_s")
+    if ops_per_s <= above.value:
+        plain = catalog.volume_rule("io1", "mib_per_s")
+        return _published(plain, f"{plain.value:g} MiB/s per io1 volume")
+    per_op = catalog.volume_rule("io1", "raised_kib_per_op")
+    most = catalog.volume_rule("io1", "mib_per_s_max")
+    return _Rate(
+        bytes_per_s=min(kib(per_op.value) * ops_per_s, mib_per_s(most.value)),
+        origin=per_op.origin,
+        note=f"{per_op.value:g} KiB for each provisioned operation, at most {most.value:g} MiB/s"
+        " per io1 volume",
+    )
+
+
+def _io2(ops_per_s: float, catalog: Catalog) -> _Rate:
+    """
+    0.256 MiB/s per provisioned operation, at most 4,000 MiB/s.
+
+    Source:
+        EBS User Guide, provisioned-iops.
+    """
+    per_op = catalog.volume_rule("io2", "mib_per_s_per_ops")
+    most = catalog.volume_rule("io2", "mib_per_s_max")
+    return _Rate(
+        bytes_per_s=mib_per_s(min(per_op.value * ops_per_s, most.value)),
+        origin=per_op.origin,
+        note=f"{per_op.value:g} MiB/s for each provisioned operation, at most {most.value:g} MiB/s"
+        " per io2 volume",
+    )
+
+
+def _published(rule: VolumeRule, note: str) -> _Rate:
+    return _Rate(bytes_per_s=mib_per_s(rule.value), origin=rule.origin, note=note)

@@ -1,0 +1,97 @@
+"""
+The limit sheet: what an instance as bought can do at each I/O size, before anything is measured.
+
+Rates are reads and writes together.
+"""
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Ceiling, Family, Origin
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+
+SHEET_SCHEMA = "plimsoll.limits/1"
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """What the chain lets through at one I/O size, and the family that bounds it there."""
+
+    bytes_per_s: float
+    ops_per_s: float
+    binding: Family
+
+
+class SheetRow(Struct, frozen=True, kw_only=True):
+    """One I/O size."""
+
+    io_size_bytes: float
+    baseline: Rate
+    """What can be held forever."""
+    burst: Rate
+    """What can be had while all credits last; equal to the baseline without any."""
+
+
+class Knee(Struct, frozen=True, kw_only=True):
+    """The I/O size below which IOPS bind, and above which throughput does."""
+
+    io_size_bytes: float
+    bytes_per_s: float
+    ops_per_s: float
+    below: Family
+    above: Family
+
+
+class StageLine(Struct, frozen=True, kw_only=True):
+    """What one family alone would let through, bytes/s at each size of the sheet's curve."""
+
+    family: Family
+    baseline_bytes_per_s: tuple[float, ...]
+    burst_bytes_per_s: tuple[float, ...]
+
+
+class BalanceNote(Struct, frozen=True, kw_only=True):
+    """Whether a balance metric can move on this instance, and why."""
+
+    metric: Metric
+    can_move: bool | None
+    """None where it is not documented."""
+    reason: str
+    """A sentence part with numbers and units."""
+
+
+class Unreachable(Struct, frozen=True, kw_only=True):
+    """Storage that was bought and that the instance cannot take."""
+
+    family: Family
+    unit: str
+    bought: float
+    """What the volumes give, in `unit`."""
+    burst: float
+    """The most the instance takes, while its credits last."""
+    baseline: float
+    """What the instance takes forever."""
+
+
+class LimitSheet(Struct, frozen=True, kw_only=True):
+    """Everything `plimsoll limits` says."""
+
+    schema: str
+    instance: Instance
+    volume_count: int | None
+    rows: tuple[SheetRow, ...]
+    """For the sizes people ask for, 8 KiB to 1 MiB."""
+    knee: Knee | None
+    burst_knee: Knee | None
+    """None where one dimension binds at every size, or the chain does not burst."""
+    curve: tuple[SheetRow, ...]
+    """The same, dense enough to draw."""
+    stages: tuple[StageLine, ...]
+    """What each family alone would let through at the sizes of `curve`."""
+    ceilings: tuple[Ceiling, ...]
+    """Every documented ceiling, former ones included."""
+    balances: tuple[BalanceNote, ...]
+    unreachable: tuple[Unreachable, ...]
+    origins: tuple[Origin, ...]
+    """Where the numbers come from, each once, in the order of the ceilings."""
+    notes: tuple[str, ...]
+    """Sentences about what is not known, or not sure."""
