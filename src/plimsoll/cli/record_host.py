@@ -1,0 +1,269 @@
+"""
+Composition of `plimsoll record host`: devices, database, command, loop, snapshot.
+
+This file starts and ends things in the right order; what they are is said elsewhere.
+"""
+
+import platform
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.errors import UsageError
+from plimsoll.lab.command import Command
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.host import Host, instance_of, snapshot_of
+from plimsoll.sources.host_device import choose, look, size_bytes
+from plimsoll.sources.host_loop import Plan, Recording, record
+from plimsoll.sources.host_reader import HostReader, SystemClock
+from plimsoll.sources.pg_stat import DatabaseProbe, ServerFacts
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
+
+_DEFAULT_DURATION_S = 60
+
+# Without a command, the embedded server runs pgbench with as many clients as keep two processors
+# busy, on tables (150 MB) that do not fit PostgreSQL's default 128 MB of buffers.
+_DEFAULT_SCALE = 10
+_DEFAULT_CLIENTS = 4
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+# Each sample is kept in memory: a year at one second would be 10 GB. Nobody waits so long.
+_LONGEST_S = 366 * 86400
+
+
+class HostFlags(Struct, frozen=True, kw_only=True):
+    """What the command line says about recording a host."""
+
+    device: str
+    duration: str | None
+    every: str
+    dsn: str | None
+    command: tuple[str, ...]
+    is_embedded: bool
+    scale: int | None
+    keeps_stdout: bool
+    """Whether standard output is the snapshot's, so that the command must not write there."""
+    instance: InstanceFlags
+
+
+def seconds_of(text: str, option: str) -> int:
+    """
+    Seconds of `90s`, `10m`, `2h`, `1d` or `1h30m`; a bare number is seconds.
+
+    Raises:
+        UsageError: not such a time, or not whole seconds ≥ 1.
+    """
+    parts = re.findall(r"([0-9]{1,9})([smhd]?)", text.strip())
+    seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
+    if "".join(n + u for n, u in parts) != text.strip() or not 1 <= seconds <= _LONGEST_S:
+        raise UsageError(
+            f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."
+        )
+    return seconds
+
+
+def record_host(flags: HostFlags) -> Snapshot:
+    """
+    Record this host.
+
+    Raises:
+        UsageError: flags that contradict each other, or name what this host has not.
+        SourceError: counters or database cannot be read, or nothing was measured.
+    """
+    plan = _plan(flags)
+    with_flags(Instance(), flags.instance)  # Flags that cannot be are refused now, not at the end.
+    with ExitStack() as stack:
+        stack.enter_context(_ended_like_ctrl_c())
+        postgres = _embedded(flags, stack)
+        command = _command(flags, plan, postgres)
+        clock = SystemClock()
+        dsn = postgres.dsn if postgres is not None else flags.dsn
+        probe = DatabaseProbe(dsn, clock.moment_s) if dsn else None
+        if probe is not None:
+            stack.callback(probe.close)
+        server = _open(probe)
+        host, reader = _host(flags, clock, server)
+        _say(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
+        # The pool is left before the probe: its last reading has then come, or timed out.
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+        recording = record(
+            plan,
+            clock=clock,
+            read_host=reader.read,
+            devices=host.choice.devices,
+            read_database=probe.read if probe is not None else None,
+            submit=pool.submit,
+            on_start=command.start if command is not None else _nothing,
+            is_over=command.is_over if command is not None else None,
+            on_step=_progress(plan),
+        )
+        _see_out(command, recording)
+    return snapshot_of(
+        host,
+        recording,
+        instance=_instance(host, flags),
+        program=command.name if command is not None else None,
+    )
+
+
+def _plan(flags: HostFlags) -> Plan:
+    step_s = seconds_of(flags.every, "--every")
+    duration_s = None
+    if flags.duration is not None:
+        duration_s = seconds_of(flags.duration, "--for")
+    elif not flags.command:
+        duration_s = max(_DEFAULT_DURATION_S, step_s)
+    if duration_s is not None and duration_s < step_s:
+        raise UsageError(
+            f"--for {flags.duration} is shorter than one step of {step_s} s",
+            "Record longer, or with a shorter --every.",
+        )
+    if flags.is_embedded and flags.dsn:
+        raise UsageError(
+            "--dsn and --embedded-postgres name two databases",
+            "Leave one out; PLIMSOLL_DSN counts as --dsn.",
+        )
+    if flags.scale is not None and not flags.is_embedded:
+        raise UsageError(
+            "--scale would write into a database that is not ours",
+            "Use it with --embedded-postgres.",
+        )
+    return Plan(step_s=step_s, duration_s=duration_s)
+
+
+def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
+    if not flags.is_embedded:
+        return None
+    postgres = stack.enter_context(Postgres())
+    scale = flags.scale or (None if flags.command else _DEFAULT_SCALE)
+    if scale is not None:
+        _say(f"filling a throwaway PostgreSQL with pgbench's tables at scale {scale}")
+        postgres.run("pgbench", "-i", "-q", "-s", str(scale))
+    return postgres
+
+
+def _command(flags: HostFlags, plan: Plan, postgres: Postgres | None) -> Command | None:
+    argv = flags.command
+    if not argv and postgres is not None:
+        clients = ("-c", str(_DEFAULT_CLIENTS), "-j", "2")
+        argv = ("pgbench", "-n", *clients, "-T", str(plan.duration_s))
+        _say(f"running {' '.join(argv)}")
+    if not argv:
+        return None
+    return Command(
+        argv,
+        environment=postgres.environment if postgres is not None else None,
+        output=sys.stderr if flags.keeps_stdout else None,
+    )
+
+
+def _open(probe: DatabaseProbe | None) -> ServerFacts | None:
+    if probe is None:
+        return None
+    server = probe.open()
+    if not server.is_here:
+        raise UsageError(
+            f"the database at {server.place} is on another machine than the counters",
+            "Run 'plimsoll record host' on the database's own host; metrics of RDS come from "
+            "exports of CloudWatch.",
+        )
+    return server
+
+
+def _host(
+    flags: HostFlags, clock: SystemClock, server: ServerFacts | None
+) -> tuple[Host, HostReader]:
+    data = server.data_directory if server is not None else None
+    choice = choose(flags.device, look(data or str(Path.cwd())))
+    reader = HostReader(devices=choice.devices, mount=choice.mount, clock=clock)
+    host = Host(
+        name=platform.node() or "host",
+        choice=choice,
+        reading=reader.read(),
+        device_bytes=size_bytes(choice.devices),
+        server=server,
+    )
+    return host, reader
+
+
+def _instance(host: Host, flags: HostFlags) -> Instance:
+    """
+    What the host stands for: itself, or the class that was claimed.
+
+    With a claimed class, the documented rule says how many volumes its storage has, not this host.
+    """
+    instance = instance_of(host)
+    if flags.instance.db_class is not None:
+        storage = msgspec.structs.replace(instance.storage, volume_count=None)
+        instance = msgspec.structs.replace(instance, storage=storage)
+    return with_flags(instance, flags.instance)
+
+
+def _see_out(command: Command | None, recording: Recording) -> None:
+    """Wait for the command, or end it after Ctrl-C, and say how it ended."""
+    if command is None:
+        return
+    status = command.stop() if recording.was_interrupted else command.wait()
+    if status:
+        how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+        _say(f"{command.name} {how}")
+
+
+def _progress(plan: Plan) -> Callable[[int, Mapping[Metric, float]], None]:
+    """A line on a terminal, written anew at every step; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return _nothing
+    total = f" of {plan.duration_s}" if plan.duration_s is not None else ""
+
+    def show(steps: int, values: Mapping[Metric, float]) -> None:
+        rates = "missed"
+        if Metric.READ_BYTES_PER_S in values:
+            served = values[Metric.READ_BYTES_PER_S] + values[Metric.WRITE_BYTES_PER_S]
+            ops = values[Metric.READ_OPS_PER_S] + values[Metric.WRITE_OPS_PER_S]
+            rates = f"{format_bytes_per_s(served)}, {format_ops_per_s(ops)}"
+        done_s = steps * plan.step_s
+        end = "\n" if plan.duration_s is not None and done_s >= plan.duration_s else ""
+        sys.stderr.write(f"\r\033[K{done_s}{total} s: {rates}{end}")
+        sys.stderr.flush()
+
+    return show
+
+
+def _nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """
+    Within, a request to end (SIGTERM, or the terminal closing) is answered as Ctrl-C is.
+
+    Otherwise what was recorded would be lost, and the command would go on.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {sign: signal.signal(sign, interrupt) for sign in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)

@@ -1,0 +1,96 @@
+"""
+The keeper of a throwaway server: starts it, waits for its owner to go, ends it, clears up.
+
+Run as a program of its own (`python -I keeper.py`), with nothing but the standard library, in a
+session of its own: Ctrl-C in the terminal reaches the owner, not the server. The owner holds the
+keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
+too, and the keeper ends the server and removes its directory.
+"""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+# A fast shutdown writes a checkpoint: seconds on a slow disk. Then at once, then by force.
+_ENDINGS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+_GLANCE_S = 0.1
+_TAIL_BYTES = 2000
+
+
+def main() -> int:
+    """
+    Keep one server, described by one JSON line on standard input.
+
+    The line has `directory` (removed at the end), `log` (a file in it), `first` (commands run to
+    their end before), `server` (the command that stays), `environment`, and `uid` and `gid` to run
+    them as (null: as this process). Prints the end of the log if the server ended by itself.
+    """
+    job = json.loads(sys.stdin.readline())
+    try:
+        return _keep(job)
+    finally:
+        shutil.rmtree(job["directory"], ignore_errors=True)
+
+
+def _keep(job: dict[str, Any]) -> int:
+    with Path(job["log"]).open("ab") as log:
+        for argv in job["first"]:
+            if _start(argv, job, log).wait() != 0:
+                return _fail(job["log"])
+        server = _start(job["server"], job, log)
+        try:
+            while server.poll() is None:
+                # The owner never writes again: readable means that it is gone.
+                if select.select([sys.stdin], [], [], _GLANCE_S)[0]:
+                    return 0
+            return _fail(job["log"])
+        finally:
+            _end(server)
+
+
+def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[bytes]":
+    as_user: dict[str, Any] = {}
+    if job["uid"] is not None:
+        as_user = {"user": job["uid"], "group": job["gid"], "extra_groups": []}
+    return subprocess.Popen(  # noqa: S603 - the commands are the owner's own
+        argv,
+        env=job["environment"],
+        cwd=job["directory"],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        **as_user,
+    )
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    for sign, patience_s in _ENDINGS:
+        if server.poll() is not None:
+            return
+        server.send_signal(sign)
+        try:
+            server.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _fail(log: str) -> int:
+    with Path(log).open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _TAIL_BYTES, 0))
+        sys.stdout.write(file.read().decode(errors="replace"))
+    return 1
+
+
+if __name__ == "__main__":
+    # Nothing ends the keeper before its server. A handler that does nothing, because ignored
+    # signals would be inherited by the server.
+    for _sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(_sign, lambda *_: None)
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""A command is started, watched and ended by its own process id."""
+
+import os
+import sys
+
+import pytest
+
+from plimsoll.errors import UsageError
+from plimsoll.lab.command import Command
+
+
+def test_a_command_runs_with_its_variables_and_its_status_is_told():
+    """
+    Variables are set on top of ours; the exit status is the command's.
+    """
+    command = Command(
+        ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'],
+        environment={"PLIMSOLL_LAB": "yes"},
+    )
+    command.start()
+
+    assert 7 == command.wait()
+    assert command.is_over()
+    assert "sh" == command.name
+
+
+def test_a_command_that_never_ran_is_not_over():
+    """
+    Ending it is no error.
+    """
+    command = Command(["sh"])
+
+    assert not command.is_over()
+    assert None is command.stop()
+    assert None is command.wait()
+
+
+def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
+    """
+    PATH of the variables counts, so that a wheel's programs are found.
+    """
+    program = tmp_path / "plimsoll-lab-program"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    command = Command(
+        [program.name], environment={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    )
+    command.start()
+
+    assert 3 == command.wait()
+
+
+def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
+    """
+    Nothing is recorded for a command that cannot be.
+    """
+    with pytest.raises(UsageError) as raised:
+        Command(["no-such-program-anywhere", "secret"])
+
+    assert "'no-such-program-anywhere'" in raised.value.message
+    assert "secret" not in raised.value.message
+
+
+def test_a_file_that_is_no_program_is_an_error(tmp_path):
+    """
+    An executable that the system cannot run says so.
+    """
+    program = tmp_path / "broken"
+    program.write_bytes(b"\x7fELF not really")
+    program.chmod(0o755)
+    command = Command([str(program)])
+    with pytest.raises(UsageError) as raised:
+        command.start()
+
+    assert "cannot be run" in raised.value.message
+
+
+def test_a_command_that_runs_on_is_ended_gently_first():
+    """
+    SIGINT comes first, so a program can still say what it did.
+    """
+    code = (
+        "import signal, sys, time\n"
+        "def end(*_): print('ended'); sys.exit(5)\n"
+        "signal.signal(signal.SIGINT, end)\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)\n"
+    )
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as output, os.fdopen(read_end) as told:
+        command = Command([sys.executable, "-c", code], output=output)
+        command.start()
+        output.close()
+
+        assert "ready\n" == told.readline()
+        assert 5 == command.stop()
+        assert "ended\n" == told.readline()
