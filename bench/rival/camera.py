@@ -27,6 +27,9 @@ BALANCES = {
 }
 LATENCIES = (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S)
 
+# CPU credits earned per hour; at most a day of them is kept (EC2 User Guide, burstable instances).
+CPU_CREDITS_PER_H = {"medium": 24.0, "large": 36.0, "xlarge": 96.0, "2xlarge": 192.0}
+
 # What people leave out of an export, and how often.
 LACKS: tuple[tuple[float, tuple[Metric, ...]], ...] = (
     (0.64, ()),
@@ -126,8 +129,9 @@ def _rest(scene: Scene, film: Film, seen: FloatArray) -> dict[Metric, FloatArray
     idle = float(rng.integers(2, 40))
     slots = n * film.step_s // second.BIN_S + 12
     breath = wander(rng, slots, 0.03, 7200)[:: film.step_s // second.BIN_S][:n]
+    rest = _cpu_credits(scene, film, busy)
     sessions = np.minimum(film.sums[:, second.SESSIONS] / seen, 5000.0)
-    return {
+    return rest | {
         Metric.CPU_RATIO: busy,
         Metric.FREEABLE_MEMORY_BYTES: np.round(memory * breath / 4096) * 4096,
         Metric.FREE_STORAGE_BYTES: np.round((space - grown) / 4096) * 4096,
@@ -136,6 +140,22 @@ def _rest(scene: Scene, film: Film, seen: FloatArray) -> dict[Metric, FloatArray
         Metric.NETWORK_RECEIVE_BYTES_PER_S: film.sums[:, second.NET_GOT] / seen + 1e4 * breath,
         Metric.SWAP_BYTES: np.zeros(n),
     }
+
+
+def _cpu_credits(scene: Scene, film: Film, busy: FloatArray) -> dict[Metric, FloatArray]:
+    """On T classes: credits saved; at zero they cost money and nothing slows down."""
+    row = scene.machine.row
+    if not row.db_class.startswith("db.t"):
+        return {}
+    earned = CPU_CREDITS_PER_H[row.db_class.rsplit(".", 1)[1]] / 3600.0 * film.step_s
+    most = 24 * 3600 / film.step_s * earned
+    left = most * float(scene.rng.uniform(0.1, 1.0))
+    balance = np.empty(busy.size)
+    for index, share in enumerate(busy.tolist()):
+        # One credit is one processor for one minute.
+        left = min(most, max(0.0, left + earned - share * row.vcpus * film.step_s / 60.0))
+        balance[index] = left
+    return {Metric.CPU_CREDITS: np.round(balance, 2)}
 
 
 def _snapshot(scene: Scene, film: Film, values: dict[Metric, FloatArray]) -> Snapshot:
@@ -151,7 +171,7 @@ def _snapshot(scene: Scene, film: Film, values: dict[Metric, FloatArray]) -> Sna
         if metric not in values or metric in lack:
             continue
         step, time_s, value, gone = film.step_s, film.time_s, values[metric], film.missing
-        if slow_balances and metric in BALANCES:
+        if slow_balances and (metric in BALANCES or metric is Metric.CPU_CREDITS):
             # Basic monitoring: one reading every five minutes, of the last minute of the five.
             step, time_s, value, gone = 300, time_s[4::5] - 240, value[4::5], gone[4::5]
         keep = ~gone

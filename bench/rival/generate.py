@@ -68,7 +68,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
     name = kind or kind_of(seed)
     scene = _scene(seed, name)
     minutes = play(scene, seed)
-    for _ in range(3):
+    for _ in range(5):
         held = minutes[:, HELD : HELD + 8].sum(axis=1) / np.maximum(minutes[:, UP], 1.0)
         if (name in INNOCENT and held.max() > 0.0) or (name in PARTIAL and held.max() > 0.6):
             _scale(scene, 0.75)

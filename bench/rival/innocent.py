@@ -144,12 +144,12 @@ def batch_workers(rng: np.random.Generator, kind: str, days: float) -> Scene:
     stream = work.bulk(scene, float(rng.choice([64, 128, 256])))
     share = float(rng.uniform(0.25, 0.75))
     rate = work.items_at_share(scene, stream, share)
-    stream.inflight = max(1.0, np.floor(rate * scene.service_s(stream)))
     long_s = float(rng.uniform(1800, 4 * 3600))
     for start in rhythm.nights(rng, scene.bins):
         work.add_job(stream, start, rate * long_s)
     if rng.random() < 0.5:
         work.charge_cpu(scene, stream, rate, float(rng.uniform(0.2, 0.7)))
+    work.staff(scene, stream, rate)
     scene.streams.append(stream)
     return scene
 

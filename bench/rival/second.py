@@ -134,11 +134,14 @@ def _stretch_for(s, load, backlog, svc, ops, x, cost, cap, other, guess, is_cpu)
 
 
 @njit(cache=True)
-def _ask(s, loads, b, up, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng):
+def _ask(
+    s, loads, b, up, fresh, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng
+):
     """What every stream asks for in this second, and what one item of it costs."""
     for i in range(s.shape[0]):
-        # The noise of a stream keeps for about half a minute.
-        log_noise[i] = 0.97 * log_noise[i] + 0.2431 * rng.standard_normal()
+        # The noise of a stream keeps for about half a minute; a new one is drawn every four seconds.
+        if fresh:
+            log_noise[i] = 0.885 * log_noise[i] + 0.4656 * rng.standard_normal()
         wobble = np.exp(s[i, NOISE] * log_noise[i])
         reads, writes = s[i, READS] * (miss if s[i, CACHED] > 0.0 else 1.0), s[i, WRITES]
         ops[i] = reads + writes
@@ -265,7 +268,23 @@ def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
         lat[0] = air[READ_S] * slow[0, b] * tremble + late
         lat[1] = air[WRITE_S] * slow[1, b] * tremble + late
         miss, pb = misses[b], air[PER_BYTE_S]
-        _ask(s, loads, b, up[b], miss, lat, log_noise, load, backlog, svc, ops, cost, pb, rng)
+        _ask(
+            s,
+            loads,
+            b,
+            up[b],
+            t % 4 == 0,
+            miss,
+            lat,
+            log_noise,
+            load,
+            backlog,
+            svc,
+            ops,
+            cost,
+            pb,
+            rng,
+        )
         jitter = 0.9 * jitter + 0.436 * rng.standard_normal()
         _capacities(bounds, air, credit, tokens, jitter, cap, in_peak)
         granted = (clock[0] + t) % 86400 == clock[1]

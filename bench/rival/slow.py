@@ -29,31 +29,35 @@ def storage_fault(rng: np.random.Generator, kind: str, days: float) -> Scene:
         scene.must_export = ("balance",)
     else:
         rate = work.items_at_share(scene, stream, share)
+    work.staff(scene, stream, rate)
     size_s = stream.read_size * scene.air.per_byte_s
-    stream.inflight = max(1.0, round(rate * scene.service_s(stream)))
-    if not unlucky and rng.random() < 0.5:
-        stream.is_open, stream.think_s = False, 0.0
-        stream.load[:] = stream.inflight
-    else:
-        add = 600 if unlucky else scene.bins
-        for a, _ in rhythm.stints(rng, scene.bins, count=1, shortest_s=60, longest_s=120):
-            work.add_job(stream, a if unlucky else 0, rate * add * BIN_S)
     slow = factor + (factor - 1) * size_s / scene.air.read_s
-    _slow_down(scene, slow, whole=unlucky)
+    if unlucky:
+        # Ten fast minutes, the fault, and the rest of the job fast again.
+        a, b = rhythm.stints(rng, scene.bins, count=1, shortest_s=1800, longest_s=2 * 3600)[0]
+        work.add_job(stream, max(0, a - 60), rate * (900 + (b - a) * BIN_S / factor))
+        _slow_down(scene, slow, [(a, b)])
+    else:
+        if rng.random() < 0.5:
+            stream.is_open = False
+            stream.load[:] = stream.inflight
+        else:
+            work.add_job(stream, 0, rate * scene.bins * BIN_S)
+        _slow_down(scene, slow, _episodes(scene))
     scene.streams.append(stream)
     scene.streams.append(work.service(scene, 0.05))
     return scene
 
 
-def _slow_down(scene: Scene, factor: float, *, whole: bool) -> None:
+def _episodes(scene: Scene) -> list[tuple[int, int]]:
+    count = int(scene.rng.integers(1, 4))
+    return rhythm.stints(scene.rng, scene.bins, count=count, shortest_s=1200, longest_s=5 * 3600)
+
+
+def _slow_down(scene: Scene, factor: float, episodes: list[tuple[int, int]]) -> None:
     rng = scene.rng
     spread = float(rng.choice([0.01, 0.04, 0.12]))
-    found = rhythm.stints(
-        rng, scene.bins, count=int(rng.integers(1, 4)), shortest_s=1200, longest_s=5 * 3600
-    )
-    if whole:
-        found = [(0, scene.bins)]
-    for a, b in found:
+    for a, b in episodes:
         scene.slow[:, a:b] *= factor * rhythm.wander(rng, b - a, spread, 900)
 
 
@@ -64,7 +68,7 @@ def latency_fault_open(rng: np.random.Generator, kind: str, days: float) -> Scen
     stream = work.bulk(scene, any_size(rng))
     rate = work.items_at_share(scene, stream, float(rng.uniform(0.2, 0.6)))
     stream.load[:] = rate * rhythm.office(rng, scene.bins, scene.first)
-    _slow_down(scene, float(rng.uniform(2, 12)), whole=False)
+    _slow_down(scene, float(rng.uniform(2, 12)), _episodes(scene))
     stream.inflight = 40 * rate * scene.service_s(stream)
     scene.streams.append(stream)
     return scene
@@ -75,7 +79,7 @@ def multi_az_switch(rng: np.random.Generator, kind: str, days: float) -> Scene:
     scene = calm(rng, kind, days)
     stream = work.bulk(scene, float(rng.choice([8, 16, 64])), write_share=0.9)
     rate = work.items_at_share(scene, stream, float(rng.uniform(0.3, 0.7)))
-    stream.inflight = max(1.0, round(rate * scene.service_s(stream)))
+    work.staff(scene, stream, rate)
     work.add_job(stream, 0, rate * scene.bins * BIN_S)
     at = int(rng.integers(scene.bins // 5, 4 * scene.bins // 5))
     scene.slow[1, at:] *= float(rng.uniform(1.6, 3.5))
@@ -103,7 +107,10 @@ def lazy_loading(rng: np.random.Generator, kind: str, days: float) -> Scene:
 def stuck_volume(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """An impaired volume: I/O takes a second, next to nothing is served, everybody waits."""
     scene = calm(rng, kind, days)
-    work.life(scene, float(rng.uniform(0.2, 0.5)))
+    work.life(scene, float(rng.uniform(0.05, 0.2)))
+    for stream in scene.streams:
+        # What waits meanwhile is given up, or it would meet a bound when the volume is back.
+        stream.carry_s, stream.inflight = 20.0, min(stream.inflight, 16.0)
     for a, b in rhythm.stints(rng, scene.bins, count=2, shortest_s=600, longest_s=3600):
         scene.slow[:, a:b] *= float(rng.uniform(100, 1500))
     return scene

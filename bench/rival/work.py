@@ -71,6 +71,13 @@ def charge_network(scene: Scene, stream: Stream, items_per_s: float, share: floa
     stream.net_out, stream.net_in = total * (1 - back), total * back
 
 
+def staff(scene: Scene, stream: Stream, items_per_s: float) -> None:
+    """As many workers as reach that rate when nothing is slow, pausing if one is too many."""
+    svc = scene.service_s(stream) + stream.cpu_s
+    stream.inflight = max(1.0, float(np.floor(items_per_s * svc)))
+    stream.think_s = max(0.0, stream.inflight / items_per_s - svc)
+
+
 def add_job(stream: Stream, start: int, items: float) -> None:
     """Put a pile of items before an open stream at one bin."""
     stream.load[start] += items / BIN_S
