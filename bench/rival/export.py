@@ -1,4 +1,4 @@
-"""Write an incident as the folder that `aws cloudwatch get-metric-data` and friends leave behind."""
+"""Write an incident as the folder that `aws cloudwatch get-metric-data` leaves behind."""
 
 import json
 from datetime import UTC, datetime

@@ -134,12 +134,28 @@ def _stretch_for(s, load, backlog, svc, ops, x, cost, cap, other, guess, is_cpu)
 
 
 @njit(cache=True)
+def _latencies(air, slow, drift, rho, lat, rng):
+    """
+    Put this second's read and write latency into lat; return the drift.
+
+    Latency wanders over minutes and trembles over seconds; now and then a second is bad.
+    """
+    drift = 0.998 * drift + 0.0632 * rng.standard_normal()
+    tremble = np.exp(air[LATENCY_SD] * (0.5 * drift + 0.7 * rng.standard_normal()))
+    tremble *= 1.0 + air[GROWTH] * rho ** air[POWER]
+    late = rng.uniform(0.005, 0.05) if rng.random() < air[OUTLIER_P] else 0.0
+    lat[0] = air[READ_S] * slow[0] * tremble + late
+    lat[1] = air[WRITE_S] * slow[1] * tremble + late
+    return drift
+
+
+@njit(cache=True)
 def _ask(
     s, loads, b, up, fresh, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng
 ):
     """What every stream asks for in this second, and what one item of it costs."""
     for i in range(s.shape[0]):
-        # The noise of a stream keeps for about half a minute; a new one is drawn every four seconds.
+        # The noise of a stream keeps for about half a minute; it is drawn every four seconds.
         if fresh:
             log_noise[i] = 0.885 * log_noise[i] + 0.4656 * rng.standard_normal()
         wobble = np.exp(s[i, NOISE] * log_noise[i])
@@ -260,13 +276,7 @@ def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
     guess, rho, drift, jitter = 1e-3, 0.0, 0.0, 0.0
     for t in range(warm_s + samples * sample_s):
         b = t // BIN_S
-        # Latency wanders over minutes and trembles over seconds; now and then a second is bad.
-        drift = 0.998 * drift + 0.0632 * rng.standard_normal()
-        tremble = np.exp(air[LATENCY_SD] * (0.5 * drift + 0.7 * rng.standard_normal()))
-        tremble *= 1.0 + air[GROWTH] * rho ** air[POWER]
-        late = rng.uniform(0.005, 0.05) if rng.random() < air[OUTLIER_P] else 0.0
-        lat[0] = air[READ_S] * slow[0, b] * tremble + late
-        lat[1] = air[WRITE_S] * slow[1, b] * tremble + late
+        drift = _latencies(air, slow[:, b], drift, rho, lat, rng)
         miss, pb = misses[b], air[PER_BYTE_S]
         _ask(
             s,
