@@ -27,6 +27,10 @@ BASELINE, BURST, FIXED = 0, 1, 2
 # Requests that wait for less than this share of their service time are held back so lightly that no
 # measurement shows it; such steps are ambiguous, neither free nor pressed.
 LIGHT = 1.15
+# Above this share of a ceiling that is not reached, requests whose latency is already this multiple
+# of the latency at half load, or clients that would reach the ceiling were they not slowed by its
+# nearness, are as much held back as not: ambiguous as well.
+NEAR, STEEP = 0.9, 2.5
 UNIT_BYTES = 256 * 1024.0  # an SSD volume counts larger requests as several (EBS user guide)
 
 
@@ -120,7 +124,8 @@ def run(
         base, burst, capacity, start: per stage, shape (6,); capacity 0 where there are no credits.
         deviation: enforced over nominal, shape (n, 6).
         root_bytes: traffic of the root volume in bytes/s, which only the instance's stage meets.
-        grant: credits that come back at a step, as a share of the capacity, shape (n,).
+        grant: credits of the instance that come back at a step, as a share of the capacity,
+            shape (n,); volumes have no grant.
 
     Returns:
         served ops/s, latency s, service latency s, stage (−1 free), phase, soft flag, level at the
@@ -138,7 +143,7 @@ def run(
         units = read_share[i] * max(read_size[i] / UNIT_BYTES, 1.0)
         units += (1 - read_share[i]) * max(write_size[i] / UNIT_BYTES, 1.0)
         if grant[i] > 0:
-            for k in range(6):
+            for k in range(2):
                 balance[k] = min(capacity[k], balance[k] + grant[i] * capacity[k])
         k = _stage_rates(base, burst, balance, deviation[i], root_bytes, op_bytes, units, dt, rates)
         most = rates[k]
@@ -150,9 +155,12 @@ def run(
             queued, waiting = 0.0, 0.0
             service[i] = r0[i] * phi(law, strength, x / most)
             latency[i] = service[i]
-            if clients[i] > 0 and x > 0.94 * most:
-                light = r0[i] * phi(law, strength, 0.6)
-                soft[i] = 1 if arriving / dt + clients[i] / (light + think[i]) > most else 0
+            if x > NEAR * most:
+                soft[i] = 1 if service[i] > STEEP * r0[i] * phi(law, strength, 0.5) else 0
+                if clients[i] > 0:
+                    light = r0[i] * phi(law, strength, 0.6)
+                    slowed = arriving / dt + clients[i] / (light + think[i]) > most
+                    soft[i] = 1 if slowed else soft[i]
         else:
             x = most
             over = arriving - most * dt

@@ -198,7 +198,7 @@ def _fixed(
 
 
 def draw_disk(rng: Generator, engine: str, kind: str) -> Disk:
-    """Storage of a kind that this engine may buy; sizes whose throughput is disputed are left out."""
+    """Storage of a kind that this engine may buy, without sizes of disputed throughput."""
     stripe_from = {"oracle": 200, "sqlserver": 10**9}.get(engine, 400)
     size = int(round(float(np.exp(rng.uniform(log(20), log(12000)))) / 5) * 5)
     if engine == "sqlserver":
@@ -229,7 +229,7 @@ def draw_disk(rng: Generator, engine: str, kind: str) -> Disk:
     choices = [1000, 1500, 2000, 2500, 3000, 4000, 5000, 6000, 8000, 10000, 12000, 15000, 20000]
     most = 50.0 * size if kind == "io1" else 500.0 * size
     ops = float(min(rng.choice(choices), most))
-    # Up to 32,000 IOPS an io1 volume gives 500 MiB/s; io2 gives 0.256 MiB/s per IOPS, 4,000 at most.
+    # Up to 32,000 IOPS an io1 volume gives 500 MiB/s; io2 gives 0.256 MiB/s per IOPS, at most 4,000.
     mib = 500.0 * count if kind == "io1" else min(4000.0 * count, ops * 0.256)
     return _fixed(kind, size, count, ops, mib, (True, False))
 

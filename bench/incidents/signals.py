@@ -57,6 +57,10 @@ def day(rng: Generator, n: int, start_s: int, *, depth: float) -> Array:
     wave = (0.5 + 0.5 * np.cos((hours(n, start_s) - peak) * np.pi / 12)) ** sharp
     weekday = ((start_s + STEP_S * np.arange(n)) // 86400 + 3) % 7
     rest = np.where(weekday >= 5, rng.uniform(0.6, 1.0), 1.0)
+    # People do not all go home at midnight: the week-end comes and goes over three hours.
+    width = 3 * 3600 // STEP_S
+    total = np.cumsum(np.concatenate((np.full(width, rest[0]), rest)))
+    rest = (total[width:] - total[:-width]) / width
     return (1 - depth + depth * wave) * rest
 
 

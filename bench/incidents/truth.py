@@ -2,9 +2,9 @@
 What really happened, on the grid of the samples.
 
 A sample's fraction is the share of its steps in which a ceiling held requests back. Two kinds of
-steps are neither free nor pressed, because no measurement could tell: closed-loop clients slowed by
-a steep latency law above 94 % of a ceiling that is never quite reached, and requests held back for
-less than 15 % of their service time (the engine's `soft` steps). Samples in which those or the
+steps are neither free nor pressed, because no measurement could tell: requests slowed by a steep
+latency law above 90 % of a ceiling that is never quite reached, and requests held back for less
+than 15 % of their service time (the engine's `soft` steps). Samples in which those or the
 pressed steps make 10–80 % of the time are ambiguous.
 
 A true interval is a maximal run of samples with a ceiling reached in ≥ 80 % of the steps, always the
