@@ -19,7 +19,7 @@ def any_machine(
     """Any class, any store: all its bounds are documented."""
     names = casting.classes(bursting=bursting)
     row = casting.rows()[names[int(rng.integers(len(names)))]][-1]
-    engine = casting.ENGINES[int(rng.integers(len(casting.ENGINES)))]
+    engine = casting.any_engine(rng, row.db_class)
     kind = disk or ANY_DISK[int(rng.integers(len(ANY_DISK)))]
     return casting.machine_of(rng, row, casting.DISKS[kind](rng, engine))
 
