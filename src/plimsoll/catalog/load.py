@@ -232,7 +232,8 @@ class Catalog:
 
     def _origin(self, row: Row) -> Origin:
         source = self._by(schema.SOURCES, "id").get(row["source"], {})
-        read_on = row.get("read_on") or source.get("read_on")
+        # A former row of a live answer has no date of its own but the first one it was valid on.
+        read_on = row.get("read_on") or source.get("read_on") or row.get("valid_from")
         if not source or read_on is None:
             raise CatalogError(
                 f"catalog source '{row['source']}' is not in {schema.SOURCES.file} with a date",

@@ -7,6 +7,7 @@ from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
+from plimsoll.units import number
 
 
 def metrics() -> tuple[Metric, ...]:
@@ -57,19 +58,20 @@ def gp2_baseline_ops_per_s(size_gib: float, catalog: Catalog) -> float:
 def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
     baseline = gp2_baseline_ops_per_s(volumes.size_gib, catalog)
     burst = catalog.volume_rule("gp2", "ops_per_s_burst")
-    fixed = _fixed(volumes, baseline, burst.origin, "3 IOPS per GiB")
+    fixed = _fixed(volumes, baseline, burst.origin, f"{number(baseline)} IOPS per gp2 volume")
     if baseline >= burst.value:
         return (fixed,)
     capacity = catalog.volume_rule("gp2", "credit_capacity_ops").value * volumes.count
-    bursting = replace(
-        fixed,
-        phase=Phase.BURST,
-        value=burst.value * volumes.count,
-        balance_metric=Metric.VOLUME_BALANCE_RATIO,
-        capacity_low=capacity,
-        capacity_high=capacity,
+    bucket = {
+        "balance_metric": Metric.VOLUME_BALANCE_RATIO,
+        "capacity_low": capacity,
+        "capacity_high": capacity,
+    }
+    most = _fixed(volumes, burst.value, burst.origin, f"{number(burst.value)} IOPS per gp2 volume")
+    return (
+        replace(fixed, phase=Phase.BASELINE, **bucket),
+        replace(most, phase=Phase.BURST, **bucket),
     )
-    return replace(bursting, phase=Phase.BASELINE, value=fixed.value), bursting
 
 
 def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -> Ceiling:

@@ -8,7 +8,7 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import VolumeRule
 from plimsoll.model.metric import Metric
-from plimsoll.units import kib, mib_per_s
+from plimsoll.units import kib, mib_per_s, number
 
 # These two have their throughput raised with their IOPS (RDS User Guide, chap-storage).
 _GP3_RAISED_ENGINES = ("mysql", "mariadb")
@@ -122,7 +122,7 @@ def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
     return _Rate(
         bytes_per_s=min(kib(per_op.value) * ops_per_s, mib_per_s(most.value)),
         origin=per_op.origin,
-        note=f"{per_op.value:g} KiB for each provisioned operation, at most {most.value:g} MiB/s"
+        note=f"{per_op.value:g} KiB for each provisioned operation, at most {number(most.value)} MiB/s"
         " per io1 volume",
     )
 
@@ -139,7 +139,7 @@ def _io2(ops_per_s: float, catalog: Catalog) -> _Rate:
     return _Rate(
         bytes_per_s=mib_per_s(min(per_op.value * ops_per_s, most.value)),
         origin=per_op.origin,
-        note=f"{per_op.value:g} MiB/s for each provisioned operation, at most {most.value:g} MiB/s"
+        note=f"{per_op.value:g} MiB/s for each provisioned operation, at most {number(most.value)} MiB/s"
         " per io2 volume",
     )
 

@@ -1,0 +1,159 @@
+"""`plimsoll catalog`: what is known of a class, and how the instance limits are kept up to date."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plimsoll.cli.wire import epoch_of
+from plimsoll.errors import UsageError
+from plimsoll.units import format_time
+
+if TYPE_CHECKING:  # the other commands need neither
+    from plimsoll.catalog.load import Catalog
+    from plimsoll.catalog.refresh import Refresh
+
+# Names of a list that are printed before the rest is only counted.
+_NAMED_MAX = 20
+
+_app = typer.Typer(
+    name="catalog",
+    help="Show the published limits, or compare them with a live answer.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group to the application."""
+    app.add_typer(_app)
+
+
+@_app.command("show")
+def show(
+    db_class: Annotated[
+        str | None, typer.Argument(help="Instance class; without it all classes are listed.")
+    ] = None,
+) -> None:
+    """List the classes, or print what is documented for one, now and formerly."""
+    from plimsoll.catalog.load import catalog
+
+    facts = catalog()
+    lines = _class_lines(facts, db_class) if db_class else facts.classes()
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+@_app.command("refresh")
+def refresh(
+    answer: Annotated[
+        str, typer.Option("--from", help="Answer of describe-instance-types; - is standard input.")
+    ],
+    write: Annotated[
+        Path | None, typer.Option("--write", help="Folder to write the new tables to.")
+    ] = None,
+    read_on: Annotated[
+        str | None, typer.Option("--read-on", help="Date of the answer; without it, today.")
+    ] = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="Add this EC2 family though no list says that RDS uses it."),
+    ] = None,
+) -> None:
+    """
+    Compare the catalog with a live answer of 'aws ec2 describe-instance-types'.
+
+    Exit status: 0 they agree or the tables were written, 1 they differ, 2 bad input.
+    """
+    from plimsoll.catalog.load import catalog
+    from plimsoll.catalog.refresh import refreshed
+
+    moment = epoch_of(read_on) if read_on else int(datetime.now(UTC).timestamp())
+    result = refreshed(
+        _read(answer),
+        catalog(),
+        read_on=format_time(moment)[:10],
+        families=tuple(family or ()),
+    )
+    sys.stdout.write("".join(f"{line}\n" for line in _difference_lines(result)))
+    if write is not None:
+        _write(write, result)
+    elif result.added or result.changed:
+        raise typer.Exit(1)
+
+
+def _read(answer: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if answer == "-" else Path(answer).read_bytes()
+        return raw.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            f"unable to read '{answer}': {str(reason).lower()}",
+            "Save the answer with 'aws ec2 describe-instance-types > types.json'.",
+        ) from error
+
+
+def _write(folder: Path, result: "Refresh") -> None:
+    from plimsoll.catalog import schema
+    from plimsoll.sinks.file import write_aside
+
+    tables = (
+        (schema.INSTANCE_LIMITS_FORMER, result.former),
+        (schema.INSTANCE_LIMITS, result.limits),
+    )
+    texts = [(table, schema.render(table, rows)) for table, rows in tables]
+    for table, text in texts:
+        # What would not load again is not written; the history goes first, so that a failure
+        # between the two files leaves no number without a place.
+        schema.parse(table, text)
+    for table, text in texts:
+        write_aside(folder / table.file, text.encode())
+        typer.echo(f"table written to {folder / table.file}", err=True)
+
+
+def _difference_lines(result: "Refresh") -> list[str]:
+    lines = [f"{result.read_count} types in the answer"]
+    if result.ignored_count:
+        lines.append(f"{result.ignored_count} of them are not known to serve RDS, left out")
+    lines += [
+        f"changed: {change.db_class} {change.column}: {_said(change.was)} -> {_said(change.now)}"
+        for change in result.changed
+    ]
+    lines += [f"added: {name}" for name in result.added]
+    if result.not_answered:
+        names = ", ".join(result.not_answered[:_NAMED_MAX])
+        more = len(result.not_answered) - _NAMED_MAX
+        lines.append(
+            f"not in the answer, kept: {names}" + (f" and {more} more" if more > 0 else "")
+        )
+    if not (result.added or result.changed):
+        lines.append("the catalog agrees with the answer")
+    return lines
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _class_lines(facts: "Catalog", db_class: str) -> list[str]:
+    from plimsoll.limits import ceilings_of
+    from plimsoll.model.instance import Instance
+    from plimsoll.sinks.words import ceiling_name, ceiling_value
+
+    limits = facts.instance_limits(db_class)
+    offered = ", ".join(facts.regions_of(limits.db_class)) or "unknown"
+    host = (limits.ec2_type or "unknown", limits.hypervisor or "unknown", limits.cpu_arch or "")
+    lines = [limits.db_class, f"  EC2 type: {', '.join(part for part in host if part)}"]
+    lines += [f"  offered for: {offered}", *([f"  note: {limits.note}"] if limits.note else ())]
+    for ceiling in ceilings_of(Instance(db_class=limits.db_class), facts):
+        origin = ceiling.origin
+        valid = (
+            f", documented {origin.valid_from} to {origin.valid_to}" if origin.valid_from else ""
+        )
+        dated = f"{origin.source} ({origin.read_on})" if origin.read_on else origin.source
+        lines.append(f"  {ceiling_name(ceiling)}: {ceiling_value(ceiling)}{valid}; {dated}")
+    return lines
