@@ -180,11 +180,16 @@ def near_limit(rng: Generator, setting: Setting) -> Load:
 
 
 def _fault(rng: Generator, setting: Setting, worst: float) -> Array:
+    """A factor on latency: 1, and up to `worst` in sessions, erratic or nearly constant there."""
     when = signals.sessions(
         rng, setting.n, count=int(rng.integers(1, 4)), length_s=(900, 5 * 3600), ramp_s=120
     )
     bad = log_uniform(rng, 3, worst) * signals.wobble(
-        rng, setting.n, rng.uniform(0.03, 0.35), log_uniform(rng, 120, 3600), rng.uniform(0.02, 0.2)
+        rng,
+        setting.n,
+        log_uniform(rng, 0.008, 0.35),
+        log_uniform(rng, 120, 3600),
+        rng.uniform(0.01, 0.2),
     )
     return np.where(when > 0, 1 + (np.maximum(bad, 1.0) - 1) * when, 1.0)
 

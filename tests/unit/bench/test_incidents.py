@@ -11,6 +11,7 @@ from incidents import build, engine, export, machine, observe, scoring, signals
 from incidents.scenario import Target, size_range
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.sources import target
 
 N = 720  # an hour of 5-s steps
 
@@ -195,9 +196,9 @@ def test_sizes_at_which_a_target_binds_leave_room_to_its_rivals():
     At every size in the range the target's rate in operations is below all others.
     """
     rng = np.random.default_rng(5)
-    target = Target("inst_tput")
-    drawn = machine.draw_machine(rng, wanted=lambda m: size_range(m, target)[0] < 60_000)
-    low, high = size_range(drawn, target)
+    aim = Target("inst_tput")
+    drawn = machine.draw_machine(rng, wanted=lambda m: size_range(m, aim)[0] < 60_000)
+    low, high = size_range(drawn, aim)
 
     for size in (low, high) if low < high else ():
         rate = drawn.nominal("inst_tput")[0] / size
@@ -405,3 +406,19 @@ def test_minutes_are_means_of_their_steps():
     A minute holds twelve steps of five seconds.
     """
     assert observe.minute_mean(np.arange(24.0)).tolist() == [5.5, 17.5]
+
+
+@pytest.mark.parametrize("form", ["json", "csv-long", "csv-wide"])
+def test_exports_read_back_as_the_snapshot_they_came_from(form, tmp_path, monkeypatch):
+    """
+    Every series and the instance survive the way through files and the product's own reader.
+    """
+    monkeypatch.setattr(export, "format_of", lambda _incident: form)
+    incident = build.generate(21, family="gp2_burst")
+    back = target.read(export.write(incident, tmp_path))
+
+    assert back.instance == incident.snapshot.instance
+    assert back.series.keys() == incident.snapshot.series.keys()
+    for metric, series in incident.snapshot.series.items():
+        assert np.array_equal(back.series[metric].time_s, series.time_s)
+        assert np.allclose(back.series[metric].value, series.value, rtol=1e-9)
