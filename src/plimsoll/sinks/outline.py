@@ -1,0 +1,380 @@
+"""
+The report before it has a form: what is said, in which order, in which words.
+
+The order is that of somebody with an incident: the verdict, what to do first, why we believe it,
+what it was not, then everything else. Text, Markdown and the page differ in form only. Claims come
+from the diagnosis; this file adds none, it counts and arranges.
+"""
+
+from dataclasses import dataclass
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family
+from plimsoll.model.diagnosis import (
+    CeilingTime,
+    Diagnosis,
+    Finding,
+    Interval,
+    Missing,
+    Resource,
+    Verdict,
+)
+from plimsoll.sinks import words
+from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio
+
+# More rows than this are not read in an incident; the JSON form has all of them.
+INTERVALS_SHOWN = 12
+
+_SEVERITIES = ("critical", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name with its value."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow:
+    """One pegged interval."""
+
+    start_s: int
+    end_s: int
+    when: str
+    short_when: str
+    duration: str
+    limit: str
+    short_limit: str
+    level: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRow:
+    """One resource with its verdict."""
+
+    name: str
+    verdict: Verdict
+    ceiling: str
+    peak: str
+    p99: str
+    mean: str
+    above: str
+    headroom: str
+    note: str
+    peak_ratio: float | None
+    """Peak over ceiling, where both are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CeilingRow:
+    """One documented ceiling with its origin."""
+
+    name: str
+    value: str
+    source: str
+    valid: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """Everything a report says."""
+
+    verdict: Verdict
+    headline: str
+    is_simulated: bool
+    note: str
+    identity: tuple[Fact, ...]
+    figures: tuple[Fact, ...]
+    """The few numbers that carry the verdict."""
+    moves: tuple[str, ...]
+    """What to do, the free thing first."""
+    findings: tuple[Finding, ...]
+    """Worst first; the first one's moves are `moves`."""
+    shown: IntervalRow | None
+    """The interval that `evidence`, `ruled_out` and `refuted_by` are about."""
+    evidence: tuple[str, ...]
+    ruled_out: tuple[Fact, ...]
+    refuted_by: str
+    documented: CeilingRow | None
+    """The ceiling that bound, with its origin; None for an unknown limit or none."""
+    next_ceiling: str
+    time_at: tuple[Fact, ...]
+    intervals: tuple[IntervalRow, ...]
+    interval_count: int
+    intervals_more: str
+    resources: tuple[ResourceRow, ...]
+    buckets: tuple[str, ...]
+    forecasts: tuple[str, ...]
+    missing: tuple[Fact, ...]
+    """What is not known with what it hides; the value ends with what would supply it."""
+    ceilings: tuple[CeilingRow, ...]
+    measured: tuple[Fact, ...]
+
+
+def outline(diagnosis: Diagnosis) -> Outline:
+    """Arrange a diagnosis for people."""
+    findings = tuple(
+        sorted(
+            diagnosis.findings,
+            key=lambda f: _SEVERITIES.index(f.severity) if f.severity in _SEVERITIES else 9,
+        )
+    )
+    shown = _shown(diagnosis)
+    listed = _longest(diagnosis.intervals, INTERVALS_SHOWN)
+    bound = diagnosis.binding.ceiling if diagnosis.binding else None
+    return Outline(
+        verdict=diagnosis.verdict,
+        headline=headline(diagnosis),
+        is_simulated=diagnosis.is_simulated,
+        note=words.plain(diagnosis.note),
+        identity=_identity(diagnosis),
+        figures=_figures(diagnosis, shown),
+        moves=tuple(words.plain(m) for f in findings[:1] for m in f.moves),
+        findings=findings,
+        shown=_interval_row(shown) if shown else None,
+        evidence=tuple(words.plain(e.text) for e in shown.evidence) if shown else (),
+        ruled_out=tuple(
+            Fact(
+                f"{words.ceiling_name(r.ceiling)}, {words.ceiling_value(r.ceiling)}",
+                words.plain(r.reason),
+            )
+            for r in (shown.ruled_out if shown else ())
+        ),
+        refuted_by=words.plain(shown.refuted_by) if shown else "",
+        documented=_ceiling_row(bound) if bound else None,
+        next_ceiling=_next_ceiling(diagnosis),
+        time_at=tuple(_time_at(at, diagnosis) for at in diagnosis.time_at),
+        intervals=tuple(_interval_row(i) for i in listed),
+        interval_count=len(diagnosis.intervals),
+        intervals_more=_more(diagnosis.intervals, listed),
+        resources=tuple(_resource_row(r) for r in diagnosis.resources),
+        buckets=tuple(words.plain(b.text) for b in diagnosis.buckets if b.text),
+        forecasts=tuple(words.plain(f.text) for f in diagnosis.forecasts if f.text),
+        missing=_missing(diagnosis.missing),
+        ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
+        measured=_measured(diagnosis),
+    )
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """The verdict in one plain sentence with number, unit and time."""
+    about = words.subject(diagnosis.instance)
+    window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
+    if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
+        return _bound_headline(about, diagnosis.binding, window)
+    if diagnosis.verdict is Verdict.BINDS:
+        return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
+    if diagnosis.verdict is Verdict.NEAR:
+        near = _names(diagnosis, Verdict.NEAR) or "a resource"
+        return f"{about} reached no limit in {window}, but came near its {near}."
+    if diagnosis.verdict is Verdict.SLACK:
+        return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
+    missing = [words.plain(m.name) for m in diagnosis.missing]
+    rest = [f"{len(missing) - 3} more"] if len(missing) > 3 else []
+    verb = "is" if len(missing) == 1 else "are"
+    gap = f": {words.series_of(missing[:3] + rest)} {verb} missing" if missing else ""
+    return f"It cannot be told whether {about} was up against a limit in {window}{gap}."
+
+
+def _bound_headline(about: str, binding: CeilingTime, window: str) -> str:
+    time = f"for {format_duration(binding.seconds)} of {window}"
+    ceiling = binding.ceiling
+    if ceiling is None or binding.family is Family.UNKNOWN:
+        what = "a throughput" if binding.dimension is Dimension.THROUGHPUT else "an IOPS"
+        rate = words.level(binding.level, binding.dimension)
+        return f"{about} is up against {what} limit of unknown origin: {rate} {time}."
+    kind = words.phase_name(ceiling.phase, ceiling.former_phase)
+    name, value = words.FAMILY_NAMES[ceiling.family], words.ceiling_value(ceiling)
+    return f"{about} is up against its {name}: {value}{f' ({kind})' if kind else ''} {time}."
+
+
+def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
+    found = [words.plain(r.name) for r in diagnosis.resources if r.verdict is verdict]
+    return words.series_of(found) if found else ""
+
+
+def _nearest(diagnosis: Diagnosis) -> str:
+    """The measured resource with the least room, as the end of a sentence."""
+    ratios = [(_peak_ratio(r), r) for r in diagnosis.resources]
+    known = [(ratio, r) for ratio, r in ratios if ratio is not None]
+    if not known:
+        return ""
+    ratio, nearest = max(known, key=lambda pair: pair[0])
+    return (
+        f"; nearest was {words.plain(nearest.name)}, at most {format_ratio(ratio)} of its ceiling"
+    )
+
+
+def _peak_ratio(resource: Resource) -> float | None:
+    if resource.peak is None or resource.ceiling is None or resource.ceiling.value <= 0:
+        return None
+    return resource.peak / resource.ceiling.value
+
+
+def _identity(diagnosis: Diagnosis) -> tuple[Fact, ...]:
+    instance = diagnosis.instance
+    engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
+    start, end = diagnosis.window_s
+    facts = [
+        Fact("Instance", words.plain(instance.identifier)),
+        Fact("Class", words.plain(instance.db_class or "unknown")),
+        Fact("Engine", engine or "unknown"),
+        Fact("Storage", words.storage(instance)),
+    ]
+    if instance.region:
+        facts.append(Fact("Region", words.plain(instance.region)))
+    if instance.launched_s is not None:
+        facts.append(Fact("Launched", words.moment(instance.launched_s)[:10]))
+    facts.append(Fact("Window", f"{words.span(start, end)} UTC, {format_duration(end - start)}"))
+    return tuple(facts)
+
+
+def _measured(diagnosis: Diagnosis) -> tuple[Fact, ...]:
+    start, end = diagnosis.window_s
+    share = diagnosis.measured_s / (end - start) if end > start else 0.0
+    facts = [
+        Fact("Source", words.plain(diagnosis.source)),
+        Fact("Step", f"one sample per {format_duration(diagnosis.step_s)}"),
+        Fact(
+            "Storage measured",
+            f"{format_duration(diagnosis.measured_s)} of {format_duration(end - start)} "
+            f"({format_ratio(share)})",
+        ),
+    ]
+    if diagnosis.note:
+        facts.append(Fact("Note", words.plain(diagnosis.note)))
+    return tuple(facts)
+
+
+def _shown(diagnosis: Diagnosis) -> Interval | None:
+    """The interval that stands for the verdict: the longest at the binding ceiling."""
+    binding = diagnosis.binding
+    chosen = diagnosis.intervals
+    if binding is not None:
+        chosen = tuple(i for i in chosen if _is_at(i, binding)) or chosen
+    return next(iter(_longest(chosen, 1)), None)
+
+
+def _is_at(interval: Interval, at: CeilingTime) -> bool:
+    same = interval.family is at.family and interval.dimension is at.dimension
+    return same and interval.phase is at.phase and interval.ceiling == at.ceiling
+
+
+def _longest(intervals: tuple[Interval, ...], count: int) -> tuple[Interval, ...]:
+    """The `count` longest intervals in order of time."""
+    kept = sorted(intervals, key=lambda i: (i.start_s - i.end_s, i.start_s))[:count]
+    return tuple(sorted(kept, key=lambda i: (i.start_s, i.end_s)))
+
+
+def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
+    left = len(intervals) - len(listed)
+    if not left:
+        return ""
+    seconds = sum(i.end_s - i.start_s for i in intervals)
+    seconds -= sum(i.end_s - i.start_s for i in listed)
+    noun = "interval" if left == 1 else "intervals"
+    return f"and {left} shorter {noun}, {format_duration(seconds)} together"
+
+
+def _interval_row(interval: Interval) -> IntervalRow:
+    limit = (interval.family, interval.phase, interval.former_phase)
+    return IntervalRow(
+        start_s=interval.start_s,
+        end_s=interval.end_s,
+        when=words.span(interval.start_s, interval.end_s),
+        short_when=words.short_span(interval.start_s, interval.end_s),
+        duration=format_duration(interval.end_s - interval.start_s),
+        limit=words.limit_name(*limit),
+        short_limit=words.short_limit_name(*limit),
+        level=words.level_with_error(interval),
+        confidence=format_ratio(interval.confidence),
+    )
+
+
+def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
+    """Limit, time, latency, queue, I/O size, confidence: those that are known."""
+    if diagnosis.binding is None or shown is None:
+        return ()
+    window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
+    facts = [
+        Fact("Served while pegged", words.level_with_error(shown)),
+        Fact("Time at this limit", f"{format_duration(diagnosis.binding.seconds)} of {window}"),
+    ]
+    if shown.latency_s is not None:
+        latency = format_latency(shown.latency_s)
+        if shown.latency_reference_s is not None:
+            latency = f"{format_latency(shown.latency_reference_s)} → {latency}"
+        facts.append(Fact("Latency, free → pegged", latency))
+    if shown.queue_depth is not None:
+        facts.append(Fact("Queue depth", words.quantity(shown.queue_depth, "count")))
+    if shown.io_size_bytes is not None:
+        facts.append(Fact("I/O size", format_bytes(shown.io_size_bytes)))
+    facts.append(Fact("Confidence", format_ratio(shown.confidence)))
+    return tuple(facts)
+
+
+def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
+    """What is not known; what hides the same and is mended the same way is said once."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for gap in missing:
+        names.setdefault((gap.hides, gap.remedy), []).append(words.plain(gap.name))
+    return tuple(
+        Fact(words.series_of(named), words.plain(f"hides {hides}. {remedy}"))
+        for (hides, remedy), named in names.items()
+    )
+
+
+def _next_ceiling(diagnosis: Diagnosis) -> str:
+    ceiling = diagnosis.next_ceiling
+    if ceiling is None:
+        return ""
+    return f"{words.ceiling_name(ceiling)}, {words.ceiling_value(ceiling)}"
+
+
+def _time_at(at: CeilingTime, diagnosis: Diagnosis) -> Fact:
+    former = at.ceiling.former_phase if at.ceiling else None
+    rate = words.ceiling_value(at.ceiling) if at.ceiling else words.level(at.level, at.dimension)
+    window = diagnosis.window_s[1] - diagnosis.window_s[0]
+    noun = "interval" if at.interval_count == 1 else "intervals"
+    time = f"{format_duration(at.seconds)} ({format_ratio(at.seconds / window)} of the window)"
+    return Fact(
+        f"{words.limit_name(at.family, at.phase, former)}, {rate}",
+        f"{time} in {at.interval_count} {noun}",
+    )
+
+
+def _resource_row(resource: Resource) -> ResourceRow:
+    above, bound = resource.minutes_above_80, resource.ceiling
+    return ResourceRow(
+        name=words.plain(resource.name),
+        verdict=resource.verdict,
+        ceiling=words.ceiling_value(bound, as_sold=False) if bound else "unknown",
+        peak=words.quantity(resource.peak, resource.unit),
+        p99=words.quantity(resource.p99, resource.unit),
+        mean=words.quantity(resource.mean, resource.unit),
+        above="unknown" if above is None else format_duration(above * 60) if above else "never",
+        headroom=words.quantity(resource.headroom, resource.unit),
+        note=words.plain(resource.note),
+        peak_ratio=_peak_ratio(resource),
+    )
+
+
+def _ceiling_row(ceiling: Ceiling) -> CeilingRow:
+    origin = ceiling.origin
+    valid = ""
+    if origin.valid_from and origin.valid_to:
+        valid = f"{origin.valid_from} to {origin.valid_to}"
+    elif origin.valid_from:
+        valid = f"since {origin.valid_from}"
+    elif origin.valid_to:
+        valid = f"until {origin.valid_to}"
+    return CeilingRow(
+        name=words.ceiling_name(ceiling),
+        value=words.ceiling_value(ceiling),
+        source=words.plain(f"{origin.source}, read {origin.read_on}"),
+        valid=valid,
+        note=words.plain(ceiling.note),
+    )

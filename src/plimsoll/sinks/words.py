@@ -1,0 +1,195 @@
+"""
+How the model's words are said to people. Every renderer uses these; none has its own.
+
+Rule 1: a number is never said without its unit, a ceiling never without its phase.
+Rule 2: what is None is `unknown`, never zero and never left out silently.
+"""
+
+from datetime import UTC, datetime
+from math import isfinite
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import Interval, Verdict
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.units import (
+    MIB,
+    format_bytes,
+    format_bytes_per_s,
+    format_ops_per_s,
+    format_ratio,
+    number,
+)
+
+FAMILY_NAMES = {
+    Family.INSTANCE_EBS_THROUGHPUT: "instance EBS throughput",
+    Family.INSTANCE_EBS_IOPS: "instance EBS IOPS",
+    Family.VOLUME_THROUGHPUT: "volume throughput",
+    Family.VOLUME_IOPS: "volume IOPS",
+    Family.CPU: "CPU",
+    Family.CPU_CREDITS: "CPU credits",
+    Family.MEMORY: "memory",
+    Family.CONNECTIONS: "connections",
+    Family.NETWORK: "network",
+    Family.STORAGE_SPACE: "storage space",
+    Family.UNKNOWN: "unknown limit",
+}
+
+VERDICT_WORDS = {
+    Verdict.BINDS: "binds",
+    Verdict.NEAR: "near",
+    Verdict.SLACK: "slack",
+    Verdict.UNKNOWN: "unknown",
+}
+
+# The verdict on the whole window, in two or three words.
+VERDICT_BADGES = {
+    Verdict.BINDS: "A limit binds",
+    Verdict.NEAR: "Near a limit",
+    Verdict.SLACK: "No limit binds",
+    Verdict.UNKNOWN: "Could not tell",
+}
+
+# A sign beside every verdict, so that nothing rests on colour; one column wide in a terminal.
+VERDICT_SIGNS = {
+    Verdict.BINDS: "▲",
+    Verdict.NEAR: "◆",
+    Verdict.SLACK: "●",
+    Verdict.UNKNOWN: "○",
+}
+
+BALANCE_NAMES = {
+    Metric.BYTE_BALANCE_RATIO: "throughput",
+    Metric.IO_BALANCE_RATIO: "IOPS",
+    Metric.VOLUME_BALANCE_RATIO: "gp2 volume",
+}
+
+_VOLUME = (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS)
+
+
+def plain(text: str) -> str:
+    """
+    The text on one line without control characters.
+
+    Names come from outside; an escape sequence in one must not reach a terminal or a page.
+    """
+    shown = "".join(" " if c in "\t\r\n" else c for c in text)
+    return "".join(c if c.isprintable() else "\ufffd" for c in shown).strip()
+
+
+def phase_name(phase: Phase, former_phase: Phase | None = None) -> str:
+    """`baseline`, `burst`, `legacy baseline`; empty for a limit that has only one number."""
+    if phase is Phase.LEGACY:
+        bucket = former_phase if former_phase in (Phase.BASELINE, Phase.BURST) else None
+        return f"legacy {bucket.value}" if bucket else "legacy"
+    return "" if phase is Phase.FIXED else phase.value
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number of the model with its unit, as people read it; `unknown` for None."""
+    if value is None or not isfinite(value):
+        return "unknown"
+    if unit == "bytes/s":
+        return format_bytes_per_s(value)
+    if unit == "ops/s":
+        return format_ops_per_s(value)
+    if unit == "bytes":
+        return format_bytes(value)
+    if unit == "ratio":
+        return format_ratio(value)
+    return number(value, 3) if unit == "count" else f"{number(value, 3)} {unit}"
+
+
+def level(value: float, dimension: Dimension) -> str:
+    """A served rate: `212.5 MB/s` or `18,750 IOPS`."""
+    return quantity(value, "ops/s" if dimension is Dimension.IOPS else "bytes/s")
+
+
+def level_with_error(interval: Interval) -> str:
+    """The level of an interval with half the width of its error bars: `212.6 ± 0.3 MB/s`."""
+    half = (interval.level_high - interval.level_low) / 2
+    if not isfinite(half):
+        return level(interval.level, interval.dimension)
+    if interval.dimension is Dimension.IOPS:
+        return f"{interval.level:,.0f} ± {half:,.0f} IOPS"
+    # As many decimals as the error has: 212.6 ± 0.3, 443 ± 12.
+    decimals = 0 if half >= 1e7 else 1 if half >= 1e5 else 2
+    return f"{interval.level / 1e6:,.{decimals}f} ± {half / 1e6:.{decimals}f} MB/s"
+
+
+def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
+    """A ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
+    if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
+        return quantity(ceiling.value, ceiling.unit)
+    # Published limits have up to five significant figures: 86.875, 593.75.
+    text = format_bytes_per_s(ceiling.value, 5)
+    if as_sold and ceiling.family in _VOLUME:
+        return f"{text} ({number(ceiling.value / MIB)} MiB/s)"
+    return text
+
+
+def ceiling_name(ceiling: Ceiling) -> str:
+    """`instance EBS throughput, legacy baseline`."""
+    return limit_name(ceiling.family, ceiling.phase, ceiling.former_phase)
+
+
+def limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
+    """A family with its phase; a limit of unknown origin has no phase worth saying."""
+    name, kind = FAMILY_NAMES[family], phase_name(phase, former_phase)
+    return name if family is Family.UNKNOWN or not kind else f"{name}, {kind}"
+
+
+def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
+    """Where a unit already says the dimension: `instance legacy baseline`, `volume`."""
+    if family is Family.UNKNOWN:
+        return FAMILY_NAMES[family]
+    owner = "volume" if family in _VOLUME else "instance"
+    return f"{owner} {phase_name(phase, former_phase)}".strip()
+
+
+def subject(instance: Instance) -> str:
+    """What the report is about: `search-db (db.r5.2xlarge)`, or whichever of the two is known."""
+    name, db_class = plain(instance.identifier), plain(instance.db_class or "")
+    if name in ("", "unnamed"):
+        return db_class or "the instance"
+    return f"{name} ({db_class})" if db_class else name
+
+
+def storage(instance: Instance) -> str:
+    """The storage as bought: `io1, 4,000 GiB, 30,000 IOPS`; `unknown` without any of it."""
+    bought = instance.storage
+    parts = [plain(bought.kind)] if bought.kind else []
+    if bought.size_gib is not None:
+        parts.append(f"{number(bought.size_gib)} GiB")
+    if bought.provisioned_ops_per_s is not None:
+        parts.append(format_ops_per_s(bought.provisioned_ops_per_s))
+    if bought.provisioned_bytes_per_s is not None:
+        parts.append(f"{number(bought.provisioned_bytes_per_s / MIB)} MiB/s")
+    if bought.volume_count is not None:
+        parts.append(f"{bought.volume_count} volume{'s' if bought.volume_count != 1 else ''}")
+    return ", ".join(parts) or "unknown"
+
+
+def short_span(start_s: float, end_s: float) -> str:
+    """`03-08 09:48 – 19:00`, for a table beside which the year is known."""
+    text = span(start_s, end_s)
+    start, end = text.split(" – ")
+    return f"{start[5:]} – {end[5:] if len(end) > 10 else end}"
+
+
+def moment(epoch_s: float, *, has_seconds: bool = False) -> str:
+    """`2021-03-08 10:14`, in UTC; `10:14:30` where seconds matter."""
+    when = datetime.fromtimestamp(epoch_s, UTC)
+    return when.strftime("%Y-%m-%d %H:%M:%S" if has_seconds else "%Y-%m-%d %H:%M")
+
+
+def span(start_s: float, end_s: float) -> str:
+    """`2021-03-08 09:48 – 19:00`; the day is repeated only when it is another one."""
+    has_seconds = bool(start_s % 60 or end_s % 60)
+    start, end = moment(start_s, has_seconds=has_seconds), moment(end_s, has_seconds=has_seconds)
+    return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
+
+
+def series_of(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
