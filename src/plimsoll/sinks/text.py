@@ -1,0 +1,245 @@
+"""
+The report for a terminal, a pipe or a log: readable at 80 columns and without colour.
+
+Rule 1: every verdict is a word and a sign, never a colour alone.
+Rule 2: no line is longer than `width`; without colour there is no escape sequence in the text.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from shutil import get_terminal_size
+
+from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.sinks.blocks import timeline_blocks
+from plimsoll.sinks.outline import Fact, Outline, outline
+from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, plain
+
+WIDTH_MIN = 40
+# Lines longer than this are hard to read back; wider terminals keep a margin.
+WIDTH_MAX = 120
+# Below this a table keeps only the columns that carry the verdict.
+_NARROW = 76
+
+# A number is not parted from its unit at the end of a line. Rich breaks at every kind of space, so
+# the space between them is this private character until the lines are made.
+_GLUE = "\ue000"
+_UNIT = re.compile(
+    r"(?<=[0-9]) (?=(?:[KMGT]?i?B(?:/s)?|IOPS|ms|µs|s|min|h|d|%)(?![A-Za-z]))"
+    r"|(?<=[0-9] h) (?=[0-9]+ min)|(?<=[0-9] d) (?=[0-9]+ h)"
+)
+
+_STYLES = {
+    Verdict.BINDS: "bold red",
+    Verdict.NEAR: "yellow",
+    Verdict.SLACK: "green",
+    Verdict.UNKNOWN: "magenta",
+}
+
+
+def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, color: bool) -> str:
+    """
+    Render the report as text that ends with a newline.
+
+    Args:
+        diagnosis: what was found.
+        snapshot: the series it was found in, for the timeline.
+        width: columns, at least 40; None takes the terminal's, at most 120, and 80 in a pipe.
+        color: whether escape sequences for colour may be used.
+    """
+    if width is None:
+        width = min(get_terminal_size().columns, WIDTH_MAX)
+    width = max(width, WIDTH_MIN)
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    said = outline(diagnosis)
+    blocks = timeline_blocks(diagnosis, snapshot, width=width)
+    console.print(Group(*_sections(said, blocks, width)))
+    # Tables pad their last column; a line ends where its text ends.
+    lines = out.getvalue().replace(_GLUE, " ").split("\n")
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[RenderableType]:
+    yield _text(said.headline, style=_STYLES[said.verdict])
+    if said.is_simulated:
+        yield Text.assemble(("SIMULATED DATA", "bold reverse"), _glued(f" · {said.note}"))
+    known = [_identified(fact) for fact in said.identity if fact.value not in said.headline]
+    yield _text(" · ".join(known), style="dim")
+    if said.verdict is Verdict.UNKNOWN:
+        yield from _missing(said)
+    if said.moves:
+        yield _heading("What to do first")
+        yield _list(said.moves, numbered=True)
+    yield from _why(said)
+    if blocks:
+        yield _heading("Timeline")
+        yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
+    if said.ruled_out:
+        yield _heading("Not the cause")
+        yield _facts(said.ruled_out)
+    if said.resources:
+        yield _heading("Resources")
+        yield _resources(said, width)
+    if said.intervals:
+        yield from _intervals(said, width)
+    if said.buckets or said.forecasts:
+        yield _heading("Credits and forecasts")
+        yield _list((*said.forecasts, *said.buckets))
+    yield from _also_found(said)
+    if said.verdict is not Verdict.UNKNOWN:
+        yield from _missing(said)
+    yield _heading("How it was measured")
+    yield _pairs(said.measured)
+
+
+def _glued(text: str) -> str:
+    """The text with numbers kept beside their units when lines are broken."""
+    return _UNIT.sub(_GLUE, text)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(_glued(text), style=style)
+
+
+def _identified(fact: Fact) -> str:
+    """The value alone where it explains itself, otherwise with its name."""
+    if fact.value == "unknown" or fact.name == "Launched":
+        return f"{fact.name.lower()} {fact.value}"
+    return fact.value
+
+
+def _missing(said: Outline) -> Iterable[RenderableType]:
+    if said.missing:
+        yield _heading("Not known")
+        yield _facts(said.missing)
+
+
+def _heading(title: str) -> RenderableType:
+    return Padding(Text(title.upper(), style="bold"), (1, 0, 0, 0))
+
+
+def _list(items: Sequence[str], *, numbered: bool = False) -> RenderableType:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for index, item in enumerate(items, start=1):
+        grid.add_row(f"{index}." if numbered else "-", _text(item))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _facts(facts: Sequence[Fact]) -> RenderableType:
+    """Name and sentence in one paragraph each."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for fact in facts:
+        grid.add_row("-", _fact(fact))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _fact(fact: Fact) -> Text:
+    return Text.assemble((_glued(fact.name), "bold"), ": ", _glued(fact.value))
+
+
+def _pairs(facts: Sequence[Fact]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for fact in facts:
+        grid.add_row(Text(fact.name, style="dim"), _text(fact.value))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _why(said: Outline) -> Iterable[RenderableType]:
+    first = said.findings[0] if said.findings else None
+    if not (first or said.shown):
+        return
+    yield _heading("Why")
+    if first:
+        yield Padding(_text(plain(f"{first.title} {first.text}")), (0, 0, 0, 2))
+    items = list(said.evidence)
+    if said.documented:
+        row = said.documented
+        valid = f", valid {row.valid}" if row.valid else ""
+        items.append(f"Documented: {row.name}, {row.value} ({row.source}{valid}).")
+    if said.next_ceiling:
+        items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
+    if said.shown:
+        items.append(f"Confidence {said.shown.confidence}. {said.refuted_by}".strip())
+    if items:
+        yield _list(items)
+
+
+def _also_found(said: Outline) -> Iterable[RenderableType]:
+    rest = said.findings[1:]
+    if not rest:
+        return
+    yield _heading("Also found")
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for finding in rest:
+        grid.add_row("-", _text(plain(f"{finding.title} {finding.text}")))
+        for move in finding.moves:
+            grid.add_row("", _text(f"→ {plain(move)}"))
+    yield Padding(grid, (0, 0, 0, 2))
+
+
+def _table(columns: Sequence[tuple[str, str]], *, gap: int = 2) -> Table:
+    """A table without a frame; each column has a title and `left` or `right`."""
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+    for title, justify in columns:
+        side: JustifyMethod = "right" if justify == "right" else "left"
+        table.add_column(title, justify=side, overflow="fold")
+    return table
+
+
+def _resources(said: Outline, width: int) -> RenderableType:
+    columns = [("Verdict", "left"), ("Resource", "left"), ("Peak", "right"), ("Ceiling", "right")]
+    if width >= _NARROW:
+        columns.append(("Above 80 %", "right"))
+    table = _table(columns)
+    for row in said.resources:
+        sign, word = VERDICT_SIGNS[row.verdict], VERDICT_WORDS[row.verdict]
+        shown = word.upper() if row.verdict is Verdict.BINDS else word
+        cells = [
+            Text(f"{sign} {shown}", style=_STYLES[row.verdict]),
+            *map(_text, (row.name, row.peak, row.ceiling)),
+        ]
+        if width >= _NARROW:
+            cells.append(_text(row.above))
+        table.add_row(*cells)
+    notes = [Fact(row.name, row.note) for row in said.resources if row.note]
+    parts: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
+    if notes:
+        parts.append(_facts(notes))
+    return Group(*parts)
+
+
+def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
+    count, shown = said.interval_count, len(said.intervals)
+    which = f"the {shown} longest of {count}" if count > shown else f"{count}"
+    yield _heading(f"Pegged intervals: {which}")
+    yield _facts(said.time_at)
+    columns = [("When (UTC)", "left"), ("Long", "right"), ("Served", "right"), ("Limit", "left")]
+    if width >= _NARROW:
+        columns.append(("Sure", "right"))
+    table = _table(columns, gap=1)
+    for row in said.intervals:
+        cells = [row.short_when, row.duration, row.level, row.short_limit]
+        if width >= _NARROW:
+            cells.append(row.confidence)
+        table.add_row(*map(_text, cells))
+    yield Padding(table, (0, 0, 0, 2))
+    if said.intervals_more:
+        yield Padding(_text(said.intervals_more), (0, 0, 0, 2))
