@@ -1,0 +1,218 @@
+"""
+The diagnosis as JSON, schema `plimsoll.report/1` (schema/report.schema.json, reference page
+docs/reference/report-json.md).
+
+Rule 1: every field is always there; what is not known is null.
+Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, bytes, operations,
+        ratios 0–1. Keys are sorted, so equal diagnoses give equal bytes.
+"""
+
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.diagnosis import (
+    BucketFit,
+    CeilingTime,
+    Diagnosis,
+    Finding,
+    Forecast,
+    Interval,
+    Resource,
+)
+from plimsoll.model.instance import Instance
+from plimsoll.sinks.outline import headline
+from plimsoll.units import format_time
+
+SCHEMA = "plimsoll.report/1"
+
+
+def render_json(diagnosis: Diagnosis) -> bytes:
+    """The diagnosis as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
+    text = msgspec.json.encode(_finite(report(diagnosis)), order="sorted")
+    return msgspec.json.format(text, indent=2) + b"\n"
+
+
+def report(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The report as a document; numbers that are not finite are still in it."""
+    start_s, end_s = diagnosis.window_s
+    following = diagnosis.next_ceiling
+    return {
+        "schema": SCHEMA,
+        "headline": headline(diagnosis),
+        "instance": _instance(diagnosis.instance),
+        "window": {
+            "start": format_time(start_s),
+            "end": format_time(end_s),
+            "duration_s": end_s - start_s,
+            "step_s": diagnosis.step_s,
+            "measured_s": diagnosis.measured_s,
+        },
+        "is_simulated": diagnosis.is_simulated,
+        "source": diagnosis.source,
+        "note": diagnosis.note,
+        "verdict": diagnosis.verdict.value,
+        "binding": _ceiling_time(diagnosis.binding) if diagnosis.binding else None,
+        "next_ceiling": _ceiling(following) if following else None,
+        "intervals": [_interval(i) for i in diagnosis.intervals],
+        "time_at": [_ceiling_time(t) for t in diagnosis.time_at],
+        "resources": [_resource(r) for r in diagnosis.resources],
+        "buckets": [_bucket(b) for b in diagnosis.buckets],
+        "forecasts": [_forecast(f) for f in diagnosis.forecasts],
+        "findings": [_finding(f) for f in diagnosis.findings],
+        "missing": [
+            {"name": m.name, "hides": m.hides, "remedy": m.remedy} for m in diagnosis.missing
+        ],
+        "ceilings": [_ceiling(c) for c in diagnosis.ceilings],
+    }
+
+
+def _finite(value: Any) -> Any:
+    """The same document with null for what is not a number: JSON has no NaN."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(held) for key, held in value.items()}
+    return [_finite(held) for held in value] if isinstance(value, list) else value
+
+
+def _instance(instance: Instance) -> dict[str, Any]:
+    storage = instance.storage
+    launched = None if instance.launched_s is None else format_time(instance.launched_s)
+    return {
+        "identifier": instance.identifier,
+        "db_class": instance.db_class,
+        "engine": instance.engine,
+        "engine_version": instance.engine_version,
+        "region": instance.region,
+        "multi_az": instance.multi_az,
+        "launched": launched,
+        "connection_max": instance.connection_max,
+        "vcpu_count": instance.vcpu_count,
+        "memory_bytes": instance.memory_bytes,
+        "storage": {
+            "kind": storage.kind,
+            "size_gib": storage.size_gib,
+            "provisioned_ops_per_s": storage.provisioned_ops_per_s,
+            "provisioned_bytes_per_s": storage.provisioned_bytes_per_s,
+            "volume_count": storage.volume_count,
+        },
+    }
+
+
+def _ceiling(ceiling: Ceiling) -> dict[str, Any]:
+    return {
+        "family": ceiling.family.value,
+        "phase": ceiling.phase.value,
+        "former_phase": ceiling.former_phase.value if ceiling.former_phase else None,
+        "dimension": ceiling.dimension.value,
+        "value": ceiling.value,
+        "unit": ceiling.unit,
+        "source": ceiling.origin.source,
+        "read_on": ceiling.origin.read_on,
+        "valid_from": ceiling.origin.valid_from,
+        "valid_to": ceiling.origin.valid_to,
+        "balance_metric": ceiling.balance_metric.value if ceiling.balance_metric else None,
+        "capacity_low": ceiling.capacity_low,
+        "capacity_high": ceiling.capacity_high,
+        "note": ceiling.note,
+    }
+
+
+def _ceiling_time(at: CeilingTime) -> dict[str, Any]:
+    former = at.ceiling.former_phase if at.ceiling else None
+    return {
+        "family": at.family.value,
+        "phase": at.phase.value,
+        "former_phase": former.value if former else None,
+        "dimension": at.dimension.value,
+        "level": at.level,
+        "seconds": at.seconds,
+        "interval_count": at.interval_count,
+        "ceiling": _ceiling(at.ceiling) if at.ceiling else None,
+    }
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {
+        "start": format_time(interval.start_s),
+        "end": format_time(interval.end_s),
+        "dimension": interval.dimension.value,
+        "level": interval.level,
+        "level_low": interval.level_low,
+        "level_high": interval.level_high,
+        "family": interval.family.value,
+        "phase": interval.phase.value,
+        "former_phase": interval.former_phase.value if interval.former_phase else None,
+        "ceiling": _ceiling(interval.ceiling) if interval.ceiling else None,
+        "confidence": interval.confidence,
+        "attribution": interval.attribution,
+        "io_size_bytes": interval.io_size_bytes,
+        "latency_s": interval.latency_s,
+        "latency_reference_s": interval.latency_reference_s,
+        "queue_depth": interval.queue_depth,
+        "evidence": [
+            {"kind": e.kind, "text": e.text, "value": e.value, "reference": e.reference}
+            for e in interval.evidence
+        ],
+        "ruled_out": [
+            {"ceiling": _ceiling(r.ceiling), "reason": r.reason} for r in interval.ruled_out
+        ],
+        "refuted_by": interval.refuted_by,
+    }
+
+
+def _resource(resource: Resource) -> dict[str, Any]:
+    return {
+        "family": resource.family.value,
+        "name": resource.name,
+        "verdict": resource.verdict.value,
+        "unit": resource.unit,
+        "ceiling": _ceiling(resource.ceiling) if resource.ceiling else None,
+        "peak": resource.peak,
+        "p99": resource.p99,
+        "mean": resource.mean,
+        "minutes_above_80": resource.minutes_above_80,
+        "headroom": resource.headroom,
+        "note": resource.note,
+    }
+
+
+def _bucket(bucket: BucketFit) -> dict[str, Any]:
+    return {
+        "family": bucket.family.value,
+        "baseline": bucket.baseline,
+        "baseline_se": bucket.baseline_se,
+        "capacity": bucket.capacity,
+        "capacity_se": bucket.capacity_se,
+        "sample_count": bucket.sample_count,
+        "residual_ratio": bucket.residual_ratio,
+        "is_reliable": bucket.is_reliable,
+        "grants": [format_time(at) for at in bucket.grant_s],
+        "grant_clock": bucket.grant_clock,
+        "text": bucket.text,
+    }
+
+
+def _forecast(forecast: Forecast) -> dict[str, Any]:
+    return {
+        "family": forecast.family.value,
+        "balance_ratio": forecast.balance_ratio,
+        "change_per_s": forecast.change_per_s,
+        "empty_in_s": forecast.empty_in_s,
+        "empty_in_s_low": forecast.empty_in_s_low,
+        "empty_in_s_high": forecast.empty_in_s_high,
+        "text": forecast.text,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "title": finding.title,
+        "text": finding.text,
+        "moves": list(finding.moves),
+    }

@@ -1,0 +1,100 @@
+"""Writing files: whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from plimsoll.errors import UsageError
+from plimsoll.sinks import file
+from plimsoll.sinks.file import write_aside
+
+
+def test_a_file_is_written_and_nothing_else(tmp_path):
+    """
+    The content is there, and no other file is left in the folder.
+    """
+    write_aside(tmp_path / "report.html", b"<p>")
+
+    assert b"<p>" == (tmp_path / "report.html").read_bytes()
+    assert ["report.html"] == [p.name for p in tmp_path.iterdir()]
+
+
+def test_a_missing_folder_is_one_clear_sentence(tmp_path):
+    """
+    The message names the folder, the hint says what to do.
+    """
+    with pytest.raises(UsageError) as caught:
+        write_aside(tmp_path / "none" / "report.html", b"")
+
+    assert f"there is no folder '{tmp_path / 'none'}'" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.hint.endswith(".")
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    """
+    Naming a folder is said so.
+    """
+    with pytest.raises(UsageError, match="it is a folder"):
+        write_aside(tmp_path, b"")
+
+
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
+    """
+    When the disk is full while writing, the old report is still whole and nothing lies beside it.
+    """
+    path = tmp_path / "report.json"
+    path.write_bytes(b"old")
+
+    def full(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(file.os, "fsync", full)
+    with pytest.raises(UsageError, match="no space left on device"):
+        write_aside(path, b"new")
+
+    assert b"old" == path.read_bytes()
+    assert ["report.json"] == [p.name for p in tmp_path.iterdir()]
+
+
+def test_the_rights_of_the_old_file_stay(tmp_path):
+    """
+    A report that was private stays private; a new one gets the usual rights.
+    """
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes(b"")
+    old.chmod(0o600)
+    write_aside(old, b"x")
+    write_aside(new, b"x")
+    mask = os.umask(0)
+    os.umask(mask)
+
+    assert 0o600 == stat.S_IMODE(old.stat().st_mode)
+    assert 0o666 & ~mask == stat.S_IMODE(new.stat().st_mode)
+
+
+def test_a_link_is_followed(tmp_path):
+    """
+    Writing to a link replaces the file it names and keeps the link.
+    """
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    write_aside(tmp_path / "link", b"new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert b"new" == (tmp_path / "real").read_bytes()
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path):
+    """
+    A pipe stays a pipe.
+    """
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_aside(pipe, b"through")
+
+    assert b"through" == os.read(reader, 100)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)

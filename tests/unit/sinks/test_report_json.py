@@ -1,0 +1,99 @@
+"""The report for machines; its schema is held by tests/contract/test_report_schema.py."""
+
+import json
+import math
+
+import msgspec
+import pytest
+
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.sinks.report_json import render_json
+from unit.sinks.fixture_diagnosis import CASES, pressed, quiet
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case, golden):
+    """
+    The JSON report is as it was last reviewed.
+    """
+    golden(f"reports/{case}.json", render_json(CASES[case]()[0]).decode())
+
+
+def test_equal_diagnoses_give_equal_bytes():
+    """
+    Two diagnoses made apart from each other are the same bytes.
+    """
+    assert render_json(pressed()[0]) == render_json(pressed()[0])
+
+
+def test_keys_are_sorted_at_every_depth():
+    """
+    Keys come in one order, so that two reports can be compared line by line.
+    """
+    unsorted = []
+
+    def check(pairs):
+        keys = [key for key, _ in pairs]
+        if keys != sorted(keys):
+            unsorted.append(keys)
+        return dict(pairs)
+
+    json.loads(render_json(pressed()[0]), object_pairs_hook=check)
+
+    assert [] == unsorted
+
+
+def test_what_is_not_a_number_is_null():
+    """
+    NaN and infinity are not JSON; they mean unknown.
+    """
+    diagnosis, _ = quiet()
+    resource = msgspec.structs.replace(diagnosis.resources[0], peak=math.nan, p99=math.inf)
+    text = render_json(msgspec.structs.replace(diagnosis, resources=(resource,)))
+    found = json.loads(text)["resources"][0]
+
+    assert [None, None] == [found["peak"], found["p99"]]
+
+
+def test_moments_are_utc_with_z():
+    """
+    Window and intervals are ISO 8601 to the second.
+    """
+    report = json.loads(render_json(pressed()[0]))
+
+    assert "2021-03-08T00:00:00Z" == report["window"]["start"]
+    assert "2021-03-08T09:48:00Z" == report["intervals"][2]["start"]
+    assert "2021-03-08T19:00:00Z" == report["intervals"][2]["end"]
+
+
+def test_the_promised_fields_of_an_interval_are_there():
+    """
+    Start, end, dimension, level with error bars, family, phase and confidence, as numbers and words.
+    """
+    interval = json.loads(render_json(pressed()[0]))["intervals"][2]
+    promised = {
+        "start": "2021-03-08T09:48:00Z",
+        "end": "2021-03-08T19:00:00Z",
+        "dimension": "throughput",
+        "level": 212.6e6,
+        "level_low": 212.35e6,
+        "level_high": 212.85e6,
+        "family": "instance_ebs_throughput",
+        "phase": "legacy",
+        "former_phase": "baseline",
+        "confidence": 0.99,
+    }
+
+    assert promised == {name: interval[name] for name in promised}
+    assert 212.5e6 == interval["ceiling"]["value"]
+    assert "2019-12-04" == interval["ceiling"]["valid_to"]
+
+
+def test_no_field_of_a_diagnosis_is_lost():
+    """
+    Every field of `Diagnosis` has its place in the report.
+    """
+    report = json.loads(render_json(pressed()[0]))
+    renamed = {"window_s": "window", "step_s": "window", "measured_s": "window"}
+
+    assert {renamed.get(f, f) for f in Diagnosis.__struct_fields__} <= report.keys()
