@@ -55,8 +55,10 @@ rust: .venv/dev
 python: .venv/dev .venv/core
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup
 
-bench: .venv/dev .venv/core  ## measure speed and accuracy; the tables land in bench/out/
-	@for script in bench/bench_*.py; do $(PY) "$$script" || exit 1; done
+bench: .venv/dev .venv/core  ## measure speed and accuracy, with nothing else running; takes minutes
+	cargo bench --locked --package plimsoll-core
+	@status=0; for script in bench/*.py; do echo "== $$script"; $(PY) "$$script" || status=1; done; \
+	  exit $$status
 
 lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 	@cd requirements && for name in build run dev; do \
