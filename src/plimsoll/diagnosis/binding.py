@@ -14,6 +14,7 @@ import numpy as np
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.metric import Metric
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
 # Enforced ÷ published: centre and spread. The published incidents and token-bucket practice lie between
 # 0.985 and 1.013; half a percent below nominal is the middle of what has been seen.
@@ -55,7 +56,7 @@ class BalanceView:
     @property
     def was_never_empty(self) -> bool:
         """Whether credits were left all the time."""
-        return self.low > 2 * EMPTY_RATIO
+        return self.low > 3 * EMPTY_RATIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,17 @@ def matches_of(
     return tuple(sorted(found, key=lambda m: -m.probability))
 
 
+def near_documented(
+    rate: FloatArray, dimension: Dimension, ceilings: Iterable[Ceiling]
+) -> BoolArray:
+    """Samples within three percent of some documented number of this dimension, shape (n,)."""
+    near = np.zeros(rate.size, dtype=bool)
+    for row in ceilings:
+        if row.family in RATE_FAMILIES and row.dimension == dimension:
+            near |= np.abs(rate / row.value - 1) < 0.03
+    return near
+
+
 def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
     """How well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
     if row.balance_metric is None:
@@ -123,7 +135,7 @@ def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
         if view.is_empty:
             return 6.0
         # A balance that is well filled throughout cannot be what throttles.
-        return 0.02 if view.was_never_empty else 0.5
+        return 0.0 if view.was_never_empty else 0.5
     if row.bucket_phase == Phase.BURST:
         if view.is_empty and view.high <= EMPTY_RATIO:
             return 0.03
@@ -137,7 +149,7 @@ def _age_factor(row: Ceiling) -> float:
 
 
 def balance_view(
-    values: np.ndarray, time_s: np.ndarray, runs: Sequence[tuple[int, int]]
+    values: FloatArray, time_s: IntArray, runs: Sequence[tuple[int, int]]
 ) -> BalanceView | None:
     """
     What a balance said during some runs of samples.

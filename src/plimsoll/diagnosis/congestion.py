@@ -13,11 +13,15 @@ import numpy as np
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.model.series import FloatArray
 
-# An unpressed EBS SSD volume answers in well under 5 ms ("single-digit milliseconds", EBS user guide);
-# a reference above that is itself a queue, so it is capped, or a window that is pegged throughout
-# would look normal to itself.
-REFERENCE_MAX_S = 5e-3
-REFERENCE_FALLBACK_S = 2e-3
+# An unpressed EBS SSD volume answers in single-digit milliseconds (EBS user guide), a Multi-AZ write in
+# somewhat more (15 ms in a published incident); what is slower at its calmest was never calm.
+REFERENCE_MAX_S = 15e-3
+# What an unpressed request usually takes, for windows that never show it: between the sub-millisecond
+# of io2 and the millisecond or two of gp2.
+REFERENCE_FALLBACK_S = 1e-3
+# A large request takes longer without any queue: about 0.4 ms more for 128 KiB than for 8 KiB on EBS SSD
+# volumes, some 300 MB/s for one request.
+TRANSFER_BYTES_PER_S = 300e6
 # DiskQueueDepth is published in steps of about a hundredth; below this it carries no ratio.
 QUEUE_FLOOR = 0.05
 # Waiting at least as long again as being served, roughly: below it the difference drowns in the jitter
@@ -31,12 +35,16 @@ class Congestion:
 
     log_excess: FloatArray
     """log(latency ÷ unpressed latency of the same mix), mean of what latency and queue say."""
+    log_excess_smooth: FloatArray
+    """The same, averaged over five samples: less jitter, blunter edges."""
     latency_s: FloatArray
     """Operation-weighted latency; from queue ÷ IOPS (Little) where latency is not measured."""
     reference_s: FloatArray
     """Unpressed latency of each sample's mix of reads and writes."""
     is_measured: bool
     """Whether latency or queue depth was there at all."""
+    is_reference_seen: bool
+    """Whether the window shows the storage unpressed; otherwise the reference is a general one."""
     has_latency: bool
     has_queue: bool
 
@@ -54,8 +62,13 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         Little's law: mean number in the system = rate × mean time in it.
     """
     ops = frame.read_ops_per_s + frame.write_ops_per_s
-    read_ref = _reference(frame.read_latency_s, load, frame.read_ops_per_s)
-    write_ref = _reference(frame.write_latency_s, load, frame.write_ops_per_s)
+    read_s, read_seen = _unpressed(
+        frame.read_latency_s, frame.read_bytes_per_s, frame.read_ops_per_s, load
+    )
+    write_s, write_seen = _unpressed(
+        frame.write_latency_s, frame.write_bytes_per_s, frame.write_ops_per_s, load
+    )
+    is_reference_seen = read_seen or write_seen
     has_latency = bool(
         np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
     )
@@ -64,23 +77,28 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         busy_s = _weighted(frame.read_ops_per_s, frame.read_latency_s) + _weighted(
             frame.write_ops_per_s, frame.write_latency_s
         )
-        expected_busy_s = frame.read_ops_per_s * read_ref + frame.write_ops_per_s * write_ref
+        expected_busy_s = _weighted(frame.read_ops_per_s, read_s) + _weighted(
+            frame.write_ops_per_s, write_s
+        )
         by_latency = np.log(busy_s / expected_busy_s)
         latency_s = np.where(ops > 0, busy_s / ops, np.nan)
         if has_latency:
             by_queue = _queue_excess(frame.queue_depth, expected_busy_s, load)
         else:
-            queue_ref = _reference(frame.queue_depth / ops, load, ops)
-            by_queue = _queue_excess(frame.queue_depth, ops * queue_ref, load)
             latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
-            expected_busy_s = ops * queue_ref
+            unpressed_s, is_reference_seen = _unpressed(latency_s, frame.bytes_per_s, ops, load)
+            by_queue = _queue_excess(frame.queue_depth, ops * unpressed_s, load)
+            expected_busy_s = ops * unpressed_s
         reference_s = np.where(ops > 0, expected_busy_s / ops, np.nan)
     by_latency[~np.isfinite(by_latency)] = np.nan
+    log_excess = _mean_of_known(by_latency, by_queue)
     return Congestion(
-        log_excess=_mean_of_known(by_latency, by_queue),
+        log_excess=log_excess,
+        log_excess_smooth=_moving_mean(log_excess),
         latency_s=latency_s,
         reference_s=reference_s,
         is_measured=has_latency or has_queue,
+        is_reference_seen=is_reference_seen,
         has_latency=has_latency,
         has_queue=has_queue,
     )
@@ -91,15 +109,48 @@ def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
     return np.where(ops_per_s == 0, 0.0, ops_per_s * latency_s)
 
 
-def _reference(latency_s: FloatArray, load: FloatArray, ops_per_s: FloatArray) -> float:
-    """Unpressed latency: lower quartile where the load was low, else the lowest seen, capped."""
+def _unpressed(
+    latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, load: FloatArray
+) -> tuple[FloatArray, bool]:
+    """Latency that each sample would have if nothing waited, and whether the window shows it."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
+        # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
+        fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
+    reference_s, is_seen = _reference(fixed_s, load, ops_per_s)
+    return reference_s + transfer_s, is_seen
+
+
+def _reference(
+    latency_s: FloatArray, load: FloatArray, ops_per_s: FloatArray
+) -> tuple[float, bool]:
+    """
+    Unpressed latency, and whether the window shows it.
+
+    The tenth percentile, over calm samples, of latency smoothed over five samples: low enough to
+    find the calm hours between plateaus, smooth enough not to take jitter for calm. Half-loaded
+    hours may themselves be a plateau (a baseline a quarter of the burst), hence not the median.
+    """
     known = np.isfinite(latency_s) & (latency_s > 0) & (ops_per_s > 0)
-    calm = known & (load < 0.6)
+    if not known.any():
+        return REFERENCE_FALLBACK_S, False
+    calm = load[known] < 0.6
+    smooth = _smoothed(latency_s[known])
     if calm.sum() >= max(10, 0.02 * known.sum()):
-        return min(float(np.quantile(latency_s[calm], 0.25)), REFERENCE_MAX_S)
-    if known.any():
-        return min(float(np.quantile(latency_s[known], 0.05)), REFERENCE_FALLBACK_S)
-    return REFERENCE_FALLBACK_S
+        lowest = float(np.quantile(smooth[calm], 0.1))
+        if lowest <= REFERENCE_MAX_S:
+            return lowest, True
+    lowest = float(np.quantile(smooth, 0.05))
+    return min(lowest, REFERENCE_FALLBACK_S), lowest < 0.5 * float(np.median(smooth))
+
+
+def _smoothed(values: FloatArray) -> FloatArray:
+    """Geometric mean over five neighbouring samples."""
+    if values.size < 10:
+        return values
+    total = np.concatenate(([0.0], np.cumsum(np.log(values))))
+    means = (total[5:] - total[:-5]) / 5
+    return np.exp(np.concatenate((np.repeat(means[:1], 2), means, np.repeat(means[-1:], 2))))
 
 
 def _queue_excess(queue: FloatArray, expected: FloatArray, load: FloatArray) -> FloatArray:
@@ -117,6 +168,18 @@ def _mean_of_known(first: FloatArray, second: FloatArray) -> FloatArray:
     both = np.isfinite(first) & np.isfinite(second)
     mean = np.where(np.isfinite(first), first, second)
     return np.where(both, (np.nan_to_num(first) + np.nan_to_num(second)) / 2, mean)
+
+
+def _moving_mean(values: FloatArray) -> FloatArray:
+    """Mean of the known among five neighbouring samples; NaN only where the sample itself is."""
+    known = np.isfinite(values)
+    kernel = np.ones(5)
+    if values.size < kernel.size:
+        return values
+    count = np.convolve(known.astype(float), kernel, mode="same")
+    total = np.convolve(np.where(known, values, 0.0), kernel, mode="same")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(known, total / count, np.nan)
 
 
 def load_of(frame: Frame) -> FloatArray:

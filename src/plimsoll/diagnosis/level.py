@@ -67,6 +67,27 @@ def levels_of(
     return found
 
 
+def extended(
+    level: Level, rate: FloatArray, eased: BoolArray, time_s: IntArray, width_s: FloatArray
+) -> Level:
+    """
+    The same level with every stretch at it, also those under light pressure.
+
+    Once a level is known to be a ceiling, being within its narrow spread is itself a sign.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.log(rate / level.value)
+    band = float(np.clip(3.5 * level.log_sd, 0.005, level.band_log))
+    narrow = eased & (np.abs(distance) < band)
+    held = np.zeros(rate.size, dtype=bool)
+    for start, end in level.runs:
+        held[start:end] = True
+    runs = _joined(held | narrow, narrow | held, eased, distance, level.band_log, time_s, width_s)
+    if runs.size == 0:
+        return level
+    return Level(value=level.value, log_sd=level.log_sd, band_log=level.band_log, runs=runs)
+
+
 def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
     """Where log(rate) is densest, greedily, each peak with at least the least time to be held."""
     low = float(log_rate.min()) - 10 * BIN_LOG
@@ -130,6 +151,19 @@ def _runs_at(
     # Partly pegged samples lie a little below the level but waited like the others.
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))
+    return _joined(at_level, core, usable, distance, band, time_s, width_s)
+
+
+def _joined(
+    at_level: BoolArray,
+    core: BoolArray,
+    usable: BoolArray,
+    distance: FloatArray,
+    band: float,
+    time_s: IntArray,
+    width_s: FloatArray,
+) -> IntArray:
+    """Runs of `at_level` with short holes bridged, kept where they were held long enough."""
     runs = runs_of(at_level)
     if runs.size == 0:
         return runs
