@@ -59,7 +59,11 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
         return None
     engine = engine_family(instance.engine)
     rule = catalog.storage_rule(engine, storage.kind, storage.size_gib) if engine else None
-    count = storage.volume_count or _documented_count(rule, storage.kind, storage.size_gib, catalog)
+    count = storage.volume_count
+    if count is None:
+        count = rule.volume_count if rule else None
+    if count is None and engine is None:
+        count = _common_count(storage.kind, storage.size_gib, catalog)
     if count is None:
         return None
     return Volumes(
@@ -74,14 +78,10 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     )
 
 
-def _documented_count(
-    rule: StorageRule | None, kind: str, size_gib: float, catalog: Catalog
-) -> int | None:
-    if rule is not None:
-        return rule.volume_count
-    # Without an engine the layout is still known where all engines have the same.
+def _common_count(kind: str, size_gib: float, catalog: Catalog) -> int | None:
+    """The number of volumes that every engine has at this size; None where they differ."""
     rules = [catalog.storage_rule(e, kind, size_gib) for e in catalog.engine_families()]
-    counts = {other.volume_count for other in rules if other is not None}
+    counts = {rule.volume_count for rule in rules if rule is not None}
     return counts.pop() if len(counts) == 1 else None
 
 

@@ -250,7 +250,7 @@ def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
         "type": "text",
         "align": "left",
         "baseline": "bottom",
-        "angle": -degrees(atan2(y_px, x_px)),
+        "angle": 360 - degrees(atan2(y_px, x_px)),
         "dy": -3,
         "fontSize": 11,
         "color": look.quiet,

@@ -1,0 +1,243 @@
+"""The facts that are shipped: every table keeps its schema, every row its origin, and they agree."""
+
+from itertools import pairwise
+
+import pytest
+
+from plimsoll.catalog import schema
+from plimsoll.catalog.load import DATA, catalog
+from plimsoll.limits import chain_of
+from plimsoll.model.instance import Instance, Storage
+
+WITH_SOURCE = [t for t in schema.TABLES if any(c.name == "source" for c in t.columns)]
+
+
+def named(table: schema.Table) -> str:
+    return table.file
+
+
+@pytest.mark.parametrize("table", schema.TABLES, ids=named)
+def test_every_table_keeps_its_schema(table: schema.Table):
+    """
+    Every field is what its column asks for, and no row is there twice.
+    """
+    assert catalog().rows(table)
+
+
+@pytest.mark.parametrize("table", WITH_SOURCE, ids=named)
+def test_every_row_has_a_source_with_a_date(table: schema.Table):
+    """
+    Every row names a source, and either of the two says when it was read.
+    """
+    sources = {row["id"]: row for row in catalog().rows(schema.SOURCES)}
+    undated = [
+        row
+        for row in catalog().rows(table)
+        if not (row.get("read_on") or sources[row["source"]]["read_on"])
+    ]
+
+    assert undated == []
+
+
+def test_every_source_is_used():
+    """
+    No source is listed that no row names, but the one that a refresh writes.
+    """
+    used = {row["source"] for table in WITH_SOURCE for row in catalog().rows(table)}
+    listed = {row["id"] for row in catalog().rows(schema.SOURCES)}
+
+    assert used | {"ec2-instance-types-live"} == listed
+
+
+def test_no_file_is_left_over():
+    """
+    The folder holds the tables, the list of their sources, and nothing else.
+    """
+    files = {path.name for path in DATA.iterdir()}
+
+    assert {table.file for table in schema.TABLES} | {"SOURCES.md"} == files
+
+
+def test_sources_are_explained_table_by_table():
+    """
+    SOURCES.md says of every table what it holds and how many rows it has.
+    """
+    text = (DATA / "SOURCES.md").read_text(encoding="utf-8")
+    missing = [
+        table.file
+        for table in schema.TABLES
+        if table is not schema.SOURCES
+        and f"| `{table.file}` | {len(catalog().rows(table)):,} |" not in text
+    ]
+
+    assert missing == []
+
+
+def test_a_baseline_is_never_above_its_maximum():
+    """
+    Today and formerly, a class holds forever no more than it has at most.
+    """
+    pairs = (
+        ("ebs_baseline_mb_per_s", "ebs_max_mb_per_s"),
+        ("ebs_baseline_ops_per_s", "ebs_max_ops_per_s"),
+        ("network_baseline_gbit_per_s", "network_max_gbit_per_s"),
+    )
+    rows = catalog().rows(schema.INSTANCE_LIMITS) + catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+    wrong = [
+        row
+        for row in rows
+        for low, high in pairs
+        if row.get(low) is not None and row[low] > row[high]
+    ]
+
+    assert wrong == []
+
+
+def test_all_four_ebs_numbers_are_known_or_none():
+    """
+    A class has its EBS numbers whole or not at all: half of them could be taken for all.
+    """
+    numbers = [c.name for c in schema.INSTANCE_LIMITS.columns if c.name.startswith("ebs_")]
+    halves = [
+        row["ec2_type"]
+        for row in catalog().rows(schema.INSTANCE_LIMITS)
+        if len({row[name] is None for name in numbers}) > 1
+    ]
+
+    assert halves == []
+
+
+def test_history_has_no_gaps_and_no_overlaps():
+    """
+    The former numbers of a type follow each other day by day, and belong to a type we know.
+    """
+    types = {row["ec2_type"] for row in catalog().rows(schema.INSTANCE_LIMITS)}
+    rows = catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+    assert {row["ec2_type"] for row in rows} <= types
+    broken = [
+        (a["ec2_type"], a["valid_to"], b["valid_from"])
+        for a, b in pairwise(rows)
+        if a["ec2_type"] == b["ec2_type"] and a["valid_to"] != b["valid_from"]
+    ]
+
+    assert broken == []
+
+
+def test_the_last_former_row_is_todays_or_is_closed():
+    """
+    A row that is still open carries today's numbers.
+    """
+    numbers = [c.name for c in schema.INSTANCE_LIMITS.columns if c.name.startswith("ebs_")]
+    now = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
+    differing = [
+        row["ec2_type"]
+        for row in catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+        if row["valid_to"] is None and any(row[n] != now[row["ec2_type"]][n] for n in numbers)
+    ]
+
+    assert differing == []
+
+
+def test_preconfigured_classes_run_on_types_we_know():
+    """
+    Every inferred EC2 type is in the table of limits, with the memory the class has.
+    """
+    types = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
+    wrong = [
+        row["db_class"]
+        for row in catalog().rows(schema.CLASSES_PRECONFIGURED)
+        if types[row["ec2_type"]]["memory_gib"] != row["memory_gib"]
+    ]
+
+    assert wrong == []
+
+
+def test_credits_earn_the_printed_baseline():
+    """
+    Credits per hour over 60 minutes and all vCPUs is the baseline; a day of them is the most saved.
+    """
+    types = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
+    wrong = [
+        row["ec2_type"]
+        for row in catalog().rows(schema.CPU_CREDITS)
+        if row["credits_max"] != pytest.approx(24 * row["credits_per_hour"])
+        or row["baseline_ratio_per_vcpu"]
+        != pytest.approx(row["credits_per_hour"] / 60 / types[row["ec2_type"]]["vcpus"], abs=5e-4)
+    ]
+
+    assert wrong == []
+
+
+def gp2_rows() -> list[schema.Row]:
+    return [row for row in catalog().rows(schema.STORAGE_RULES) if row["kind"] == "gp2"]
+
+
+@pytest.mark.parametrize("row", gp2_rows(), ids=lambda r: f"{r['engine']}-{r['size_gib_min']:g}")
+def test_gp2_volumes_add_up_to_what_rds_documents(row: schema.Row):
+    """
+    The EBS rule of one volume, times the striping rule, gives the numbers of the RDS table.
+    """
+    low, high = (
+        {
+            stage.name: stage
+            for stage in chain_of(
+                Instance(engine=engine_of(row), storage=Storage(kind="gp2", size_gib=size)),
+                catalog(),
+            )
+        }
+        for size in (row["size_gib_min"], row["size_gib_max"])
+    )
+    documented = [row["ops_per_s_min"], row["ops_per_s_max"], row["mib_per_s_min"]]
+
+    assert documented == [
+        low["volume_iops"].baseline * low["volume_iops"].stripes,
+        high["volume_iops"].baseline * high["volume_iops"].stripes,
+        low["volume_throughput"].baseline * low["volume_throughput"].stripes / 2**20,
+    ]
+    assert row["mib_per_s_max"] == pytest.approx(
+        high["volume_throughput"].baseline * high["volume_throughput"].stripes / 2**20
+    )
+    if row["ops_per_s_burst"] is not None:
+        assert row["ops_per_s_burst"] == low["volume_iops"].burst * low["volume_iops"].stripes
+
+
+def gp3_rows() -> list[schema.Row]:
+    return [row for row in catalog().rows(schema.STORAGE_RULES) if row["kind"] == "gp3"]
+
+
+@pytest.mark.parametrize("row", gp3_rows(), ids=lambda r: f"{r['engine']}-{r['size_gib_min']:g}")
+def test_gp3_volumes_include_what_rds_documents(row: schema.Row):
+    """
+    What each gp3 volume includes, times the striping rule, gives the numbers of the RDS table.
+    """
+    storage = Storage(kind="gp3", size_gib=row["size_gib_min"])
+    stages = {
+        stage.name: stage
+        for stage in chain_of(Instance(engine=engine_of(row), storage=storage), catalog())
+    }
+    included = [
+        stages["volume_iops"].baseline * stages["volume_iops"].stripes,
+        stages["volume_throughput"].baseline * stages["volume_throughput"].stripes / 2**20,
+    ]
+
+    assert [row["ops_per_s_min"], row["mib_per_s_min"]] == included
+
+
+def engine_of(row: schema.Row) -> str:
+    return {"oracle": "oracle-ee", "sqlserver": "sqlserver-se", "db2": "db2-se"}.get(
+        row["engine"], row["engine"]
+    )
+
+
+def test_weak_prices_stay_marked():
+    """
+    A price from a weak source says so.
+    """
+    kinds = {row["id"]: row["kind"] for row in catalog().rows(schema.SOURCES)}
+    wrong = [
+        row["item"]
+        for row in catalog().rows(schema.STORAGE_PRICES)
+        if (kinds[row["source"]] == "weak") != row["weak"]
+    ]
+
+    assert wrong == []

@@ -1,0 +1,308 @@
+"""Questions to the catalog, and what it says when it does not know."""
+
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from plimsoll.catalog import schema
+from plimsoll.catalog.load import DATA, Catalog, catalog
+from plimsoll.errors import CatalogError
+from plimsoll.units import GIB, mb_per_s, mib_per_s
+
+
+def test_numbers_of_a_class_are_in_si_units():
+    """
+    db.r5.2xlarge holds 287.5 MB/s and 12,000 IOPS forever, 593.75 MB/s and 18,750 IOPS at most.
+    """
+    limits = catalog().instance_limits("db.r5.2xlarge")
+
+    assert limits.ebs_baseline_bytes_per_s == mb_per_s(287.5)
+    assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
+    assert (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s) == (12_000, 18_750)
+    assert (limits.vcpu_count, limits.memory_bytes) == (8, 64 * GIB)
+    assert limits.has_throughput_burst
+    assert limits.has_ops_burst
+    assert limits.is_verified
+
+
+def test_a_class_without_a_burst_says_so():
+    """
+    db.r5.4xlarge has one number, and no bucket.
+    """
+    limits = catalog().instance_limits("r5.4xlarge")
+
+    assert not limits.has_throughput_burst
+    assert not limits.has_ops_burst
+
+
+def test_unknown_ebs_numbers_are_none():
+    """
+    No EBS number is documented for db.m3.large: it is unknown, not zero.
+    """
+    limits = catalog().instance_limits("db.m3.large")
+
+    assert limits.ebs_baseline_bytes_per_s is None
+    assert limits.ebs_burst_ops_per_s is None
+    assert not limits.has_throughput_burst
+
+
+def test_a_class_that_is_only_listed_has_no_numbers():
+    """
+    RDS lists db.x2m.xlarge, and no number of it was found: that is not an unknown class.
+    """
+    limits = catalog().instance_limits("db.x2m.xlarge")
+
+    assert limits.vcpu_count is None
+    assert limits.ebs_burst_bytes_per_s is None
+    assert limits.note
+
+
+def test_rds_names_lead_to_ec2_types():
+    """
+    db.x2g.large runs on x2gd.large.
+    """
+    assert catalog().instance_limits("db.x2g.large").ec2_type == "x2gd.large"
+
+
+def test_a_preconfigured_class_is_marked_as_inferred():
+    """
+    The EC2 type behind db.r5.2xlarge.tpc1.mem2x is inferred: EBS numbers, but no vCPUs.
+    """
+    limits = catalog().instance_limits("db.r5.2xlarge.tpc1.mem2x")
+
+    assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
+    assert limits.vcpu_count is None
+    assert not limits.is_verified
+    assert "inferred" in limits.note
+    assert catalog().former_limits("db.r5.2xlarge.tpc1.mem2x") == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "nearest"),
+    [
+        ("db.r5.3xlarge", "db.r5.2xlarge, db.r5.4xlarge"),
+        ("db.m7x.large", "db.m7i.large"),
+        ("quite.else", "plimsoll catalog show"),
+        ("", "A class reads like db.r5.2xlarge"),
+    ],
+)
+def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
+    """
+    The error says what was asked, the hint what there is.
+    """
+    with pytest.raises(CatalogError) as caught:
+        catalog().instance_limits(asked)
+
+    assert caught.value.message == f"unknown instance class '{asked}'"
+    assert nearest in caught.value.hint
+
+
+def test_former_limits_carry_their_dates():
+    """
+    From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s.
+    """
+    former = catalog().former_limits("db.r5.2xlarge")[-1]
+
+    assert former.ebs_baseline_bytes_per_s == mb_per_s(212.5)
+    assert former.ebs_burst_bytes_per_s == mb_per_s(437.5)
+    assert (former.origin.valid_from, former.origin.valid_to) == ("2018-08-04", "2019-12-04")
+    assert former.is_lifted_by_restart
+
+
+def test_former_limits_leave_out_misprints_and_todays_numbers():
+    """
+    x2gd was once printed eight times too high, m4.10xlarge once doubled; neither ever had that.
+    """
+    assert catalog().former_limits("db.x2g.large") == ()
+    assert catalog().former_limits("db.m4.10xlarge") == ()
+
+
+def test_roundings_of_old_pages_are_no_former_limits():
+    """
+    86.86 MB/s beside 695 Mbit/s is 86.875: db.t3.xlarge has one former pair, not two.
+    """
+    former = catalog().former_limits("db.t3.xlarge")
+
+    assert [f.ebs_baseline_bytes_per_s for f in former] == [mb_per_s(64)]
+
+
+def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
+    """
+    In 2020 db.r6gd.large was documented with one number.
+    """
+    former = catalog().former_limits("db.r6gd.large")[0]
+
+    assert former.ebs_baseline_bytes_per_s is None
+    assert former.ebs_burst_bytes_per_s == mb_per_s(78.75)
+
+
+def test_oracle_stripes_from_200_gib_and_sql_server_never():
+    """
+    The striping rule depends on engine and size.
+    """
+    counts = {
+        (engine, size): rule.volume_count
+        for engine in ("postgres", "oracle", "sqlserver")
+        for size in (199, 200, 399, 399.5, 400)
+        if (rule := catalog().storage_rule(engine, "gp3", size))
+    }
+
+    assert [key for key, count in counts.items() if count == 4] == [
+        ("postgres", 400),
+        ("oracle", 200),
+        ("oracle", 399),
+        ("oracle", 399.5),
+        ("oracle", 400),
+    ]
+
+
+def test_no_rule_is_made_up():
+    """
+    Db2 has no gp2, and nothing is documented for 3 GiB.
+    """
+    assert catalog().storage_rule("db2", "gp2", 100) is None
+    assert catalog().storage_rule("postgres", "gp2", 3) is None
+    assert catalog().storage_rule("aurora", "gp3", 100) is None
+
+
+def test_provisioned_throughput_is_kept_in_bytes():
+    """
+    gp3 of 400 GiB and more takes 500 to 4,000 MiB/s.
+    """
+    rule = catalog().storage_rule("postgres", "gp3", 400)
+
+    assert rule is not None
+    assert rule.provisioned_bytes_per_s_min == mib_per_s(500)
+    assert rule.provisioned_bytes_per_s_max == mib_per_s(4000)
+
+
+def test_the_default_of_connections_may_depend_on_the_version():
+    """
+    MariaDB has another formula from 10.5 on; without a version it is not known.
+    """
+    newer = catalog().connection_rule("mariadb", "10.11.4")
+    older = catalog().connection_rule("mariadb", "10.4.30")
+
+    assert newer is not None
+    assert newer.memory_bytes_per_connection == 25_165_760
+    assert older is not None
+    assert older.memory_bytes_per_connection == 12_582_880
+    assert catalog().connection_rule("mariadb", None) is None
+    assert catalog().connection_rule("aurora", None) is None
+
+
+def test_prices_have_a_date_and_a_strength():
+    """
+    db.m6g.xlarge for PostgreSQL was 0.318 dollars an hour on 2026-07-28, 0.636 with a standby.
+    """
+    single = catalog().instance_price("db.m6g.xlarge", "postgres")
+    double = catalog().instance_price("db.m6g.xlarge", "postgres", multi_az=True)
+
+    assert single is not None
+    assert (single.usd, single.as_of, single.is_weak) == (Decimal("0.318"), "2026-07-28", False)
+    assert double is not None
+    assert double.usd == Decimal("0.636")
+
+
+def test_a_derived_price_says_so():
+    """
+    A Multi-AZ price that is not printed is twice the other; unconfirmed for Oracle, so weak.
+    """
+    price = catalog().instance_price(
+        "db.r5.2xlarge", "oracle-ee", license_model="byol", multi_az=True
+    )
+
+    assert price is not None
+    assert price.is_weak
+    assert price.note
+
+
+def test_an_unknown_price_is_none():
+    """
+    SQL Server has no known Multi-AZ rule, db.m8g.large no known price, no region is called mars.
+    """
+    asked = [
+        catalog().instance_price("db.m5.xlarge", "sqlserver-se", multi_az=True),
+        catalog().instance_price("db.m8g.large", "postgres"),
+        catalog().instance_price("db.r5.2xlarge", "postgres", region="mars"),
+        catalog().instance_price("db.r5.2xlarge", "oracle-se2"),  # which licence?
+        catalog().storage_price("gp2_storage", region="mars"),
+    ]
+
+    assert asked == [None] * 5
+
+
+def test_other_regions_have_prices_of_2022():
+    """
+    db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland.
+    """
+    price = catalog().instance_price("db.r5.2xlarge", "postgres", region="eu-west-1")
+
+    assert price is not None
+    assert (price.usd, price.as_of) == (Decimal("1.12"), "2022-07-17")
+
+
+def test_storage_has_prices_for_a_standby():
+    """
+    gp3 is 0.115 dollars a GB-month, twice that with a standby; backups cost the same in both.
+    """
+    prices = [
+        catalog().storage_price("gp3_storage"),
+        catalog().storage_price("gp3_storage", deployment="multi-az"),
+        catalog().storage_price("backup", deployment="multi-az"),
+    ]
+
+    assert [p.usd for p in prices if p] == [Decimal("0.115"), Decimal("0.23"), Decimal("0.095")]
+
+
+def test_only_the_tables_a_question_needs_are_read(tmp_path: Path):
+    """
+    A folder without prices still answers for limits, and says which table is missing.
+    """
+    for table in (schema.SOURCES, schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_FORMER):
+        shutil.copy(DATA / table.file, tmp_path)
+    facts = Catalog(tmp_path)
+    assert facts.former_limits("db.r5.2xlarge")
+
+    with pytest.raises(CatalogError) as caught:
+        facts.storage_price("gp3_storage")
+
+    assert "storage_prices.csv" in caught.value.message
+
+
+def test_a_broken_table_is_an_error_not_a_crash(tmp_path: Path):
+    """
+    What is not gzip, and what is not text, is said to be unreadable.
+    """
+    (tmp_path / schema.INSTANCE_PRICES_ELSEWHERE.file).write_bytes(b"not gzip")
+    (tmp_path / schema.CLASSES.file).write_bytes(b"\xff\xfe")
+    for table in (schema.INSTANCE_PRICES_ELSEWHERE, schema.CLASSES):
+        with pytest.raises(CatalogError) as caught:
+            Catalog(tmp_path).rows(table)
+
+        assert table.file in caught.value.message
+
+
+def test_a_source_that_is_not_listed_is_an_error(tmp_path: Path):
+    """
+    A row whose source nobody explains is not used.
+    """
+    for table in (schema.SOURCES, schema.CPU_CREDITS, schema.INSTANCE_LIMITS):
+        shutil.copy(DATA / table.file, tmp_path)
+    path = tmp_path / schema.CPU_CREDITS.file
+    path.write_text(path.read_text().replace("ec2-burstable", "hearsay"))
+
+    with pytest.raises(CatalogError) as caught:
+        Catalog(tmp_path).cpu_credits("db.t3.large")
+
+    assert "hearsay" in caught.value.message
+
+
+def test_engines_and_regions_of_a_class():
+    """
+    The list of classes says which engines offer one, and in how many regions.
+    """
+    assert catalog().regions_of("db.r5.2xlarge")["postgres"] == 32
+    assert catalog().regions_of("db.c6gd.large") == {}

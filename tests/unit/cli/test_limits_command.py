@@ -1,0 +1,152 @@
+"""`plimsoll limits`, as it is called."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plimsoll.cli.main import app
+from plimsoll.errors import CatalogError, UsageError
+
+STORAGE = ["--engine", "postgres", "--storage", "gp2", "--size-gib", "1000"]
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_the_sheet_is_printed():
+    """
+    Class and storage are enough; the prefix of the class does not matter.
+    """
+    text = run("r5.2xlarge", *STORAGE)
+
+    assert text.startswith("db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes\n")
+    assert "Knee at 93.6 KiB" in text
+    assert "\x1b" not in text
+
+
+def test_a_class_alone_is_enough():
+    """
+    Without storage the limits of the class are shown, and that is said.
+    """
+    assert "only the limits of the instance class are shown" in " ".join(
+        run("db.r5.2xlarge").split()
+    )
+
+
+def test_json_is_one_document():
+    """
+    The JSON names its schema and has rows, knees, ceilings, balances, what is unreachable.
+    """
+    document = json.loads(run("db.r5.2xlarge", *STORAGE, "--format", "json"))
+
+    assert document["schema"] == "plimsoll.limits/1"
+    assert set(document) == {
+        "schema",
+        "instance",
+        "volume_count",
+        "rows",
+        "knee",
+        "burst_knee",
+        "ceilings",
+        "balances",
+        "unreachable",
+        "origins",
+        "notes",
+    }
+    assert document["rows"][0] == {
+        "io_size_bytes": 8192.0,
+        "baseline": {"bytes_per_s": 24_576_000.0, "ops_per_s": 3000.0, "binding": "volume_iops"},
+        "burst": {"bytes_per_s": 98_304_000.0, "ops_per_s": 12_000.0, "binding": "volume_iops"},
+    }
+
+
+def test_flags_reach_the_instance():
+    """
+    Every flag is found again in the instance of the answer.
+    """
+    document = json.loads(
+        run(
+            "db.r5.2xlarge",
+            *["--engine", "postgres", "--storage", "gp3", "--size-gib", "500"],
+            *["--iops", "20000", "--throughput-mibps", "1000", "--volumes", "4"],
+            *["--launched", "2019-06-01", "--multi-az", "--format", "json"],
+        )
+    )
+
+    assert document["instance"] | {"identifier": ""} == {
+        "identifier": "",
+        "db_class": "db.r5.2xlarge",
+        "engine": "postgres",
+        "engine_version": None,
+        "region": None,
+        "multi_az": True,
+        "storage": {
+            "kind": "gp3",
+            "size_gib": 500.0,
+            "provisioned_ops_per_s": 20_000.0,
+            "provisioned_bytes_per_s": 1000.0 * 2**20,
+            "volume_count": 4,
+        },
+        "launched_s": 1_559_347_200,
+        "connection_max": None,
+        "vcpu_count": None,
+        "memory_bytes": None,
+    }
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html"])
+def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
+    """
+    The ending chooses the kind; the text is printed all the same.
+    """
+    path = tmp_path / f"curve.{ending}"
+    text = run("db.r5.2xlarge", *STORAGE, "--chart", str(path))
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
+
+    assert path.read_bytes().startswith(starts[ending])
+    assert text.startswith("db.r5.2xlarge")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["db.r5.2xlarge", "--engine", "postgrez"], "engine 'postgrez' is not one that RDS has"),
+        (
+            ["db.r5.2xlarge", *STORAGE, "--iops", "5000"],
+            "IOPS cannot be provisioned on 1,000 GiB of gp2 for postgres",
+        ),
+        (["db.r5.2xlarge", *STORAGE, "--launched", "June"], "'June' is not an ISO date"),
+        (["db.r5.2xlarge", "--size-gib", "nan"], "--size-gib nan is not a positive number"),
+        (
+            ["db.r5.2xlarge", *STORAGE, "--chart", "curve.gif"],
+            "'curve.gif' does not end in .svg, .png or .html",
+        ),
+        (
+            ["db.r5.2xlarge", "--engine", "aurora-mysql", "--chart", "curve.svg"],
+            "there is no curve to draw: no storage limit is known for this instance",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments: list[str], message: str):
+    """
+    Contradictions end before anything is printed.
+    """
+    with pytest.raises(UsageError) as caught:
+        CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
+
+    assert caught.value.message == message
+
+
+def test_an_unknown_class_names_the_nearest():
+    """
+    A mistyped class is an error with a hint.
+    """
+    with pytest.raises(CatalogError) as caught:
+        CliRunner().invoke(app, ["limits", "db.r5.3xlarge"], catch_exceptions=False)
+
+    assert "db.r5.2xlarge" in caught.value.hint

@@ -1,0 +1,158 @@
+"""The ceilings that are not storage rates."""
+
+import pytest
+
+from plimsoll.catalog.load import catalog
+from plimsoll.limits import FAMILIES, ceilings_of
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.units import GIB, gbit_per_s
+from unit.limits.instances import instance, of, on, values
+
+
+def test_cpu_is_a_ratio_of_all_vcpus():
+    """
+    The ceiling is one; the note says of how many.
+    """
+    (ceiling,) = of(instance(), Family.CPU)
+
+    assert (ceiling.value, ceiling.unit, ceiling.note) == (1.0, "ratio", "8 vCPUs")
+
+
+def test_what_a_host_told_wins():
+    """
+    Numbers that the instance itself gave are taken before those of its class.
+    """
+    host = instance(vcpu_count=3, memory_bytes=5 * GIB, connection_max=77)
+
+    assert of(host, Family.CPU)[0].note == "3 vCPUs"
+    assert of(host, Family.MEMORY)[0].value == 5 * GIB
+    assert of(host, Family.CONNECTIONS)[0].value == 77
+
+
+def test_cpu_credits_are_those_of_a_day():
+    """
+    db.t3.large earns 36 credits an hour and saves 864; it holds 30 % of its CPU forever.
+    """
+    saved, held = of(instance("db.t3.large"), Family.CPU_CREDITS)
+
+    assert (saved.value, saved.unit, saved.phase) == (864, "credits", Phase.FIXED)
+    assert (held.value, held.unit, held.phase) == (0.3, "ratio", Phase.BASELINE)
+    assert saved.balance_metric is Metric.CPU_CREDITS
+    assert "charges" in saved.note
+
+
+def test_the_mode_of_t2_is_not_claimed():
+    """
+    Whether RDS slows T2 down at zero credits was not found, and is not said.
+    """
+    saved, _ = of(instance("db.t2.medium"), Family.CPU_CREDITS)
+
+    assert "not documented" in saved.note
+
+
+def test_other_classes_earn_no_cpu_credits():
+    """
+    db.r5.2xlarge has no CPU credits.
+    """
+    assert of(instance(), Family.CPU_CREDITS) == ()
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "count"),
+    [
+        ("postgres", None, 1802),
+        ("mysql", None, 1365),
+        ("mariadb", "10.6.14", 682),
+        ("mariadb", "10.4.30", 1365),
+        ("oracle-se2", None, 1740),
+        ("sqlserver-se", None, 32_767),
+        ("db2-se", None, 64_000),
+    ],
+)
+def test_default_connections_follow_the_engine(engine: str, version: str | None, count: int):
+    """
+    16 GiB under the default formulas; the result is an upper bound, or a constant.
+    """
+    subject = instance("db.r5.large", engine=engine, engine_version=version)
+
+    assert [c.value for c in of(subject, Family.CONNECTIONS)] == [count]
+
+
+def test_default_connections_of_postgres_end_at_5000():
+    """
+    The formula of PostgreSQL is capped.
+    """
+    assert of(instance("db.r5.4xlarge"), Family.CONNECTIONS)[0].value == 5000
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        instance(engine="aurora-postgresql"),
+        instance(engine="mariadb"),
+        instance(engine=None),
+        instance("db.x2m.xlarge"),
+    ],
+)
+def test_unknown_defaults_are_not_guessed(subject: Instance):
+    """
+    Aurora, MariaDB of an unknown version, no engine, and a class of unknown memory.
+    """
+    assert of(subject, Family.CONNECTIONS) == ()
+
+
+def test_network_has_baseline_and_burst():
+    """
+    db.r5.2xlarge has 2.5 Gbit/s and up to 10; no metric tells what is left.
+    """
+    ceilings = of(instance(), Family.NETWORK)
+
+    assert values(ceilings) == {Phase.BASELINE: gbit_per_s(2.5), Phase.BURST: gbit_per_s(10)}
+    assert {c.balance_metric for c in ceilings} == {None}
+
+
+def test_network_of_one_number_is_fixed():
+    """
+    db.r5.24xlarge has 25 Gbit/s.
+    """
+    assert values(of(instance("db.r5.24xlarge"), Family.NETWORK)) == {Phase.FIXED: gbit_per_s(25)}
+
+
+def test_storage_space_is_what_was_allocated():
+    """
+    100 GiB hold 100 GiB; Aurora's storage grows by itself.
+    """
+    assert of(on("gp3", 100), Family.STORAGE_SPACE)[0].value == 100 * GIB
+    assert of(on("aurora", 100, engine="aurora-mysql"), Family.STORAGE_SPACE) == ()
+
+
+def test_a_bare_host_has_its_cpu():
+    """
+    Without class, engine or storage only the CPU is known.
+    """
+    assert [c.family for c in ceilings_of(Instance(), catalog())] == [Family.CPU]
+
+
+def test_a_class_without_numbers_has_its_cpu():
+    """
+    Unknown numbers leave ceilings out, and are no error.
+    """
+    families = {c.family for c in ceilings_of(instance("db.x2m.xlarge"), catalog())}
+
+    assert families == {Family.CPU}
+
+
+def test_every_family_says_what_is_compared_with_it():
+    """
+    Each family file names at least one metric, and answers for any instance.
+    """
+    full = instance(storage=Storage(kind="gp3", size_gib=400))
+
+    assert all(family.metrics() for family in FAMILIES)
+    assert [f for f in FAMILIES if not f.applies(full)] == []
+    rates = {Dimension.THROUGHPUT: "bytes/s", Dimension.IOPS: "ops/s"}
+    assert all(
+        c.unit == rates[c.dimension] for c in ceilings_of(full, catalog()) if c.dimension in rates
+    )

@@ -1,0 +1,237 @@
+"""The sheet of `plimsoll limits`: rows, knee, balances, what cannot be reached, notes."""
+
+import pytest
+
+from plimsoll.catalog.load import catalog
+from plimsoll.limits.sheet import TABLE_SIZES, sheet_of
+from plimsoll.model.ceiling import Family
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.sheet import LimitSheet
+from plimsoll.units import KIB, mb_per_s, mib_per_s
+from unit.limits.instances import epoch, instance, on
+
+GP2 = Storage(kind="gp2", size_gib=1000)
+
+
+def sheet(subject: Instance) -> LimitSheet:
+    return sheet_of(subject, catalog())
+
+
+def balances(subject: Instance) -> dict[Metric, bool | None]:
+    return {note.metric: note.can_move for note in sheet(subject).balances}
+
+
+def reason(subject: Instance, metric: Metric) -> str:
+    return next(n.reason for n in sheet(subject).balances if n.metric is metric)
+
+
+def test_rows_go_from_a_page_to_a_mebibyte():
+    """
+    The table has a row for each doubling from 8 KiB to 1 MiB.
+    """
+    assert [row.io_size_bytes / KIB for row in sheet(instance()).rows] == [
+        8, 16, 32, 64, 128, 256, 512, 1024,
+    ]  # fmt: skip
+    assert len(TABLE_SIZES) == 8
+
+
+def test_small_io_meets_iops_and_large_io_throughput():
+    """
+    On db.r5.2xlarge with 1,000 GiB of gp2 the volumes' IOPS bind small I/O, the class large I/O.
+    """
+    rows = sheet(instance(storage=GP2)).rows
+
+    assert [rows[0].baseline.binding, rows[-1].baseline.binding] == [
+        Family.VOLUME_IOPS,
+        Family.INSTANCE_EBS_THROUGHPUT,
+    ]
+    assert rows[0].baseline.ops_per_s == 3000
+    assert rows[-1].baseline.bytes_per_s == mb_per_s(287.5)
+    assert rows[-1].burst.bytes_per_s == mb_per_s(593.75)
+
+
+def test_the_knee_is_where_both_bind():
+    """
+    287.5 MB/s over 3,000 IOPS is 95,833 bytes; with credits 593.75 over 12,000 is 49,479.
+    """
+    found = sheet(instance(storage=GP2))
+
+    assert found.knee is not None
+    assert found.knee.io_size_bytes == pytest.approx(287.5e6 / 3000)
+    assert (found.knee.below, found.knee.above) == (
+        Family.VOLUME_IOPS,
+        Family.INSTANCE_EBS_THROUGHPUT,
+    )
+    assert found.burst_knee is not None
+    assert found.burst_knee.io_size_bytes == pytest.approx(593.75e6 / 12_000)
+
+
+def test_a_chain_bound_by_iops_at_every_size_has_no_knee():
+    """
+    300 IOPS of at most 256 KiB are 75 MiB/s, below the 128 MiB/s of a small gp2 volume.
+    """
+    small = sheet(on("gp2", 100))
+
+    assert small.knee is None
+    assert small.rows[-1].baseline.bytes_per_s == mib_per_s(75)
+
+
+def test_without_a_burst_there_is_one_knee():
+    """
+    gp3 under db.m3.large does not burst.
+    """
+    found = sheet(
+        instance("db.m3.large", engine="mysql", storage=Storage(kind="gp3", size_gib=100))
+    )
+
+    assert found.knee is not None
+    assert found.burst_knee is None
+
+
+def test_balances_that_the_volumes_cannot_reach_do_not_move():
+    """
+    Volumes that give no more than the class's baseline leave its credits alone.
+    """
+    gp3 = instance(storage=Storage(kind="gp3", size_gib=100), launched_s=epoch("2024-01-01"))
+
+    assert balances(gp3) == {
+        Metric.BYTE_BALANCE_RATIO: False,  # 131 MB/s of 287.5
+        Metric.IO_BALANCE_RATIO: False,  # 3,000 IOPS of 12,000
+        Metric.VOLUME_BALANCE_RATIO: False,
+        Metric.CPU_CREDITS: False,
+    }
+    assert "131.07 MB/s" in reason(gp3, Metric.BYTE_BALANCE_RATIO)
+
+
+def test_under_former_limits_such_a_balance_may_move():
+    """
+    262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
+    """
+    volume = Storage(kind="gp2", size_gib=1024, volume_count=1)
+    old = instance(storage=volume, launched_s=epoch("2019-06-01"))
+    young = instance(storage=volume, launched_s=epoch("2024-01-01"))
+
+    assert balances(old)[Metric.BYTE_BALANCE_RATIO] is None
+    assert "former limits" in reason(old, Metric.BYTE_BALANCE_RATIO)
+    assert balances(young)[Metric.BYTE_BALANCE_RATIO] is False
+
+
+def test_all_balances_of_a_small_burstable_class_move():
+    """
+    db.t3.xlarge with 1,024 GiB of gp2 has all four kinds of credits.
+    """
+    storage = Storage(kind="gp2", size_gib=1024)
+
+    assert set(balances(instance("db.t3.xlarge", storage=storage)).values()) == {True}
+
+
+def test_gp2_credits_that_the_class_cannot_reach_do_not_move():
+    """
+    A class that takes no more than the volumes' baseline never spends their credits.
+    """
+    small = instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900))
+
+    assert balances(small)[Metric.VOLUME_BALANCE_RATIO] is False
+    assert "takes at most" in reason(small, Metric.VOLUME_BALANCE_RATIO)
+
+
+def test_large_gp2_volumes_have_no_credits_to_move():
+    """
+    From 1,000 GiB a volume on BurstBalance stands still.
+    """
+    large = instance(storage=Storage(kind="gp2", size_gib=4000))
+
+    assert balances(large)[Metric.VOLUME_BALANCE_RATIO] is False
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [instance("db.m3.large"), instance(engine="aurora-postgresql")],
+)
+def test_what_is_not_documented_is_not_known(subject: Instance):
+    """
+    Without EBS limits, or on Aurora, nobody says whether the instance balances move.
+    """
+    assert balances(subject)[Metric.BYTE_BALANCE_RATIO] is None
+    assert balances(subject)[Metric.IO_BALANCE_RATIO] is None
+
+
+def test_a_class_with_one_number_has_no_moving_balance():
+    """
+    db.r5.4xlarge launched today has neither throughput nor IOPS credits.
+    """
+    plain = instance("db.r5.4xlarge", launched_s=epoch("2024-01-01"))
+
+    assert balances(plain)[Metric.BYTE_BALANCE_RATIO] is False
+    assert "one number" in reason(plain, Metric.BYTE_BALANCE_RATIO)
+
+
+def test_storage_above_the_class_is_unreachable():
+    """
+    30,000 provisioned IOPS under a class that takes 18,750 are money without IOPS.
+    """
+    storage = Storage(kind="io1", size_gib=4000, provisioned_ops_per_s=30_000)
+    found = {item.family: item for item in sheet(instance(storage=storage)).unreachable}
+    ops = found[Family.VOLUME_IOPS]
+
+    assert (ops.bought, ops.burst, ops.baseline) == (30_000, 18_750, 12_000)
+    assert found[Family.VOLUME_THROUGHPUT].bought == mib_per_s(2000)
+
+
+def test_storage_below_the_class_is_reachable():
+    """
+    3,000 IOPS and 125 MiB/s under db.r5.2xlarge can be used in full.
+    """
+    assert sheet(instance(storage=Storage(kind="gp3", size_gib=100))).unreachable == ()
+
+
+def test_sources_are_named_once_with_their_dates():
+    """
+    Every published ceiling's origin is listed, and none twice.
+    """
+    found = sheet(instance("db.t3.xlarge", storage=GP2))
+    named = [(origin.source, origin.read_on) for origin in found.origins]
+    used = {(c.origin.source, c.origin.read_on) for c in found.ceilings if c.origin.read_on}
+
+    assert len(named) == len(set(named))
+    assert set(named) == used
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (instance(), "only the limits of the instance class"),
+        (instance(engine="aurora-mysql"), "documented for Aurora"),
+        (instance("db.m3.large", storage=GP2), "unknown, not zero"),
+        (instance("db.x2m.xlarge"), "no numbers were found"),
+        (instance("db.r5.2xlarge.tpc1.mem2x"), "inferred from equal memory"),
+        (instance(multi_az=True), "writes wait for the standby"),
+        (instance("db.m5.metal"), "RDS does not list db.m5.metal"),
+        (instance("db.z1d.large"), "No region lists db.z1d.large for postgres"),
+        (instance(storage=Storage(kind="standard", size_gib=100)), "magnetic storage are not"),
+        (instance(storage=GP2, launched_s=epoch("2019-06-01")), "count the devices"),
+        (
+            instance(
+                engine="oracle-ee",
+                storage=Storage(kind="io1", size_gib=400, provisioned_ops_per_s=1000),
+            ),
+            "only on db.r5b",
+        ),
+    ],
+)
+def test_what_is_not_sure_is_said(subject: Instance, words: str):
+    """
+    Every doubt about the numbers is a note.
+    """
+    assert words in " ".join(sheet(subject).notes)
+
+
+def test_an_instance_without_any_rate_has_no_rows():
+    """
+    Aurora has ceilings, and no curve.
+    """
+    found = sheet(instance(engine="aurora-mysql"))
+
+    assert (found.rows, found.curve, found.knee) == ((), (), None)
+    assert found.ceilings
