@@ -84,10 +84,18 @@ def record_host(flags: HostFlags) -> Snapshot:
     """
     plan = _plan(flags)
     with_flags(Instance(), flags.instance)  # Flags that cannot be are refused now, not at the end.
+    if flags.is_embedded and not flags.command:
+        # Until pgbench has ended: its processes report their last counts as they end.
+        flags = msgspec.structs.replace(
+            flags, command=_pgbench(plan), scale=flags.scale or _DEFAULT_SCALE
+        )
+        plan = Plan(step_s=plan.step_s, duration_s=None)
     with ExitStack() as stack:
         stack.enter_context(_ended_like_ctrl_c())
         postgres = _embedded(flags, stack)
-        command = _command(flags, plan, postgres)
+        command = _command(flags, postgres)
+        if command is not None:
+            stack.callback(command.stop)
         clock = SystemClock()
         dsn = postgres.dsn if postgres is not None else flags.dsn
         probe = DatabaseProbe(dsn, clock.moment_s) if dsn else None
@@ -120,11 +128,7 @@ def record_host(flags: HostFlags) -> Snapshot:
 
 def _plan(flags: HostFlags) -> Plan:
     step_s = seconds_of(flags.every, "--every")
-    duration_s = None
-    if flags.duration is not None:
-        duration_s = seconds_of(flags.duration, "--for")
-    elif not flags.command:
-        duration_s = max(_DEFAULT_DURATION_S, step_s)
+    duration_s = seconds_of(flags.duration, "--for") if flags.duration is not None else None
     if duration_s is not None and duration_s < step_s:
         raise UsageError(
             f"--for {flags.duration} is shorter than one step of {step_s} s",
@@ -140,6 +144,8 @@ def _plan(flags: HostFlags) -> Plan:
             "--scale would write into a database that is not ours",
             "Use it with --embedded-postgres.",
         )
+    if duration_s is None and not flags.command:
+        duration_s = max(_DEFAULT_DURATION_S, step_s)
     return Plan(step_s=step_s, duration_s=duration_s)
 
 
@@ -147,23 +153,21 @@ def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
     if not flags.is_embedded:
         return None
     postgres = stack.enter_context(Postgres())
-    scale = flags.scale or (None if flags.command else _DEFAULT_SCALE)
-    if scale is not None:
-        _say(f"filling a throwaway PostgreSQL with pgbench's tables at scale {scale}")
-        postgres.run("pgbench", "-i", "-q", "-s", str(scale))
+    if flags.scale is not None:
+        _say(f"filling a throwaway PostgreSQL with pgbench's tables at scale {flags.scale}")
+        postgres.run("pgbench", "-i", "-q", "-s", str(flags.scale))
     return postgres
 
 
-def _command(flags: HostFlags, plan: Plan, postgres: Postgres | None) -> Command | None:
-    argv = flags.command
-    if not argv and postgres is not None:
-        clients = ("-c", str(_DEFAULT_CLIENTS), "-j", "2")
-        argv = ("pgbench", "-n", *clients, "-T", str(plan.duration_s))
-        _say(f"running {' '.join(argv)}")
-    if not argv:
+def _pgbench(plan: Plan) -> tuple[str, ...]:
+    return ("pgbench", "-n", "-c", str(_DEFAULT_CLIENTS), "-j", "2", "-T", str(plan.duration_s))
+
+
+def _command(flags: HostFlags, postgres: Postgres | None) -> Command | None:
+    if not flags.command:
         return None
     return Command(
-        argv,
+        flags.command,
         environment=postgres.environment if postgres is not None else None,
         output=sys.stderr if flags.keeps_stdout else None,
     )
@@ -215,7 +219,12 @@ def _see_out(command: Command | None, recording: Recording) -> None:
     """Wait for the command, or end it after Ctrl-C, and say how it ended."""
     if command is None:
         return
-    status = command.stop() if recording.was_interrupted else command.wait()
+    try:
+        if not command.is_over() and not recording.was_interrupted:
+            _say(f"recorded; waiting for {command.name} to end")
+        status = command.stop() if recording.was_interrupted else command.wait()
+    except KeyboardInterrupt:
+        status = command.stop()
     if status:
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
         _say(f"{command.name} {how}")

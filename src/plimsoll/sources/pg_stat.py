@@ -220,9 +220,9 @@ class DatabaseProbe:
             moment_s = self._moment_s()
             row = _one_row(connection, reading_query(connection.info.server_version))
             connection.rollback()
-        except psycopg.errors.QueryCanceled:
+        except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable) as error:
             self._roll_back()
-            return DatabaseSilence(reason="it took longer than the statement timeout of 2 s")
+            return DatabaseSilence(reason=self._told(error))
         except (psycopg.Error, SourceError) as error:
             self.close()
             return DatabaseSilence(reason=self._told(error))
@@ -250,6 +250,7 @@ class DatabaseProbe:
         from psycopg.conninfo import make_conninfo
         from psycopg.rows import dict_row
 
+        self.close()
         # No prepared statements: a pooler may hand the next transaction to another server process.
         connection = psycopg.connect(
             make_conninfo(self._dsn, **_CONNECTION), row_factory=dict_row, prepare_threshold=None
@@ -268,8 +269,11 @@ class DatabaseProbe:
             self.close()
 
     def _told(self, error: Exception) -> str:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return without_password(lines[-1] if lines else type(error).__name__, self._dsn)
+        """The first line says what happened; what follows are libpq's surmises."""
+        lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
+        # localhost is two addresses; then the first line only says that several were tried.
+        lines = [line for line in lines if not line.startswith("Multiple connection attempts")]
+        return without_password(lines[0] if lines else type(error).__name__, self._dsn)
 
     def _refusal(self, error: "psycopg.Error") -> SourceError:
         self.close()

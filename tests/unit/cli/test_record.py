@@ -1,0 +1,153 @@
+"""The words of `plimsoll record`, without a host, a database or a clock."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plimsoll.cli import record_host
+from plimsoll.cli.main import main
+from plimsoll.cli.record_host import seconds_of
+from plimsoll.errors import UsageError
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+
+SNAPSHOT = Snapshot(
+    instance=Instance(identifier="orders"),
+    series={
+        Metric.READ_BYTES_PER_S: Series(
+            metric=Metric.READ_BYTES_PER_S,
+            step_s=60,
+            time_s=1_700_000_040 + 60 * np.arange(5),
+            value=np.arange(5.0),
+        )
+    },
+    source="test",
+)
+
+
+@pytest.fixture
+def plimsoll(monkeypatch, capsys, tmp_path: Path):
+    """
+    Run a command line in a scratch folder: exit status, standard output, standard error.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
+        with pytest.raises(SystemExit) as raised:
+            main()
+        captured = capsys.readouterr()
+        code = raised.value.code
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400), ("1h30m", 5400)],
+)
+def test_times_are_written_as_people_write_them(text: str, seconds: int):
+    """
+    A number and a unit, or several; a bare number is seconds.
+    """
+    assert seconds == seconds_of(text, "--for")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0s", "1.5s", "500ms", "-1s", "s", "10 m", "1w", "9999999999s", "²s"]
+)
+def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
+    """
+    The message names the option and what was given.
+    """
+    with pytest.raises(UsageError) as raised:
+        seconds_of(text, "--every")
+
+    assert f"--every '{text}'" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--for", "1s", "--every", "5s"], "shorter than one step"),
+        (["--dsn", "host=x", "--embedded-postgres"], "two databases"),
+        (["--scale", "3"], "--scale would write"),
+        (["--engine", "cobol"], "engine 'cobol'"),
+        (["--device", "nvme99n1", "--for", "1s"], "device 'nvme99n1'"),
+        (["-o", "no/such/folder/x.json"], "its directory does not exist"),
+        (["-o", "."], "it is a directory"),
+        (["--", "no-such-program-anywhere"], "command 'no-such-program-anywhere'"),
+        (["--for", "1s", "--dsn", "not a dsn"], "not a PostgreSQL connection string"),
+    ],
+)
+def test_flags_that_cannot_be_are_refused_before_anything_is_recorded(
+    plimsoll, monkeypatch, arguments: list[str], says: str
+):
+    """
+    One line of error, one of hint, status 2; the loop is never entered.
+    """
+    monkeypatch.setattr(record_host, "record", lambda *_a, **_k: pytest.fail("it recorded"))
+    code, _, told = plimsoll("record", "host", *arguments)
+
+    assert 2 == code
+    assert told.startswith("error: ")
+    assert says in told
+    assert "hint: " in told
+
+
+def test_a_target_is_saved_as_a_snapshot(plimsoll, tmp_path: Path):
+    """
+    Every command's flags are kept in it; the file is read like any other target.
+    """
+    (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
+    code, out, _ = plimsoll("record", "in.json", "-o", "out.json", "--class", "r5.2xlarge")
+
+    saved = decode_snapshot((tmp_path / "out.json").read_bytes())
+    assert (0, "") == (code, out)
+    assert "db.r5.2xlarge" == saved.instance.db_class
+    assert SNAPSHOT.series == saved.series
+
+
+def test_options_may_come_before_the_target(plimsoll, tmp_path: Path):
+    """
+    `record -o FILE TARGET` is the same command; only `host` must come first.
+    """
+    (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
+
+    assert 0 == plimsoll("record", "-o", "out.json", "in.json")[0]
+    assert (tmp_path / "out.json").exists()
+    code, _, told = plimsoll("record", "-o", "other.json", "host")
+    assert 2 == code
+    assert "plimsoll record host -o FILE" in told
+
+
+def test_a_snapshot_can_go_to_standard_output(plimsoll, tmp_path: Path):
+    """
+    A dash is standard output, which then holds nothing else.
+    """
+    (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
+    code, out, told = plimsoll("record", "in.json", "-o", "-")
+
+    assert (0, "") == (code, told)
+    assert SNAPSHOT.series == decode_snapshot(out.encode()).series
+
+
+def test_both_kinds_of_recording_have_their_own_help(plimsoll):
+    """
+    Help for hosts has devices and times, help for targets has neither.
+    """
+    group = plimsoll("record", "--help")[1]
+    host = plimsoll("record", "host", "--help")[1]
+    target = plimsoll("record", "anything", "--help")[1]
+
+    assert "record [OPTIONS] {host|TARGET}" in group
+    assert "--device" in host
+    assert "PLIMSOLL_DSN" in host
+    assert "--instance" not in host
+    assert "--instance" in target
+    assert "--device" not in target

@@ -1,0 +1,119 @@
+"""How `record host` puts its parts together."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from plimsoll.cli import record_host
+from plimsoll.cli.record_host import HostFlags
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.errors import UsageError
+from plimsoll.sources.host import Host
+from plimsoll.sources.host_counters import CpuCounters, MemoryBytes
+from plimsoll.sources.host_device import Choice
+from plimsoll.sources.host_rates import HostReading
+from plimsoll.sources.pg_stat import ServerFacts
+
+HOST = Host(
+    name="db1",
+    choice=Choice(devices=("nvme1n1", "nvme2n1"), reason="named"),
+    reading=HostReading(
+        moment_s=0,
+        disks={},
+        cpu=CpuCounters(busy_ticks=1, idle_ticks=1, cpu_count=8),
+        memory=MemoryBytes(total_bytes=2**35, available_bytes=1, swap_bytes=0),
+    ),
+    device_bytes=100 * 2**30,
+)
+FLAGS = HostFlags(
+    device="auto",
+    duration=None,
+    every="1s",
+    dsn=None,
+    command=(),
+    is_embedded=False,
+    scale=None,
+    keeps_stdout=False,
+    instance=InstanceFlags(),
+)
+SERVER = ServerFacts(
+    place="db.example.com:5432/orders",
+    role="app",
+    version="18.6",
+    version_number=180006,
+    connection_max=100,
+    data_directory="/var/lib/postgresql/18/main",
+    sees_all_sessions=True,
+    is_here=False,
+)
+
+
+class FakeProbe:
+    """A database that says where it is."""
+
+    def __init__(self, server: ServerFacts) -> None:
+        self.server = server
+
+    def open(self) -> ServerFacts:
+        return self.server
+
+
+def test_a_host_stands_for_itself_with_the_volumes_it_has():
+    """
+    Two recorded devices are two volumes.
+    """
+    instance = record_host._instance(HOST, FLAGS)
+
+    assert (None, 2, 100) == (
+        instance.db_class,
+        instance.storage.volume_count,
+        instance.storage.size_gib,
+    )
+
+
+def test_a_claimed_class_brings_its_documented_volumes():
+    """
+    The rule of the claimed storage says how many there are; processors and memory stay the host's.
+    """
+    claimed = InstanceFlags(
+        db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres"
+    )
+    instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, instance=claimed))
+
+    assert ("db.r5.2xlarge", None, 1000) == (
+        instance.db_class,
+        instance.storage.volume_count,
+        instance.storage.size_gib,
+    )
+    assert (8, 2**35) == (instance.vcpu_count, instance.memory_bytes)
+
+
+def test_a_database_elsewhere_is_refused():
+    """
+    Its transactions and this host's disk are not one story.
+    """
+    with pytest.raises(UsageError) as raised:
+        record_host._open(FakeProbe(SERVER))
+
+    assert "db.example.com:5432/orders" in raised.value.message
+    assert record_host._open(FakeProbe(replace(SERVER, is_here=True))).is_here
+
+
+@pytest.mark.parametrize(
+    ("changes", "step_s", "duration_s"),
+    [
+        ({}, 1, 60),
+        ({"every": "5m"}, 300, 300),
+        ({"duration": "10m", "every": "10s"}, 10, 600),
+        ({"command": ("sleep", "1")}, 1, None),
+        ({"command": ("sleep", "1"), "duration": "30s"}, 1, 30),
+    ],
+)
+def test_how_long_follows_from_time_and_command(changes, step_s: int, duration_s: int | None):
+    """
+    A minute by default, at least one step; with a command, until it ends unless a time is given.
+    """
+    plan = record_host._plan(msgspec.structs.replace(FLAGS, **changes))
+
+    assert (step_s, duration_s) == (plan.step_s, plan.duration_s)
