@@ -28,7 +28,8 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    if instance.connection_max is not None:
+    # SQL Server says 0 for "as many as it can": that is no ceiling, its default is.
+    if instance.connection_max is not None and instance.connection_max > 0:
         return (_ceiling(instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
     family = engine_family(instance.engine)
     rule = catalog.connection_rule(family, instance.engine_version) if family else None

@@ -5,6 +5,7 @@ Aurora keeps its data elsewhere: no volume or EBS limit is documented for it, so
 """
 
 from datetime import UTC, datetime
+from math import isfinite
 
 from msgspec import Struct
 
@@ -45,7 +46,15 @@ def launch_date(instance: Instance) -> str | None:
     """ISO date in UTC on which the instance was created; None where it is not known."""
     if instance.launched_s is None:
         return None
-    return datetime.fromtimestamp(instance.launched_s, UTC).date().isoformat()
+    try:
+        return datetime.fromtimestamp(instance.launched_s, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):  # no calendar has such a day
+        return None
+
+
+def above_zero(value: float | None) -> float | None:
+    """The value, or None where it cannot be an amount: zero, negative or not finite."""
+    return value if value is not None and isfinite(value) and value > 0 else None
 
 
 def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
@@ -55,21 +64,22 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     A number of volumes that was seen on the instance wins over the documented striping rule.
     """
     storage = instance.storage
-    if storage.kind is None or storage.size_gib is None or is_aurora(instance):
+    size_gib = above_zero(storage.size_gib)
+    if storage.kind is None or size_gib is None or is_aurora(instance):
         return None
     engine = engine_family(instance.engine)
-    rule = catalog.storage_rule(engine, storage.kind, storage.size_gib) if engine else None
+    rule = catalog.storage_rule(engine, storage.kind, size_gib) if engine else None
     count = storage.volume_count
     if count is None:
         count = rule.volume_count if rule else None
     if count is None and engine is None:
-        count = _common_count(storage.kind, storage.size_gib, catalog)
-    if count is None:
+        count = _common_count(storage.kind, size_gib, catalog)
+    if count is None or count < 1:
         return None
     return Volumes(
         kind=storage.kind,
         count=count,
-        size_gib=storage.size_gib / count,
+        size_gib=size_gib / count,
         provisioned_ops_per_s=_share(storage.provisioned_ops_per_s, count),
         provisioned_bytes_per_s=_share(storage.provisioned_bytes_per_s, count),
         engine=engine,
@@ -86,7 +96,8 @@ def _common_count(kind: str, size_gib: float, catalog: Catalog) -> int | None:
 
 
 def _share(total: float | None, count: int) -> float | None:
-    return None if total is None else total / count
+    known = above_zero(total)
+    return None if known is None else known / count
 
 
 def _layout_note(instance: Instance, rule: StorageRule | None) -> str:

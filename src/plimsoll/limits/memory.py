@@ -1,7 +1,7 @@
 """How much memory the instance has."""
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits.layout import READ_FROM_INSTANCE
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -24,7 +24,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    memory_bytes, origin = instance.memory_bytes, READ_FROM_INSTANCE
+    memory_bytes, origin = above_zero(instance.memory_bytes), READ_FROM_INSTANCE
     if memory_bytes is None and instance.db_class is not None:
         limits = catalog.instance_limits(instance.db_class)
         memory_bytes, origin = limits.memory_bytes, limits.origin

@@ -1,7 +1,7 @@
 """How much the storage holds."""
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits.layout import READ_FROM_INSTANCE, is_aurora
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -21,7 +21,7 @@ def applies(instance: Instance) -> bool:
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """One, in bytes: what was allocated; none where it is not known."""
     del catalog
-    size_gib = instance.storage.size_gib
+    size_gib = above_zero(instance.storage.size_gib)
     if size_gib is None or not applies(instance):
         return ()
     return (

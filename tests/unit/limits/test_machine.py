@@ -31,6 +31,27 @@ def test_what_a_host_told_wins():
     assert of(host, Family.CONNECTIONS)[0].value == 77
 
 
+@pytest.mark.parametrize("number", [0, -1, -(10**18), 10**18])
+def test_impossible_numbers_are_unknown(number: int):
+    """
+    Numbers that no instance has give no ceiling of zero or less, and no failure.
+    """
+    strange = instance(
+        memory_bytes=min(number, 0),
+        connection_max=min(number, 0),
+        launched_s=number,
+        storage=Storage(
+            kind="gp3",
+            size_gib=float(number),
+            provisioned_ops_per_s=float("nan"),
+            volume_count=min(number, 4),
+        ),
+    )
+
+    assert all(c.value > 0 for c in ceilings_of(strange, catalog()))
+    assert of(strange, Family.CONNECTIONS)[0].value == 5000
+
+
 def test_cpu_credits_are_those_of_a_day():
     """
     db.t3.large earns 36 credits an hour and saves 864; it holds 30 % of its CPU forever.

@@ -104,6 +104,13 @@ def test_balances_that_the_volumes_cannot_reach_do_not_move():
     assert "131.07 MB/s" in reason(gp3, Metric.BYTE_BALANCE_RATIO)
 
 
+def test_volumes_as_fast_as_the_baseline_do_not_move_it_either():
+    """
+    Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever.
+    """
+    assert balances(instance(storage=GP2))[Metric.IO_BALANCE_RATIO] is False
+
+
 def test_under_former_limits_such_a_balance_may_move():
     """
     262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
@@ -177,6 +184,17 @@ def test_storage_above_the_class_is_unreachable():
 
     assert (ops.bought, ops.burst, ops.baseline) == (30_000, 18_750, 12_000)
     assert found[Family.VOLUME_THROUGHPUT].bought == mib_per_s(2000)
+
+
+def test_storage_between_baseline_and_burst_is_reached_on_credits():
+    """
+    db.t3.micro takes 500 of 3,072 bought IOPS forever, and all of them while credits last.
+    """
+    storage = Storage(kind="gp2", size_gib=1024, volume_count=1)
+    found = {i.family: i for i in sheet(instance("db.t3.micro", storage=storage)).unreachable}
+    ops = found[Family.VOLUME_IOPS]
+
+    assert (ops.bought, ops.burst, ops.baseline) == (3072, 11_800, 500)
 
 
 def test_storage_below_the_class_is_reachable():
