@@ -5,6 +5,7 @@ Every panel is a stack of layers in the same order: time at a ceiling, what was 
 ceilings, their labels, the cursor. All of them share the time scale and the width.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray
-from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot import Annotation, Snapshot
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import Look
 from plimsoll.sinks.timeline import Line, Samples, lines_of
@@ -47,6 +48,9 @@ _TIME_AXIS = {
     "labelOverlap": True,
     "labelFlush": True,
 }
+
+# Texts of annotations stand in at most this many rows; what finds no room keeps its line only.
+_NOTE_ROWS = 3
 
 # Two labels closer than this many pixels would overlap; they take turns at left and right.
 _LABEL_HEIGHT = 15
@@ -200,7 +204,7 @@ def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
 
 def _width(text: str) -> float:
     """Pixels of a text of 11 px, about."""
-    return 5.8 * len(text)
+    return 6.3 * len(text)
 
 
 def _area(y: Spec, y2: Spec, color: str, opacity: float = 1.0) -> Spec:
@@ -243,7 +247,8 @@ def _ceilings(
     lines: tuple[Line, ...], unit: float, top: float, height: int, look: Look, y: Spec
 ) -> list[Spec]:
     """Rules with their labels on them; a solid one was reached, a dashed one was not."""
-    layers: list[Spec] = []
+    rules: list[Spec] = []
+    labels: list[Spec] = []
     side, before = "right", -1e9
     for line in lines:
         value = line.value / unit
@@ -267,12 +272,13 @@ def _ceilings(
         place = {"y": y, "x": {"value": "width" if side == "right" else 0}}
         data = {"values": [{"v": float(f"{value:.7g}"), "label": line.label}]}
         label = {**place, "text": {"field": "label"}}
-        layers += [
-            {"data": data, "mark": rule, "encoding": {"y": y}},
+        rules.append({"data": data, "mark": rule, "encoding": {"y": y}})
+        labels += [
             {"data": data, "mark": text | halo | {"strokeJoin": "round"}, "encoding": label},
             {"data": data, "mark": text | {"color": ink}, "encoding": label},
         ]
-    return layers
+    # No line is drawn over a label, not even that of a neighbour.
+    return rules + labels
 
 
 def _latency_panel(samples: Samples, look: Look) -> list[Spec]:
@@ -331,21 +337,52 @@ def _add_annotations(
     rule = {"type": "rule", "color": look.ink, "strokeDash": [1, 3], "clip": True}
     halo = {"color": look.surface, "stroke": look.surface, "strokeWidth": 5, "opacity": 0.95}
     text = {"type": "text", "baseline": "top", "fontStyle": "italic", "clip": True}
-    place = {"x": _x("t"), "y": {"value": 6}, "text": {"field": "label"}}
+    place = {"x": _x("t"), "text": {"field": "label"}}
     layers = []
-    for note in snapshot.annotations:
+    for note, side, row in _laid_out(snapshot.annotations, window_s):
         data = {"values": [{"t": 1000 * note.time_s, "label": words.plain(note.text)}]}
-        # The text lies on the side of its line where there is more room.
-        side = "left" if note.time_s - window_s[0] < window_s[1] - note.time_s else "right"
         laid = {"align": side, "dx": 5 if side == "left" else -5, "limit": {"expr": "width / 2.5"}}
         # In a narrow chart it would lie over the labels of the ceilings; the line stays.
         laid["opacity"] = {"expr": "width > 460 ? 1 : 0"}
-        layers += [
-            {"data": data, "mark": rule, "encoding": {"x": _x("t")}},
-            {"data": data, "mark": text | halo | laid, "encoding": place},
-            {"data": data, "mark": text | laid, "encoding": place},
-        ]
+        placed = place | {"y": {"value": 6 + _LABEL_HEIGHT * row}}
+        layers.append({"data": data, "mark": rule, "encoding": {"x": _x("t")}})
+        if row < _NOTE_ROWS:
+            layers += [
+                {"data": data, "mark": text | halo | laid, "encoding": placed},
+                {"data": data, "mark": text | laid, "encoding": placed},
+            ]
     panel["layer"][-2:-2] = layers
+
+
+def _laid_out(
+    annotations: Sequence[Annotation], window_s: tuple[int, int]
+) -> Iterator[tuple[Annotation, str, int]]:
+    """
+    Each annotation inside the window with the side of its line that has more room, and its row.
+
+    A text takes the first row in which it meets no other; which it would, is judged as if the
+    plot were 720 pixels wide.
+    """
+    start_s, end_s = window_s
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(_NOTE_ROWS)]
+    for note in annotations:
+        if not start_s <= note.time_s < end_s:
+            continue
+        x = 720 * (note.time_s - start_s) / (end_s - start_s)
+        length = min(_width(note.text), 720 / 2.5) + 10
+        side = "left" if x < 360 else "right"
+        place = (x, x + length) if side == "left" else (x - length, x)
+        row = next(
+            (
+                r
+                for r, held in enumerate(taken)
+                if all(place[1] < a or b < place[0] for a, b in held)
+            ),
+            _NOTE_ROWS,
+        )
+        if row < _NOTE_ROWS:
+            taken[row].append(place)
+        yield note, side, row
 
 
 def _time_axis(panel: Spec) -> None:

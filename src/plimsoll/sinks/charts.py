@@ -112,7 +112,7 @@ def timeline_spec(
 
 def _title(diagnosis: Diagnosis, samples: Samples, look: Look, width: int) -> Spec:
     # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
-    below = wrap(f"{words.span(*diagnosis.window_s)} UTC. {caption(samples)}", int(width / 5.5))
+    below = wrap(f"{words.span(*diagnosis.window_s)}. {caption(samples)}", int(width / 5.5))
     if diagnosis.is_simulated:
         below = [*wrap(f"SIMULATED DATA. {words.plain(diagnosis.note)}", int(width / 5.5)), *below]
     return {

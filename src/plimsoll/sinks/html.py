@@ -51,6 +51,7 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
         loader=PackageLoader("plimsoll.sinks"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finalized,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -72,6 +73,11 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
         script=Markup(_text("report.js")),  # noqa: S704  package data
         vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
     )
+
+
+def _finalized(value: Any) -> Any:
+    """What is put into the template: text with its numbers kept beside their units."""
+    return words.kept_together(value) if type(value) is str else value
 
 
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:

@@ -7,7 +7,7 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
 from plimsoll.sinks.outline import Fact, Outline, outline
-from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, plain
+from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
 
 # A code block of a ticket is about this wide before it scrolls.
 _BLOCKS_WIDTH = 100
@@ -73,7 +73,7 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _why(said: Outline) -> Iterable[str]:
     if said.findings:
-        yield _escaped(plain(f"{said.findings[0].title} {said.findings[0].text}"))
+        yield _escaped(f"{said.findings[0].title} {said.findings[0].text}".strip())
     if said.shown:
         yield f"Evidence, {said.shown.when} UTC, confidence {said.shown.confidence}:"
     items = list(said.evidence)
@@ -84,7 +84,7 @@ def _why(said: Outline) -> Iterable[str]:
     if said.next_ceiling:
         items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
     if said.refuted_by:
-        items.append(f"Refuted by: {said.refuted_by}")
+        items.append(sentence(f"Refuted by: {said.refuted_by}"))
     if said.findings or said.shown:
         yield _bullets(items)
 
@@ -116,8 +116,8 @@ def _intervals(said: Outline) -> str:
 def _also_found(said: Outline) -> str:
     lines = []
     for finding in said.findings[1:]:
-        lines.append(f"- {_escaped(plain(f'{finding.title} {finding.text}'))}")
-        lines += [f"  - {_escaped(plain(move))}" for move in finding.moves]
+        lines.append(f"- {_escaped(f'{finding.title} {finding.text}'.strip())}")
+        lines += [f"  - {_escaped(move)}" for move in finding.moves]
     return "\n".join(lines)
 
 

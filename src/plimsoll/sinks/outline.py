@@ -79,6 +79,15 @@ class CeilingRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow:
+    """One finding, in sentences."""
+
+    title: str
+    text: str
+    moves: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """Everything a report says."""
 
@@ -91,7 +100,7 @@ class Outline:
     """The few numbers that carry the verdict."""
     moves: tuple[str, ...]
     """What to do, the free thing first."""
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingRow, ...]
     """Worst first; the first one's moves are `moves`."""
     shown: IntervalRow | None
     """The interval that `evidence`, `ruled_out` and `refuted_by` are about."""
@@ -116,12 +125,7 @@ class Outline:
 
 def outline(diagnosis: Diagnosis) -> Outline:
     """Arrange a diagnosis for people."""
-    findings = tuple(
-        sorted(
-            diagnosis.findings,
-            key=lambda f: _SEVERITIES.index(f.severity) if f.severity in _SEVERITIES else 9,
-        )
-    )
+    findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
     shown = _shown(diagnosis)
     listed = _longest(diagnosis.intervals, INTERVALS_SHOWN)
     bound = diagnosis.binding.ceiling if diagnosis.binding else None
@@ -132,14 +136,14 @@ def outline(diagnosis: Diagnosis) -> Outline:
         note=words.plain(diagnosis.note),
         identity=_identity(diagnosis),
         figures=_figures(diagnosis, shown),
-        moves=tuple(words.plain(m) for f in findings[:1] for m in f.moves),
+        moves=findings[0].moves if findings else (),
         findings=findings,
         shown=_interval_row(shown) if shown else None,
-        evidence=tuple(words.plain(e.text) for e in shown.evidence) if shown else (),
+        evidence=tuple(words.sentence(e.text) for e in shown.evidence) if shown else (),
         ruled_out=tuple(
             Fact(
                 f"{words.ceiling_name(r.ceiling)}, {words.ceiling_value(r.ceiling)}",
-                words.plain(r.reason),
+                words.sentence(r.reason),
             )
             for r in (shown.ruled_out if shown else ())
         ),
@@ -151,8 +155,8 @@ def outline(diagnosis: Diagnosis) -> Outline:
         interval_count=len(diagnosis.intervals),
         intervals_more=_more(diagnosis.intervals, listed),
         resources=tuple(_resource_row(r) for r in diagnosis.resources),
-        buckets=tuple(words.plain(b.text) for b in diagnosis.buckets if b.text),
-        forecasts=tuple(words.plain(f.text) for f in diagnosis.forecasts if f.text),
+        buckets=tuple(words.sentence(b.text) for b in diagnosis.buckets if b.text),
+        forecasts=tuple(words.sentence(f.text) for f in diagnosis.forecasts if f.text),
         missing=_missing(diagnosis.missing),
         ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
         measured=_measured(diagnosis),
@@ -212,6 +216,19 @@ def _peak_ratio(resource: Resource) -> float | None:
     if resource.peak is None or resource.ceiling is None or resource.ceiling.value <= 0:
         return None
     return resource.peak / resource.ceiling.value
+
+
+def _severity(finding: Finding) -> int:
+    known = finding.severity in _SEVERITIES
+    return _SEVERITIES.index(finding.severity) if known else len(_SEVERITIES)
+
+
+def _finding_row(finding: Finding) -> FindingRow:
+    return FindingRow(
+        title=words.sentence(finding.title),
+        text=words.sentence(finding.text),
+        moves=tuple(words.sentence(move) for move in finding.moves),
+    )
 
 
 def _identity(diagnosis: Diagnosis) -> tuple[Fact, ...]:
@@ -290,7 +307,7 @@ def _interval_row(interval: Interval) -> IntervalRow:
         limit=words.limit_name(*limit),
         short_limit=words.short_limit_name(*limit),
         level=words.level_with_error(interval),
-        confidence=format_ratio(interval.confidence),
+        confidence=words.confidence(interval.confidence),
     )
 
 
@@ -312,7 +329,7 @@ def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
         facts.append(Fact("Queue depth", words.quantity(shown.queue_depth, "count")))
     if shown.io_size_bytes is not None:
         facts.append(Fact("I/O size", format_bytes(shown.io_size_bytes)))
-    facts.append(Fact("Confidence", format_ratio(shown.confidence)))
+    facts.append(Fact("Confidence", words.confidence(shown.confidence)))
     return tuple(facts)
 
 
@@ -322,7 +339,10 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
     for gap in missing:
         names.setdefault((gap.hides, gap.remedy), []).append(words.plain(gap.name))
     return tuple(
-        Fact(words.series_of(named), words.plain(f"hides {hides}. {remedy}"))
+        Fact(
+            words.series_of(named),
+            f"{words.sentence(f'hides {hides}')} {words.sentence(remedy)}".strip(),
+        )
         for (hides, remedy), named in names.items()
     )
 
@@ -357,7 +377,7 @@ def _resource_row(resource: Resource) -> ResourceRow:
         mean=words.quantity(resource.mean, resource.unit),
         above="unknown" if above is None else format_duration(above * 60) if above else "never",
         headroom=words.quantity(resource.headroom, resource.unit),
-        note=words.plain(resource.note),
+        note=words.sentence(resource.note),
         peak_ratio=_peak_ratio(resource),
     )
 
@@ -376,5 +396,5 @@ def _ceiling_row(ceiling: Ceiling) -> CeilingRow:
         value=words.ceiling_value(ceiling),
         source=words.plain(f"{origin.source}, read {origin.read_on}"),
         valid=valid,
-        note=words.plain(ceiling.note),
+        note=words.sentence(ceiling.note),
     )

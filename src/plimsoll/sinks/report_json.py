@@ -7,10 +7,10 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
         ratios 0–1. Keys are sorted, so equal diagnoses give equal bytes.
 """
 
-from math import isfinite
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import (
@@ -31,12 +31,13 @@ SCHEMA = "plimsoll.report/1"
 
 def render_json(diagnosis: Diagnosis) -> bytes:
     """The diagnosis as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
-    text = msgspec.json.encode(_finite(report(diagnosis)), order="sorted")
+    # msgspec writes NaN and infinity, which JSON does not have, as null: not known.
+    text = msgspec.json.encode(_builtin(report(diagnosis)), order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
 def report(diagnosis: Diagnosis) -> dict[str, Any]:
-    """The report as a document; numbers that are not finite are still in it."""
+    """The report as a document; it may still hold NaN and numpy's numbers."""
     start_s, end_s = diagnosis.window_s
     following = diagnosis.next_ceiling
     return {
@@ -69,13 +70,13 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
-    """The same document with null for what is not a number: JSON has no NaN."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
+def _builtin(value: Any) -> Any:
+    """The same document without numpy's own kinds of number."""
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, dict):
-        return {key: _finite(held) for key, held in value.items()}
-    return [_finite(held) for held in value] if isinstance(value, list) else value
+        return {key: _builtin(held) for key, held in value.items()}
+    return [_builtin(held) for held in value] if isinstance(value, list) else value
 
 
 def _instance(instance: Instance) -> dict[str, Any]:

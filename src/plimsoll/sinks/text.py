@@ -5,7 +5,6 @@ Rule 1: every verdict is a word and a sign, never a colour alone.
 Rule 2: no line is longer than `width`; without colour there is no escape sequence in the text.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from shutil import get_terminal_size
@@ -19,7 +18,7 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
 from plimsoll.sinks.outline import Fact, Outline, outline
-from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, plain
+from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, kept_together, sentence
 
 WIDTH_MIN = 40
 # Lines longer than this are hard to read back; wider terminals keep a margin.
@@ -27,13 +26,9 @@ WIDTH_MAX = 120
 # Below this a table keeps only the columns that carry the verdict.
 _NARROW = 76
 
-# A number is not parted from its unit at the end of a line. Rich breaks at every kind of space, so
-# the space between them is this private character until the lines are made.
+# Rich breaks lines at every kind of space, so what is kept together is joined by this private
+# character until the lines are made.
 _GLUE = "\ue000"
-_UNIT = re.compile(
-    r"(?<=[0-9]) (?=(?:[KMGT]?i?B(?:/s)?|IOPS|ms|µs|s|min|h|d|%)(?![A-Za-z]))"
-    r"|(?<=[0-9] h) (?=[0-9]+ min)|(?<=[0-9] d) (?=[0-9]+ h)"
-)
 
 _STYLES = {
     Verdict.BINDS: "bold red",
@@ -62,7 +57,6 @@ def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, 
         width=width,
         force_terminal=color,
         color_system="standard" if color else None,
-        no_color=not color,
         legacy_windows=False,
         highlight=False,
         markup=False,
@@ -111,8 +105,7 @@ def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[Renderab
 
 
 def _glued(text: str) -> str:
-    """The text with numbers kept beside their units when lines are broken."""
-    return _UNIT.sub(_GLUE, text)
+    return kept_together(text, _GLUE)
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -168,7 +161,7 @@ def _why(said: Outline) -> Iterable[RenderableType]:
         return
     yield _heading("Why")
     if first:
-        yield Padding(_text(plain(f"{first.title} {first.text}")), (0, 0, 0, 2))
+        yield Padding(_text(f"{first.title} {first.text}"), (0, 0, 0, 2))
     items = list(said.evidence)
     if said.documented:
         row = said.documented
@@ -177,7 +170,8 @@ def _why(said: Outline) -> Iterable[RenderableType]:
     if said.next_ceiling:
         items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
     if said.shown:
-        items.append(f"Confidence {said.shown.confidence}. {said.refuted_by}".strip())
+        refuted = f"; refuted by: {said.refuted_by}" if said.refuted_by else ""
+        items.append(sentence(f"Confidence {said.shown.confidence}{refuted}"))
     if items:
         yield _list(items)
 
@@ -189,9 +183,9 @@ def _also_found(said: Outline) -> Iterable[RenderableType]:
     yield _heading("Also found")
     grid = Table.grid(padding=(0, 1, 0, 0))
     for finding in rest:
-        grid.add_row("-", _text(plain(f"{finding.title} {finding.text}")))
+        grid.add_row("-", _text(f"{finding.title} {finding.text}"))
         for move in finding.moves:
-            grid.add_row("", _text(f"→ {plain(move)}"))
+            grid.add_row("", _text(f"→ {move}"))
     yield Padding(grid, (0, 0, 0, 2))
 
 

@@ -5,6 +5,7 @@ Rule 1: a number is never said without its unit, a ceiling never without its pha
 Rule 2: what is None is `unknown`, never zero and never left out silently.
 """
 
+import re
 from datetime import UTC, datetime
 from math import isfinite
 
@@ -61,8 +62,13 @@ VERDICT_SIGNS = {
 BALANCE_NAMES = {
     Metric.BYTE_BALANCE_RATIO: "throughput",
     Metric.IO_BALANCE_RATIO: "IOPS",
-    Metric.VOLUME_BALANCE_RATIO: "gp2 volume",
+    Metric.VOLUME_BALANCE_RATIO: "gp2",
 }
+
+_UNIT = re.compile(
+    r"(?<=[0-9]) (?=(?:[KMGT]?i?B(?:/s)?|IOPS|ms|µs|s|min|h|d|%)(?![A-Za-z]))"
+    r"|(?<=[0-9] h) (?=[0-9]+ min)|(?<=[0-9] d) (?=[0-9]+ h)"
+)
 
 _VOLUME = (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS)
 
@@ -75,6 +81,29 @@ def plain(text: str) -> str:
     """
     shown = "".join(" " if c in "\t\r\n" else c for c in text)
     return "".join(c if c.isprintable() else "\ufffd" for c in shown).strip()
+
+
+def kept_together(text: str, space: str = "\u00a0") -> str:
+    """The text with another space between numbers and their units, where no line is broken."""
+    return _UNIT.sub(space, text)
+
+
+def sentence(text: str) -> str:
+    """
+    The text as a sentence: a capital letter where it begins with a common word, a full stop.
+
+    A name such as `db.r5.2xlarge` or `pgbench-1` keeps its first letter.
+    """
+    said = plain(text)
+    first = said.split(" ")[0].rstrip(".,;:")
+    if first.isalpha() and first.islower():
+        said = said[0].upper() + said[1:]
+    return said if not said or said[-1] in ".!?:" else f"{said}."
+
+
+def confidence(probability: float) -> str:
+    """A probability as a percentage; nothing measured is ever certain, so at most `> 99 %`."""
+    return "> 99 %" if probability >= 0.995 else format_ratio(probability)
 
 
 def phase_name(phase: Phase, former_phase: Phase | None = None) -> str:

@@ -149,7 +149,7 @@ def interval(start_s, end_s, bound, *, level, confidence=0.99, **more):
         "queue_depth": 72.0,
         "evidence": (),
         "ruled_out": (),
-        "refuted_by": "A minute of more than 215 MB/s during the interval would refute this.",
+        "refuted_by": "a minute above 215 MB/s during the interval",
     }
     return Interval(**(fields | more))
 

@@ -160,6 +160,32 @@ def test_ceilings_are_labelled_where_they_lie():
     assert "instance burst 593.75 MB/s" in drawing
 
 
+def test_notes_that_would_meet_stand_in_rows():
+    """
+    Three notes at once take three rows, a fourth keeps only its line, one elsewhere the first row.
+    """
+    diagnosis, shot = pressed()
+    times = [START_S + 3600] * 4 + [START_S + 20 * 3600, START_S - 60]
+    notes = tuple(Annotation(time_s=t, text=f"note number {n}") for n, t in enumerate(times))
+    spec = charts.timeline_spec(diagnosis, msgspec.structs.replace(shot, annotations=notes))
+    drawing = charts.svg(spec)
+    rows = {
+        layer["data"]["values"][0]["label"]: layer["encoding"]["y"]["value"]
+        for layer in spec["vconcat"][0]["layer"]
+        if "label" in str(layer["encoding"].get("text")) and "x" in layer["encoding"]
+        if "t" in layer["data"]["values"][0]
+    }
+
+    assert {
+        "note number 0": 6,
+        "note number 1": 21,
+        "note number 2": 36,
+        "note number 4": 6,
+    } == rows
+    assert "note number 3" not in drawing
+    assert "note number 5" not in drawing
+
+
 def test_hostile_text_stays_text():
     """
     Markup in an annotation or a name is escaped, and the drawing is still XML.

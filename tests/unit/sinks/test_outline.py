@@ -139,8 +139,8 @@ def test_the_worst_finding_comes_first_and_gives_the_moves():
     )
     said = outline(changed(pressed()[0], findings=findings))
 
-    assert ["critical", "warning", "note", "odd"] == [f.code for f in said.findings]
-    assert ("do critical",) == said.moves
+    assert ["Critical.", "Warning.", "Note.", "Odd."] == [f.title for f in said.findings]
+    assert ("Do critical.",) == said.moves
 
 
 def test_equal_gaps_are_said_once():
@@ -150,7 +150,7 @@ def test_equal_gaps_are_said_once():
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
     said = outline(changed(unknown()[0], missing=gaps))
 
-    assert [("a, b and c", "hides x. Do y.")] == [(f.name, f.value) for f in said.missing]
+    assert [("a, b and c", "Hides x. Do y.")] == [(f.name, f.value) for f in said.missing]
 
 
 def test_intervals_are_listed_in_order_of_time():

@@ -4,6 +4,7 @@ import json
 import math
 
 import msgspec
+import numpy as np
 import pytest
 
 from plimsoll.model.diagnosis import Diagnosis
@@ -53,6 +54,19 @@ def test_what_is_not_a_number_is_null():
     found = json.loads(text)["resources"][0]
 
     assert [None, None] == [found["peak"], found["p99"]]
+
+
+def test_numbers_of_numpy_are_numbers():
+    """
+    A scalar that came out of an array is written like any other number.
+    """
+    diagnosis, _ = quiet()
+    one = msgspec.structs.replace(
+        diagnosis.resources[0], peak=np.float64(1.5), p99=np.int64(2), mean=np.float64("nan")
+    )
+    found = json.loads(render_json(msgspec.structs.replace(diagnosis, resources=(one,))))
+
+    assert [1.5, 2, None] == [found["resources"][0][name] for name in ("peak", "p99", "mean")]
 
 
 def test_moments_are_utc_with_z():

@@ -127,6 +127,24 @@ def test_control_characters_never_pass():
     assert "\ufffd[31mred db" == words.plain("\x1b[31mred\ndb")
 
 
+def test_clauses_become_sentences():
+    """
+    A capital and a full stop are added where they are missing; names keep their first letter.
+    """
+    assert "The level is flat." == words.sentence("the level is flat")
+    assert "db.r5.2xlarge was held." == words.sentence("db.r5.2xlarge was held")
+    assert "pgbench-1 ran." == words.sentence("pgbench-1 ran.")
+    assert "" == words.sentence("")
+
+
+def test_nothing_is_certain():
+    """
+    A probability that would round to 100 % is said as more than 99 %.
+    """
+    assert "> 99 %" == words.confidence(0.9999)
+    assert "99 %" == words.confidence(0.99)
+
+
 def test_a_span_repeats_the_day_only_when_it_changes():
     """
     Two moments of one day share its date; seconds are shown for both or for none.
