@@ -5,7 +5,12 @@ import numpy as np
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
 from plimsoll.diagnosis.congestion import Congestion, congestion_of, load_of
-from plimsoll.diagnosis.evidence import evidence_of, refuted_by, ruled_out_of
+from plimsoll.diagnosis.evidence import (
+    refuted_by,
+    ruled_out_of,
+    shared_evidence_of,
+    waiting_evidence_of,
+)
 from plimsoll.diagnosis.findings import findings_of
 from plimsoll.diagnosis.forecast import forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
@@ -16,7 +21,16 @@ from plimsoll.diagnosis.plateau import Plateau, plateaus_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Missing, Resource, Verdict
+from plimsoll.model.diagnosis import (
+    CeilingTime,
+    Diagnosis,
+    Evidence,
+    Interval,
+    Missing,
+    Resource,
+    RuledOut,
+    Verdict,
+)
 from plimsoll.model.instance import Instance
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
@@ -65,7 +79,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
         note=snapshot.note,
         verdict=_verdict(time_at, resources, frame, missing),
         binding=time_at[0] if time_at else None,
-        next_ceiling=next_ceiling_of(time_at, intervals, ceilings, snapshot.instance, catalog),
+        next_ceiling=next_ceiling_of(time_at, intervals, ceilings),
         intervals=intervals,
         time_at=time_at,
         resources=resources,
@@ -110,11 +124,18 @@ def _measured_s(frame: Frame | None) -> float:
 def _intervals(
     plateaus: list[Plateau], frame: Frame, congestion: Congestion, ceilings: tuple[Ceiling, ...]
 ) -> tuple[Interval, ...]:
-    found = [
-        _interval(plateau, int(start), int(end), frame, congestion, ceilings)
-        for plateau in plateaus
-        for start, end in plateau.runs
-    ]
+    found: list[Interval] = []
+    for plateau in plateaus:
+        is_bytes = plateau.dimension == Dimension.THROUGHPUT
+        other = frame.ops_per_s if is_bytes else frame.bytes_per_s
+        meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
+        shared = shared_evidence_of(plateau)
+        ruled_out = ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile)))
+        refuted = refuted_by(plateau)
+        found += [
+            _interval(plateau, int(a), int(b), frame, congestion, shared, ruled_out, refuted)
+            for a, b in plateau.runs
+        ]
     return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
 
 
@@ -124,22 +145,21 @@ def _interval(
     end: int,
     frame: Frame,
     congestion: Congestion,
-    ceilings: tuple[Ceiling, ...],
+    shared: tuple[Evidence, ...],
+    ruled_out: tuple[RuledOut, ...],
+    refuted: str,
 ) -> Interval:
     stretch = slice(start, end)
-    is_bytes = plateau.dimension == Dimension.THROUGHPUT
-    bytes_per_s, ops_per_s = frame.bytes_per_s[stretch], frame.ops_per_s[stretch]
-    size = _median(bytes_per_s) / _median(ops_per_s) if _median(ops_per_s) else float("nan")
-    latency_s = _known(_median(congestion.latency_s[stretch]))
-    reference_s = _known(_median(congestion.reference_s[stretch]))
-    queue = _known(_median(frame.queue_depth[stretch]))
+    ops = _median(frame.ops_per_s[stretch])
+    size = _median(frame.bytes_per_s[stretch]) / ops if ops > 0 else float("nan")
+    seen = {
+        "latency_s": _known(_median(congestion.latency_s[stretch])),
+        "reference_s": _known(_median(congestion.reference_s[stretch])),
+        "queue_depth": _known(_median(frame.queue_depth[stretch])),
+        "io_size_bytes": _known(size),
+    }
     best = plateau.best.ceiling
     bars = float(np.exp(BARS * plateau.level_log_se))
-    family_share = sum(
-        m.probability
-        for m in plateau.matches
-        if (m.ceiling.family if m.ceiling else None) == (best.family if best else None)
-    )
     return Interval(
         start_s=int(frame.time_s[start]),
         end_s=int(frame.time_s[end - 1] + frame.width_s[end - 1]),
@@ -152,28 +172,23 @@ def _interval(
         former_phase=best.former_phase if best else None,
         ceiling=best,
         confidence=round(plateau.probability, 4),
-        attribution=round(family_share, 4),
-        io_size_bytes=_known(size),
-        latency_s=latency_s,
-        latency_reference_s=reference_s,
-        queue_depth=queue,
-        evidence=evidence_of(
-            plateau,
-            latency_s=latency_s,
-            reference_s=reference_s,
-            queue_depth=queue,
-            io_size_bytes=_known(size),
-        ),
-        ruled_out=ruled_out_of(
-            plateau, ceilings, other_rate=_known(_median(ops_per_s if is_bytes else bytes_per_s))
-        ),
-        refuted_by=refuted_by(plateau),
+        attribution=round(plateau.family_probability, 4),
+        io_size_bytes=seen["io_size_bytes"],
+        latency_s=seen["latency_s"],
+        latency_reference_s=seen["reference_s"],
+        queue_depth=seen["queue_depth"],
+        evidence=shared[:2] + waiting_evidence_of(**seen) + shared[2:],
+        ruled_out=ruled_out,
+        refuted_by=refuted,
     )
 
 
 def _median(values: FloatArray) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if known.size else float("nan")
+    """The middle of the known values; sorting is quicker than numpy's median for short stretches."""
+    known = np.sort(values[np.isfinite(values)])
+    if not known.size:
+        return float("nan")
+    return float(known[known.size // 2] + known[(known.size - 1) // 2]) / 2
 
 
 def _known(value: float) -> float | None:

@@ -46,84 +46,61 @@ def describe(ceiling: Ceiling) -> str:
     return f"{former}{name_of(ceiling.family)}{phase} of {format_ceiling(ceiling)}"
 
 
-def evidence_of(
-    plateau: Plateau,
+def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
+    """What supports the claim for every stretch at this level, strongest kinds first."""
+    signs, found = plateau.signs, []
+    best = plateau.best.ceiling
+    if best is not None:
+        off = plateau.level / best.value - 1
+        side = "above" if off >= 0 else "below"
+        away = number(abs(off) * 100, 2)
+        text = f"the level is {away} % {side} the documented {describe(best)}"
+        found.append(_evidence("match", text, plateau.level, best.value))
+    found.append(_flatness(plateau))
+    if np.isfinite(signs.elasticity):
+        times = number(1 / max(signs.elasticity, 1e-3), 2)
+        text = f"waiting varied {times} times as much as the rate: more pressure did not get more served"
+        found.append(_evidence("elasticity", text, signs.elasticity))
+    found += _balance_evidence(plateau)
+    if signs.run_count > 1:
+        spell = format_duration(signs.minutes * 60)
+        text = f"the same level was held {signs.run_count} times, {spell} in all"
+        found.append(_evidence("recurrence", text, float(signs.run_count)))
+    return tuple(found)
+
+
+def _flatness(plateau: Plateau) -> Evidence:
+    signs = plateau.signs
+    rate = format_rate(plateau.level, plateau.dimension)
+    text = f"reads and writes together stayed within {number(signs.log_sd * 100, 2)} % of {rate}"
+    if not np.isfinite(signs.log_sd_elsewhere):
+        return _evidence("flatness", text, signs.log_sd)
+    usual = number(signs.log_sd_elsewhere * 100, 2)
+    text += f", while the workload elsewhere varies by {usual} % from one sample to the next"
+    return _evidence("flatness", text, signs.log_sd, signs.log_sd_elsewhere)
+
+
+def waiting_evidence_of(
     *,
     latency_s: float | None,
     reference_s: float | None,
     queue_depth: float | None,
     io_size_bytes: float | None,
 ) -> tuple[Evidence, ...]:
-    """What supports the claim that this plateau is a ceiling, strongest kinds first."""
-    signs, found = plateau.signs, []
-    best = plateau.best.ceiling
-    if best is not None:
-        off = plateau.level / best.value - 1
-        side = "above" if off >= 0 else "below"
-        found.append(
-            _evidence(
-                "match",
-                f"the level is {number(abs(off) * 100, 2)} % {side} the documented {describe(best)}",
-                plateau.level,
-                best.value,
-            )
-        )
-    found.append(
-        _evidence(
-            "flatness",
-            f"reads and writes together stayed within {number(signs.log_sd * 100, 2)} % of "
-            f"{format_rate(plateau.level, plateau.dimension)}"
-            + (
-                f", while the workload elsewhere varies by {number(signs.log_sd_elsewhere * 100, 2)} %"
-                " from one sample to the next"
-                if np.isfinite(signs.log_sd_elsewhere)
-                else ""
-            ),
-            signs.log_sd,
-            signs.log_sd_elsewhere if np.isfinite(signs.log_sd_elsewhere) else None,
-        )
-    )
+    """What was seen of the requests during one stretch."""
+    found = []
     if latency_s is not None and reference_s is not None:
-        found.append(
-            _evidence(
-                "latency",
-                f"requests took {format_latency(latency_s)}, {number(latency_s / reference_s, 2)} times"
-                f" the {format_latency(reference_s)} this storage takes when it is not pressed",
-                latency_s,
-                reference_s,
-            )
+        text = (
+            f"requests took {format_latency(latency_s)}, {number(latency_s / reference_s, 2)} times"
+            f" the {format_latency(reference_s)} this storage takes when it is not pressed"
         )
+        found.append(_evidence("latency", text, latency_s, reference_s))
     if queue_depth is not None:
-        found.append(
-            _evidence(
-                "queue", f"{number(queue_depth, 2)} requests waited or were in service", queue_depth
-            )
-        )
-    if np.isfinite(signs.elasticity):
-        found.append(
-            _evidence(
-                "elasticity",
-                f"waiting varied {number(1 / max(signs.elasticity, 1e-3), 2)} times as much as the rate: "
-                "more pressure did not get more served",
-                signs.elasticity,
-            )
-        )
-    found += _balance_evidence(plateau)
+        text = f"{number(queue_depth, 2)} requests waited or were in service"
+        found.append(_evidence("queue", text, queue_depth))
     if io_size_bytes is not None:
-        found.append(
-            _evidence(
-                "io_size", f"an I/O was {format_bytes(io_size_bytes)} on average", io_size_bytes
-            )
-        )
-    if signs.run_count > 1:
-        found.append(
-            _evidence(
-                "recurrence",
-                f"the same level was held {signs.run_count} times, "
-                f"{format_duration(signs.minutes * 60)} in all",
-                float(signs.run_count),
-            )
-        )
+        text = f"an I/O was {format_bytes(io_size_bytes)} on average"
+        found.append(_evidence("io_size", text, io_size_bytes))
     return tuple(found)
 
 
@@ -176,7 +153,7 @@ def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
     view = plateau.balances.get(row.balance_metric) if row.balance_metric else None
     name = METRICS[row.balance_metric].cloudwatch if row.balance_metric else ""
     if ratio < np.exp(ENFORCED_LOG_CENTRE - 2.7 * ENFORCED_LOG_SD):
-        return f"the level is {format_ratio(ratio)} of it: it was not reached"
+        return f"the level is {format_ratio(ratio)} of it"
     if ratio > np.exp(ENFORCED_LOG_CENTRE + 2.7 * ENFORCED_LOG_SD):
         if row.bucket_phase == Phase.BASELINE and view is not None and not view.is_empty:
             return f"passed by {format_ratio(ratio - 1)} on credits ({name} was not empty)"

@@ -61,7 +61,7 @@ def findings_of(
         if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
     ]
     found += _cpu_credit_cost(series)
-    found += _unreachable(ceilings)
+    found += _unreachable(instance, ceilings)
     return tuple(found)
 
 
@@ -231,13 +231,20 @@ def _cpu_credit_cost(series: dict[Metric, Series]) -> list[Finding]:
     ]
 
 
-def _unreachable(ceilings: tuple[Ceiling, ...]) -> list[Finding]:
+def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Finding]:
     """Storage IOPS or throughput that was bought above what the class can use at its best."""
     found = []
-    for volume, machine in (
-        (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS),
-        (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT),
+    storage = instance.storage
+    for volume, machine, was_bought in (
+        (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS, storage.provisioned_ops_per_s),
+        (
+            Family.VOLUME_THROUGHPUT,
+            Family.INSTANCE_EBS_THROUGHPUT,
+            storage.provisioned_bytes_per_s,
+        ),
     ):
+        if not was_bought:
+            continue
         bought = [c for c in ceilings if c.family == volume and c.phase == Phase.FIXED]
         present = [c for c in ceilings if c.family == machine and c.phase != Phase.LEGACY]
         if not bought or not present:
@@ -253,8 +260,7 @@ def _unreachable(ceilings: tuple[Ceiling, ...]) -> list[Finding]:
                         f"{format_ceiling(most)}"
                     ),
                     text=(
-                        f"What is above the {name_of(machine)} cannot be reached; where it was "
-                        "provisioned, it is paid for nothing."
+                        f"What is above the {name_of(machine)} cannot be reached, and is paid for."
                     ),
                 )
             )

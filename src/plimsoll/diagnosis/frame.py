@@ -45,20 +45,12 @@ class Frame:
     write_latency_s: FloatArray
     queue_depth: FloatArray
     cpu_ratio: FloatArray
+    bytes_per_s: FloatArray
+    """Reads and writes together."""
+    ops_per_s: FloatArray
+    """Operations as storage counts them: whole I/Os, large ones in units of 256 KiB."""
     balances: dict[Metric, FloatArray]
     """Byte, I/O and volume balance (0–1), each sample holding the reading that covers it."""
-
-    @property
-    def bytes_per_s(self) -> FloatArray:
-        """Reads and writes together."""
-        return self.read_bytes_per_s + self.write_bytes_per_s
-
-    @property
-    def ops_per_s(self) -> FloatArray:
-        """Operations as storage counts them: whole I/Os, large ones in units of 256 KiB."""
-        reads = _counted(self.read_ops_per_s, self.read_bytes_per_s)
-        writes = _counted(self.write_ops_per_s, self.write_bytes_per_s)
-        return reads + writes
 
     @property
     def size(self) -> int:
@@ -92,14 +84,18 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
         )
         if metric in snapshot.series and snapshot.series[metric].time_s.size
     }
+    rates = {metric: column(metric) for metric in _STORAGE}
+    read_bytes, write_bytes, read_ops, write_ops = rates.values()
     return Frame(
         time_s=base.time_s,
         width_s=width_s,
         step_s=base.step_s,
-        read_bytes_per_s=column(Metric.READ_BYTES_PER_S),
-        write_bytes_per_s=column(Metric.WRITE_BYTES_PER_S),
-        read_ops_per_s=column(Metric.READ_OPS_PER_S),
-        write_ops_per_s=column(Metric.WRITE_OPS_PER_S),
+        read_bytes_per_s=read_bytes,
+        write_bytes_per_s=write_bytes,
+        read_ops_per_s=read_ops,
+        write_ops_per_s=write_ops,
+        bytes_per_s=read_bytes + write_bytes,
+        ops_per_s=_counted(read_ops, read_bytes) + _counted(write_ops, write_bytes),
         read_latency_s=column(Metric.READ_LATENCY_S),
         write_latency_s=column(Metric.WRITE_LATENCY_S),
         queue_depth=column(Metric.QUEUE_DEPTH),

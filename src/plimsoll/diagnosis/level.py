@@ -9,6 +9,7 @@ that waited. Time comes second: a level counts where it was held for minutes on 
 from dataclasses import dataclass
 
 import numpy as np
+
 from plimsoll.diagnosis.frame import runs_of
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
@@ -23,6 +24,15 @@ BAND_LOG_MAX = 0.03
 # A minute that was pegged for four fifths and idle-ish for one still averages above this.
 PARTLY_LOG = -0.045
 LEVELS_MAX = 24
+
+
+# Of so many samples the median is known far better than any level is enforced.
+MIDDLE_SAMPLES = 20_000
+
+
+def middle(values: FloatArray) -> float:
+    """Median, of evenly chosen samples where there are very many."""
+    return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +111,7 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
         if mass[top] < HELD_MIN_S:
             break
         near = np.abs(index - top) <= window + 1
-        centre = float(np.median(log_rate[near])) if near.any() else low + (top + 0.5) * BIN_LOG
+        centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
         peaks.append(centre)
         # Forget what lies within about ±1 %: the same level, not another one.
         seconds[max(top - 4, 0) : top + 5] = 0
@@ -119,7 +129,7 @@ def _held(
 ) -> Level | None:
     distance = log_rate - centre
     near = usable & (np.abs(distance) < 0.04)
-    spread = 1.4826 * float(np.median(np.abs(distance[near])))
+    spread = 1.4826 * middle(np.abs(distance[near]))
     band = float(np.clip(3.2 * spread, BAND_LOG_MIN, BAND_LOG_MAX))
     core = usable & (np.abs(distance) < band)
     runs = _runs_at(distance, core, usable, band, excess, time_s, width_s)
@@ -132,8 +142,8 @@ def _held(
     inside &= core
     if not inside.any():
         inside = core
-    centre = float(np.median(log_rate[inside]))
-    log_sd = 1.4826 * float(np.median(np.abs(log_rate[inside] - centre)))
+    centre = middle(log_rate[inside])
+    log_sd = 1.4826 * middle(np.abs(log_rate[inside] - centre))
     return Level(value=float(np.exp(centre)), log_sd=max(log_sd, 1e-5), band_log=band, runs=runs)
 
 
@@ -147,7 +157,8 @@ def _runs_at(
     width_s: FloatArray,
 ) -> IntArray:
     """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
-    typical = np.nanmedian(excess[core]) if np.isfinite(excess[core]).any() else np.nan
+    known = excess[core & np.isfinite(excess)]
+    typical = middle(known) if known.size else np.nan
     # Partly pegged samples lie a little below the level but waited like the others.
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))

@@ -1,48 +1,55 @@
 """Which ceiling would bind once the present one is raised."""
 
-from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.binding import RATE_FAMILIES
+from plimsoll.diagnosis.frame import IO_UNIT_BYTES
+from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval
-from plimsoll.model.instance import Instance
 
 
 def next_ceiling_of(
     time_at: tuple[CeilingTime, ...],
     intervals: tuple[Interval, ...],
     ceilings: tuple[Ceiling, ...],
-    instance: Instance,
-    catalog: Catalog,
 ) -> Ceiling | None:
     """
     The lowest present ceiling above the level that binds, at the I/O size seen while it bound.
 
-    None when nothing binds, or nothing above it is documented.
+    A former limit is lifted by stopping and starting, so its present successor may be the next.
+    None when nothing binds, when the I/O size is not known, or nothing above it is documented.
     """
-    del instance, catalog
     if not time_at:
         return None
     bound = time_at[0]
-    sizes = [
+    sizes = sorted(
         i.io_size_bytes
         for i in intervals
         if i.dimension == bound.dimension and i.family == bound.family and i.io_size_bytes
-    ]
+    )
     if not sizes:
         return None
-    size = sorted(sizes)[len(sizes) // 2]
-
-    def bytes_per_s(dimension: Dimension, value: float) -> float:
-        return value if dimension == Dimension.THROUGHPUT else value * size
-
-    level = bytes_per_s(bound.dimension, bound.level)
+    size = sizes[len(sizes) // 2]
+    level = bound.level if bound.dimension == Dimension.THROUGHPUT else bound.level * size
     above = [
-        c
+        (rate, c)
         for c in ceilings
-        if c.family in RATE_FAMILIES
-        and c.phase != Phase.LEGACY
-        and bytes_per_s(c.dimension, c.value) > 1.02 * level
+        if c.family in RATE_FAMILIES and c.phase != Phase.LEGACY
+        # Judged two percent away, so that the number that binds is not its own successor.
+        if (rate := bytes_per_s_through(c, size)) > 1.02 * level
     ]
     if bound.family != Family.UNKNOWN and bound.phase != Phase.LEGACY:
-        above = [c for c in above if c.family != bound.family]
-    return min(above, key=lambda c: bytes_per_s(c.dimension, c.value), default=None)
+        above = [(rate, c) for rate, c in above if c.family != bound.family]
+    return min(above, key=lambda pair: pair[0])[1] if above else None
+
+
+def bytes_per_s_through(ceiling: Ceiling, io_size_bytes: float) -> float:
+    """What one ceiling lets through at an I/O size, bytes/s, by the law of the chain."""
+    is_bytes = ceiling.dimension == Dimension.THROUGHPUT
+    stage = Stage(
+        name=ceiling.family.value,
+        baseline=ceiling.value,
+        burst=ceiling.value,
+        counts="bytes" if is_bytes else "ops",
+        unit_bytes=None if is_bytes else IO_UNIT_BYTES,
+    )
+    return stage.ceiling_ops_per_s(io_size_bytes) * io_size_bytes

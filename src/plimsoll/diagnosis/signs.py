@@ -1,0 +1,166 @@
+"""What is observed of one level: the signs by which a ceiling is told from a steady workload."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.binding import EMPTY_RATIO, Match
+from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.level import Level, middle
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.series import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What was observed of one level; ratios and logs, NaN where it could not be measured."""
+
+    minutes: float
+    """Time at the level."""
+    samples: int
+    """Samples at the level."""
+    run_count: int
+    log_sd: float
+    """Robust spread of log(rate) at the level."""
+    log_sd_elsewhere: float
+    """Short-term spread of log(rate) away from it."""
+    log_excess: float
+    """Median log of waiting relative to unpressed."""
+    waited_share: float
+    """Share of the samples in the narrow band around the level that waited."""
+    free_above_ratio: float
+    """Time served above it without waiting and without credits, relative to the time at it."""
+    above_ratio: float
+    """Time served above it, waiting or not, relative to the time at it."""
+    entered_from_above: float
+    """Share of its stretches that began where more had just been served, as when credits run out."""
+    left_upwards: float
+    """Share of its stretches after which more was served at once, without a pause to save credits."""
+    pressed_above_ratio: float
+    """Time a little above it (to a tenth) while requests waited, relative to the time at it."""
+    pressed_below_ratio: float
+    """Time a little below it (to a tenth) while requests waited, relative to the time at it."""
+    is_reference_seen: bool
+    """Whether the window shows the storage unpressed."""
+    elasticity: float
+    """Spread of log(rate) ÷ spread of log(waiting) at the level; NaN when waiting hardly varied."""
+    cpu_ratio: float
+    """Median CPU at the level."""
+
+
+def signs_of(
+    level: Level,
+    rate: FloatArray,
+    inside: BoolArray,
+    frame: Frame,
+    congestion: Congestion,
+    best: Match,
+) -> Signs:
+    """
+    The signs of one level.
+
+    Args:
+        level: the level and its stretches.
+        rate: served bytes/s or ops/s, shape (n,).
+        inside: samples of those stretches, shape (n,).
+        frame: everything measured.
+        congestion: waiting per sample.
+        best: the most probable explanation; decides what may be served above the level on credits.
+    """
+    excess = congestion.log_excess
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.log(rate / level.value)
+    narrow = np.abs(distance) < max(level.band_log / 2, 2 * level.log_sd)
+    width_s = frame.width_s
+    at_s = float(width_s[inside & np.isfinite(rate)].sum())
+    known = congestion.is_measured & np.isfinite(excess)
+    in_band_s = float(width_s[narrow & known].sum())
+    waited_s = float(width_s[narrow & known & (excess > HOT_LOG / 2)].sum())
+    free = np.isfinite(distance) & (distance > max(0.02, 2 * level.band_log))
+    if congestion.is_measured:
+        free &= excess <= HOT_LOG
+    free &= ~_had_credits(frame, best)
+    entered, left = _edges(level, distance)
+    off = max(0.012, 1.5 * level.band_log)
+    pressed_near = (np.abs(distance) > off) & (np.abs(distance) < 0.1)
+    if congestion.is_measured:
+        pressed_near &= excess > HOT_LOG
+    pressed = excess[inside & np.isfinite(excess)]
+    cpu = frame.cpu_ratio[inside & np.isfinite(frame.cpu_ratio)]
+    return Signs(
+        minutes=at_s / 60,
+        samples=int((inside & np.isfinite(rate)).sum()),
+        run_count=int(level.runs.shape[0]),
+        log_sd=level.log_sd,
+        log_sd_elsewhere=_short_term_spread(rate, ~inside),
+        log_excess=middle(pressed) if pressed.size else float("nan"),
+        waited_share=waited_s / in_band_s if in_band_s > 0 else float("nan"),
+        free_above_ratio=float(width_s[free].sum()) / max(at_s, 1.0),
+        above_ratio=float(width_s[distance > max(0.03, 2 * level.band_log)].sum()) / max(at_s, 1.0),
+        entered_from_above=entered,
+        left_upwards=left,
+        pressed_above_ratio=float(width_s[pressed_near & (distance > 0)].sum()) / max(at_s, 1.0),
+        pressed_below_ratio=float(width_s[pressed_near & (distance < 0)].sum()) / max(at_s, 1.0),
+        is_reference_seen=congestion.is_reference_seen,
+        elasticity=_elasticity(distance, excess, inside, level),
+        cpu_ratio=middle(cpu) if cpu.size else float("nan"),
+    )
+
+
+def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:
+    """Shares of the stretches that began from above and that ended upwards."""
+    above = np.isfinite(distance) & (distance > max(0.03, 2 * level.band_log))
+    count = np.concatenate(([0], np.cumsum(above)))
+    starts, ends = level.runs[:, 0], level.runs[:, 1]
+    before = count[starts] - count[np.maximum(starts - 3, 0)]
+    after = count[np.minimum(ends + 3, distance.size)] - count[ends]
+    # A stretch that follows another after a short dip is the same visit: no credits were saved.
+    again = np.concatenate(([False], starts[1:] - ends[:-1] < (ends - starts)[:-1] / 2))
+    first = ~again
+    return float(np.mean(before[first] > 0)), float(np.mean(after > 1))
+
+
+def _had_credits(frame: Frame, best: Match) -> BoolArray:
+    """Samples in which more than the level could be served because credits were left."""
+    row = best.ceiling
+    if row is not None and row.bucket_phase in (Phase.BASELINE, Phase.FIXED):
+        metric = row.balance_metric
+        if metric is None:
+            return np.zeros(frame.size, dtype=bool)
+        values = frame.balances.get(metric)
+        # A documented baseline may be exceeded on credits; without the balance we cannot object.
+        return np.ones(frame.size, dtype=bool) if values is None else ~(values <= EMPTY_RATIO)
+    # An unknown limit may be a baseline too: then some balance is above zero while it is exceeded
+    # and at zero while it holds.
+    had = np.zeros(frame.size, dtype=bool)
+    for values in frame.balances.values():
+        had |= values > EMPTY_RATIO
+    return had & _empties(frame)
+
+
+def _empties(frame: Frame) -> bool:
+    return any(
+        bool(np.nanmin(v) <= EMPTY_RATIO) for v in frame.balances.values() if np.isfinite(v).any()
+    )
+
+
+def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
+    """Robust spread of log(rate) between neighbouring samples, away from the level."""
+    both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
+    # Twenty thousand pairs tell a median as well as half a million do.
+    both = both[:: max(1, both.size // 20_000)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = np.log(rate[both + 1] / rate[both])
+    steps = steps[np.isfinite(steps)]
+    if steps.size < 20:
+        return float("nan")
+    return float(1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2))
+
+
+def _elasticity(distance: FloatArray, excess: FloatArray, inside: BoolArray, level: Level) -> float:
+    held = inside & np.isfinite(excess) & (np.abs(distance) < level.band_log)
+    if held.sum() < 8:
+        return float("nan")
+    spread = 1.4826 * middle(np.abs(excess[held] - middle(excess[held])))
+    return level.log_sd / spread if spread > 0.05 else float("nan")
