@@ -1,0 +1,1 @@
+"""Edges that read: exports, recorded snapshots, this host. They speak only the model."""

@@ -1,0 +1,182 @@
+"""From everything that was read to a snapshot of one instance."""
+
+from dataclasses import replace
+
+from msgspec.structs import replace as replace_field
+
+from plimsoll.errors import DataError
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Gap, Snapshot
+from plimsoll.sources.choose_instance import choose, describe
+from plimsoll.sources.merge import longest_window_steps, merge
+from plimsoll.sources.reading import Origin, Reading
+from plimsoll.sources.resolve import Samples, metric_asked, resolve
+from plimsoll.sources.shown import counted
+from plimsoll.units import format_ratio
+
+# Enhanced Monitoring is finer, CloudWatch usually longer. The finer one is worth having only if
+# the window is (nearly) the same; four fifths lets an hour of late documents pass in a working day.
+SHARE_TO_PREFER_FINER = 0.8
+
+# CloudWatch tells reads from writes; Enhanced Monitoring has one wait for both.
+_ALWAYS_CLOUDWATCH = frozenset({Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S})
+
+# Four months at one second, nineteen years at a minute: longer than AWS keeps either. A window
+# beyond that is two exports in one folder or a stray sample, and every later stage would lay a
+# grid over the empty years between them.
+MOST_STEPS = 10_000_000
+
+
+def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapshot:
+    """
+    The snapshot of one instance.
+
+    Args:
+        reading: all files of the export.
+        identifier: which instance, as the user said; None if there is only one.
+        source: where it came from, for people.
+
+    Raises:
+        UsageError: several instances and none chosen, or the chosen one is not there.
+        DataError: nothing that could be a sample, or times too far apart.
+    """
+    resolved = resolve(reading)
+    parts = _with_weak_labels_dropped(resolved.samples, reading, identifier)
+    chosen = choose((p.instance for p in parts), reading.described, identifier)
+    instance, gaps = describe(chosen, reading.described, reading.hints)
+    gaps += [*reading.gaps, *_unanswered(reading), *resolved.gaps]
+    if reading.bad_times:
+        gaps.append(
+            Gap(
+                metric="timestamp",
+                reason=(
+                    f"{counted(reading.bad_times, 'sample')} dropped: "
+                    "no readable time in 2000–2100, or no value"
+                ),
+                remedy="Write times as ISO 8601 or as epoch seconds.",
+            )
+        )
+    mine = [p for p in parts if p.instance is None or p.instance.lower() == chosen.lower()]
+    series, note, more = _series(mine, reading)
+    gaps += more
+    if not series and not _explains_emptiness(reading):
+        raise _empty(source, resolved.unknown, gaps)
+    if longest_window_steps(series.values()) > MOST_STEPS:
+        raise DataError(
+            f"the times in {source} are too far apart to be one window",
+            "Give one export of one window; a stray sample of another year may be in it.",
+        )
+    return Snapshot(
+        instance=instance,
+        series=series,
+        source=source,
+        is_simulated=reading.simulated is not None,
+        note=" ".join(n for n in (reading.simulated, note) if n),
+        gaps=tuple(dict.fromkeys(gaps)),
+    )
+
+
+def _unanswered(reading: Reading) -> list[Gap]:
+    """What CloudWatch did not answer in full, under our name of the metric if it has one."""
+    gaps: list[Gap] = []
+    for (folder, query_id, label), gap in reading.pending.items():
+        metric = metric_asked(folder, query_id, label, reading)
+        gaps.append(gap if metric is None else replace_field(gap, metric=metric.value))
+    return gaps
+
+
+def _with_weak_labels_dropped(
+    parts: list[Samples], reading: Reading, wanted: str | None
+) -> list[Samples]:
+    """
+    Samples with labels read as labels only, where they cannot be identifiers.
+
+    People write `primary ReadIOPS` for an instance `orders-primary`. If labels give one name, no
+    sample states another, and the user or a description names a single instance, that one is meant.
+    """
+    stated = {p.instance.lower() for p in parts if p.instance is not None and not p.is_labelled}
+    labels = {p.instance.lower() for p in parts if p.instance is not None and p.is_labelled}
+    described = {i.identifier.lower() for i in reading.described}
+    is_one_meant = wanted is not None or len(described) == 1
+    if stated or len(labels) != 1 or not is_one_meant or labels <= described:
+        return parts
+    return [replace(p, instance=None) for p in parts]
+
+
+def _series(parts: list[Samples], reading: Reading) -> tuple[dict[Metric, Series], str, list[Gap]]:
+    """Every metric's series, a sentence if two origins met, and what has to be said."""
+    by_origin: dict[Origin, dict[Metric, list[Samples]]] = {o: {} for o in Origin}
+    for part in parts:
+        by_origin[part.origin].setdefault(part.metric, []).append(part)
+    merged = {
+        origin: {metric: merge(metric, found) for metric, found in by_metric.items()}
+        for origin, by_metric in by_origin.items()
+    }
+    cloudwatch, fine = merged[Origin.CLOUDWATCH], merged[Origin.ENHANCED_MONITORING]
+    series: dict[Metric, Series] = {}
+    gaps: list[Gap] = []
+    is_fine_preferred, note = _preference(
+        [s for s, _ in cloudwatch.values() if s], [s for s, _ in fine.values() if s]
+    )
+    for metric in Metric:
+        candidates = [cloudwatch.get(metric), fine.get(metric)]
+        if is_fine_preferred and metric not in _ALWAYS_CLOUDWATCH:
+            candidates.reverse()
+        for found in candidates:
+            if found is None:
+                continue
+            gaps += found[1]
+            if found[0] is not None:
+                series[metric] = found[0]
+                if found is fine.get(metric) and metric in reading.remarks:
+                    gaps.append(reading.remarks[metric])
+                break
+    return series, note, gaps
+
+
+def _preference(cloudwatch: list[Series], fine: list[Series]) -> tuple[bool, str]:
+    """Whether Enhanced Monitoring goes before CloudWatch, and the sentence that says it."""
+    if not cloudwatch or not fine:
+        return False, ""
+    fine_step_s = min(s.step_s for s in fine)
+    step_s = min(s.step_s for s in cloudwatch)
+    first = min(int(s.time_s[0]) for s in cloudwatch)
+    last = max(int(s.time_s[-1]) + s.step_s for s in cloudwatch)
+    longest = max(fine, key=lambda s: s.time_s.size)
+    inside = (longest.time_s >= first) & (longest.time_s < last)
+    covered = float(inside.sum()) * longest.step_s / (last - first)
+    preferred = fine_step_s < step_s and covered >= SHARE_TO_PREFER_FINER
+    if preferred:
+        return True, (
+            f"Where Enhanced Monitoring ({fine_step_s} s) and CloudWatch ({step_s} s) report the "
+            f"same metric, Enhanced Monitoring is used; latencies are CloudWatch's."
+        )
+    share = format_ratio(min(covered, 1))
+    return False, (
+        f"Where CloudWatch ({step_s} s) and Enhanced Monitoring ({fine_step_s} s) report the "
+        f"same metric, CloudWatch is used; Enhanced Monitoring covers {share} of it."
+    )
+
+
+def _explains_emptiness(reading: Reading) -> bool:
+    """An answer without samples that says why is an unknown, not an error."""
+    return bool(reading.pending)
+
+
+def _empty(source: str, unknown: list[str], gaps: list[Gap]) -> DataError:
+    if unknown:
+        listed = ", ".join(f"'{name}'" for name in unknown[:3])
+        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+        return DataError(
+            f"no known metric in {source}; it names {listed}{more}",
+            "Name metrics as CloudWatch does, such as ReadThroughput and WriteIOPS.",
+        )
+    if gaps:
+        return DataError(
+            f"no usable sample in {source}; {gaps[0].metric}: {gaps[0].reason}", gaps[0].remedy
+        )
+    return DataError(
+        f"no sample in {source}",
+        "Check the instance, the metrics and the window that were exported.",
+    )

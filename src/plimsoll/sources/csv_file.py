@@ -1,0 +1,114 @@
+"""Tables of text: CSV with any usual delimiter, long or wide, and CloudWatch's console download."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from plimsoll.sources.reading import Reading
+from plimsoll.sources.table_frame import (
+    TIME_NAMES,
+    VALUE_NAMES,
+    few,
+    guarded,
+    not_a_table,
+    plain,
+    read_frame,
+)
+from plimsoll.sources.times import parse_time
+
+_LABEL_ROWS = frozenset(
+    {"full label", "label", "id", "metric", "period", "statistic", "unit", "namespace", "region"}
+    | {"account", "account id", "dimensions", "metric name", "instance"}
+)
+"""First cells of the rows above the samples in CloudWatch's console download."""
+
+
+def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
+    """
+    Add a table of text.
+
+    Raises:
+        DataError: no header, no column of times, or no column that could hold a metric.
+    """
+    import polars as pl
+
+    head = data[: 1 << 16].decode("utf-8", errors="replace")
+    delimiter = _delimiter(head)
+    if delimiter is None:
+        raise not_a_table(where, "its first line has no delimiter")
+    names, rows_above = _header(head, delimiter, where)
+    few(names, where)
+    start = 0
+    for _ in range(rows_above):
+        end = data.find(b"\n", start)
+        start = len(data) if end < 0 else end + 1
+    # polars takes the number of columns from the first row, which may be short: so an empty row of
+    # the right length goes first, and is dropped again for it has no time.
+    full_row = delimiter.encode() * (len(names) - 1) + b"\n"
+    frame = guarded(
+        lambda: pl.read_csv(
+            io.BytesIO(full_row + data[start:]),
+            has_header=False,
+            separator=delimiter,
+            schema={f"c{i}": pl.String for i in range(len(names))},
+            truncate_ragged_lines=True,
+            encoding="utf8-lossy",
+        ),
+        where,
+    )
+    read_frame(frame[1:], names, reading, where=where, path=path, comma_is_decimal=delimiter != ",")
+
+
+def _delimiter(head: str) -> str | None:
+    """The delimiter that the first line has most of, outside quotes."""
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    bare = re.sub(r'"[^"]*"', "", first)
+    best = max(",;\t|", key=bare.count)
+    return best if bare.count(best) else None
+
+
+def _header(head: str, delimiter: str, where: str) -> tuple[list[str], int]:
+    """
+    The names of the columns, and how many lines stand above the samples.
+
+    CloudWatch's console writes several label rows; the fullest label comes first and is kept.
+    """
+    reader = csv.reader(io.StringIO(head), delimiter=delimiter)
+    names: list[str] = []
+    lines_above = 0
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                if not names:
+                    names = [cell.strip() for cell in row]
+                elif row[0].strip().lower() in _LABEL_ROWS:
+                    _add_label_row(names, row)
+                else:
+                    break
+            lines_above = reader.line_num
+            if names and not _is_label_row(names):
+                break
+    except csv.Error as error:
+        raise not_a_table(where, "its first lines are no table") from error
+    if not names:
+        raise not_a_table(where, "it is empty")
+    if parse_time(names[0]) is not None:
+        raise not_a_table(where, "it has no line of column names")
+    if _is_label_row(names):
+        names[0] = "timestamp"
+    return names, lines_above
+
+
+def _is_label_row(row: list[str]) -> bool:
+    """Whether a first row is the console's; a header that names a time or a value is not."""
+    return row[0].lower() in _LABEL_ROWS and not {plain(cell) for cell in row} & (
+        TIME_NAMES | VALUE_NAMES
+    )
+
+
+def _add_label_row(names: list[str], row: list[str]) -> None:
+    """Units and statistics belong to the name; further labels say the same again."""
+    if row[0].strip().lower() in ("unit", "statistic"):
+        for index, cell in enumerate(row[1 : len(names)], start=1):
+            names[index] += f" ({cell.strip()})"

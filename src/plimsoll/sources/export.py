@@ -1,0 +1,336 @@
+"""
+Exported metrics: a file or a folder, formats mixed as they come.
+
+Formats are told apart by content. In a folder, a file that cannot be read is a gap and the others
+count; alone, it is an error.
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
+from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Gap, Snapshot, is_snapshot
+from plimsoll.sources import (
+    cloudwatch_json,
+    csv_file,
+    describe_instances,
+    enhanced_monitoring,
+    metric_stream,
+    otel_stream,
+    parquet_file,
+)
+from plimsoll.sources.assemble import assemble
+from plimsoll.sources.file_bytes import HEAD_BYTES, load
+from plimsoll.sources.json_text import documents, first_lines
+from plimsoll.sources.reading import Reading
+from plimsoll.sources.shown import counted, shown
+
+FORMATS = (
+    "Give get-metric-data or get-metric-statistics JSON, a metric stream, Enhanced Monitoring, "
+    "CSV or Parquet; see docs/reference/inputs.md."
+)
+
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
+
+MOST_FILES = 20_000
+"""Firehose writes a file per five minutes: a fortnight is 4,032, a large fleet's day some more."""
+
+_NOT_DATA = frozenset(
+    {".md", ".txt", ".rst", ".html", ".htm", ".pdf", ".png", ".svg", ".jpg", ".log", ".sh", ".py"}
+    | {".toml", ".ini", ".cfg", ".yaml", ".yml", ".sql", ".zip", ".tar", ".xlsx", ".part"}
+)
+"""Left alone in a folder; a file named on the command line is read whatever its name."""
+
+# A JSON document that is one of ours shows one of these keys early; a hundred megabytes of other
+# JSON need not be decoded to be refused.
+_KEYS = re.compile(
+    rb'"(MetricDataResults|MetricDataQueries|MetricStat|Expression|Datapoints|DBInstances'
+    rb"|DBInstanceIdentifier|metric_name|resourceMetrics|resource_metrics|physicalDeviceIO|diskIO"
+    rb'|cpuUtilization|instanceID|instanceResourceID|events|logEvents|schema)"'
+)
+
+
+def read_export(
+    path: Path, *, instance_file: Path | None = None, identifier: str | None = None
+) -> Snapshot:
+    """
+    The snapshot that an export holds.
+
+    Args:
+        path: a file, or a folder that is read with its subfolders.
+        instance_file: a `describe-db-instances` answer, if it does not lie in the folder.
+        identifier: which instance, if the export holds several.
+
+    Raises:
+        UsageError: several instances and none chosen, or the chosen one is not there.
+        SourceError: a file that cannot be opened.
+        DataError: no file that can be read, or no sample in any.
+    """
+    if not path.is_dir():
+        return read_loaded(load(path), path, instance_file=instance_file, identifier=identifier)
+    described = [] if instance_file is None else read_instance_file(instance_file)
+    reading = Reading()
+    _read_folder(path, reading)
+    reading.described = described or reading.described
+    return assemble(reading, identifier=identifier, source=f"export folder {shown(path, 200)}")
+
+
+def read_loaded(
+    data: bytes, path: Path, *, instance_file: Path | None = None, identifier: str | None = None
+) -> Snapshot:
+    """As `read_export`, of a file whose content is at hand already."""
+    described = [] if instance_file is None else read_instance_file(instance_file)
+    reading = Reading()
+    read_bytes(data, path, reading)
+    reading.described = described or reading.described
+    return assemble(reading, identifier=identifier, source=f"export file {shown(path, 200)}")
+
+
+def read_instance_file(path: Path) -> list[Instance]:
+    """
+    The instances of a `describe-db-instances` answer, at least one.
+
+    Raises:
+        SourceError: it cannot be opened.
+        DataError: it is of no format we know, or damaged.
+        UsageError: it describes no instance.
+    """
+    reading = Reading()
+    read_bytes(load(path), path, reading)
+    if not reading.described:
+        raise UsageError(
+            f"'{shown(path, 200)}' describes no instance",
+            "Give the answer of 'aws rds describe-db-instances'.",
+        )
+    return reading.described
+
+
+def _read_folder(folder: Path, reading: Reading) -> None:
+    files = _files(folder)
+    failures: list[PlimsollError] = []
+    for file in files:
+        try:
+            read_bytes(load(file), file, reading)
+        except (DataError, SourceError) as error:
+            failures.append(error)
+            reading.gaps.append(
+                Gap(
+                    metric=shown(f"file {file.relative_to(folder)}", 120),
+                    reason=error.message,
+                    remedy=error.hint,
+                )
+            )
+    if not reading.blocks and not reading.pending:
+        if failures:
+            raise failures[0]
+        what = "holds no file of metrics" if any(folder.iterdir()) else "is empty"
+        raise DataError(f"folder '{shown(folder, 200)}' {what}", FORMATS)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Every file that could be data, in a fixed order; hidden ones and loops are left out."""
+    found: list[Path] = []
+    pending = [folder]
+    seen: set[Path] = set()
+    while pending:
+        here = pending.pop()
+        real = here.resolve()
+        if real in seen:
+            continue
+        seen.add(real)
+        try:
+            entries = sorted(here.iterdir())
+        except PermissionError as error:
+            raise AccessDenied(
+                f"unable to list '{here}': permission denied", "Check the mode of the folder."
+            ) from error
+        except OSError as error:
+            raise SourceError(
+                f"unable to list '{here}': {(error.strerror or 'error').lower()}",
+                "Check that the path names a readable folder.",
+            ) from error
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                pending.append(entry)
+            elif entry.is_file() and entry.suffix.lower() not in _NOT_DATA:
+                found.append(entry)
+        if len(found) > MOST_FILES:
+            raise DataError(
+                f"folder '{shown(folder, 200)}' holds more than {MOST_FILES:,} files",
+                "Give the folder of one instance and one window.",
+            )
+    return sorted(found)
+
+
+def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
+    """
+    Add the content of one file of any format; `path` names it in messages.
+
+    Raises:
+        DataError: it is of no format we know, or damaged.
+    """
+    where = f"'{shown(path.name, 100)}'"
+    head = data[:HEAD_BYTES]
+    if not head.strip():
+        raise DataError(f"{where} is empty", FORMATS)
+    if head.startswith(b"PAR1"):
+        parquet_file.read_parquet(data, reading, where=where, path=path)
+    elif head.lstrip()[:1] in (b"{", b"["):
+        if not _KEYS.search(head):
+            raise _unknown(where)
+        _read_json(data, reading, where=where, path=path)
+    elif otel_stream.looks_like_protobuf(head, len(data)):
+        otel_stream.read_protobuf(data, reading, where=where)
+    elif _is_text(head):
+        csv_file.read_csv(data, reading, where=where, path=path)
+    else:
+        raise _unknown(where)
+
+
+def _is_text(head: bytes) -> bool:
+    """
+    Whether these bytes could be a table: no zeros, and hardly a control character.
+
+    A damaged byte costs a cell; one in a hundred is no damage but another format.
+    """
+    return b"\x00" not in head and 100 * len(_CONTROL.findall(head)) < len(head)
+
+
+def _unknown(where: str) -> DataError:
+    return DataError(f"{where} is of no format this version reads", FORMATS)
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+class Kind(Enum):
+    """What a JSON document is, by its keys."""
+
+    METRIC_DATA = auto()
+    REQUEST = auto()
+    STATISTICS = auto()
+    INSTANCES = auto()
+    STREAM_RECORD = auto()
+    OPEN_TELEMETRY = auto()
+    ENHANCED_MONITORING = auto()
+    LOG_EVENTS = auto()
+    SNAPSHOT = auto()
+
+
+def _kind_of(document: Any) -> Kind | None:
+    if not isinstance(document, dict):
+        return None
+    keys = document.keys()
+    if is_snapshot(document):
+        return Kind.SNAPSHOT
+    for kind, wanted in (
+        (Kind.METRIC_DATA, {"MetricDataResults"}),
+        (Kind.REQUEST, {"MetricDataQueries"}),
+        (Kind.STATISTICS, {"Datapoints"}),
+        (Kind.INSTANCES, {"DBInstances"}),
+        (Kind.INSTANCES, {"DBInstanceIdentifier", "DBInstanceClass"}),
+        (Kind.STREAM_RECORD, {"metric_name", "value"}),
+        (Kind.OPEN_TELEMETRY, {"resourceMetrics"}),
+        (Kind.OPEN_TELEMETRY, {"resource_metrics"}),
+        (Kind.ENHANCED_MONITORING, {"timestamp", "cpuUtilization"}),
+        (Kind.ENHANCED_MONITORING, {"timestamp", "physicalDeviceIO"}),
+        (Kind.ENHANCED_MONITORING, {"timestamp", "diskIO"}),
+        (Kind.LOG_EVENTS, {"events"}),
+        (Kind.LOG_EVENTS, {"logEvents"}),
+        (Kind.REQUEST, {"Id", "MetricStat"}),
+        (Kind.REQUEST, {"Id", "Expression"}),
+    ):
+        if wanted <= keys:
+            return kind
+    return None
+
+
+def _read_json(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
+    by_line: dict[Kind, Callable[..., int]] = {
+        Kind.STREAM_RECORD: metric_stream.read_lines,
+        Kind.ENHANCED_MONITORING: enhanced_monitoring.read_lines,
+        Kind.OPEN_TELEMETRY: otel_stream.read_lines,
+    }
+    kinds = [k for d in first_lines(data) if (k := _kind_of(d)) is not None]
+    kind = kinds[0] if kinds else None
+    if kind in by_line:
+        _count_bad(by_line[kind](data, reading, where=where), reading, where)
+        return
+    read_any = False
+    waiting: dict[Kind, list[Any]] = {}
+    for document in documents(data, where):
+        read_any |= _read_document(document, reading, waiting, where=where, path=path)
+    for waiting_kind, gathered in waiting.items():
+        if waiting_kind is Kind.STREAM_RECORD:
+            metric_stream.read_records(gathered, reading, where=where)
+        else:
+            enhanced_monitoring.read_documents(gathered, reading, where=where)
+    if not read_any:
+        raise _unknown(where)
+
+
+def _read_document(
+    document: Any, reading: Reading, waiting: dict[Kind, list[Any]], *, where: str, path: Path
+) -> bool:
+    """
+    Add a document, or keep it with others of its kind; False if it is of no kind.
+
+    A list is as many documents: pages, records, or a bare request or description.
+    """
+    folder = path.parent
+    if isinstance(document, list):
+        kind = next((k for d in document if (k := _kind_of(d)) is not None), None)
+        if kind is Kind.REQUEST and "MetricDataQueries" not in document[0]:
+            cloudwatch_json.read_request(document, reading, where=where, folder=folder)
+            return True
+        if kind is Kind.INSTANCES and "DBInstances" not in document[0]:
+            describe_instances.read_answer(document, reading, where=where)
+            return True
+        found = [
+            _read_document(d, reading, waiting, where=where, path=path)
+            for d in document
+            if isinstance(d, dict)
+        ]
+        return any(found)
+    kind = _kind_of(document)
+    if kind is Kind.SNAPSHOT:
+        raise DataError(
+            f"{where} is a recorded snapshot, not an export",
+            "Give the snapshot itself as the target, without other files.",
+        )
+    if kind is Kind.METRIC_DATA:
+        cloudwatch_json.read_metric_data(document, reading, where=where, folder=folder)
+        if "MetricDataQueries" in document:
+            kind = Kind.REQUEST
+    if kind is Kind.REQUEST:
+        queries = document.get("MetricDataQueries", [document])
+        cloudwatch_json.read_request(queries, reading, where=where, folder=folder)
+    elif kind is Kind.STATISTICS:
+        cloudwatch_json.read_metric_statistics(document, reading, where=where, folder=folder)
+    elif kind is Kind.INSTANCES:
+        describe_instances.read_answer(document, reading, where=where)
+    elif kind is Kind.LOG_EVENTS:
+        bad = enhanced_monitoring.read_log_events(document, reading, where=where)
+        _count_bad(bad, reading, where)
+    elif kind is Kind.OPEN_TELEMETRY:
+        otel_stream.read_json([document], reading, where=where)
+    elif kind is not None and kind is not Kind.METRIC_DATA:
+        waiting.setdefault(kind, []).append(document)
+    return kind is not None
+
+
+def _count_bad(bad_lines: int, reading: Reading, where: str) -> None:
+    if bad_lines:
+        reading.gaps.append(
+            Gap(
+                metric=f"lines of {where}",
+                reason=f"{counted(bad_lines, 'line')} ignored: cut off or of another shape",
+                remedy="Download the file again.",
+            )
+        )

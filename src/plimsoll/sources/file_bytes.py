@@ -1,0 +1,121 @@
+"""
+Bytes of a file, whatever wraps them: gzip, byte order marks, UTF-16.
+
+Rule 1: nothing is read before its kind is known to be a regular file or a pipe.
+Rule 2: memory is bounded: a file, packed or not, is refused above MAX_BYTES.
+"""
+
+import stat
+import zlib
+from pathlib import Path
+
+from plimsoll.errors import AccessDenied, DataError, SourceError
+from plimsoll.units import GIB
+
+# A year of twelve metrics at one minute is 6.3 million samples: 0.4 GB as indented
+# `get-metric-data` JSON. Twice that, and room for a fleet's stream, is two GiB.
+MAX_BYTES = 2 * int(GIB)
+
+HEAD_BYTES = 1 << 18
+"""What is looked at to tell formats apart."""
+
+_CHUNK_BYTES = 1 << 24
+_GZIP = b"\x1f\x8b"
+_TOO_LARGE_HINT = "Export a shorter window, or split the file and give its folder."
+
+
+def load(path: Path) -> bytes:
+    """
+    The content of a file: unpacked if gzipped, UTF-8 without byte order mark if it is text.
+
+    Raises:
+        AccessDenied: the system refused us.
+        SourceError: missing, not a file, or a read error.
+        DataError: larger than MAX_BYTES, a broken gzip, or broken UTF-16.
+    """
+    try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise SourceError(
+                f"'{path}' is not a file", "Give a recorded snapshot, an export file or a folder."
+            )
+        if stat.S_ISREG(mode) and path.stat().st_size > MAX_BYTES:
+            raise _too_large(path)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except PermissionError as error:
+        raise AccessDenied(
+            f"unable to read '{path}': permission denied", "Check the owner and mode of the file."
+        ) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SourceError(
+            f"unable to read '{path}': {reason}", "Check that the path names a readable file."
+        ) from error
+    if len(data) > MAX_BYTES:
+        raise _too_large(path)
+    if data.startswith(_GZIP):
+        data = _unpacked(data, path)
+    return _as_utf8(data, path)
+
+
+def _too_large(path: Path) -> DataError:
+    return DataError(f"'{path}' holds more than 2 GiB", _TOO_LARGE_HINT)
+
+
+def _broken_gzip(path: Path) -> DataError:
+    return DataError(f"'{path}' is not a whole gzip file", "Copy or download the file again.")
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """Every member of a gzip file; a stream of members is what Firehose writes."""
+    parts: list[bytes] = []
+    size = 0
+    rest = data
+    try:
+        while rest.startswith(_GZIP):
+            member = zlib.decompressobj(wbits=31)
+            while not member.eof:
+                part = member.decompress(rest, _CHUNK_BYTES)
+                rest = member.unconsumed_tail
+                size += len(part)
+                if size > MAX_BYTES:
+                    raise _too_large(path)
+                if not part and not rest and not member.eof:
+                    raise _broken_gzip(path)
+                parts.append(part)
+            rest = member.unused_data
+    except zlib.error as error:
+        raise _broken_gzip(path) from error
+    return b"".join(parts)
+
+
+def _as_utf8(data: bytes, path: Path) -> bytes:
+    if data.startswith(b"\xef\xbb\xbf"):
+        return data[3:]
+    encoding = _utf16(data)
+    if encoding is None:
+        return data
+    try:
+        return data.decode(encoding).removeprefix("\ufeff").encode()
+    except UnicodeError as error:
+        raise DataError(
+            f"'{path}' begins like UTF-16 but is not", "Save the file as UTF-8."
+        ) from error
+
+
+def _utf16(data: bytes) -> str | None:
+    """UTF-16 by its mark, or by the zero that every other byte of ASCII text then is."""
+    if data.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    if data.startswith(b"\xfe\xff"):
+        return "utf-16-be"
+    head = data[:64]
+    if len(head) < 8:
+        return None
+    even, odd = head[0::2], head[1::2]
+    if not any(odd) and all(even):
+        return "utf-16-le"
+    if not any(even) and all(odd):
+        return "utf-16-be"
+    return None

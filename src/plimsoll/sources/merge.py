@@ -1,0 +1,202 @@
+"""
+From samples of one metric to one series: one statistic, one origin, one value per time.
+
+1. Of several statistics the mean is taken: Average, else Sum ÷ SampleCount. A metric that comes
+   as Maximum or Minimum only is used, with a gap that says so; sums and percentiles are not.
+2. Where one part of an export has a finer period than another, the coarser samples inside its
+   time range are left out.
+3. Equal times: equal values are one sample; of different ones the last read stays, with a gap.
+4. What is no number, negative, or beyond what any instance can show is dropped and counted.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import FloatArray, IntArray, Series
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.numbers import mean_of
+from plimsoll.sources.reading import Statistic
+from plimsoll.sources.resolve import Samples
+from plimsoll.sources.shown import counted
+from plimsoll.sources.steps import LONGEST_STEP_S, usual_step_s
+
+DEFAULT_STEP_S = 60
+"""RDS sends its metrics every minute (RDS User Guide); taken for a lone sample."""
+
+# A percentage may come out a rounding above 100; beyond one part in a hundred it is no percentage.
+MOST_RATIO = 1.01
+
+# The largest volume has 64 TiB (7e13 bytes), the largest instance 32 TiB of memory and 200 Gbit/s
+# (2.5e10 bytes/s): ten quadrillion of anything is a broken file.
+MOST_OF_ANYTHING = 1e16
+
+# Fewer samples do not show their own period: two may stand on either side of a gap.
+FEWEST_FOR_PERIOD = 10
+
+# Two channels round differently: a stream's sum ÷ count differs from CloudWatch's own average in
+# the last digits. Twelve digits are kept by every format, so nine are the same number.
+SAME = 1e-9
+
+_BALANCES = frozenset(
+    {Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO}
+)
+
+
+def merge(metric: Metric, parts: list[Samples]) -> tuple[Series | None, list[Gap]]:
+    """
+    One series from all samples of a metric of one instance.
+
+    Returns:
+        The series, None where nothing usable is left, and what has to be said about it.
+    """
+    chosen, gaps = _of_one_statistic(metric, parts)
+    layers = [_plausible(metric, p) for p in chosen]
+    dropped = sum(p.value.size - kept.value.size for p, kept in zip(chosen, layers, strict=True))
+    if dropped:
+        gaps.append(
+            Gap(
+                metric=metric.value,
+                reason=f"{counted(dropped, 'sample')} dropped: no number, negative or impossible",
+                remedy="Export the metric again.",
+            )
+        )
+    layers = _without_coarse_copies([p for p in layers if p.time_s.size])
+    if not layers:
+        return None, gaps
+    time_s, value, conflicts = _one_per_time(
+        np.concatenate([p.time_s for p in layers]), np.concatenate([p.value for p in layers])
+    )
+    if conflicts:
+        at = counted(conflicts, "time")
+        gaps.append(
+            Gap(
+                metric=metric.value,
+                reason=f"conflicting duplicates at {at}, the last read was kept",
+                remedy="Keep one export of each metric and period in the folder.",
+            )
+        )
+    step_s = _step_s(time_s, [p.period_s for p in layers if p.period_s is not None])
+    return Series(metric=metric, step_s=step_s, time_s=time_s, value=value), gaps
+
+
+def _step_s(time_s: IntArray, declared: list[int]) -> int:
+    """The step that the times show, or the declared one where they are too few to show it."""
+    seen = usual_step_s(time_s)
+    if declared and (seen is None or time_s.size < FEWEST_FOR_PERIOD):
+        return min(declared)
+    return seen or DEFAULT_STEP_S
+
+
+def _of_one_statistic(metric: Metric, parts: list[Samples]) -> tuple[list[Samples], list[Gap]]:
+    by_statistic: dict[Statistic, list[Samples]] = {}
+    for part in parts:
+        by_statistic.setdefault(part.statistic, []).append(part)
+    if Statistic.AVERAGE in by_statistic:
+        return by_statistic[Statistic.AVERAGE], []
+    if Statistic.SUM in by_statistic and Statistic.COUNT in by_statistic:
+        return _means(by_statistic[Statistic.SUM], by_statistic[Statistic.COUNT]), []
+    extremes = (Statistic.MAXIMUM, Statistic.MINIMUM)
+    # The least balance of a period is the one that tells whether credits ran out.
+    for statistic in reversed(extremes) if metric in _BALANCES else extremes:
+        if statistic in by_statistic:
+            return by_statistic[statistic], [
+                Gap(
+                    metric=metric.value,
+                    reason=f"only the statistic {statistic} is in the export, taken for the mean",
+                    remedy="Export the statistic Average.",
+                )
+            ]
+    names = ", ".join(by_statistic)
+    return [], [
+        Gap(
+            metric=metric.value,
+            reason=f"only the statistic {names} is in the export, which says nothing of the mean",
+            remedy="Export the statistic Average.",
+        )
+    ]
+
+
+def _means(sums: list[Samples], counts: list[Samples]) -> list[Samples]:
+    """Sum ÷ SampleCount at the times that have both."""
+    time_s, total, _ = _one_per_time(*_joined(sums))
+    count_time_s, count, _ = _one_per_time(*_joined(counts))
+    both, at, count_at = np.intersect1d(
+        time_s, count_time_s, assume_unique=True, return_indices=True
+    )
+    mean = mean_of(total[at], count[count_at])
+    return [replace(sums[0], statistic=Statistic.AVERAGE, time_s=both, value=mean)]
+
+
+def _joined(parts: list[Samples]) -> tuple[IntArray, FloatArray]:
+    return np.concatenate([p.time_s for p in parts]), np.concatenate([p.value for p in parts])
+
+
+def _plausible(metric: Metric, part: Samples) -> Samples:
+    """The part without values that cannot be; ratios a rounding above one become one."""
+    is_ratio = METRICS[metric].unit == "ratio"
+    most = MOST_RATIO if is_ratio else MOST_OF_ANYTHING
+    keep = (part.value >= 0) & (part.value <= most)  # NaN compares false
+    if keep.all() and not is_ratio:
+        return part
+    value = np.minimum(part.value[keep], 1.0) if is_ratio else part.value[keep]
+    return replace(part, time_s=part.time_s[keep], value=value)
+
+
+def _without_coarse_copies(parts: list[Samples]) -> list[Samples]:
+    """Leave out samples of a coarser period inside the time range of a finer part."""
+    periods = [_period_s(p) for p in parts]
+    finest_first = sorted(
+        (p for p in zip(periods, range(len(parts)), strict=True) if p[0] is not None),
+    )
+    if len({period for period, _ in finest_first}) < 2:
+        return parts
+    kept = list(parts)
+    ranges: list[tuple[int, int, int]] = []
+    for period, index in finest_first:
+        assert period is not None
+        part = parts[index]
+        copied = np.zeros(part.time_s.size, dtype=np.bool_)
+        for finer, first, last in ranges:
+            if finer < period:
+                copied |= (part.time_s >= first) & (part.time_s <= last)
+        ranges.append((period, int(part.time_s.min()), int(part.time_s.max())))
+        kept[index] = replace(part, time_s=part.time_s[~copied], value=part.value[~copied])
+    return [p for p in kept if p.time_s.size]
+
+
+def _period_s(part: Samples) -> int | None:
+    if part.period_s is not None:
+        return part.period_s
+    if part.time_s.size < FEWEST_FOR_PERIOD:
+        return None
+    return usual_step_s(np.unique(part.time_s))
+
+
+def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray, int]:
+    """Samples in order of time, the last read of each time, and how many times had two values."""
+    difference = np.diff(time_s)
+    if np.all(difference > 0):
+        return time_s, value, 0
+    if np.all(difference < 0):  # newest first, as CloudWatch answers unless asked otherwise
+        return time_s[::-1].copy(), value[::-1].copy(), 0
+    order = np.argsort(time_s, kind="stable")
+    time_s, value = time_s[order], value[order]
+    is_last = np.append(time_s[1:] != time_s[:-1], True)
+    differs = (time_s[1:] == time_s[:-1]) & ~np.isclose(
+        value[1:], value[:-1], rtol=SAME, atol=0, equal_nan=True
+    )
+    conflicts = np.unique(time_s[1:][differs]).size
+    return time_s[is_last], value[is_last], conflicts
+
+
+def longest_window_steps(series: Iterable[Series]) -> int:
+    """Steps of the finest series over the whole window: what a grid over it would hold."""
+    filled = [s for s in series if s.time_s.size]
+    if not filled:
+        return 0
+    start = min(int(s.time_s[0]) for s in filled)
+    end = max(int(s.time_s[-1]) for s in filled)
+    return (end - start) // min(LONGEST_STEP_S, *(s.step_s for s in filled)) + 1

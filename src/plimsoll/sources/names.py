@@ -1,0 +1,223 @@
+"""
+Which metric a name means: CloudWatch's own, labels made of it, column heads, other tools' names.
+
+A name is compared without case and punctuation, so `ReadIOPS`, `read_iops`, `Read IOPS`,
+`aws.rds.read_iops` and `aws_rds_read_iops_average` are one. Nothing is matched by resemblance:
+what is left after taking away known prefixes, statistics and units must be a whole name.
+"""
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
+from plimsoll.sources.quantities import is_unit
+from plimsoll.sources.reading import Statistic, statistic_of
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """What a name says."""
+
+    metric: Metric | None = None
+    """None where the name is no metric that we use."""
+    is_ours: bool = False
+    """It is one of our own names, whose values are in our units."""
+    instance: str | None = None
+    statistic: Statistic | None = None
+    unit: str | None = None
+    ignored: str | None = None
+    """Why a documented metric is left out; None for a metric we use or do not know."""
+
+
+_BRACKETS = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]")
+_SEPARATORS = re.compile(r"[\s/,;:|]+")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}\Z")
+_NOISE = frozenset({"aws", "rds", "amazonaws.com", "amazonaws", "com", "dbinstanceidentifier"})
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+\Z")
+_PERCENTILE_END = re.compile(r"p\d{2,}\Z")
+_QUERY_ID = re.compile(r"\A(?:m|q|e|id|metric|query)?\d*_|_\d+\Z")
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+
+
+def _plain(text: str) -> str:
+    return _NOT_PLAIN.sub("", text.lower())
+
+
+_KNOWN: dict[str, Metric] = {_plain(name): metric for name, metric in BY_CLOUDWATCH_NAME.items()}
+_OURS: dict[str, Metric] = {_plain(metric.value): metric for metric in Metric}
+# Names that are not CloudWatch's name in another spelling; prometheus-rds-exporter writes these.
+_KNOWN |= {
+    "cpuusage": Metric.CPU_RATIO,
+    "freestorage": Metric.FREE_STORAGE_BYTES,
+}
+
+_PREFIXES = ("awsrds", "amazonawscomawsrds", "rds")
+_STATISTIC_ENDS = ("samplecount", "average", "maximum", "minimum", "mean", "avg", "max", "min")
+_UNIT_ENDS = ("percent", "bytespersecond", "persecond", "bytes", "seconds", "count")
+
+LOG_VOLUME = "metric of a log or additional volume, ignored"
+LOCAL = "metric of the local instance store, ignored"
+EC2 = "metric of the EC2 or EBS namespace, ignored"
+CLASH = "two requests use its Id for different metrics, ignored"
+UNUSED = "not used by the diagnosis, ignored"
+
+# Documented for AWS/RDS (RDS User Guide, 2026-04) but without a rule that reads it.
+_UNUSED = frozenset(
+    {
+        "activetransactions",
+        "acuutilization",
+        "auroravolumebyteslefttotal",
+        "binlogdiskusage",
+        "buffercachehitratio",
+        "checkpointlag",
+        "commitlatency",
+        "connectionattempts",
+        "cpucreditusage",
+        "dbloadcpu",
+        "dbloadrelativetonumvcpus",
+        "deadlocks",
+        "failedsqlserveragentjobscount",
+        "iamdbauthconnectionrequests",
+        "maximumusedtransactionids",
+        "oldestlogicalreplicationslotlag",
+        "oldestreplicationslotlag",
+        "replicalag",
+        "replicationchannellag",
+        "replicationslotdiskusage",
+        "serverlessdatabasecapacity",
+        "storagenetworkreceivethroughput",
+        "storagenetworkthroughput",
+        "storagenetworktransmitthroughput",
+        "tempdbavailabledataspace",
+        "tempdbavailablelogspace",
+        "tempdbdatafileusage",
+        "tempdblogfileusage",
+        "tempstorageiops",
+        "tempstoragethroughput",
+        "transactionlogsdiskusage",
+        "transactionlogsgeneration",
+        "volumebytesused",
+        "volumereadiops",
+        "volumewriteiops",
+    }
+)
+_EC2_STARTS = ("ebsread", "ebswrite", "instanceebs", "volumeavg", "volumeiops", "volumethroughput")
+_EC2_NAMES = frozenset(
+    {"volumequeuelength", "volumeconsumedreadwriteops", "volumestallediocheck", "volumereadbytes"}
+    | {"volumewritebytes", "volumereadops", "volumewriteops", "volumeidletime"}
+    | {"volumetotalreadtime", "volumetotalwritetime"}
+)
+
+
+@lru_cache(maxsize=65536)
+def recognise(text: str) -> Named:
+    """
+    What a label, a column head or a metric name says.
+
+    Examples: `orders-primary ReadIOPS`, `ReadThroughput (MB/s)`, `aws_rds_cpuutilization_maximum`.
+    A part that is neither metric, statistic, unit nor namespace is the instance if it stands
+    alone and could be an identifier.
+    """
+    bare, statistic, unit = _without_brackets(text)
+    named = _whole(bare)
+    if named is None:
+        named = _among_parts(bare)
+    return Named(
+        metric=named.metric,
+        is_ours=named.is_ours,
+        instance=named.instance,
+        statistic=named.statistic or statistic,
+        unit=unit,
+        ignored=named.ignored,
+    )
+
+
+def recognise_id(query_id: str) -> Named:
+    """What the Id of a query says: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
+    named = _whole(query_id) or _whole(_QUERY_ID.sub("", query_id))
+    return named or Named()
+
+
+def _without_brackets(text: str) -> tuple[str, Statistic | None, str | None]:
+    statistic: Statistic | None = None
+    unit: str | None = None
+    for inside in _BRACKETS.findall(text):
+        if is_unit(inside):
+            unit = inside
+        else:
+            statistic = statistic or statistic_of(inside)
+    return _BRACKETS.sub(" ", text).strip(), statistic, unit
+
+
+def _whole(text: str) -> Named | None:
+    plain = _plain(text)
+    if plain in _OURS:
+        return Named(metric=_OURS[plain], is_ours=True)
+    for prefix in ("", *_PREFIXES):
+        if not plain.startswith(prefix):
+            continue
+        rest = plain.removeprefix(prefix)
+        found = _known(rest)
+        if found is not None:
+            return found
+        if (trimmed := _PERCENTILE_END.sub("", rest)) != rest and (found := _known(trimmed)):
+            return Named(metric=found.metric, ignored=found.ignored, statistic=Statistic.OTHER)
+        for end in _STATISTIC_ENDS:
+            if rest.endswith(end):
+                found = _known(rest.removesuffix(end))
+                if found is not None:
+                    return Named(
+                        metric=found.metric, ignored=found.ignored, statistic=statistic_of(end)
+                    )
+    return None
+
+
+def _known(plain: str) -> Named | None:
+    for name in (plain, *(plain.removesuffix(end) for end in _UNIT_ENDS if plain.endswith(end))):
+        if name in _KNOWN:
+            return Named(metric=_KNOWN[name])
+        if (reason := _ignored(name)) is not None:
+            return Named(ignored=reason)
+    return None
+
+
+def _ignored(plain: str) -> str | None:
+    if plain.endswith("logvolume"):
+        return LOG_VOLUME
+    if plain.endswith("localstorage") or plain.startswith("freelocalstorage"):
+        return LOCAL
+    if plain in _UNUSED:
+        return UNUSED
+    if plain in _EC2_NAMES or plain.startswith(_EC2_STARTS):
+        return EC2
+    return None
+
+
+def _among_parts(text: str) -> Named:
+    parts = [p.strip("'\"") for p in _SEPARATORS.split(text)]
+    if len(parts) == 1:
+        parts = text.split(".")
+    parts = [p for p in parts if p]
+    if not 2 <= len(parts) <= 12:  # a label has a handful of words; more is prose
+        return Named()
+    found = [(index, named) for index, part in enumerate(parts) if (named := _whole(part))]
+    if len(found) != 1:
+        return Named()
+    at, named = found[0]
+    others = [
+        p
+        for index, p in enumerate(parts)
+        if index != at and p.lower() not in _NOISE and not _REGION.match(p)
+    ]
+    statistics = [s for p in others if (s := statistic_of(p)) is not None]
+    names = [p for p in others if statistic_of(p) is None and _IDENTIFIER.match(p)]
+    return Named(
+        metric=named.metric,
+        is_ours=named.is_ours,
+        ignored=named.ignored,
+        statistic=named.statistic or (statistics[0] if statistics else None),
+        instance=names[0]
+        if len(names) == 1 and len(names) + len(statistics) == len(others)
+        else None,
+    )

@@ -1,0 +1,17 @@
+"""Text for messages: what stood in a file made fit to print, and counts with their nouns."""
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: `1 sample`, `1,440 samples`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def shown(text: object, length: int = 60) -> str:
+    """
+    The text with everything that cannot be printed replaced, cut to `length` characters.
+
+    Lone surrogates and control characters are legal in JSON but not on a terminal or in UTF-8.
+    """
+    raw = str(text)
+    clean = "".join(c if c.isprintable() else "?" for c in raw[: length + 1])
+    return clean if len(clean) <= length else clean[: length - 1] + "…"

@@ -1,0 +1,35 @@
+"""The usual step of a series, seen from its times."""
+
+import numpy as np
+
+from plimsoll.model.series import IntArray
+
+LONGEST_STEP_S = 86_400
+"""No export is coarser than a day; a longer difference is a gap."""
+
+# One part in ten: a change of the period leaves thousands of differences of both kinds, so a tenth
+# keeps the finer one even when it covers a day of a fortnight; stray late samples stay far below.
+SHARE_OF_A_PERIOD = 0.1
+
+
+def usual_step_s(time_s: IntArray) -> int | None:
+    """
+    The finest period that makes at least a tenth of the differences.
+
+    With one period that is the most common difference. With mixed periods (CloudWatch keeps 60 s
+    for 15 days, then 300 s) it is the finer one. Where no difference repeats that often, the most
+    common one is taken, of equally common ones the shortest.
+
+    Args:
+        time_s: epoch seconds, strictly increasing, shape (n,).
+
+    Returns:
+        Seconds, 1 to LONGEST_STEP_S; None for fewer than two samples, or gaps only.
+    """
+    differences = np.diff(time_s)
+    differences = differences[differences <= LONGEST_STEP_S]
+    if not differences.size:
+        return None
+    values, counts = np.unique(differences, return_counts=True)
+    frequent = values[counts >= SHARE_OF_A_PERIOD * differences.size]
+    return int(frequent[0]) if frequent.size else int(values[np.argmax(counts)])
