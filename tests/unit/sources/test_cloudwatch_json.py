@@ -1,0 +1,332 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzz import corpus
+from plimsoll.errors import DataError
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
+from plimsoll.sources.export import read_export
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports"
+
+
+def saved(folder: Path, **files: object) -> Path:
+    return corpus.write(
+        folder / "export",
+        {f"{name}.json": json.dumps(document).encode() for name, document in files.items()},
+    )
+
+
+def result(query_id="m1", label="ReadIOPS", *, count=20, status="Complete", start=0, **fields):
+    times = corpus.isos(corpus.START_S + 60 * (start + corpus.np.arange(count)))
+    values = [float(start + n) for n in range(count)]
+    return {
+        "Id": query_id,
+        "Label": label,
+        "Timestamps": times,
+        "Values": values,
+        "StatusCode": status,
+    } | fields
+
+
+def answer(*results, **fields):
+    return {"MetricDataResults": [*results], "Messages": []} | fields
+
+
+def query(query_id, name, stat="Average", identifier="orders", **fields):
+    dimensions = [{"Name": "DBInstanceIdentifier", "Value": identifier}]
+    metric = {"Namespace": "AWS/RDS", "MetricName": name, "Dimensions": dimensions}
+    return {"Id": query_id, "MetricStat": {"Metric": metric, "Stat": stat, "Period": 60} | fields}
+
+
+@pytest.mark.parametrize("label", ["{name}", "{instance} {name}", "{instance} {name} Average"])
+@pytest.mark.parametrize("tail", ["Z", "+00:00", ""])
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_all_metrics_are_read_by_their_labels(tmp_path, label, tail, newest_first):
+    """
+    Labels as people and as the command line write them, in either order, give the same numbers.
+    """
+    day = corpus.made(30)
+    data = corpus.metric_data(day, label=label, tail=tail, newest_first=newest_first)
+    (tmp_path / "a.json").write_bytes(data)
+    snapshot = read_export(tmp_path / "a.json")
+
+    assert len(snapshot.series) == len(day.values)
+    assert snapshot.gaps == ()
+    for name, values in day.values.items():
+        series = snapshot.series[BY_CLOUDWATCH_NAME[name]]
+        assert series.time_s.tolist() == day.time_s.tolist()
+        assert series.value == pytest.approx(values * METRICS[series.metric].scale, rel=1e-12)
+        assert series.step_s == 60
+    assert snapshot.instance.identifier == ("orders-primary" if "inst" in label else "unnamed")
+
+
+def test_the_handwritten_answer_with_its_request_and_description():
+    """
+    The request names what the answer only numbers; the mean is preferred to the maximum; a
+    percentage may round above 100; forbidden and partial results are gaps under our names.
+    """
+    snapshot = read_export(FIXTURES / "answer", identifier="orders-primary")
+
+    assert set(snapshot.series) == {Metric.READ_BYTES_PER_S, Metric.BYTE_BALANCE_RATIO}
+    reads = snapshot.series[Metric.READ_BYTES_PER_S]
+    assert reads.value.tolist() == [87040000.0, 212500013.7, 212499712.5]
+    assert (reads.time_s - reads.time_s[0]).tolist() == [0, 60, 180]
+    assert reads.step_s == 60
+    assert snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist() == [1.0, 0.125]
+    gaps = {g.metric: g for g in snapshot.gaps}
+    assert set(gaps) == {"byte_balance_ratio", "write_ops_per_s"}
+    assert gaps["byte_balance_ratio"].reason == "partial data"
+    assert gaps["write_ops_per_s"].reason == "access denied: not authorized"
+    assert "cloudwatch:GetMetricData" in gaps["write_ops_per_s"].remedy
+
+
+def test_a_request_in_the_same_document_and_as_a_bare_list(tmp_path):
+    both = answer(result(label="x")) | {"MetricDataQueries": [query("m1", "WriteIOPS")]}
+    one = saved(tmp_path / "one", both=both)
+    two = saved(tmp_path / "two", a=answer(result(label="x")), b=[query("m1", "WriteIOPS")])
+
+    for folder in (one, two):
+        snapshot = read_export(folder)
+        assert set(snapshot.series) == {Metric.WRITE_OPS_PER_S}
+        assert snapshot.instance.identifier == "orders"
+
+
+def test_the_request_speaks_for_the_folders_below_it(tmp_path):
+    folder = saved(tmp_path, request=[query("m1", "WriteIOPS")])
+    saved(folder / "monday", a=answer(result(label="x")))
+
+    assert set(read_export(folder).series) == {Metric.WRITE_OPS_PER_S}
+
+
+def test_one_id_for_two_metrics_is_a_gap(tmp_path):
+    """
+    Where two requests disagree about an Id, the answer is not guessed.
+    """
+    folder = saved(
+        tmp_path,
+        a=answer(result("m1", "x"), result("m2", "ReadIOPS")),
+        b=[query("m1", "WriteIOPS")],
+        c=[query("m1", "ReadLatency")],
+    )
+    snapshot = read_export(folder)
+
+    assert set(snapshot.series) == {Metric.READ_OPS_PER_S}
+    assert [g.reason for g in snapshot.gaps] == [
+        "two requests use its Id for different metrics, ignored"
+    ]
+
+
+def test_an_id_can_name_the_metric(tmp_path):
+    folder = saved(tmp_path, a=answer(result("m_readiops", ""), result("cpu_utilization", "CPU!")))
+
+    assert set(read_export(folder).series) == {Metric.READ_OPS_PER_S, Metric.CPU_RATIO}
+
+
+def test_pages_make_one_series(tmp_path):
+    """
+    PartialData on a page is mended by the last page of the same query.
+    """
+    folder = saved(
+        tmp_path,
+        page1=answer(result(count=10, status="PartialData", start=10)),
+        page2=answer(result(count=10)),
+    )
+    snapshot = read_export(folder)
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == list(range(20))
+    assert snapshot.gaps == ()
+
+
+def test_pages_may_follow_each_other_in_one_file(tmp_path):
+    pages = [answer(result(count=10)), answer(result(count=10, start=10))]
+    for name, text in (
+        ("rows.json", "\n".join(json.dumps(p) for p in pages)),
+        ("pretty.json", "\n".join(json.dumps(p, indent=2) for p in pages)),
+        ("list.json", json.dumps(pages)),
+    ):
+        (tmp_path / name).write_text(text)
+
+        assert read_export(tmp_path / name).series[Metric.READ_OPS_PER_S].time_s.size == 20
+
+
+def test_a_remaining_page_is_a_gap(tmp_path):
+    snapshot = read_export(saved(tmp_path, a=answer(result(), NextToken="abc")))
+
+    assert [g.reason for g in snapshot.gaps] == [
+        "the answer has a NextToken, so it is not the last page"
+    ]
+
+
+def test_everything_forbidden_is_unknown_not_an_error(tmp_path):
+    """
+    An export that was refused in full still says what permission is missing.
+    """
+    denied = result(count=0, status="Forbidden")
+    snapshot = read_export(saved(tmp_path, a=answer(denied)))
+
+    assert snapshot.series == {}
+    assert snapshot.window_s is None
+    assert snapshot.gaps[0].metric == "read_ops_per_s"
+    assert snapshot.gaps[0].remedy == "Allow cloudwatch:GetMetricData for the role that exports."
+
+
+def test_internal_errors_and_remarks_are_gaps(tmp_path):
+    remark = {"Code": "MaxMetricsExceeded", "Value": "100 metrics"}
+    snapshot = read_export(
+        saved(tmp_path, a=answer(result(status="InternalError"), Messages=[remark]))
+    )
+
+    assert [g.reason for g in snapshot.gaps] == [
+        "CloudWatch remarked: 100 metrics",
+        "CloudWatch answered InternalError",
+    ]
+
+
+def test_simulated_exports_say_so(tmp_path):
+    """
+    The mark of our simulator makes the snapshot simulated and gives its note.
+    """
+    mark = {"Code": "Simulated", "Value": "Reconstructed from the published figures."}
+    snapshot = read_export(saved(tmp_path, a=answer(result(), Messages=[mark])))
+
+    assert snapshot.is_simulated
+    assert snapshot.note == "Reconstructed from the published figures."
+    assert snapshot.gaps == ()
+
+
+def with_statistics(folder: Path, **values: float) -> Path:
+    """One metric, each statistic of which has a value of its own."""
+    results = [result(f"m{n}", "x", Values=[v] * 20) for n, v in enumerate(values.values())]
+    queries = [query(f"m{n}", "WriteIOPS", stat) for n, stat in enumerate(values)]
+    return saved(folder, a=answer(*results), b=queries)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"Maximum": 9, "Average": 5, "Sum": 50, "SampleCount": 5}, 5),
+        ({"Sum": 50, "SampleCount": 5, "Maximum": 12}, 10),
+    ],
+)
+def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
+    """
+    A sum or a maximum never passes for a mean; sum ÷ count is one.
+    """
+    snapshot = read_export(with_statistics(tmp_path, **values))
+
+    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [expected] * 20
+    assert snapshot.gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "used"),
+    [({"Maximum": 9, "Minimum": 1, "Sum": 50}, "Maximum"), ({"Minimum": 1, "p99": 8}, "Minimum")],
+)
+def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
+    snapshot = read_export(with_statistics(tmp_path, **values))
+
+    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [values[used]] * 20
+    assert [g.reason for g in snapshot.gaps] == [
+        f"only the statistic {used} is in the export, taken for the mean"
+    ]
+
+
+@pytest.mark.parametrize("stat", ["Sum", "SampleCount", "p99", "tm90"])
+def test_a_statistic_that_says_nothing_of_the_mean_is_left_out(tmp_path, stat):
+    folder = saved(
+        tmp_path,
+        a=answer(result("m1", "x"), result("m2", "ReadIOPS")),
+        b=[query("m1", "WriteIOPS", stat)],
+    )
+    snapshot = read_export(folder)
+
+    assert set(snapshot.series) == {Metric.READ_OPS_PER_S}
+    assert snapshot.gaps[0].metric == "write_ops_per_s"
+    assert "says nothing of the mean" in snapshot.gaps[0].reason
+
+
+def test_the_least_balance_is_preferred_to_the_most(tmp_path):
+    """
+    For a balance the minimum tells whether credits ran out.
+    """
+    low, high = result("m1", "x"), result("m2", "x", Values=[90.0] * 20)
+    queries = [query("m1", "BurstBalance", "Minimum"), query("m2", "BurstBalance", "Maximum")]
+    snapshot = read_export(saved(tmp_path, a=answer(low, high), b=queries))
+
+    assert snapshot.series[Metric.VOLUME_BALANCE_RATIO].value[1] == 0.01
+
+
+def test_the_unit_of_a_request_is_honoured(tmp_path):
+    asked = [query("m1", "WriteThroughput", Unit="Megabytes/Second")]
+    snapshot = read_export(saved(tmp_path, a=answer(result("m1", "x")), b=asked))
+
+    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value[1] == 1e6
+
+
+def test_another_namespace_or_volume_is_not_the_instance(tmp_path):
+    other = query("m1", "BurstBalance")
+    other["MetricStat"]["Metric"]["Namespace"] = "AWS/EBS"
+    volume = query("m2", "ReadIOPS")
+    volume["MetricStat"]["Metric"]["Dimensions"].append({"Name": "VolumeName", "Value": "rdsdb2"})
+    folder = saved(
+        tmp_path,
+        a=answer(result("m1", "x"), result("m2", "y"), result("m3", "WriteIOPS")),
+        b=[other, volume],
+    )
+    snapshot = read_export(folder)
+
+    assert set(snapshot.series) == {Metric.WRITE_OPS_PER_S}
+    assert {g.reason for g in snapshot.gaps} == {
+        "metric of the EC2 or EBS namespace, ignored",
+        "metric of a log or additional volume, ignored",
+    }
+
+
+def test_statistics_are_read_in_their_unit_and_in_order():
+    snapshot = read_export(FIXTURES / "statistics")
+    latency = snapshot.series[Metric.READ_LATENCY_S]
+    written = snapshot.series[Metric.WRITE_BYTES_PER_S]
+
+    assert latency.value.tolist() == pytest.approx([0.00125, 0.0025, 0.0065])
+    assert latency.step_s == 300
+    assert written.value.tolist() == [50e6, 120e6]
+    assert snapshot.gaps == ()
+
+
+def test_statistics_from_several_calls_are_one_series(tmp_path):
+    """
+    A call gives at most 1,440 points, so a fortnight is many files.
+    """
+    day = corpus.made(100)
+    half = corpus.Made(day.time_s[:60], {n: v[:60] for n, v in day.values.items()})
+    rest = corpus.Made(day.time_s[50:], {n: v[50:] for n, v in day.values.items()})
+    folder = corpus.write(
+        tmp_path / "e",
+        {
+            "b.json": corpus.metric_statistics(half, "ReadIOPS"),
+            "a.json": corpus.metric_statistics(rest, "ReadIOPS"),
+        },
+    )
+    series = read_export(folder).series[Metric.READ_OPS_PER_S]
+
+    assert series.time_s.tolist() == day.time_s.tolist()
+    assert series.value == pytest.approx(day.values["ReadIOPS"])
+
+
+@pytest.mark.parametrize(
+    ("document", "cause"),
+    [
+        ({"MetricDataResults": 3}, r"MetricDataResults"),
+        ({"MetricDataResults": [{"Timestamps": "x"}]}, r"Timestamps"),
+        ({"Datapoints": {}}, "Datapoints"),
+        ([{"Id": 1, "MetricStat": {}}], r"\$\[0\]"),
+    ],
+)
+def test_a_wrong_type_is_named_with_its_place(tmp_path, document, cause):
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match=cause) as caught:
+        read_export(tmp_path / "a.json")
+
+    assert "'a.json'" in caught.value.message

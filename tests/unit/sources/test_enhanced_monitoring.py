@@ -1,0 +1,160 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzz import corpus
+from plimsoll.errors import DataError
+from plimsoll.model.metric import Metric
+from plimsoll.sources.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
+from plimsoll.sources.export import read_export
+from plimsoll.units import kib
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports" / "enhanced"
+
+
+def test_volumes_add_up_and_waits_are_weighted():
+    """
+    Two volumes of 400 and 200 operations/s that wait 1 and 4 ms wait 2 ms together; KB are KiB.
+    """
+    snapshot = read_export(FIXTURES / "postgres.jsonl")
+    first = {metric: series.value[0] for metric, series in snapshot.series.items()}
+
+    assert first[Metric.READ_OPS_PER_S] == 400
+    assert first[Metric.WRITE_OPS_PER_S] == 200
+    assert first[Metric.READ_BYTES_PER_S] == kib(6400)
+    assert first[Metric.WRITE_BYTES_PER_S] == kib(3200)
+    assert first[Metric.READ_LATENCY_S] == pytest.approx(0.002)
+    assert first[Metric.WRITE_LATENCY_S] == pytest.approx(0.002)
+    assert first[Metric.QUEUE_DEPTH] == 2.0
+    assert first[Metric.CPU_RATIO] == 0.375
+    assert first[Metric.LOAD_AVERAGE] == 3.11
+    assert first[Metric.SWAP_BYTES] == kib(512)
+    assert first[Metric.NETWORK_RECEIVE_BYTES_PER_S] == 120500.25
+    assert first[Metric.FREE_STORAGE_BYTES] == kib(41086436 - 2384592)
+    assert Metric.FREEABLE_MEMORY_BYTES not in snapshot.series
+
+
+def test_the_size_of_an_operation_is_bytes_by_operations():
+    """
+    `avgReqSz` counts sectors of 512 bytes: 32 of them are 16 KiB, which bytes ÷ operations gives.
+    """
+    document = json.loads((FIXTURES / "postgres.jsonl").read_text().splitlines()[0])
+    series = read_export(FIXTURES / "postgres.jsonl").series
+    size = series[Metric.READ_BYTES_PER_S].value[0] / series[Metric.READ_OPS_PER_S].value[0]
+
+    assert size == document["physicalDeviceIO"][0]["avgReqSz"] * 512 == kib(16)
+
+
+def test_a_document_is_about_the_interval_before_its_time():
+    """
+    The document of 10:00:10 describes the ten seconds from 10:00:00.
+    """
+    series = read_export(FIXTURES / "postgres.jsonl").series[Metric.READ_OPS_PER_S]
+
+    assert series.step_s == 10
+    assert series.time_s.tolist() == [1615197600, 1615197610]
+
+
+def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
+    snapshot = read_export(FIXTURES / "postgres.jsonl")
+    instance = snapshot.instance
+
+    assert instance.identifier == "orders-primary"
+    assert instance.engine == "postgres"
+    assert instance.vcpu_count == 8
+    assert instance.memory_bytes == kib(64780000)
+    assert instance.storage.volume_count == 2
+    assert snapshot.series[Metric.READ_LATENCY_S].time_s.size == 1
+    assert snapshot.series[Metric.WRITE_LATENCY_S].value[1] == 0.003
+    assert LATENCY_GAP in snapshot.gaps
+    assert LOGICAL_GAP not in snapshot.gaps
+    assert any("1 line ignored" in g.reason for g in snapshot.gaps)
+
+
+def test_aurora_has_its_own_fields():
+    """
+    Aurora's entry has no device, bytes/s and milliseconds, and tells reads from writes.
+    """
+    snapshot = read_export(FIXTURES / "aurora.json")
+    first = {metric: series.value[0] for metric, series in snapshot.series.items()}
+
+    assert first[Metric.READ_BYTES_PER_S] == 8192
+    assert first[Metric.WRITE_OPS_PER_S] == 3.18
+    assert first[Metric.WRITE_LATENCY_S] == pytest.approx(0.00115)
+    assert first[Metric.QUEUE_DEPTH] == 2
+    assert snapshot.series[Metric.CPU_RATIO].step_s == 60
+    assert snapshot.instance.storage.volume_count is None
+    assert snapshot.gaps == ()
+
+
+def test_without_physical_devices_the_logical_one_is_used_and_said(tmp_path):
+    """
+    Older documents list the logical device only, which counts before merging.
+    """
+    document = corpus.enhanced_document(corpus.START_S)
+    del document["physicalDeviceIO"]
+    (tmp_path / "d.json").write_text(json.dumps(document))
+    snapshot = read_export(tmp_path / "d.json")
+    device = document["diskIO"][0]
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value[0] == device["readIOsPS"]
+    assert LOGICAL_GAP in snapshot.gaps
+    assert snapshot.instance.storage.volume_count is None
+
+
+def test_a_changing_number_of_devices_is_no_number_of_volumes(tmp_path):
+    documents = [corpus.enhanced_document(corpus.START_S + 10 * n, volumes=1 + n) for n in range(2)]
+    (tmp_path / "d.json").write_text(json.dumps(documents))
+
+    assert read_export(tmp_path / "d.json").instance.storage.volume_count is None
+
+
+def test_an_additional_volume_counts_for_the_load_but_not_as_a_stripe(tmp_path):
+    document = corpus.enhanced_document(corpus.START_S, volumes=2)
+    document["physicalDeviceIO"][0]["mountPoint"] = "/rdsdbdata"
+    document["physicalDeviceIO"][1]["mountPoint"] = "/rdsdbdata2"
+    (tmp_path / "d.json").write_text(json.dumps(document))
+    snapshot = read_export(tmp_path / "d.json")
+    both = sum(d["readIOsPS"] for d in document["physicalDeviceIO"])
+
+    assert snapshot.instance.storage.volume_count == 1
+    assert snapshot.series[Metric.READ_OPS_PER_S].value[0] == pytest.approx(both)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("lines.jsonl", lambda docs: "\n".join(json.dumps(d) for d in docs)),
+        ("array.json", json.dumps),
+        ("one-after-another.json", lambda docs: "\n".join(json.dumps(d, indent=2) for d in docs)),
+        (
+            "events.json",
+            lambda docs: json.dumps({"events": [{"message": json.dumps(d)} for d in docs]}),
+        ),
+        (
+            "subscription.json",
+            lambda docs: json.dumps(
+                {
+                    "logGroup": "RDSOSMetrics",
+                    "logEvents": [{"message": json.dumps(d)} for d in docs],
+                }
+            ),
+        ),
+    ],
+)
+def test_every_wrapping_gives_the_same_series(tmp_path, name, make):
+    documents = [corpus.enhanced_document(corpus.START_S + 15 * n, n) for n in range(6)]
+    (tmp_path / "plain.json").write_text(json.dumps(documents))
+    (tmp_path / name).write_text(make(documents))
+    expected = read_export(tmp_path / "plain.json")
+
+    assert read_export(tmp_path / name).series == expected.series
+    assert expected.series[Metric.READ_OPS_PER_S].step_s == 15
+    assert expected.series[Metric.READ_OPS_PER_S].time_s[0] == corpus.START_S - 15
+
+
+def test_events_of_something_else_are_one_sentence(tmp_path):
+    (tmp_path / "e.json").write_text('{"events": [{"message": "LOG: checkpoint starting"}]}')
+    with pytest.raises(DataError, match="no Enhanced Monitoring document"):
+        read_export(tmp_path / "e.json")

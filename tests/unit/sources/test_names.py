@@ -1,0 +1,114 @@
+import pytest
+
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
+from plimsoll.sources.names import CLASH, EC2, LOCAL, LOG_VOLUME, UNUSED, recognise, recognise_id
+from plimsoll.sources.reading import Statistic
+
+
+@pytest.mark.parametrize("name", BY_CLOUDWATCH_NAME)
+def test_every_name_of_cloudwatch_is_known(name):
+    assert recognise(name).metric is BY_CLOUDWATCH_NAME[name]
+    assert recognise(f"orders-primary {name}").metric is BY_CLOUDWATCH_NAME[name]
+    assert recognise(f"orders-primary {name}").instance == "orders-primary"
+
+
+@pytest.mark.parametrize("metric", Metric)
+def test_every_name_of_ours_is_known_and_in_our_unit(metric):
+    named = recognise(metric.value)
+
+    assert named.metric is metric
+    assert named.is_ours
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "instance", "statistic", "unit"),
+    [
+        ("ReadIOPS", Metric.READ_OPS_PER_S, None, None, None),
+        ("orders-primary ReadIOPS", Metric.READ_OPS_PER_S, "orders-primary", None, None),
+        ("ReadIOPS Maximum", Metric.READ_OPS_PER_S, None, Statistic.MAXIMUM, None),
+        ("a1 ReadIOPS Average", Metric.READ_OPS_PER_S, "a1", Statistic.AVERAGE, None),
+        ("a1 ReadIOPS p99", Metric.READ_OPS_PER_S, "a1", Statistic.OTHER, None),
+        ("eu-west-1 a1 ReadIOPS", Metric.READ_OPS_PER_S, "a1", None, None),
+        ("AWS/RDS/ReadIOPS", Metric.READ_OPS_PER_S, None, None, None),
+        ("amazonaws.com/AWS/RDS/EBSByteBalance%", Metric.BYTE_BALANCE_RATIO, None, None, None),
+        ("Read IOPS", Metric.READ_OPS_PER_S, None, None, None),
+        ("read_iops", Metric.READ_OPS_PER_S, None, None, None),
+        ("ReadThroughput (MB/s)", Metric.READ_BYTES_PER_S, None, None, "MB/s"),
+        ("ReadThroughput [KiB/s]", Metric.READ_BYTES_PER_S, None, None, "KiB/s"),
+        ("CPUUtilization (Maximum)", Metric.CPU_RATIO, None, Statistic.MAXIMUM, None),
+        ("aws_rds_read_throughput_average", Metric.READ_BYTES_PER_S, None, Statistic.AVERAGE, None),
+        (
+            "aws_rds_ebsbyte_balance_percent_minimum",
+            Metric.BYTE_BALANCE_RATIO,
+            None,
+            Statistic.MINIMUM,
+            None,
+        ),
+        ("aws_rds_ebsiobalance__average", Metric.IO_BALANCE_RATIO, None, Statistic.AVERAGE, None),
+        ("aws.rds.ebsbyte_balance", Metric.BYTE_BALANCE_RATIO, None, None, None),
+        ("aws.rds.cpuutilization", Metric.CPU_RATIO, None, None, None),
+        ("rds_read_throughput_bytes", Metric.READ_BYTES_PER_S, None, None, None),
+        ("rds_cpu_usage_percent_average", Metric.CPU_RATIO, None, Statistic.AVERAGE, None),
+        ("rds_free_storage_bytes", Metric.FREE_STORAGE_BYTES, None, None, None),
+    ],
+)
+def test_labels_columns_and_other_tools_names(text, metric, instance, statistic, unit):
+    named = recognise(text)
+
+    assert named.metric is metric
+    assert not named.is_ours
+    assert named.instance == instance
+    assert named.statistic == statistic
+    assert named.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("WriteIOPSLogVolume", LOG_VOLUME),
+        ("ReadLatencyLocalStorage", LOCAL),
+        ("FreeLocalStorage", LOCAL),
+        ("EBSReadBytes", EC2),
+        ("EBSWriteOps", EC2),
+        ("VolumeReadBytes", EC2),
+        ("InstanceEBSIOPSExceededCheck", EC2),
+        ("ReplicaLag", UNUSED),
+        ("CPUCreditUsage", UNUSED),
+        ("TransactionLogsGeneration", UNUSED),
+    ],
+)
+def test_documented_metrics_we_do_not_use_say_why(name, reason):
+    assert recognise(name).metric is None
+    assert recognise(name).ignored == reason
+    assert recognise(f"orders-primary {name}").ignored == reason
+    assert reason != CLASH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ReadQoS",
+        "MyReadIOPSCopy",
+        "Expression1",
+        "ReadIOPS WriteIOPS",
+        "the ReadIOPS of the orders database over the last two weeks in our region of choice",
+        "\ud800",
+        "a" * 100_000,
+    ],
+)
+def test_resemblance_is_not_enough(text):
+    assert recognise(text).metric is None
+    assert recognise(text).ignored is None
+
+
+@pytest.mark.parametrize(
+    "query_id",
+    ["readiops", "m_readiops", "m1_read_iops", "q_readIOPS", "readiops_0"],
+)
+def test_an_id_may_carry_the_name(query_id):
+    assert recognise_id(query_id).metric is Metric.READ_OPS_PER_S
+
+
+def test_an_id_that_only_counts_says_nothing():
+    assert recognise_id("m17").metric is None

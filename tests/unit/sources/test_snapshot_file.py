@@ -1,0 +1,112 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from plimsoll.errors import DataError, SourceError
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.sources.snapshot_file import read_snapshot, write_snapshot
+from strategies import snapshots
+
+
+def small() -> Snapshot:
+    reads = Series(
+        metric=Metric.READ_OPS_PER_S,
+        step_s=60,
+        time_s=np.array([60, 120, 240]),
+        value=np.array([1.0, 2.5, 3.0]),
+    )
+    return Snapshot(
+        instance=Instance(identifier="orders"), series={reads.metric: reads}, source="a test"
+    )
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.json.gz"])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(snapshot=snapshots(may_have_nan=True))
+def test_what_is_written_is_what_is_read(tmp_path: Path, name: str, snapshot: Snapshot):
+    """
+    A snapshot survives its file, packed or not, times off the grid and samples of nothing included.
+    """
+    write_snapshot(tmp_path / name, snapshot)
+
+    assert read_snapshot(tmp_path / name) == snapshot
+
+
+def test_equal_snapshots_give_equal_packed_files(tmp_path):
+    """
+    The time of writing is not in a packed file.
+    """
+    for name in ("a.json.gz", "b.json.gz"):
+        write_snapshot(tmp_path / name, small())
+
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
+
+
+def test_a_packed_file_is_known_by_its_content(tmp_path):
+    """
+    A packed snapshot is read whatever its name.
+    """
+    (tmp_path / "s.json").write_bytes(gzip.compress(encode_snapshot(small())))
+
+    assert read_snapshot(tmp_path / "s.json") == small()
+
+
+def test_nothing_is_left_beside_the_file(tmp_path):
+    write_snapshot(tmp_path / "s.json", small())
+    write_snapshot(tmp_path / "s.json", small())
+
+    assert [p.name for p in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    """
+    When the disk refuses, the former snapshot is still whole and no part of the new one remains.
+    """
+    write_snapshot(tmp_path / "s.json", small())
+    before = (tmp_path / "s.json").read_bytes()
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(SourceError, match="no space left on device"):
+        write_snapshot(tmp_path / "s.json", small())
+
+    assert (tmp_path / "s.json").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(SourceError, match="no such file or directory"):
+        write_snapshot(tmp_path / "missing" / "s.json", small())
+
+
+@pytest.mark.parametrize(
+    ("series", "cause"),
+    [
+        ('{"metric":"read_ops_per_s","step_s":60,"start_s":60,"value":[-1]}', "impossible"),
+        ('{"metric":"read_ops_per_s","step_s":60,"start_s":60,"value":[1e300]}', "impossible"),
+        ('{"metric":"read_ops_per_s","step_s":60,"start_s":1e300,"value":[1]}', "Expected `int"),
+        (
+            '{"metric":"read_ops_per_s","step_s":60,"time_s":[99999999999],"value":[1]}',
+            "impossible",
+        ),
+        ('{"metric":"read_ops_per_s","step_s":1,"time_s":[1,20000001],"value":[1,1]}', "too far"),
+        ('{"metric":"read_qos","step_s":60,"start_s":60,"value":[1]}', "read_qos"),
+    ],
+)
+def test_a_damaged_snapshot_is_one_sentence(tmp_path, series, cause):
+    text = f'{{"schema":"plimsoll.snapshot/1","instance":{{}},"source":"x","series":[{series}]}}'
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(DataError, match=cause) as caught:
+        read_snapshot(tmp_path / "s.json")
+
+    assert caught.value.hint

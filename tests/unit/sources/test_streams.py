@@ -1,0 +1,170 @@
+import json
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
+
+from fuzz import corpus
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.export import read_export
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports"
+
+WRITERS = {
+    "json-1.0": corpus.stream_lines,
+    "otel-1.0": corpus.otel_lines,
+    "otel-0.7": lambda day: corpus.otel_lines(day, version="0.7"),
+    "protobuf-1.0": corpus.otel_protobuf,
+    "protobuf-0.7": lambda day: corpus.otel_protobuf(day, version="0.7"),
+}
+
+
+def read(folder: Path, data: bytes, name: str = "records", **options: str) -> Snapshot:
+    (folder / name).write_bytes(data)
+    return read_export(folder / name, **options)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_form_of_a_stream_gives_the_means(tmp_path, kind):
+    """
+    Sum ÷ count of each minute, at the start of the minute, with instance and region.
+    """
+    day = corpus.made(30)
+    snapshot = read(tmp_path, WRITERS[kind](day))
+
+    assert snapshot.instance.identifier == "orders-primary"
+    assert snapshot.instance.region == "eu-west-1"
+    assert snapshot.gaps == ()
+    assert len(snapshot.series) == len(day.values)
+    for name, values in day.values.items():
+        series = snapshot.series[BY_CLOUDWATCH_NAME[name]]
+        assert series.time_s.tolist() == day.time_s.tolist()
+        assert series.value == pytest.approx(values * METRICS[series.metric].scale, rel=1e-9)
+
+
+def test_our_protobuf_bytes_are_opentelemetrys():
+    """
+    The bytes the tests write are read the same way by OpenTelemetry's own generated classes.
+    """
+    day = corpus.made(1, names=("ReadIOPS",))
+    data = corpus.otel_protobuf(day)
+    length, start = data[0] & 0x7F | data[1] << 7, 2
+    request = ExportMetricsServiceRequest.FromString(data[start:])
+    metric = request.resource_metrics[0].scope_metrics[0].metrics[0]
+    point = metric.summary.data_points[0]
+
+    assert length == len(data) - start
+    assert metric.name == "amazonaws.com/AWS/RDS/ReadIOPS"
+    assert point.sum / point.count == pytest.approx(day.values["ReadIOPS"][0])
+    assert point.start_time_unix_nano == day.time_s[0] * 10**9
+    assert [a.key for a in point.attributes] == ["Namespace", "MetricName", "Dimensions"]
+
+
+def test_opentelemetrys_own_bytes_are_read(tmp_path):
+    """
+    A request built with OpenTelemetry's generated classes is read, other fields and all.
+    """
+    request = ExportMetricsServiceRequest()
+    resource = request.resource_metrics.add(schema_url="x")
+    scope = resource.scope_metrics.add()
+    scope.scope.name = "stream"
+    for minute in range(3):
+        metric = scope.metrics.add(
+            name="amazonaws.com/AWS/RDS/EBSByteBalance%", unit="%", description="d"
+        )
+        point = metric.summary.data_points.add(count=4, sum=40.0 * (minute + 1), flags=1)
+        point.start_time_unix_nano = (corpus.START_S + 60 * minute) * 10**9
+        point.time_unix_nano = point.start_time_unix_nano + 60 * 10**9
+        point.quantile_values.add(quantile=1.0, value=99.0)
+        pair = point.attributes.add(key="Dimensions").value.kvlist_value.values.add()
+        pair.key, pair.value.string_value = "DBInstanceIdentifier", "orders"
+    body = request.SerializeToString()
+    prefix = bytes([len(body) & 0x7F | 0x80, len(body) >> 7])
+    snapshot = read(tmp_path, (prefix + body) * 2)
+
+    assert snapshot.instance.identifier == "orders"
+    assert snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist() == [0.1, 0.2, 0.3]
+
+
+def test_the_handwritten_stream():
+    """
+    A minute without samples, sums over engines, one volume and EC2 are not the instance's samples.
+    """
+    snapshot = read_export(FIXTURES / "stream")
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [1000.0]
+    assert snapshot.series[Metric.READ_OPS_PER_S].step_s == 60
+    assert snapshot.series[Metric.CPU_RATIO].value.tolist() == [0.605]
+    assert [g.reason for g in snapshot.gaps] == ["metric of a log or additional volume, ignored"]
+
+
+def test_several_instances_need_a_choice(tmp_path):
+    """
+    The names are listed; the chosen one is found whatever its case; its samples alone are taken.
+    """
+    day = corpus.made(5, names=("ReadIOPS",))
+    data = corpus.stream_lines(day, identifiers=("orders", "claims"))
+    with pytest.raises(UsageError, match="holds 2 instances") as caught:
+        read(tmp_path, data)
+
+    assert "orders, claims" in caught.value.hint
+    snapshot = read(tmp_path, data, identifier="Claims")
+    assert snapshot.instance.identifier == "claims"
+    assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size == 5
+    with pytest.raises(UsageError, match="no metric of instance 'ledger'"):
+        read(tmp_path, data, identifier="ledger")
+
+
+def test_a_line_that_is_cut_off_costs_a_line(tmp_path):
+    data = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",)))
+    snapshot = read(tmp_path, data[:-40])
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size == 4
+    assert [g.reason for g in snapshot.gaps] == ["1 line ignored: cut off or of another shape"]
+
+
+@pytest.mark.parametrize("kind", ["protobuf-1.0", "protobuf-0.7", "otel-1.0"])
+def test_a_stream_that_is_cut_off_costs_its_end(tmp_path, kind):
+    data = WRITERS[kind](corpus.made(5, names=("ReadIOPS",)))
+    snapshot = read(tmp_path, data[:-40])
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size == 4
+    assert len(snapshot.gaps) == 1
+
+
+def test_an_array_of_records_and_a_single_record(tmp_path):
+    lines = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",))).splitlines()
+    array = b"[" + b",\n".join(lines) + b"]"
+
+    assert read(tmp_path, array).series[Metric.READ_OPS_PER_S].time_s.size == 5
+    assert read(tmp_path, lines[0]).series[Metric.READ_OPS_PER_S].time_s.size == 1
+    assert read(tmp_path, b"".join(lines)).series[Metric.READ_OPS_PER_S].time_s.size == 5
+
+
+def test_opentelemetry_of_another_shape_is_one_sentence(tmp_path):
+    for document in ({"resourceMetrics": 3}, {"resourceMetrics": [{"scopeMetrics": [7]}]}):
+        with pytest.raises(DataError, match="built otherwise"):
+            read(tmp_path, json.dumps(document).encode())
+
+
+def test_many_small_files_are_one_stream(tmp_path):
+    """
+    Firehose writes a packed file every few minutes.
+    """
+    import gzip
+
+    day = corpus.made(12, names=("ReadIOPS", "WriteIOPS"))
+    folder = tmp_path / "2021" / "03" / "08"
+    for at in range(12):
+        one = corpus.Made(
+            day.time_s[at : at + 1], {n: v[at : at + 1] for n, v in day.values.items()}
+        )
+        corpus.write(folder, {f"all-{at}.gz": gzip.compress(corpus.stream_lines(one))})
+    snapshot = read_export(tmp_path)
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value == pytest.approx(day.values["ReadIOPS"])
+    assert snapshot.series[Metric.READ_OPS_PER_S].step_s == 60

@@ -1,0 +1,239 @@
+import io
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from fuzz import corpus
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.export import read_export
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports" / "tables"
+
+
+def read(folder: Path, text: str | bytes, name: str = "t.csv", **options: str) -> Snapshot:
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_export(folder / name, **options)
+
+
+def written(frame: pl.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    return out.getvalue()
+
+
+def assert_holds(snapshot: Snapshot, day: corpus.Made) -> None:
+    assert len(snapshot.series) == len(day.values)
+    assert snapshot.gaps == ()
+    for name, values in day.values.items():
+        series = snapshot.series[BY_CLOUDWATCH_NAME[name]]
+        assert series.time_s.tolist() == day.time_s.tolist()
+        assert series.value == pytest.approx(values * METRICS[series.metric].scale, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("long.csv", corpus.csv_long),
+        ("long-semicolon.csv", lambda day: corpus.csv_long(day, delimiter=";")),
+        ("long.tsv", lambda day: corpus.csv_long(day, delimiter="\t", with_unit=False)),
+        ("wide.csv", corpus.csv_wide),
+        ("wide-pipe.csv", lambda day: corpus.csv_wide(day, delimiter="|")),
+        ("console.csv", corpus.csv_console),
+        ("long.parquet", lambda day: corpus.parquet(day, long=True)),
+        ("wide.parquet", corpus.parquet),
+    ],
+)
+def test_every_shape_of_table_gives_the_numbers(tmp_path, name, make):
+    day = corpus.made(25)
+
+    assert_holds(read(tmp_path, make(day), name), day)
+
+
+@pytest.mark.parametrize("size", [1, 1000, 10**6, 10**9])
+def test_times_may_be_epoch_numbers_of_any_size(tmp_path, size):
+    day = corpus.made(5)
+
+    assert_holds(read(tmp_path, corpus.csv_wide(day, times=(day.time_s * size).tolist())), day)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_parquet_times_are_moments_whatever_their_unit_and_zone(tmp_path, unit, zone):
+    day = corpus.made(5)
+    times = pl.Series("time", day.time_s * 1000).cast(pl.Datetime("ms")).cast(pl.Datetime(unit))
+    if zone is not None:
+        times = times.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+    assert_holds(read(tmp_path, written(pl.DataFrame({"time": times, **day.values}))), day)
+
+
+def test_parquet_columns_may_be_integers_decimals_text_or_narrow(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "timestamp": pl.Series([1615198440, 1615198500], dtype=pl.Int64),
+            "ReadIOPS": pl.Series([1, None], dtype=pl.UInt16),
+            "WriteIOPS": pl.Series(["2.5", "x"]),
+            "ReadThroughput": pl.Series(["3.25", "4"]).cast(pl.Decimal(10, 2)),
+            "CPUUtilization": pl.Series([12.5, float("nan")], dtype=pl.Float32),
+            "tags": [["a"], ["b"]],
+        }
+    )
+    snapshot = read(tmp_path, written(frame), "t.parquet")
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [1.0]
+    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [2.5]
+    assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [3.25, 4.0]
+    assert snapshot.series[Metric.CPU_RATIO].value.tolist() == [0.125]
+    # An absent cell is no sample; NaN and `x` are samples that say nothing, and are counted.
+    assert {(g.metric, g.reason[:16]) for g in snapshot.gaps} == {
+        ("tags", "unknown metric, "),
+        ("write_ops_per_s", "1 sample dropped"),
+        ("cpu_ratio", "1 sample dropped"),
+    }
+
+
+def test_the_consoles_download():
+    """
+    Label rows are no samples, an empty cell is none either, and a sparse column keeps the step of
+    its table.
+    """
+    snapshot = read_export(FIXTURES / "console.csv")
+    reads = snapshot.series[Metric.READ_BYTES_PER_S]
+
+    assert snapshot.instance.identifier == "orders-primary"
+    assert reads.value.tolist() == [212.5e6, 212.4e6]
+    assert reads.step_s == 300
+    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [450.5, 451.0, 452.0]
+
+
+def test_units_in_heads_and_decimal_commas():
+    """
+    `ReadThroughput (MB/s)` is in megabytes; with semicolons a comma is a decimal comma.
+    """
+    snapshot = read_export(FIXTURES / "wide.csv")
+
+    assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [212.5e6]
+    assert snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist() == [0.995, 0.98]
+    assert snapshot.series[Metric.CPU_RATIO].value.tolist() == [0.6125]
+    assert [g.metric for g in snapshot.gaps] == ["read_bytes_per_s"]
+
+
+def test_a_long_table_of_several_instances_and_statistics():
+    """
+    The chosen instance's averages are taken; the maxima beside them are not.
+    """
+    with pytest.raises(UsageError, match="2 instances"):
+        read_export(FIXTURES / "long.csv")
+    snapshot = read_export(FIXTURES / "long.csv", identifier="orders-primary")
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [1000.5, 1001.5]
+    assert snapshot.series[Metric.READ_LATENCY_S].value.tolist() == [0.004]
+    assert snapshot.gaps == ()
+
+
+def test_a_column_of_statistics_is_obeyed(tmp_path):
+    rows = ["time,metric,stat,value"]
+    for minute in range(3):
+        rows += [
+            f"{1615198440 + 60 * minute},ReadIOPS,Maximum,9",
+            f"{1615198440 + 60 * minute},ReadIOPS,avg,5",
+        ]
+    snapshot = read(tmp_path, "\n".join(rows))
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_a_wide_table_of_several_instances(tmp_path):
+    text = (
+        "time,db_instance_identifier,ReadIOPS\n1615198440,a1,5\n1615198440,b1,7\n1615198500,b1,8\n"
+    )
+    snapshot = read(tmp_path, text, identifier="b1")
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [7.0, 8.0]
+
+
+def test_a_file_named_after_its_metric(tmp_path):
+    """
+    One file per metric with the columns time and value is common.
+    """
+    text = "timestamp,value\n2021-03-08T10:14:00Z,5\n2021-03-08T10:15:00Z,6\n"
+    for name, metric in (
+        ("ReadIOPS.csv", Metric.READ_OPS_PER_S),
+        ("orders-primary WriteLatency.csv", Metric.WRITE_LATENCY_S),
+    ):
+        assert set(read(tmp_path, text, name).series) == {metric}
+
+
+def test_our_own_names_are_in_our_units(tmp_path):
+    snapshot = read(tmp_path, "time,cpu_ratio,read_bytes_per_s\n1615198440,0.5,7\n")
+
+    assert snapshot.series[Metric.CPU_RATIO].value.tolist() == [0.5]
+    assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [7.0]
+
+
+def test_short_and_long_rows_cost_nothing_else(tmp_path):
+    text = "time,ReadIOPS,WriteIOPS\n1615198440,5\n1615198500,6,7,8,9\n1615198560,,3\n"
+    snapshot = read(tmp_path, text)
+
+    assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [5.0, 6.0]
+    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [7.0, 3.0]
+
+
+def test_windows_files_are_read(tmp_path):
+    """
+    CRLF, a byte order mark, UTF-16 and thousands separators in quotes.
+    """
+    text = 'timestamp,ReadThroughput\r\n2021-03-08T10:14:00Z,"1,234,567.5"\r\n'
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+        snapshot = read(tmp_path, text.encode(encoding))
+
+        assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [1234567.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("timestamp,ReadIOPS\n", "it has no row"),
+        ("ReadIOPS,WriteIOPS\n1,2\n", "no column of times"),
+        ("timestamp\n2021-03-08T10:14:00Z\n", "no delimiter"),
+        ("2021-03-08T10:14:00Z,5\n", "no line of column names"),
+        ("timestamp,metric\n2021-03-08T10:14:00Z,ReadIOPS\n", "no column of values"),
+        ("timestamp,ReadIOPS\nnever,5\n", "no cell of column 'timestamp' is a time"),
+        ("time" + ",x" * 3000 + "\n1\n", "3,001 columns"),
+    ],
+)
+def test_what_is_no_table_of_samples_says_why(tmp_path, text, cause):
+    with pytest.raises(DataError, match=cause) as caught:
+        read(tmp_path, text)
+
+    assert "docs/guides/export-metrics.md" in caught.value.hint
+
+
+def test_damaged_parquet_is_one_sentence(tmp_path):
+    data = bytearray(corpus.parquet(corpus.made(20)))
+    data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+    with pytest.raises(DataError, match=r"'t\.parquet' is"):
+        read(tmp_path, bytes(data), "t.parquet")
+
+
+def test_a_decoder_that_dies_is_one_sentence(tmp_path, monkeypatch):
+    """
+    A damaged file may end the decoding process without an exception; ours goes on.
+    """
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(DataError, match=r"'t\.parquet' is not a readable table: it is damaged"):
+        read(tmp_path, corpus.parquet(corpus.made(20)), "t.parquet")
+
+
+def test_files_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    """
+    The decoding process takes its libraries from the installation, wherever the user stands.
+    """
+    (tmp_path / "polars.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+
+    assert len(read(tmp_path, corpus.parquet(corpus.made(3)), "t.parquet").series) == 12
