@@ -82,7 +82,7 @@ def _print(diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | 
     if form == Format.JSON:
         from plimsoll.sinks.report_json import render_json
 
-        sys.stdout.write(render_json(diagnosis).decode() + "\n")
+        sys.stdout.write(render_json(diagnosis).decode())
     elif form == Format.MARKDOWN:
         from plimsoll.sinks.markdown import render_markdown
 
@@ -108,5 +108,5 @@ def _write_files(
     if png is not None:
         from plimsoll.sinks import charts
 
-        charts.write_png(png, diagnosis, snapshot)
+        charts.write_png(png, charts.timeline_spec(diagnosis, snapshot))
         typer.echo(f"picture written to {png}", err=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import BoolArray, FloatArray
 
 # An unpressed EBS SSD volume answers in single-digit milliseconds (EBS user guide), a Multi-AZ write in
 # somewhat more (15 ms in a published incident); what is slower at its calmest was never calm.
@@ -22,6 +22,10 @@ REFERENCE_FALLBACK_S = 1e-3
 # A large request takes longer without any queue: about 0.4 ms more for 128 KiB than for 8 KiB on EBS SSD
 # volumes, some 300 MB/s for one request.
 TRANSFER_BYTES_PER_S = 300e6
+# Below this share of the window's own high a load is light.
+CALM_LOAD = 0.6
+# A workload that breathes spreads over some hundred numbers half a percent apart.
+CROWDED_SHARE = 0.05
 # DiskQueueDepth is published in steps of about a hundredth; below this it carries no ratio.
 QUEUE_FLOOR = 0.05
 # Waiting at least as long again as being served, roughly: below it the difference drowns in the jitter
@@ -62,11 +66,12 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         Little's law: mean number in the system = rate × mean time in it.
     """
     ops = frame.read_ops_per_s + frame.write_ops_per_s
+    calm = _calm(frame, load)
     read_s, read_seen = _unpressed(
-        frame.read_latency_s, frame.read_bytes_per_s, frame.read_ops_per_s, load
+        frame.read_latency_s, frame.read_bytes_per_s, frame.read_ops_per_s, calm
     )
     write_s, write_seen = _unpressed(
-        frame.write_latency_s, frame.write_bytes_per_s, frame.write_ops_per_s, load
+        frame.write_latency_s, frame.write_bytes_per_s, frame.write_ops_per_s, calm
     )
     is_reference_seen = read_seen or write_seen
     has_latency = bool(
@@ -83,11 +88,11 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         by_latency = np.log(busy_s / expected_busy_s)
         latency_s = np.where(ops > 0, busy_s / ops, np.nan)
         if has_latency:
-            by_queue = _queue_excess(frame.queue_depth, expected_busy_s, load)
+            by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
         else:
             latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
-            unpressed_s, is_reference_seen = _unpressed(latency_s, frame.bytes_per_s, ops, load)
-            by_queue = _queue_excess(frame.queue_depth, ops * unpressed_s, load)
+            unpressed_s, is_reference_seen = _unpressed(latency_s, frame.bytes_per_s, ops, calm)
+            by_queue = _queue_excess(frame.queue_depth, ops * unpressed_s, calm)
             expected_busy_s = ops * unpressed_s
         reference_s = np.where(ops > 0, expected_busy_s / ops, np.nan)
     by_latency[~np.isfinite(by_latency)] = np.nan
@@ -104,40 +109,61 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
     )
 
 
+def _calm(frame: Frame, load: FloatArray) -> BoolArray:
+    """
+    Samples that may show the storage unpressed: lightly loaded, and not standing at one number.
+
+    A baseline a quarter of the burst is lightly loaded too, and yet it is a queue; so a number at
+    which one in twenty of the light samples stands is left out.
+    """
+    calm = load < CALM_LOAD
+    for rate in (frame.bytes_per_s, frame.ops_per_s):
+        light = calm & np.isfinite(rate) & (rate > 0)
+        if light.sum() < 40:
+            continue
+        bins = np.zeros(rate.size, dtype=np.int64)
+        bins[light] = np.floor(np.log(rate[light]) / 0.005).astype(np.int64)
+        bins[light] -= bins[light].min()
+        count = np.bincount(bins[light], minlength=int(bins[light].max()) + 3)
+        crowded = np.convolve(count, np.ones(3), mode="same") > CROWDED_SHARE * light.sum()
+        calm = calm & ~(light & crowded[bins])
+    return calm
+
+
 def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
     # No operations have no latency: CloudWatch then reports 0 or nothing; either adds no waiting.
     return np.where(ops_per_s == 0, 0.0, ops_per_s * latency_s)
 
 
 def _unpressed(
-    latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, load: FloatArray
+    latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, calm: BoolArray
 ) -> tuple[FloatArray, bool]:
     """Latency that each sample would have if nothing waited, and whether the window shows it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
         # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
-    reference_s, is_seen = _reference(fixed_s, load, ops_per_s)
+    reference_s, is_seen = _reference(fixed_s, calm, ops_per_s)
     return reference_s + transfer_s, is_seen
 
 
 def _reference(
-    latency_s: FloatArray, load: FloatArray, ops_per_s: FloatArray
+    latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray
 ) -> tuple[float, bool]:
     """
     Unpressed latency, and whether the window shows it.
 
     The tenth percentile, over calm samples, of latency smoothed over five samples: low enough to
     find the calm hours between plateaus, smooth enough not to take jitter for calm. Half-loaded
-    hours may themselves be a plateau (a baseline a quarter of the burst), hence not the median.
+    hours may hold waiting of their own, hence not the median.
     """
     known = np.isfinite(latency_s) & (latency_s > 0) & (ops_per_s > 0)
     if not known.any():
         return REFERENCE_FALLBACK_S, False
-    calm = load[known] < 0.6
+    quiet = calm[known]
     smooth = _smoothed(latency_s[known])
-    if calm.sum() >= max(10, 0.02 * known.sum()):
-        lowest = float(np.quantile(smooth[calm], 0.1))
+    if quiet.sum() >= max(10, 0.02 * known.sum()):
+        lowest = float(np.quantile(smooth[quiet], 0.1))
         if lowest <= REFERENCE_MAX_S:
             return lowest, True
     lowest = float(np.quantile(smooth, 0.05))
@@ -153,14 +179,14 @@ def _smoothed(values: FloatArray) -> FloatArray:
     return np.exp(np.concatenate((np.repeat(means[:1], 2), means, np.repeat(means[-1:], 2))))
 
 
-def _queue_excess(queue: FloatArray, expected: FloatArray, load: FloatArray) -> FloatArray:
+def _queue_excess(queue: FloatArray, expected: FloatArray, calm: BoolArray) -> FloatArray:
     """log(queue ÷ expected queue), calibrated so that calm samples read zero."""
     raw = np.log((queue + QUEUE_FLOOR) / (expected + QUEUE_FLOOR))
     raw[~np.isfinite(raw)] = np.nan
-    calm = np.isfinite(raw) & (load < 0.6)
+    quiet = np.isfinite(raw) & calm
     # The two metrics need not agree with Little's law in real data; calm samples tell their usual ratio.
-    if calm.sum() >= max(10, 0.02 * np.isfinite(raw).sum()):
-        raw = raw - float(np.clip(np.median(raw[calm]), -1.0, 1.0))
+    if quiet.sum() >= max(10, 0.02 * np.isfinite(raw).sum()):
+        raw = raw - float(np.clip(np.median(raw[quiet]), -1.0, 1.0))
     return raw
 
 
