@@ -101,6 +101,23 @@ def test_the_capture_shows_saturation():
     assert snapshot == decode_snapshot(encode_snapshot(snapshot))
 
 
+def test_the_capture_of_a_limited_disk_shows_its_limit():
+    """
+    The kernel held the disk to 100 MB/s for eighty seconds: flat, slow, and a queue of all threads.
+    """
+    snapshot = read_iostat(CAPTURES / "capped-iostat.txt")
+    read_bytes = np.array(at(snapshot, Metric.READ_BYTES_PER_S))
+    latency, queue = (
+        np.array(at(snapshot, metric)) for metric in (Metric.READ_LATENCY_S, Metric.QUEUE_DEPTH)
+    )
+    held = queue > 12
+
+    assert 75 <= np.count_nonzero(held) <= 82
+    assert 100e6 == pytest.approx(float(np.median(read_bytes[held])), rel=0.01)
+    assert np.median(latency[held]) > 10 * np.nanmedian(latency[~held])
+    assert read_bytes[~held].max() < 100e6
+
+
 def test_the_report_since_boot_is_no_sample():
     """
     Thirty-six reports are thirty-five samples, each about the second that ends at its time.
