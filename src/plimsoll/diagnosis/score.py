@@ -24,6 +24,10 @@ from plimsoll.model.metric import Metric
 CPU_BOUND_RATIO = 0.93
 # What steadiness of any kind can add at most.
 STEADY_MAX = 4.0
+_BALANCES = {
+    Dimension.THROUGHPUT: (Metric.BYTE_BALANCE_RATIO,),
+    Dimension.IOPS: (Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO),
+}
 
 
 def score_of(
@@ -62,7 +66,8 @@ def score_of(
     score -= float(np.clip(2.5 * (signs.pressed_below_ratio - 0.1), 0.0, 3.0))
     score -= _exceeded_score(signs, documented)
     score += _waiting_score(signs, documented, is_proven=is_proven)
-    score += 2.5 * documented if has_catalog else 0.8
+    # Where no number is known at all, an unnumbered level is what one expects of a ceiling.
+    score += 2.5 * documented if has_catalog else 1.8
     score += _credit_score(best, balances, dimension)
     if signs.cpu_ratio >= CPU_BOUND_RATIO and documented < 0.5:
         score -= 3.0
@@ -89,12 +94,17 @@ def _credits_prove(best: Match, balances: dict[Metric, BalanceView], dimension: 
     """Whether the balance that counts for the level was empty while it was held."""
     row = best.ceiling
     if row is None:
-        view = balances.get(_instance_balance(dimension))
-        return view is not None and view.is_empty and view.high <= EMPTY_RATIO
-    if row is None or row.balance_metric is None or row.bucket_phase != Phase.BASELINE:
+        return _some_empty(balances, dimension)
+    if row.balance_metric is None or row.bucket_phase != Phase.BASELINE:
         return False
     view = balances.get(row.balance_metric)
     return view is not None and view.is_empty
+
+
+def _some_empty(balances: dict[Metric, BalanceView], dimension: Dimension) -> bool:
+    """Whether a balance of this dimension was at zero all the time; for levels without a number."""
+    views = [balances[metric] for metric in _BALANCES[dimension] if metric in balances]
+    return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
 
 
 def _waiting_score(signs: Signs, documented: float, *, is_proven: bool) -> float:
@@ -127,10 +137,4 @@ def _credit_score(best: Match, balances: dict[Metric, BalanceView], dimension: D
         if view is not None and row.bucket_phase == Phase.BURST:
             return 0.8 if view.change_per_s < 0 else -0.5
         return 0.0
-    view = balances.get(_instance_balance(dimension))
-    return 2.0 if view is not None and view.is_empty else 0.0
-
-
-def _instance_balance(dimension: Dimension) -> Metric:
-    is_bytes = dimension == Dimension.THROUGHPUT
-    return Metric.BYTE_BALANCE_RATIO if is_bytes else Metric.IO_BALANCE_RATIO
+    return 2.0 if _some_empty(balances, dimension) else 0.0
