@@ -10,22 +10,32 @@ with seeded noise. Every snapshot says that it is simulated. Equal seeds give eq
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from plimsoll.kernel import Replay, Stage, replay
+from plimsoll.catalog.load import catalog
+from plimsoll.kernel import Replay, Stage
+from plimsoll.kernel import replay as replay_chain
+from plimsoll.limits import chain_of
+from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Annotation, Snapshot, encode_snapshot
-from plimsoll.units import gib, kib, mb_per_s, mib_per_s
+from plimsoll.units import gib, kib, mb_per_s
 
 FINE_S = 10
 STEP_S = 60
 HOUR_S = 3600
+BALANCES = {
+    Family.INSTANCE_EBS_THROUGHPUT.value: Metric.BYTE_BALANCE_RATIO,
+    Family.INSTANCE_EBS_IOPS.value: Metric.IO_BALANCE_RATIO,
+    Family.VOLUME_IOPS.value: Metric.VOLUME_BALANCE_RATIO,
+}
 
 
 def epoch(moment: str) -> int:
@@ -79,47 +89,96 @@ class Tape:
         self.put(Metric.READ_LATENCY_S, latency("read"))
         self.put(Metric.WRITE_LATENCY_S, latency("write"))
 
+    def put_balances(self, served: Replay, chain: Sequence[Stage]) -> None:
+        """Balances as CloudWatch publishes them: every five minutes, in whole percents."""
+        for stage, balance in zip(chain, served.balance, strict=True):
+            metric = BALANCES.get(stage.name)
+            if metric is not None and stage.capacity > 0:
+                percent = np.floor(100 * balance / stage.capacity) / 100
+                self.put(metric, percent, digits=2, every_s=300)
+
+    def snapshot(self, instance: Instance, note: str, *events: tuple[str, str]) -> Snapshot:
+        """What was put, as one reading that says that it is simulated."""
+        return Snapshot(
+            instance=instance,
+            series=self.series,
+            source="examples/reconstruct.py",
+            is_simulated=True,
+            note=note,
+            annotations=tuple(Annotation(time_s=epoch(when), text=text) for when, text in events),
+        )
+
 
 def mixed(throttled: FloatArray, calm: FloatArray, pressed: FloatArray) -> FloatArray:
     """Latency or queue of a step of which a part was throttled."""
     return (1 - throttled) * calm + throttled * pressed
 
 
+SEARCH = Instance(
+    identifier="search-service",
+    db_class="db.r5.2xlarge",
+    engine="postgres",
+    engine_version="11.9",
+    region="us-east-1",
+    storage=Storage(kind="io1", size_gib=3_000, provisioned_ops_per_s=30_000),
+    launched_s=epoch("2019-06-04T09:30:00"),
+)
+CLAIMS = Instance(
+    identifier="claims-pipeline",
+    db_class="db.t3.xlarge",
+    engine="postgres",
+    engine_version="14.6",
+    region="us-east-1",
+    storage=Storage(kind="gp2", size_gib=1_200),
+    launched_s=epoch("2022-05-17T12:00:00"),
+)
+QUIET = Instance(
+    identifier="quiet",
+    db_class="db.m6g.large",
+    engine="postgres",
+    engine_version="16.4",
+    region="us-east-1",
+    storage=Storage(kind="gp3", size_gib=500),
+    launched_s=epoch("2024-02-20T08:00:00"),
+)
+
+
+def enforced(stage: Stage, ratio: float) -> Stage:
+    """A stage as it is enforced: within half a percent of what is published."""
+    return replace(stage, baseline=stage.baseline * ratio, burst=stage.burst * ratio)
+
+
 def search_service() -> Snapshot:
     """Story 1: db.r5.2xlarge from before December 2019, held at its former baseline by day."""
     tape = Tape("2021-03-08T18:00:00", 48, seed=1)
     hour = tape.hour
-    # Quiet evenings, reindexing and the vacuum of a large TOAST relation from one o'clock, events by day.
-    base = np.where(
-        (hour >= 1) & (hour < 4), 540.0, np.where((hour >= 4) & (hour < 17.5), 300.0, 95.0)
-    )
-    demand = mb_per_s(1) * base * tape.wander(0.16)
-    # 213 MB/s at about 15,000 IOPS: 14.2 KB an operation.
-    size = 14_200 * tape.wander(0.05)
-    enforced = 1.002
+    # Quiet evenings, reindexing for an hour from one o'clock on credits, events all day.
+    night, day = (hour >= 1) & (hour < 2), (hour >= 2) & (hour < 17.5)
+    demand = mb_per_s(1) * np.where(night, 540.0, np.where(day, 300.0, 95.0)) * tape.wander(0.16)
+    # By day 213 MB/s at about 15,000 IOPS, 14.2 KB an operation; reindexing reads larger pieces.
+    size = np.where(night, 25_500, 14_200) * tape.wander(0.04)
     chain = [
-        Stage(
-            name="instance throughput",
-            baseline=mb_per_s(212.5) * enforced,
-            burst=mb_per_s(437.5) * enforced,
-            capacity=mb_per_s(437.5) * 1800,
-            counts="bytes",
+        enforced(
+            Stage(
+                name="instance throughput",
+                baseline=mb_per_s(212.5),
+                burst=mb_per_s(437.5),
+                capacity=mb_per_s(437.5) * 1800,
+                counts="bytes",
+            ),
+            1.002,
         ),
-        # About 15,000 IOPS were held for hours, so the documented baseline of 12,000 was not enforced.
+        # About 15,000 IOPS were held for hours: the documented baseline of 12,000 was not enforced.
         Stage(name="instance IOPS", baseline=18_750, burst=18_750, counts="ops"),
-        # The night needs larger operations to stay below the IOPS limit at 437.5 MB/s.
-        Stage(name="volume IOPS", baseline=30_000, burst=30_000, counts="ops"),
     ]
-    size = np.where(demand > mb_per_s(330), np.maximum(size, 25_500 * tape.wander(0.03)), size)
-    served = replay(demand / size, size, step_s=FINE_S, chain=chain, carry=False)
+    served = replay_chain(demand / size, size, step_s=FINE_S, chain=chain, carry=False)
     throttled = served.throttled_ratio
-    read_share = np.clip(0.55 * tape.wander(0.08), 0.2, 0.8)
 
     def latency(kind: str) -> FloatArray:
         calm, pressed = (0.001, 0.005) if kind == "read" else (0.015, 0.1)
         return mixed(throttled, calm * tape.wander(0.1), pressed * tape.wander(0.25))
 
-    tape.put_storage(served, read_share, latency)
+    tape.put_storage(served, np.clip(0.55 * tape.wander(0.08), 0.2, 0.8), latency)
     tape.put(Metric.QUEUE_DEPTH, mixed(throttled, 4 * tape.wander(0.3), 72 * tape.wander(0.2)))
     tape.put(Metric.CPU_RATIO, np.clip(0.42 * tape.wander(0.12), 0, 0.62))
     tape.put(Metric.FREEABLE_MEMORY_BYTES, gib(33) * tape.wander(0.02), digits=6)
@@ -127,31 +186,13 @@ def search_service() -> Snapshot:
     tape.put(Metric.CONNECTION_COUNT, np.round(2_900 * tape.wander(0.06)))
     tape.put(Metric.NETWORK_RECEIVE_BYTES_PER_S, mb_per_s(95) * tape.wander(0.15))
     tape.put(Metric.NETWORK_TRANSMIT_BYTES_PER_S, mb_per_s(150) * tape.wander(0.15))
-    return Snapshot(
-        instance=Instance(
-            identifier="search-service",
-            db_class="db.r5.2xlarge",
-            engine="postgres",
-            engine_version="11.9",
-            region="us-east-1",
-            storage=Storage(kind="io1", size_gib=3_000, provisioned_ops_per_s=30_000),
-            launched_s=epoch("2019-06-04T09:30:00"),
-        ),
-        series=tape.series,
-        source="examples/reconstruct.py, seed 1",
-        is_simulated=True,
-        note=(
-            "Reconstructed by the simulator from the figures of 'Discovering RDS throughput limits' "
-            "(Salsify, 2021); demand, size, date and launch date are invented to fit them."
-        ),
-        annotations=(
-            Annotation(
-                time_s=epoch("2021-03-09T01:00:00"), text="autovacuum of the largest TOAST relation"
-            ),
-            Annotation(
-                time_s=epoch("2021-03-10T01:00:00"), text="autovacuum of the largest TOAST relation"
-            ),
-        ),
+    vacuum = "autovacuum of the largest TOAST relation"
+    return tape.snapshot(
+        SEARCH,
+        "Reconstructed by the simulator from the figures of 'Discovering RDS throughput limits' "
+        "(Salsify, 2021); demand, size, date and launch date are invented to fit them.",
+        ("2021-03-09T01:00:00", vacuum),
+        ("2021-03-10T01:00:00", vacuum),
     )
 
 
@@ -165,44 +206,12 @@ def claims_pipeline() -> Snapshot:
     base = np.where(pause, 12.0, np.where(loading, 300.0, 14.0))
     demand = mb_per_s(1) * base * tape.wander(0.12)
     size = np.where(loading, kib(96), kib(24)) * tape.wander(0.06)
-    capacity = mb_per_s(347.5 - 86.875) * 1800
-    # gp2 of 1,200 GiB on RDS: four volumes of 300 GiB.
-    chain = [
-        Stage(
-            name="instance throughput",
-            baseline=mb_per_s(86.875) * 0.996,
-            burst=mb_per_s(347.5) * 0.996,
-            capacity=capacity,
-            counts="bytes",
-        ),
-        Stage(
-            name="instance IOPS",
-            baseline=4_000,
-            burst=15_700,
-            capacity=(15_700 - 4_000) * 1800,
-            counts="ops",
-        ),
-        Stage(
-            name="volume IOPS",
-            baseline=900,
-            burst=3_000,
-            capacity=5.4e6,
-            counts="ops",
-            unit_bytes=kib(256),
-            stripes=4,
-        ),
-        Stage(
-            name="volume throughput",
-            baseline=mib_per_s(250),
-            burst=mib_per_s(250),
-            counts="bytes",
-            stripes=4,
-        ),
-    ]
-    served = replay(demand / size, size, step_s=FINE_S, chain=chain, carry=False)
+    # Instance throughput and IOPS, then four gp2 volumes of 300 GiB.
+    throughput, *others = chain_of(CLAIMS, catalog())
+    chain = [enforced(throughput, 0.996), *others]
+    served = replay_chain(demand / size, size, step_s=FINE_S, chain=chain, carry=False)
     throttled = served.throttled_ratio
-    read_share = np.where(loading, 0.3, 0.6) * tape.wander(0.1)
-    read_share = np.clip(read_share, 0.05, 0.9)
+    read_share = np.clip(np.where(loading, 0.3, 0.6) * tape.wander(0.1), 0.05, 0.9)
 
     def latency(kind: str) -> FloatArray:
         calm, pressed = (0.0012, 0.03) if kind == "read" else (0.007, 0.1)
@@ -210,45 +219,20 @@ def claims_pipeline() -> Snapshot:
 
     tape.put_storage(served, read_share, latency)
     tape.put(Metric.QUEUE_DEPTH, mixed(throttled, 0.4 * tape.wander(0.4), 60 * tape.wander(0.25)))
-    percent = [
-        np.floor(100 * b / s.capacity) / 100
-        for b, s in zip(served.balance, chain[:3], strict=False)
-    ]
-    tape.put(Metric.BYTE_BALANCE_RATIO, percent[0], digits=2, every_s=300)
-    tape.put(Metric.IO_BALANCE_RATIO, percent[1], digits=2, every_s=300)
-    tape.put(Metric.VOLUME_BALANCE_RATIO, percent[2], digits=2, every_s=300)
+    tape.put_balances(served, chain)
     tape.put(Metric.CPU_RATIO, np.clip(np.where(loading, 0.34, 0.08) * tape.wander(0.15), 0, 0.6))
     tape.put(Metric.CPU_CREDITS, np.full(tape.time_s.size, 2_304.0), every_s=300)
     tape.put(Metric.FREEABLE_MEMORY_BYTES, gib(7.2) * tape.wander(0.03), digits=6)
     tape.put(Metric.FREE_STORAGE_BYTES, gib(520) * (1 - 1e-7 * tape.time_s), digits=8)
     tape.put(Metric.CONNECTION_COUNT, np.round(np.where(loading, 46, 22) * tape.wander(0.08)))
-    tape.put(
-        Metric.NETWORK_RECEIVE_BYTES_PER_S,
-        mb_per_s(1) * np.where(loading, 24, 1) * tape.wander(0.2),
-    )
+    received = mb_per_s(1) * np.where(loading, 24, 1) * tape.wander(0.2)
+    tape.put(Metric.NETWORK_RECEIVE_BYTES_PER_S, received)
     tape.put(Metric.NETWORK_TRANSMIT_BYTES_PER_S, mb_per_s(3) * tape.wander(0.2))
-    return Snapshot(
-        instance=Instance(
-            identifier="claims-pipeline",
-            db_class="db.t3.xlarge",
-            engine="postgres",
-            engine_version="14.6",
-            region="us-east-1",
-            storage=Storage(kind="gp2", size_gib=1_200),
-            launched_s=epoch("2022-05-17T12:00:00"),
-        ),
-        series=tape.series,
-        source="examples/reconstruct.py, seed 2",
-        is_simulated=True,
-        note=(
-            "Reconstructed by the simulator from the figures of 'How we doubled RDS throughput for "
-            "under $1 a day' (Pearl Health, 2023); demand, sizes and dates are invented to fit them."
-        ),
-        annotations=(
-            Annotation(
-                time_s=epoch("2023-02-14T01:30:00"), text="three loading jobs start in parallel"
-            ),
-        ),
+    return tape.snapshot(
+        CLAIMS,
+        "Reconstructed by the simulator from the figures of 'How we doubled RDS throughput for "
+        "under $1 a day' (Pearl Health, 2023); demand, sizes and dates are invented to fit them.",
+        ("2023-02-14T01:30:00", "three loading jobs start in parallel"),
     )
 
 
@@ -258,54 +242,22 @@ def quiet() -> Snapshot:
     day = 0.35 + 0.65 * np.clip(np.sin((tape.hour - 7) / 24 * 2 * np.pi), 0, 1)
     demand = 900 * day * tape.wander(0.25)
     size = kib(18) * tape.wander(0.08)
-    chain = [
-        Stage(
-            name="instance throughput",
-            baseline=mb_per_s(78.75),
-            burst=mb_per_s(593.75),
-            capacity=mb_per_s(593.75 - 78.75) * 1800,
-            counts="bytes",
-        ),
-        Stage(
-            name="instance IOPS",
-            baseline=3_600,
-            burst=20_000,
-            capacity=(20_000 - 3_600) * 1800,
-            counts="ops",
-        ),
-    ]
-    served = replay(demand, size, step_s=FINE_S, chain=chain)
+    chain = chain_of(QUIET, catalog())
+    served = replay_chain(demand, size, step_s=FINE_S, chain=chain)
 
     def latency(kind: str) -> FloatArray:
         return (0.0007 if kind == "read" else 0.0012) * tape.wander(0.12)
 
     tape.put_storage(served, np.clip(0.4 * tape.wander(0.1), 0.1, 0.9), latency)
     tape.put(Metric.QUEUE_DEPTH, served.served_ops / FINE_S * 0.001 * tape.wander(0.1))
-    tape.put(
-        Metric.BYTE_BALANCE_RATIO, served.balance[0] / chain[0].capacity, digits=2, every_s=300
-    )
-    tape.put(Metric.IO_BALANCE_RATIO, served.balance[1] / chain[1].capacity, digits=2, every_s=300)
+    tape.put_balances(served, chain)
     tape.put(Metric.CPU_RATIO, np.clip(0.05 + 0.18 * day * tape.wander(0.15), 0, 1))
     tape.put(Metric.FREEABLE_MEMORY_BYTES, gib(3.1) * tape.wander(0.02), digits=6)
     tape.put(Metric.FREE_STORAGE_BYTES, gib(310) * (1 - 3e-9 * tape.time_s), digits=8)
     tape.put(Metric.CONNECTION_COUNT, np.round(85 * tape.wander(0.08)))
     tape.put(Metric.NETWORK_RECEIVE_BYTES_PER_S, mb_per_s(2.2) * day * tape.wander(0.2))
     tape.put(Metric.NETWORK_TRANSMIT_BYTES_PER_S, mb_per_s(5) * day * tape.wander(0.2))
-    return Snapshot(
-        instance=Instance(
-            identifier="quiet",
-            db_class="db.m6g.large",
-            engine="postgres",
-            engine_version="16.4",
-            region="us-east-1",
-            storage=Storage(kind="gp3", size_gib=500),
-            launched_s=epoch("2024-02-20T08:00:00"),
-        ),
-        series=tape.series,
-        source="examples/reconstruct.py, seed 3",
-        is_simulated=True,
-        note="Made by the simulator: an instance that is up against nothing.",
-    )
+    return tape.snapshot(QUIET, "Made by the simulator: an instance that is up against nothing.")
 
 
 EXAMPLES = {"search-service": search_service, "claims-pipeline": claims_pipeline, "quiet": quiet}

@@ -33,7 +33,9 @@ def format_rate(value: float, dimension: Dimension) -> str:
 
 def format_ceiling(ceiling: Ceiling) -> str:
     """A documented number in the unit it is sold in: volume throughput also in MiB/s."""
-    text = format_rate(ceiling.value, ceiling.dimension)
+    is_bytes = ceiling.dimension == Dimension.THROUGHPUT
+    # Five figures: limits are published as 86.875 or 593.75 MB/s.
+    text = format_bytes_per_s(ceiling.value, 5) if is_bytes else format_ops_per_s(ceiling.value)
     if ceiling.family.value == "volume_throughput":
         text = f"{number(ceiling.value / MIB)} MiB/s ({text})"
     return text
