@@ -117,6 +117,8 @@ def record_host(flags: HostFlags) -> Snapshot:
             is_over=command.is_over if command is not None else None,
             on_step=_progress(plan),
         )
+        if sys.stderr.isatty():
+            _say("")  # The line of progress has no end of its own.
         _see_out(command, recording)
     return snapshot_of(
         host,
@@ -242,9 +244,7 @@ def _progress(plan: Plan) -> Callable[[int, Mapping[Metric, float]], None]:
             served = values[Metric.READ_BYTES_PER_S] + values[Metric.WRITE_BYTES_PER_S]
             ops = values[Metric.READ_OPS_PER_S] + values[Metric.WRITE_OPS_PER_S]
             rates = f"{format_bytes_per_s(served)}, {format_ops_per_s(ops)}"
-        done_s = steps * plan.step_s
-        end = "\n" if plan.duration_s is not None and done_s >= plan.duration_s else ""
-        sys.stderr.write(f"\r\033[K{done_s}{total} s: {rates}{end}")
+        sys.stderr.write(f"\r\033[K{steps * plan.step_s}{total} s: {rates}")
         sys.stderr.flush()
 
     return show

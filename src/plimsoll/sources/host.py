@@ -92,7 +92,7 @@ def snapshot_of(
         )
     instance = instance if instance is not None else instance_of(host)
     ran = f" while {program} ran" if program else ""
-    ended = "; ended by Ctrl-C" if recording.was_interrupted else ""
+    ended = "; ended early" if recording.was_interrupted else ""
     return Snapshot(
         instance=instance,
         series=recording.track.series(recording.start_s, recording.step_s),

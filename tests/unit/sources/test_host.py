@@ -119,14 +119,14 @@ def test_without_a_database_its_metrics_are_gaps():
     assert "Give --dsn." == gaps["transactions_per_s"].remedy
 
 
-def test_ctrl_c_is_told_in_the_note():
+def test_an_early_end_is_told_in_the_note():
     """
     A reader must know that the end of the window is not the end of the work.
     """
     made = recording()
     made.was_interrupted = True
 
-    assert "; ended by Ctrl-C." in snapshot_of(host(), made).note
+    assert "; ended early." in snapshot_of(host(), made).note
 
 
 def test_nothing_recorded_is_an_error():

@@ -87,6 +87,9 @@ def test_times_that_wrapped_at_32_bits_are_corrected():
 
     assert 0.010 == rates[Metric.READ_LATENCY_S]
     assert 0.5 == rates[Metric.QUEUE_DEPTH]
+    longest = disk_difference(replace(WORKED, read_ms=1), replace(WORKED, read_ms=0))
+    assert longest is not None
+    assert 2**32 - 1 == longest.read_ms
 
 
 def test_a_device_that_begins_again_at_zero_is_a_gap():
