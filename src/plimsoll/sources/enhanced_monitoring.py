@@ -265,7 +265,7 @@ def _hand_over(hosts: dict[str | None, _Host], reading: Reading) -> None:
         if not readable.any():
             continue
         ends = time_s[readable]
-        step_s = usual_step_s(np.unique(ends)) or DEFAULT_STEP_S
+        step_s = usual_step_s(ends) or DEFAULT_STEP_S
         table = np.array(host.rows, dtype=np.float64)[readable]
         for column, metric in enumerate(_COLUMNS):
             given = ~np.isnan(table[:, column])

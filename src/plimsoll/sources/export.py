@@ -110,7 +110,7 @@ def read_instance_file(path: Path) -> list[Instance]:
 
 
 def _read_folder(folder: Path, reading: Reading) -> None:
-    files = _files(folder)
+    files = data_files(folder)
     failures: list[PlimsollError] = []
     for file in files:
         try:
@@ -131,8 +131,14 @@ def _read_folder(folder: Path, reading: Reading) -> None:
         raise DataError(f"folder '{shown(folder, 200)}' {what}", FORMATS)
 
 
-def _files(folder: Path) -> list[Path]:
-    """Every file that could be data, in a fixed order; hidden ones and loops are left out."""
+def data_files(folder: Path) -> list[Path]:
+    """
+    Every file that could be data, in a fixed order; hidden ones and loops are left out.
+
+    Raises:
+        SourceError: a folder that cannot be listed.
+        DataError: more files than one export has.
+    """
     found: list[Path] = []
     pending = [folder]
     seen: set[Path] = set()

@@ -172,7 +172,7 @@ def _period_s(part: Samples) -> int | None:
         return part.period_s
     if part.time_s.size < FEWEST_FOR_PERIOD:
         return None
-    return usual_step_s(np.unique(part.time_s))
+    return usual_step_s(part.time_s)
 
 
 def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray, int]:

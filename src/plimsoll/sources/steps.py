@@ -21,15 +21,15 @@ def usual_step_s(time_s: IntArray) -> int | None:
     common one is taken, of equally common ones the shortest.
 
     Args:
-        time_s: epoch seconds, strictly increasing, shape (n,).
+        time_s: epoch seconds, in any order and with repetitions, shape (n,).
 
     Returns:
-        Seconds, 1 to LONGEST_STEP_S; None for fewer than two samples, or gaps only.
+        Seconds, 1 to LONGEST_STEP_S; None for fewer than two times, or gaps only.
     """
-    differences = np.diff(time_s)
-    differences = differences[differences <= LONGEST_STEP_S]
+    differences = np.diff(np.sort(time_s))
+    differences = differences[(differences > 0) & (differences <= LONGEST_STEP_S)]
     if not differences.size:
         return None
-    values, counts = np.unique(differences, return_counts=True)
-    frequent = values[counts >= SHARE_OF_A_PERIOD * differences.size]
-    return int(frequent[0]) if frequent.size else int(values[np.argmax(counts)])
+    counts = np.bincount(differences)  # counts[d]: how often d seconds lie between two samples
+    frequent = np.flatnonzero(counts >= max(SHARE_OF_A_PERIOD * differences.size, 1))
+    return int(frequent[0]) if frequent.size else int(np.argmax(counts))

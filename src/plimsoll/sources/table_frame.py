@@ -138,7 +138,7 @@ def read_frame(
         raise not_a_table(where, f"no cell of column '{shown(names[roles.time])}' is a time")
     groups = _groups(frame, roles, where)
     # The columns of a wide table share its rows, so a sparse column has the step of the table.
-    period_s = usual_step_s(np.unique(time_s[readable])) if roles.metric is None else None
+    period_s = usual_step_s(time_s[readable]) if roles.metric is None else None
     for index in roles.values:
         value, given = _values(frame.get_column(f"c{index}"), comma_is_decimal=comma_is_decimal)
         usable = readable & given

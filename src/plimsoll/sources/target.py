@@ -21,7 +21,8 @@ def read(
     The snapshot of a target, told apart by content.
 
     Args:
-        path: a recorded snapshot, an export file, or a folder of exports.
+        path: a recorded snapshot, an iostat capture, an export file, or a folder of exports;
+            a folder with one file is that file.
         instance_file: a `describe-db-instances` answer; it wins over what the target says.
         identifier: which instance, if the target holds several.
 
@@ -31,7 +32,10 @@ def read(
         DataError: nothing that can be read.
     """
     if path.is_dir():
-        return export.read_export(path, instance_file=instance_file, identifier=identifier)
+        files = export.data_files(path)
+        if len(files) != 1:
+            return export.read_export(path, instance_file=instance_file, identifier=identifier)
+        path = files[0]  # a folder with a single file is that file, be it a snapshot
     data = load(path)
     if iostat.is_iostat(data[:HEAD_BYTES]):
         return iostat.parse_iostat(data, where=f"'{shown(path.name, 100)}'")

@@ -217,6 +217,20 @@ def test_a_target_is_a_snapshot_or_an_export(tmp_path):
     assert read(tmp_path / "s", identifier="orders") == exported  # it names no instance
 
 
+def test_a_folder_with_one_file_is_that_file(tmp_path):
+    """
+    An example is a folder that holds a snapshot and perhaps a README.
+    """
+    day = corpus.made(5)
+    corpus.write(tmp_path / "e", {"m.json": corpus.metric_data(day), "README.md": b"# Made up"})
+    exported = read(tmp_path / "e")
+    (tmp_path / "s").mkdir()
+    write_snapshot(tmp_path / "s" / "snapshot.json", exported)
+
+    assert len(exported.series) == 12
+    assert read(tmp_path / "s") == exported
+
+
 def test_a_snapshot_with_its_keys_in_another_order_is_a_snapshot(tmp_path):
     (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(5)))
     write_snapshot(tmp_path / "s.json", read(tmp_path / "m.json"))

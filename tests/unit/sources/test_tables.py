@@ -110,6 +110,22 @@ def test_the_consoles_download():
     assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [450.5, 451.0, 452.0]
 
 
+def test_label_rows_of_every_kind(tmp_path):
+    """
+    A download may have other label rows; its units and statistics are obeyed.
+    """
+    text = (
+        "Label,WriteThroughput,WriteIOPS\n"
+        "Unit,Megabytes/Second,Count/Second\n"
+        "Statistic,Average,Maximum\n"
+        "2021/03/08 10:00:00,5,7\n"
+    )
+    snapshot = read(tmp_path, text)
+
+    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value.tolist() == [5e6]
+    assert [g.metric for g in snapshot.gaps] == ["write_ops_per_s"]
+
+
 def test_units_in_heads_and_decimal_commas():
     """
     `ReadThroughput (MB/s)` is in megabytes; with semicolons a comma is a decimal comma.
