@@ -147,9 +147,7 @@ def _unpressed(
     return reference_s + transfer_s, is_seen
 
 
-def _reference(
-    latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray
-) -> tuple[float, bool]:
+def _reference(latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray) -> tuple[float, bool]:
     """
     Unpressed latency, and whether the window shows it.
 

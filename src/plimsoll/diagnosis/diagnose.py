@@ -54,10 +54,9 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
     frame = frame_of(snapshot)
     intervals: tuple[Interval, ...] = ()
-    is_congestion_known = False
+    congestion: Congestion | None = None
     if frame is not None:
         congestion = congestion_of(frame, load_of(frame))
-        is_congestion_known = congestion.is_measured
         plateaus = plateaus_of(frame, congestion, ceilings)
         intervals = _intervals(plateaus, frame, congestion, ceilings)
     time_at = _time_at(intervals)
@@ -66,9 +65,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     size = snapshot.instance.storage.size_gib
     series = dict(snapshot.series)
     forecasts = forecasts_of(series, storage_bytes=gib(size) if size else None)
-    missing = missing_of(
-        snapshot, frame, unknown_class=unknown_class, is_congestion_known=is_congestion_known
-    )
+    missing = missing_of(snapshot, frame, congestion, ceilings, unknown_class=unknown_class)
     return Diagnosis(
         instance=snapshot.instance,
         window_s=snapshot.window_s or (0, 0),

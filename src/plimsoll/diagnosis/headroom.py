@@ -16,9 +16,11 @@ from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration, format_ratio
 
-# DESIGN's *near*: demand came within a fifth of the ceiling, for more than a stray minute.
+# Near: demand came within a fifth of the ceiling, for more than a stray minute.
 NEAR_RATIO = 0.8
 NEAR_MIN_MINUTES = 5.0
+# In a window of minutes, a twentieth of it counts as that.
+NEAR_MIN_SHARE = 0.05
 
 _NAMES = {
     Family.INSTANCE_EBS_THROUGHPUT: "instance EBS throughput",
@@ -30,6 +32,19 @@ _NAMES = {
     Family.CONNECTIONS: "connections",
     Family.NETWORK: "network",
     Family.STORAGE_SPACE: "storage space",
+}
+
+
+_UNITS = {
+    Family.INSTANCE_EBS_THROUGHPUT: "bytes/s",
+    Family.INSTANCE_EBS_IOPS: "ops/s",
+    Family.VOLUME_THROUGHPUT: "bytes/s",
+    Family.VOLUME_IOPS: "ops/s",
+    Family.CPU: "ratio",
+    Family.MEMORY: "bytes",
+    Family.CONNECTIONS: "count",
+    Family.NETWORK: "bytes/s",
+    Family.STORAGE_SPACE: "bytes",
 }
 
 
@@ -114,7 +129,7 @@ def _resource(
     bound: list[CeilingTime],
     gap: str,
 ) -> Resource:
-    unit = ceiling.unit if ceiling else ""
+    unit = ceiling.unit if ceiling else _UNITS[family]
     if values is None or not np.isfinite(values).any():
         return Resource(
             family=family, name=name_of(family), verdict=Verdict.UNKNOWN, unit=unit,
@@ -130,7 +145,7 @@ def _resource(
     if ceiling is not None:
         above = float(width[used > NEAR_RATIO * ceiling.value].sum()) / 60
         headroom = max(ceiling.value - peak, 0.0)
-        verdict = Verdict.NEAR if above >= NEAR_MIN_MINUTES else Verdict.SLACK
+        verdict = Verdict.NEAR if above >= _near_min_minutes(width) else Verdict.SLACK
         note = ""
         if family == Family.MEMORY and verdict == Verdict.NEAR:
             verdict, note = _memory_verdict(used, width, ceiling.value)
@@ -146,10 +161,14 @@ def _resource(
     )  # fmt: skip
 
 
+def _near_min_minutes(width_s: FloatArray) -> float:
+    return min(NEAR_MIN_MINUTES, NEAR_MIN_SHARE * float(width_s.sum()) / 60)
+
+
 def _memory_verdict(used: FloatArray, width: FloatArray, size: float) -> tuple[Verdict, str]:
     # A database fills memory on purpose: FreeableMemory counts only what the system could reclaim
     # at once. Less than a tenth reclaimable is where the page cache starts to suffer.
     tight = float(width[used > 0.9 * size].sum()) / 60
-    if tight >= NEAR_MIN_MINUTES:
+    if tight >= _near_min_minutes(width):
         return Verdict.NEAR, f"less than {format_ratio(0.1)} freeable for {tight:,.0f} min"
     return Verdict.SLACK, "most memory is in use, as a database does; a tenth was always freeable"

@@ -13,10 +13,13 @@ import numpy as np
 from plimsoll.diagnosis.frame import runs_of
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
-# A plateau shorter than this cannot be told from chance in averages of a minute.
-HELD_MIN_S = 480.0
-# Holes in a run that may be bridged: shorter ones always, longer ones only while requests waited.
-BRIDGE_S = 240.0
+# Fewer samples at one number cannot be told from chance; and no more than eight minutes are asked of
+# coarse samples, no less than half a minute of fine ones, where requests come in bunches.
+HELD_MIN_SAMPLES = 8
+HELD_MIN_S = (30.0, 480.0)
+# Holes in a run that may be bridged: so many samples always, twice as many while requests waited.
+BRIDGE_SAMPLES = 4
+BRIDGE_MAX_S = 240.0
 # Half-width of the density's bins in log(rate): finer than the error of any level, coarser than jitter.
 BIN_LOG = 0.0025
 BAND_LOG_MIN = 0.008
@@ -33,6 +36,11 @@ MIDDLE_SAMPLES = 20_000
 def middle(values: FloatArray) -> float:
     """Median, of evenly chosen samples where there are very many."""
     return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
+
+
+def held_min_s(width_s: FloatArray) -> float:
+    """How long a level must be held to count, seconds, by the usual length of the samples."""
+    return float(np.clip(HELD_MIN_SAMPLES * np.median(width_s), *HELD_MIN_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +112,12 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
     seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
     peaks: list[float] = []
+    least_s = held_min_s(width_s)
     window = 2  # ±2 bins: ±0.6 %, the jitter of an enforced limit
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
     for _ in range(LEVELS_MAX):
         top = int(np.argmax(mass))
-        if mass[top] < HELD_MIN_S:
+        if mass[top] < least_s:
             break
         near = np.abs(index - top) <= window + 1
         centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
@@ -184,13 +193,14 @@ def _joined(
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
     one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
-    join = (gap_s <= 2 * BRIDGE_S) & clean | (gap_s <= BRIDGE_S) & one_sample
+    bridge_s = min(BRIDGE_SAMPLES * float(np.median(width_s)), BRIDGE_MAX_S)
+    join = (gap_s <= 2 * bridge_s) & clean | (gap_s <= bridge_s) & one_sample
     first = np.concatenate(([True], ~join))
     last = np.concatenate((~join, [True]))
     joined = np.column_stack((runs[first, 0], runs[last, 1]))
     seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
     core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
     span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
-    kept = (core_s >= HELD_MIN_S) & (core_s >= 0.5 * span_s)
+    kept = (core_s >= held_min_s(width_s)) & (core_s >= 0.5 * span_s)
     held: IntArray = joined[kept]
     return held

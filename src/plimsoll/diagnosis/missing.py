@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from plimsoll.diagnosis.binding import RATE_FAMILIES
+from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.frame import Frame
+from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
@@ -14,7 +17,12 @@ _REMEDY = "Export it, or allow cloudwatch:GetMetricData for the role that reads.
 
 
 def missing_of(
-    snapshot: Snapshot, frame: Frame | None, *, unknown_class: str, is_congestion_known: bool
+    snapshot: Snapshot,
+    frame: Frame | None,
+    congestion: Congestion | None,
+    ceilings: tuple[Ceiling, ...],
+    *,
+    unknown_class: str,
 ) -> tuple[Missing, ...]:
     """Gaps in the input, those that hide the verdict first."""
     found = []
@@ -43,7 +51,7 @@ def missing_of(
             )
         )
     found += _rates(frame)
-    if frame is not None and not is_congestion_known:
+    if congestion is not None and not congestion.is_measured:
         found.append(
             Missing(
                 name="ReadLatency, WriteLatency and DiskQueueDepth",
@@ -51,9 +59,27 @@ def missing_of(
                 remedy=f"Without them a steady load and a ceiling look alike. {_REMEDY}",
             )
         )
+    elif congestion is not None and not congestion.is_reference_seen:
+        found += _no_calm_hour(ceilings)
     for gap in snapshot.gaps:
         found.append(Missing(name=gap.metric, hides=gap.reason, remedy=gap.remedy))
     return tuple(found)
+
+
+def _no_calm_hour(ceilings: tuple[Ceiling, ...]) -> list[Missing]:
+    """Without any calm time and any documented number, a steady load and a ceiling look alike."""
+    if any(c.family in RATE_FAMILIES for c in ceilings):
+        return []
+    return [
+        Missing(
+            name="a time of light load",
+            hides=VERDICT,
+            remedy=(
+                "The window never shows how quickly this storage answers when it is not pressed: "
+                "take a longer one, or say what was bought with --class and --storage."
+            ),
+        )
+    ]
 
 
 def _rates(frame: Frame | None) -> list[Missing]:

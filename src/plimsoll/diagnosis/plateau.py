@@ -11,6 +11,7 @@ import numpy as np
 
 from plimsoll.diagnosis.binding import (
     EMPTY_RATIO,
+    RATE_FAMILIES,
     BalanceView,
     Match,
     balance_view,
@@ -19,7 +20,7 @@ from plimsoll.diagnosis.binding import (
 )
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.diagnosis.level import HELD_MIN_S, Level, extended, levels_of, middle
+from plimsoll.diagnosis.level import Level, extended, held_min_s, levels_of, middle
 from plimsoll.diagnosis.score import score_of
 from plimsoll.diagnosis.signs import Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension
@@ -156,7 +157,13 @@ def judge(
         signs=signs,
         balances=balances,
         matches=matches,
-        score=score_of(signs, matches, balances, dimension, has_catalog=bool(ceilings)),
+        score=score_of(
+            signs,
+            matches,
+            balances,
+            dimension,
+            has_catalog=any(c.family in RATE_FAMILIES for c in ceilings),
+        ),
     )
 
 
@@ -177,6 +184,7 @@ def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:
 def _without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
     """Each sample belongs to its most probable plateau; what is left of others must stand alone."""
     taken = np.zeros(frame.size, dtype=bool)
+    least_s = held_min_s(frame.width_s)
     kept: list[Plateau] = []
     for plateau in _flattest_first(plateaus):
         if _is_shadow(plateau, kept, taken):
@@ -188,7 +196,7 @@ def _without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
                 span_s = float(
                     frame.time_s[last - 1] + frame.width_s[last - 1] - frame.time_s[first]
                 )
-                if span_s >= HELD_MIN_S or (a == 0 and b == end - start):
+                if span_s >= least_s or (a == 0 and b == end - start):
                     runs.append((first, last))
         for a, b in runs:
             taken[a:b] = True

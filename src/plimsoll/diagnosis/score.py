@@ -54,7 +54,7 @@ def score_of(
         steady += float(np.clip(0.8 * np.log(signs.log_sd_elsewhere / spread), -1.5, 1.5))
     if np.isfinite(signs.elasticity):
         steady += float(np.clip(1.5 * np.log(0.06 / signs.elasticity), -3.0, 2.0))
-    steady += float(np.clip(0.8 * np.log(signs.minutes / 20), -1.0, 1.6))
+    steady += float(np.clip(0.8 * np.log(max(signs.minutes, signs.samples) / 20), -1.0, 1.6))
     steady += 0.3 * float(np.log(min(signs.run_count, 4)))
     if steady > 0:
         steady *= signs.samples / (signs.samples + 3)
@@ -70,7 +70,8 @@ def score_of(
     score += 2.5 * documented if has_catalog else 1.8
     score += _credit_score(best, balances, dimension)
     if signs.cpu_ratio >= CPU_BOUND_RATIO and documented < 0.5:
-        score -= 3.0
+        # A busy CPU makes a rate stand still, but it does not make storage slow.
+        score -= 3.0 * float(np.clip(1 - (np.nan_to_num(signs.log_excess) - 0.7) / 1.5, 0, 1))
     return score
 
 
