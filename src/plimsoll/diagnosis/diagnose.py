@@ -126,7 +126,7 @@ def _intervals(
         is_bytes = plateau.dimension == Dimension.THROUGHPUT
         other = frame.ops_per_s if is_bytes else frame.bytes_per_s
         meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
-        shared = shared_evidence_of(plateau)
+        shared = shared_evidence_of(plateau, meanwhile)
         ruled_out = ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile)))
         refuted = refuted_by(plateau)
         found += [

@@ -12,6 +12,7 @@ from plimsoll.diagnosis.plateau import Plateau
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import FloatArray
 from plimsoll.units import (
     MIB,
     format_bytes,
@@ -48,8 +49,14 @@ def describe(ceiling: Ceiling) -> str:
     return f"{former}{name_of(ceiling.family)}{phase} of {format_ceiling(ceiling)}"
 
 
-def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
-    """What supports the claim for every stretch at this level, strongest kinds first."""
+def shared_evidence_of(plateau: Plateau, meanwhile: FloatArray) -> tuple[Evidence, ...]:
+    """
+    What supports the claim for every stretch at this level, strongest kinds first.
+
+    Args:
+        plateau: the level and its explanation.
+        meanwhile: the other rate during those stretches (ops/s for a throughput plateau).
+    """
     signs, found = plateau.signs, []
     best = plateau.best.ceiling
     if best is not None:
@@ -64,6 +71,7 @@ def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
         text = f"waiting varied {times} times as much as the rate: more pressure did not get more served"
         found.append(_evidence("elasticity", text, signs.elasticity))
     found += _balance_evidence(plateau)
+    found += _same_in_both(plateau, meanwhile)
     if signs.run_count > 1:
         spell = format_duration(signs.minutes * 60)
         text = f"the same level was held {signs.run_count} times, {spell} in all"
@@ -71,10 +79,25 @@ def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
+def _same_in_both(plateau: Plateau, meanwhile: FloatArray) -> list[Evidence]:
+    """With a constant I/O size a throughput and an IOPS limit look alike; where no number decides."""
+    known = meanwhile[np.isfinite(meanwhile) & (meanwhile > 0)]
+    if plateau.best.ceiling is not None or known.size < 3:
+        return []
+    centre = float(np.median(known))
+    spread = 1.4826 * float(np.median(np.abs(np.log(known / centre))))
+    if spread > 1.5 * plateau.signs.log_sd + 0.001:
+        return []
+    is_bytes = plateau.dimension == Dimension.THROUGHPUT
+    other = Dimension.IOPS if is_bytes else Dimension.THROUGHPUT
+    text = f"the I/O size hardly varied, so a limit of {format_rate(centre, other)} would look the same"
+    return [_evidence("io_size", text, centre)]
+
+
 def _flatness(plateau: Plateau) -> Evidence:
     signs = plateau.signs
     rate = format_rate(plateau.level, plateau.dimension)
-    text = f"reads and writes together stayed within {number(signs.log_sd * 100, 2)} % of {rate}"
+    text = f"reads and writes together stayed within {number(max(signs.log_sd * 100, 0.01), 2)} % of {rate}"
     if not np.isfinite(signs.log_sd_elsewhere):
         return _evidence("flatness", text, signs.log_sd)
     usual = number(signs.log_sd_elsewhere * 100, 2)

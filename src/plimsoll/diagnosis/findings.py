@@ -91,10 +91,7 @@ def _bound(
                 "formerly: an undocumented or changed limit, a wrong class in the input, or storage "
                 "that is slower than it should be."
             ),
-            moves=(
-                "Check that class, storage type, size, IOPS and throughput are what this instance had.",
-                "If they are: stop and start the instance, or open a support case with the intervals.",
-            ),
+            moves=_unknown_moves(instance),
         )
     code = CODES[at.family]
     if at.ceiling.phase == Phase.BASELINE and at.family in EXHAUSTED:
@@ -108,6 +105,18 @@ def _bound(
         ),
         text=_meaning(at.ceiling),
         moves=_moves(at.ceiling, ceilings),
+    )
+
+
+def _unknown_moves(instance: Instance) -> tuple[str, ...]:
+    if instance.db_class is None:
+        return (
+            "Say what was bought, with --class, --storage and --size-gib: then the limit has a name.",
+            "On a host of your own: look for a limit of its device, controller or container.",
+        )
+    return (
+        "Check that class, storage type, size, IOPS and throughput are what this instance had.",
+        "If they are: stop and start the instance, or open a support case with the intervals.",
     )
 
 

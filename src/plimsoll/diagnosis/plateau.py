@@ -106,7 +106,9 @@ def plateaus_of(
                     wider = extended(level, rate, fill, frame.time_s, frame.width_s)
                     again = judge(wider, dimension, rate, frame, congestion, ceilings)
                     judged.append(again if again.probability >= ACCEPT else plateau)
-    judged.sort(key=lambda p: (-p.score, p.level))
+    # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
+    # that nobody charts.
+    judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))
     return _without_overlap(judged, frame)
 
 
