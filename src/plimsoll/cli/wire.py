@@ -17,6 +17,9 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import mib_per_s
 
 
+STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1")
+
+
 class InstanceFlags(Struct, frozen=True, kw_only=True):
     """What the command line says about the instance; None leaves what the source says."""
 
@@ -69,13 +72,20 @@ def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
             f"engine '{flags.engine}' is not one that RDS has",
             "Use postgres, mysql, mariadb, oracle-ee, oracle-se2, sqlserver-se, db2-se or aurora-…",
         )
+    if flags.storage is not None and flags.storage.lower() not in STORAGE_KINDS:
+        raise UsageError(
+            f"storage type '{flags.storage}' is not one that RDS has",
+            f"Use one of {', '.join(STORAGE_KINDS)}.",
+        )
     for name, value in (
         ("--size-gib", flags.size_gib),
         ("--iops", flags.iops),
         ("--throughput-mibps", flags.throughput_mibps),
     ):
         if value is not None and not 0 < value < 1e9:
-            raise UsageError(f"{name} {value:g} is not a positive number", "Give the number bought.")
+            raise UsageError(
+                f"{name} {value:g} is not a positive number", "Give the number bought."
+            )
     old = instance.storage
     throughput = flags.throughput_mibps
     storage = Storage(

@@ -78,7 +78,7 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
     )
     has_queue = bool(np.isfinite(frame.queue_depth).any())
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         busy_s = _weighted(frame.read_ops_per_s, frame.read_latency_s) + _weighted(
             frame.write_ops_per_s, frame.write_latency_s
         )
@@ -139,7 +139,7 @@ def _unpressed(
     latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, calm: BoolArray
 ) -> tuple[FloatArray, bool]:
     """Latency that each sample would have if nothing waited, and whether the window shows it."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
         # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
@@ -202,7 +202,7 @@ def _moving_mean(values: FloatArray) -> FloatArray:
         return values
     count = np.convolve(known.astype(float), kernel, mode="same")
     total = np.convolve(np.where(known, values, 0.0), kernel, mode="same")
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         return np.where(known, total / count, np.nan)
 
 

@@ -158,7 +158,7 @@ def _averaged(series: Series, time_s: IntArray, width_s: FloatArray) -> FloatArr
     first = np.searchsorted(series.time_s, time_s, side="left")
     last = np.searchsorted(series.time_s, time_s + width_s.astype(np.int64), side="left")
     seen = count[last] - count[first]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         return np.where(seen > 0, (total[last] - total[first]) / seen, np.nan)
 
 

@@ -93,7 +93,7 @@ def extended(
 
     Once a level is known to be a ceiling, being within its narrow spread is itself a sign.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         distance = np.log(rate / level.value)
     band = float(np.clip(3.5 * level.log_sd, 0.005, level.band_log))
     narrow = eased & (np.abs(distance) < band)

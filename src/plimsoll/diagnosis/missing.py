@@ -62,8 +62,19 @@ def missing_of(
     elif congestion is not None and not congestion.is_reference_seen:
         found += _no_calm_hour(ceilings)
     for gap in snapshot.gaps:
-        found.append(Missing(name=gap.metric, hides=gap.reason, remedy=gap.remedy))
+        found.append(
+            Missing(
+                name=_published_name(gap.metric), hides="", remedy=f"{gap.reason}. {gap.remedy}"
+            )
+        )
     return tuple(found)
+
+
+def _published_name(metric: str) -> str:
+    """CloudWatch's name for one of our metrics; anything else as it is."""
+    if metric in Metric:
+        return METRICS[Metric(metric)].cloudwatch or metric
+    return metric
 
 
 def _no_calm_hour(ceilings: tuple[Ceiling, ...]) -> list[Missing]:

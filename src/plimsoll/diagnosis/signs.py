@@ -69,7 +69,7 @@ def signs_of(
         best: the most probable explanation; decides what may be served above the level on credits.
     """
     excess = congestion.log_excess
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         distance = np.log(rate / level.value)
     narrow = np.abs(distance) < max(level.band_log / 2, 2 * level.log_sd)
     width_s = frame.width_s
@@ -150,7 +150,7 @@ def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
     both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
     # Twenty thousand pairs tell a median as well as half a million do.
     both = both[:: max(1, both.size // 20_000)]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         steps = np.log(rate[both + 1] / rate[both])
     steps = steps[np.isfinite(steps)]
     if steps.size < 20:

@@ -170,7 +170,9 @@ class Missing(Struct, frozen=True, kw_only=True):
 
     name: str
     hides: str
+    """What cannot be said without it; `verdict` if nothing can; empty where only a part is missing."""
     remedy: str
+    """Why it is missing and what would supply it."""
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):

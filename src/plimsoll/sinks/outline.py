@@ -341,9 +341,18 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             words.series_of(named),
-            f"{words.sentence(f'hides {hides}')} {words.sentence(remedy)}".strip(),
+            f"{_hidden(hides)} {words.sentence(remedy)}".strip(),
         )
         for (hides, remedy), named in names.items()
+    )
+
+
+def _hidden(hides: str) -> str:
+    """What a gap hides, as a sentence; nothing where only a part is missing."""
+    if not hides:
+        return ""
+    return words.sentence(
+        "without it nothing can be said" if hides == "verdict" else f"hides {hides}"
     )
 
 
