@@ -72,9 +72,8 @@ def missing_of(
 
 def _published_name(metric: str) -> str:
     """CloudWatch's name for one of our metrics; anything else as it is."""
-    if metric in Metric:
-        return METRICS[Metric(metric)].cloudwatch or metric
-    return metric
+    facts = {m.value: METRICS[m] for m in Metric}.get(metric)
+    return (facts.cloudwatch if facts else None) or metric
 
 
 def _no_calm_hour(ceilings: tuple[Ceiling, ...]) -> list[Missing]:
