@@ -30,7 +30,7 @@ LEVELS_MAX = 24
 
 
 # Of so many samples the median is known far better than any level is enforced.
-MIDDLE_SAMPLES = 20_000
+MIDDLE_SAMPLES = 4_000
 
 
 def middle(values: FloatArray) -> float:
@@ -40,7 +40,7 @@ def middle(values: FloatArray) -> float:
 
 def held_min_s(width_s: FloatArray) -> float:
     """How long a level must be held to count, seconds, by the usual length of the samples."""
-    return float(np.clip(HELD_MIN_SAMPLES * np.median(width_s), *HELD_MIN_S))
+    return float(np.clip(HELD_MIN_SAMPLES * middle(width_s), *HELD_MIN_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ def _joined(
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
     one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
-    bridge_s = min(BRIDGE_SAMPLES * float(np.median(width_s)), BRIDGE_MAX_S)
+    bridge_s = min(BRIDGE_SAMPLES * middle(width_s), BRIDGE_MAX_S)
     join = (gap_s <= 2 * bridge_s) & clean | (gap_s <= bridge_s) & one_sample
     first = np.concatenate(([True], ~join))
     last = np.concatenate((~join, [True]))

@@ -148,8 +148,8 @@ def _empties(frame: Frame) -> bool:
 def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
     """Robust spread of log(rate) between neighbouring samples, away from the level."""
     both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
-    # Twenty thousand pairs tell a median as well as half a million do.
-    both = both[:: max(1, both.size // 20_000)]
+    # Five thousand pairs tell a median as well as half a million do.
+    both = both[:: max(1, both.size // 5_000)]
     with np.errstate(all="ignore"):
         steps = np.log(rate[both + 1] / rate[both])
     steps = steps[np.isfinite(steps)]
