@@ -43,6 +43,16 @@ fn start(chain: &[Stage]) -> Vec<f64> {
     chain.iter().map(|stage| stage.bucket.capacity).collect()
 }
 
+/// Sixty-four candidates, from `least` to `most` of the instance above.
+fn candidates(least: f64, most: f64, stages: usize) -> Vec<Candidate> {
+    let one = |index: i32| {
+        let mut chain = chain(least + (most - least) * f64::from(index) / 64.0);
+        chain.truncate(stages);
+        Candidate { start: start(&chain), chain }
+    };
+    (0..64).map(one).collect()
+}
+
 fn replays(c: &mut Criterion) {
     let (ops, size) = demand();
     let demand = Demand { ops_per_s: &ops, bytes_per_op: &size, step_s: 60.0 };
@@ -52,21 +62,16 @@ fn replays(c: &mut Criterion) {
     group.bench_function("one chain, exact", |b| {
         b.iter(|| replay(black_box(demand), &one, start(&one), Backlog::Carry, &[]));
     });
-    let many: Vec<Candidate> = (0..64)
-        .map(|index| chain(0.5 + f64::from(index) / 32.0))
-        .map(|chain| Candidate { start: start(&chain), chain })
-        .collect();
-    group.throughput(Throughput::Elements((STEPS * many.len()) as u64));
-    group.bench_function("64 candidates of 4 stages", |b| {
-        b.iter(|| replay_candidates(black_box(demand), &many, Backlog::Carry, None));
-    });
-    let two: Vec<Candidate> = many
-        .iter()
-        .map(|c| Candidate { chain: c.chain[..2].to_vec(), start: c.start[..2].to_vec() })
-        .collect();
-    group.bench_function("64 candidates of 2 stages", |b| {
-        b.iter(|| replay_candidates(black_box(demand), &two, Backlog::Carry, None));
-    });
+    // Below 1 the demand exceeds every baseline at noon; below 0.7 the queue never empties.
+    for (name, least, most) in [("roomy", 1.5, 3.0), ("mixed", 0.5, 2.5), ("hopeless", 0.2, 0.5)] {
+        for stages in [2, 4] {
+            let many = candidates(least, most, stages);
+            group.throughput(Throughput::Elements((STEPS * many.len()) as u64));
+            group.bench_function(BenchmarkId::new(name, stages), |b| {
+                b.iter(|| replay_candidates(black_box(demand), &many, Backlog::Carry, None));
+            });
+        }
+    }
     group.finish();
 }
 

@@ -62,19 +62,16 @@ pub(crate) fn add_tight(lines: &[Line], from: f64, to: f64, tight: &mut [Tight])
     }
 }
 
-/// The lowest line at `t`; of equal ones the slowest, which is the lowest from there on.
+/// The lowest line at `t`; the first of equal ones. A slower equal one takes over at once.
 fn lowest_at(lines: &[Line], t: f64) -> Option<Line> {
-    let mut lowest: Option<Line> = None;
+    let mut lowest: Option<(f64, Line)> = None;
     for line in lines {
-        let is_lower = lowest.is_none_or(|best| {
-            let (mine, its) = (line.at(t), best.at(t));
-            mine < its || (mine == its && line.rate < best.rate)
-        });
-        if is_lower {
-            lowest = Some(*line);
+        let height = line.at(t);
+        if lowest.is_none_or(|(least, _)| height < least) {
+            lowest = Some((height, *line));
         }
     }
-    lowest
+    lowest.map(|(_, line)| line)
 }
 
 /// Where a slower line first crosses below `lowest` in `(t, to)`, and which one; else the end.

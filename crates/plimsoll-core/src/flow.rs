@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use crate::bucket::{allowance, balance_after, balance_granted, time_to_serve};
+use crate::bucket::{Bucket, allowance, balance_after, balance_granted, time_to_serve};
 use crate::chain::Stage;
 use crate::envelope::{Line, Tight, add_tight, met};
 use crate::lane::Lane;
@@ -61,6 +61,9 @@ pub struct Binding {
 pub struct Flow<'a> {
     chain: &'a [Stage],
     balance: Vec<f64>,
+    /// Credits per operation of the size that was served last, and that size.
+    cost: Vec<f64>,
+    priced_bytes: f64,
     waiting: VecDeque<Parcel>,
     backlog_ops: f64,
     backlog_bytes: f64,
@@ -79,6 +82,8 @@ impl<'a> Flow<'a> {
         Self {
             chain,
             balance,
+            cost: vec![0.0; chain.len()],
+            priced_bytes: f64::NAN,
             waiting: VecDeque::new(),
             backlog_ops: 0.0,
             backlog_bytes: 0.0,
@@ -156,15 +161,17 @@ impl<'a> Flow<'a> {
     fn serve_waiting(&mut self, dt_s: f64, outcome: &mut Outcome) -> f64 {
         let mut left_s = dt_s;
         while let Some(&parcel) = self.waiting.front() {
-            let needed_s = self.time_to_serve_s(parcel);
+            self.price(parcel.bytes_per_op);
+            let needed_s = self.time_to_serve_s(parcel.ops);
+            self.fill_lines();
             if needed_s > left_s {
-                let ops = self.allowed_ops(parcel.bytes_per_op, left_s).least(parcel.ops);
-                self.throttle(parcel.bytes_per_op, 0.0, left_s, outcome);
+                let ops = self.allowed_ops(left_s).least(parcel.ops);
+                self.throttle(0.0, left_s, outcome);
                 self.serve(Parcel { ops, ..parcel }, left_s, outcome);
                 self.waiting[0].ops = parcel.ops - ops;
                 return 0.0;
             }
-            self.throttle(parcel.bytes_per_op, 0.0, needed_s, outcome);
+            self.throttle(0.0, needed_s, outcome);
             self.serve(parcel, needed_s, outcome);
             self.waiting.pop_front();
             left_s -= needed_s;
@@ -183,47 +190,57 @@ impl<'a> Flow<'a> {
         left_s: f64,
         outcome: &mut Outcome,
     ) -> Parcel {
-        let size = demand.bytes_per_op;
-        let ops = demand.ops.least(self.allowed_ops(size, left_s));
+        self.price(demand.bytes_per_op);
+        let ops = demand.ops.least(self.allowed_ops(left_s));
         let waiting = ops_per_s * waited_s;
         if waiting > 0.0 || ops < demand.ops {
-            self.fill_lines(size);
+            self.fill_lines();
             let (from, to) = met(&self.lines, waiting, ops_per_s, left_s);
             if from < to {
-                self.throttle(size, 0.0, from, outcome);
-                self.throttle(size, to, left_s, outcome);
+                self.throttle(0.0, from, outcome);
+                self.throttle(to, left_s, outcome);
             } else {
-                self.throttle(size, 0.0, left_s, outcome);
+                self.throttle(0.0, left_s, outcome);
             }
         }
         self.serve(Parcel { ops, ..demand }, left_s, outcome);
         Parcel { ops: demand.ops - ops, ..demand }
     }
 
-    /// Most operations of this size that the chain lets through in `dt_s` seconds.
-    fn allowed_ops(&self, bytes_per_op: f64, dt_s: f64) -> f64 {
-        let mut least = f64::INFINITY;
-        for (stage, &balance) in self.chain.iter().zip(&self.balance) {
-            let allowed = allowance(&stage.bucket, balance, dt_s);
-            least = least.least(allowed / stage.cost_per_op(bytes_per_op));
+    /// From here on, operations have this size.
+    fn price(&mut self, bytes_per_op: f64) {
+        if bytes_per_op != self.priced_bytes {
+            for (cost, stage) in self.cost.iter_mut().zip(self.chain) {
+                *cost = stage.cost_per_op(bytes_per_op);
+            }
+            self.priced_bytes = bytes_per_op;
         }
-        least
     }
 
-    fn time_to_serve_s(&self, parcel: Parcel) -> f64 {
-        let mut most = 0.0_f64;
-        for (stage, &balance) in self.chain.iter().zip(&self.balance) {
-            let cost = parcel.ops * stage.cost_per_op(parcel.bytes_per_op);
-            most = most.most(time_to_serve(&stage.bucket, balance, cost));
-        }
-        most
+    /// Each stage with its balance and its cost per operation.
+    fn priced(&self) -> impl Iterator<Item = (&Stage, f64, f64)> {
+        let numbers = self.balance.iter().zip(&self.cost);
+        self.chain.iter().zip(numbers).map(|(stage, (&balance, &cost))| (stage, balance, cost))
     }
 
-    /// Account for a parcel served evenly over a piece of time.
+    /// Most operations that the chain lets through in `dt_s` seconds.
+    fn allowed_ops(&self, dt_s: f64) -> f64 {
+        self.priced().fold(f64::INFINITY, |least, (stage, balance, cost)| {
+            least.least(allowance(&stage.bucket, balance, dt_s) / cost)
+        })
+    }
+
+    /// Shortest time in which the chain lets so many operations through.
+    fn time_to_serve_s(&self, ops: f64) -> f64 {
+        self.priced().fold(0.0, |most: f64, (stage, balance, cost)| {
+            most.most(time_to_serve(&stage.bucket, balance, ops * cost))
+        })
+    }
+
+    /// Account for a parcel served over a piece of time.
     fn serve(&mut self, parcel: Parcel, dt_s: f64, outcome: &mut Outcome) {
-        for (stage, balance) in self.chain.iter().zip(&mut self.balance) {
-            let cost = parcel.ops * stage.cost_per_op(parcel.bytes_per_op);
-            *balance = balance_after(&stage.bucket, *balance, dt_s, cost);
+        for ((stage, balance), cost) in self.chain.iter().zip(&mut self.balance).zip(&self.cost) {
+            *balance = balance_after(&stage.bucket, *balance, dt_s, parcel.ops * cost);
         }
         let bytes = parcel.ops * parcel.bytes_per_op;
         outcome.served_ops += parcel.ops;
@@ -233,30 +250,31 @@ impl<'a> Flow<'a> {
     }
 
     /// Account for a ceiling that is tight over `[from, to]` of a piece that begins now.
-    fn throttle(&mut self, bytes_per_op: f64, from: f64, to: f64, outcome: &mut Outcome) {
+    fn throttle(&mut self, from: f64, to: f64, outcome: &mut Outcome) {
         if to > from {
-            self.fill_lines(bytes_per_op);
             add_tight(&self.lines, from, to, &mut self.tight);
             outcome.throttled_s += to - from;
         }
     }
 
-    fn fill_lines(&mut self, bytes_per_op: f64) {
+    /// What each stage lets through from now on.
+    fn fill_lines(&mut self) {
         self.lines.clear();
-        for (index, (stage, &balance)) in self.chain.iter().zip(&self.balance).enumerate() {
-            let bucket = stage.bucket;
-            let cost = stage.cost_per_op(bytes_per_op);
+        for (index, (stage, (&balance, &cost))) in
+            self.chain.iter().zip(self.balance.iter().zip(&self.cost)).enumerate()
+        {
+            let Bucket { baseline, burst, .. } = stage.bucket;
             let line = |start: f64, rate: f64, is_burst| Line {
                 start: start / cost,
                 rate: rate / cost,
                 stage: index,
                 is_burst,
             };
-            if bucket.has_credits() {
-                self.lines.push(line(0.0, bucket.burst, true));
-                self.lines.push(line(balance, bucket.baseline, false));
+            if stage.bucket.has_credits() {
+                self.lines.push(line(0.0, burst, true));
+                self.lines.push(line(balance, baseline, false));
             } else {
-                self.lines.push(line(0.0, bucket.baseline, false));
+                self.lines.push(line(0.0, baseline, false));
             }
         }
     }

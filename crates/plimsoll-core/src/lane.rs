@@ -40,55 +40,96 @@ impl Lane for f64 {
     }
 }
 
-/// Most `f64` in a register of any instruction set: 512 bits.
-pub const LANES_MAX: usize = 8;
+/// Vector registers that are worked on together, so that no lane waits for another's division.
+///
+/// Four hide the latency of a division on the processors we measured; eight no longer fit into the
+/// register file beside what a step needs.
+const REGISTERS: usize = 4;
 
-/// As many `f64` as one vector register of the instruction set `S` holds.
+/// Most `f64` side by side, whatever the instruction set: four registers of 512 bits.
+pub const LANES_MAX: usize = 8 * REGISTERS;
+
+/// As many `f64` as a few vector registers of the instruction set `S` hold.
+///
+/// Aligned to a cache line, so that no register is loaded from two of them.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub struct Lanes<S: Simd> {
-    /// The instruction set.
-    pub simd: S,
-    /// The numbers.
-    pub value: S::f64s,
+    simd: S,
+    value: [S::f64s; REGISTERS],
 }
 
 impl<S: Simd> Lanes<S> {
+    /// How many there are.
+    pub const COUNT: usize = REGISTERS * S::F64_LANES;
+
     /// One number in every lane.
     #[inline(always)]
     pub fn all(simd: S, number: f64) -> Self {
-        Self { simd, value: simd.splat_f64s(number) }
+        Self { simd, value: [simd.splat_f64s(number); REGISTERS] }
     }
 
     /// One number per lane.
     #[inline(always)]
     pub fn gather(simd: S, number: impl Fn(usize) -> f64) -> Self {
-        let numbers: [f64; LANES_MAX] =
-            core::array::from_fn(|lane| number(lane.min(S::F64_LANES - 1)));
-        Self { simd, value: simd.partial_load_f64s(&numbers[..S::F64_LANES]) }
+        let mut lanes = Self::all(simd, 0.0);
+        for (register, value) in lanes.value.iter_mut().enumerate() {
+            let mut numbers = [0.0; LANES_MAX];
+            for (lane, place) in numbers[..S::F64_LANES].iter_mut().enumerate() {
+                *place = number(register * S::F64_LANES + lane);
+            }
+            *value = simd.partial_load_f64s(&numbers[..S::F64_LANES]);
+        }
+        lanes
     }
 
-    /// The numbers of all lanes; 0 beyond the width of the register.
+    /// The number in one lane.
     #[inline(always)]
     #[must_use]
-    pub fn scatter(self) -> [f64; LANES_MAX] {
+    pub fn at(self, lane: usize) -> f64 {
         let mut numbers = [0.0; LANES_MAX];
-        self.simd.partial_store_f64s(&mut numbers[..S::F64_LANES], self.value);
-        numbers
+        let value = self.value[lane / S::F64_LANES];
+        self.simd.partial_store_f64s(&mut numbers[..S::F64_LANES], value);
+        numbers[lane % S::F64_LANES]
     }
 
     /// The smallest of all lanes.
     #[inline(always)]
     #[must_use]
     pub fn lowest(self) -> f64 {
-        self.simd.reduce_min_f64s(self.value)
+        let least = |value: S::f64s| self.simd.reduce_min_f64s(value);
+        self.value.into_iter().map(least).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether `self < other` in any lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_any_less(self, other: Self) -> bool {
+        let simd = self.simd;
+        let mut any = simd.less_than_f64s(self.value[0], other.value[0]);
+        for r in 1..REGISTERS {
+            any = simd.or_m64s(any, simd.less_than_f64s(self.value[r], other.value[r]));
+        }
+        simd.first_true_m64s(any) < S::F64_LANES
     }
 
     /// `self` where `a < b`, otherwise `other`, lane by lane.
     #[inline(always)]
     #[must_use]
-    pub fn where_less(self, a: Self, b: Self, other: Self) -> Self {
-        let mask = self.simd.less_than_f64s(a.value, b.value);
-        Self { value: self.simd.select_f64s(mask, self.value, other.value), ..self }
+    pub fn where_less(mut self, a: Self, b: Self, other: Self) -> Self {
+        for r in 0..REGISTERS {
+            let mask = self.simd.less_than_f64s(a.value[r], b.value[r]);
+            self.value[r] = self.simd.select_f64s(mask, self.value[r], other.value[r]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn zip(mut self, other: Self, with: impl Fn(S, S::f64s, S::f64s) -> S::f64s) -> Self {
+        for (mine, its) in self.value.iter_mut().zip(other.value) {
+            *mine = with(self.simd, *mine, its);
+        }
+        self
     }
 }
 
@@ -97,7 +138,11 @@ impl<S: Simd> Add for Lanes<S> {
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self { value: self.simd.add_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.add_f64s(a, b),
+        )
     }
 }
 
@@ -106,7 +151,11 @@ impl<S: Simd> Sub for Lanes<S> {
 
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self { value: self.simd.sub_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.sub_f64s(a, b),
+        )
     }
 }
 
@@ -115,7 +164,11 @@ impl<S: Simd> Mul for Lanes<S> {
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Self { value: self.simd.mul_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.mul_f64s(a, b),
+        )
     }
 }
 
@@ -124,19 +177,31 @@ impl<S: Simd> Div for Lanes<S> {
 
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        Self { value: self.simd.div_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.div_f64s(a, b),
+        )
     }
 }
 
 impl<S: Simd> Lane for Lanes<S> {
     #[inline(always)]
     fn least(self, other: Self) -> Self {
-        Self { value: self.simd.min_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.min_f64s(a, b),
+        )
     }
 
     #[inline(always)]
     fn most(self, other: Self) -> Self {
-        Self { value: self.simd.max_f64s(self.value, other.value), ..self }
+        self.zip(
+            other,
+            #[inline(always)]
+            |simd, a, b| simd.max_f64s(a, b),
+        )
     }
 
     #[inline(always)]

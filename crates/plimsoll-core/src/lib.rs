@@ -16,6 +16,7 @@ pub mod candidates;
 pub mod chain;
 mod envelope;
 pub mod flow;
+mod group;
 pub mod lane;
 pub mod plateau;
 pub mod queue;

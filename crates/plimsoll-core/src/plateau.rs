@@ -1,19 +1,19 @@
 //! One-pass statistics over blocks of samples.
 //!
 //! Rule 1: one look at every sample; a missing one (NaN) is counted out, never read as zero.
+//! Rule 2: the same samples give the same statistics on every processor, to the last bit.
 //!
-//! A block is read in rows of [`WIDTH`] samples. Column by column the rows are added, compared and
-//! squared, which the compiler turns into vector instructions; the columns are folded together at
-//! the end, pair by pair. A last, shorter row is padded with NaN, so that it takes the same path.
-//! Single-precision sums are taken over at most [`ROWS_IN_SINGLE`] rows and added up in double.
+//! A block is read in rows of [`WIDTH`] samples. Column by column the rows are compared, added and
+//! squared, which the compiler turns into the widest vector instructions there are; at the end the
+//! columns are folded together, pair by pair. The order of the additions is therefore fixed by
+//! `WIDTH` and not by the processor. Sums are double precision also for single-precision samples:
+//! the spread of a plateau is a small difference of two large sums.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
-/// Samples in a row: the columns that are worked on side by side.
-const WIDTH: usize = 32;
-
-/// Rows whose sums are kept in single precision, before they are added to a double.
-const ROWS_IN_SINGLE: usize = 64;
+/// Samples in a row. Sixteen singles fill the widest register; a shorter row would need more folds
+/// per sample, a longer one would leave more of a short block to the padded last row.
+const WIDTH: usize = 16;
 
 /// Statistics of every block, one entry each.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,106 +40,69 @@ pub trait Sample: Copy + PartialOrd + Into<f64> + Send + Sync {
     const HIGHEST: Self;
     /// Less than any sample.
     const LOWEST: Self;
-    /// `self + other`
-    #[must_use]
-    fn plus(self, other: Self) -> Self;
-    /// `self²`
-    #[must_use]
-    fn squared(self) -> Self;
 }
 
-macro_rules! sample {
-    ($float:ty) => {
-        impl Sample for $float {
-            const NAN: Self = <$float>::NAN;
-            const ZERO: Self = 0.0;
-            const HIGHEST: Self = <$float>::INFINITY;
-            const LOWEST: Self = <$float>::NEG_INFINITY;
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-
-            #[inline(always)]
-            fn squared(self) -> Self {
-                self * self
-            }
-        }
-    };
+impl Sample for f32 {
+    const NAN: Self = Self::NAN;
+    const ZERO: Self = 0.0;
+    const HIGHEST: Self = Self::INFINITY;
+    const LOWEST: Self = Self::NEG_INFINITY;
 }
 
-sample!(f32);
-sample!(f64);
+impl Sample for f64 {
+    const NAN: Self = Self::NAN;
+    const ZERO: Self = 0.0;
+    const HIGHEST: Self = Self::INFINITY;
+    const LOWEST: Self = Self::NEG_INFINITY;
+}
 
 /// Statistics over blocks of `length` samples; the last block may be shorter.
 ///
 /// # Panics
-/// If `length` is 0.
+/// If `length` is 0, or above `u32::MAX`.
 #[must_use]
 pub fn block_statistics<T: Sample>(samples: &[T], length: usize) -> Blocks {
-    assert!(length > 0, "a block holds at least one sample");
-    let blocks = samples.len().div_ceil(length);
-    let mut out = Blocks {
-        count: Vec::with_capacity(blocks),
-        min: Vec::with_capacity(blocks),
-        max: Vec::with_capacity(blocks),
-        sum: Vec::with_capacity(blocks),
-        sum_of_squares: Vec::with_capacity(blocks),
-    };
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for block in samples.chunks(length) {
-                out.push(block);
-            }
-        },
-    );
-    out
+    assert!(length > 0 && u32::try_from(length).is_ok(), "a block holds 1 to 2³² − 1 samples");
+    Arch::new().dispatch(Job { samples, length })
 }
 
-impl Blocks {
+struct Job<'a, T> {
+    samples: &'a [T],
+    length: usize,
+}
+
+impl<T: Sample> WithSimd for Job<'_, T> {
+    type Output = Blocks;
+
+    /// Everything below is inlined here and compiled once per instruction set.
     #[inline(always)]
-    fn push<T: Sample>(&mut self, block: &[T]) {
-        let mut total = Total { count: 0, min: T::HIGHEST, max: T::LOWEST, sum: 0.0, squares: 0.0 };
-        for piece in block.chunks(WIDTH * ROWS_IN_SINGLE) {
-            total.add(piece);
+    fn with_simd<S: Simd>(self, _: S) -> Blocks {
+        let mut blocks = Blocks::of(self.samples.len().div_ceil(self.length));
+        let places = blocks.count.iter_mut().zip(&mut blocks.min).zip(&mut blocks.max);
+        let places = places.zip(&mut blocks.sum).zip(&mut blocks.sum_of_squares);
+        for (block, place) in self.samples.chunks(self.length).zip(places) {
+            let ((((count, min), max), sum), sum_of_squares) = place;
+            let columns = Columns::of(block);
+            *count = fold(columns.count, |a, b| a + b);
+            let known = |number: T| if *count > 0 { number.into() } else { f64::NAN };
+            *min = known(fold(columns.min, lesser));
+            *max = known(fold(columns.max, greater));
+            *sum = fold(columns.sum, |a, b| a + b);
+            *sum_of_squares = fold(columns.squares, |a, b| a + b);
         }
-        let known = |number: T| if total.count > 0 { number.into() } else { f64::NAN };
-        self.count.push(total.count);
-        self.min.push(known(total.min));
-        self.max.push(known(total.max));
-        self.sum.push(total.sum);
-        self.sum_of_squares.push(total.squares);
+        blocks
     }
 }
 
-struct Total<T> {
-    count: u32,
-    min: T,
-    max: T,
-    sum: f64,
-    squares: f64,
-}
-
-impl<T: Sample> Total<T> {
-    #[inline(always)]
-    fn add(&mut self, piece: &[T]) {
-        let mut columns = Columns::new();
-        let (rows, rest) = piece.as_chunks::<WIDTH>();
-        for row in rows {
-            columns.add(row);
+impl Blocks {
+    fn of(n: usize) -> Self {
+        Self {
+            count: vec![0; n],
+            min: vec![0.0; n],
+            max: vec![0.0; n],
+            sum: vec![0.0; n],
+            sum_of_squares: vec![0.0; n],
         }
-        if !rest.is_empty() {
-            let mut row = [T::NAN; WIDTH];
-            row[..rest.len()].copy_from_slice(rest);
-            columns.add(&row);
-        }
-        self.count += fold(columns.count, |a, b| a + b);
-        self.min = lesser(fold(columns.min, lesser), self.min);
-        self.max = greater(fold(columns.max, greater), self.max);
-        self.sum += fold(columns.sum, T::plus).into();
-        self.squares += fold(columns.squares, T::plus).into();
     }
 }
 
@@ -147,38 +110,60 @@ struct Columns<T> {
     count: [u32; WIDTH],
     min: [T; WIDTH],
     max: [T; WIDTH],
-    sum: [T; WIDTH],
-    squares: [T; WIDTH],
+    sum: [f64; WIDTH],
+    squares: [f64; WIDTH],
 }
 
 impl<T: Sample> Columns<T> {
     #[inline(always)]
-    fn new() -> Self {
-        Self {
+    fn of(block: &[T]) -> Self {
+        let mut columns = Self {
             count: [0; WIDTH],
             min: [T::HIGHEST; WIDTH],
             max: [T::LOWEST; WIDTH],
-            sum: [T::ZERO; WIDTH],
-            squares: [T::ZERO; WIDTH],
+            sum: [0.0; WIDTH],
+            squares: [0.0; WIDTH],
+        };
+        let (rows, rest) = block.as_chunks::<WIDTH>();
+        for row in rows {
+            columns.add(row);
         }
+        if !rest.is_empty() {
+            columns.add(&last_row(block, rest));
+        }
+        columns
     }
 
     #[inline(always)]
-    #[allow(
-        clippy::eq_op,
-        reason = "only NaN differs from itself, and this compiles to one compare"
-    )]
+    #[allow(clippy::eq_op, reason = "only NaN differs from itself, and this is one comparison")]
     fn add(&mut self, row: &[T; WIDTH]) {
         for (i, &sample) in row.iter().enumerate() {
             let is_known = sample == sample;
-            let known = if is_known { sample } else { T::ZERO };
+            let known: f64 = if is_known { sample } else { T::ZERO }.into();
             self.count[i] += u32::from(is_known);
             self.min[i] = lesser(sample, self.min[i]);
             self.max[i] = greater(sample, self.max[i]);
-            self.sum[i] = self.sum[i].plus(known);
-            self.squares[i] = self.squares[i].plus(known.squared());
+            self.sum[i] += known;
+            self.squares[i] += known * known;
         }
     }
+}
+
+/// The last, incomplete row of a block, filled up with NaN.
+///
+/// Where the block is long enough a whole row is read, and what was read before is blanked out:
+/// copying a handful of samples takes longer than looking at all of them.
+#[inline(always)]
+fn last_row<T: Sample>(block: &[T], rest: &[T]) -> [T; WIDTH] {
+    let mut row = [T::NAN; WIDTH];
+    if let Some(whole) = block.last_chunk::<WIDTH>() {
+        for (i, sample) in row.iter_mut().enumerate() {
+            *sample = if i < WIDTH - rest.len() { T::NAN } else { whole[i] };
+        }
+    } else {
+        row[..rest.len()].copy_from_slice(rest);
+    }
+    row
 }
 
 /// The smaller; `other` where the sample is NaN.
