@@ -30,7 +30,6 @@ check: test  ## the same as `make test`
 run: .venv/core  ## set up and diagnose the bundled incident; its report lands in build/
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: something binds
-	@echo "The report is $(REPORT); open it in a browser."
 
 test: format lint types layers rust python  ## set up and check everything
 
