@@ -195,7 +195,7 @@ def _mean_of_known(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _moving_mean(values: FloatArray) -> FloatArray:
-    """Mean of the known among five neighbouring samples; NaN only where the sample itself is."""
+    """Mean of the known among five neighbouring samples; a single lost sample is filled by them."""
     known = np.isfinite(values)
     kernel = np.ones(5)
     if values.size < kernel.size:
@@ -203,7 +203,7 @@ def _moving_mean(values: FloatArray) -> FloatArray:
     count = np.convolve(known.astype(float), kernel, mode="same")
     total = np.convolve(np.where(known, values, 0.0), kernel, mode="same")
     with np.errstate(all="ignore"):
-        return np.where(known, total / count, np.nan)
+        return np.where(count > 0, total / count, np.nan)
 
 
 def load_of(frame: Frame) -> FloatArray:

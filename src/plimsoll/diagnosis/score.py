@@ -50,7 +50,7 @@ def score_of(
     # says little, so it is drawn towards what is usual, as if four more had been seen.
     spread = float(np.sqrt((signs.samples * signs.log_sd**2 + 4 * 0.006**2) / (signs.samples + 4)))
     steady = float(np.clip(2.0 * np.log(0.008 / spread), -4.0, 2.0))
-    if np.isfinite(signs.log_sd_elsewhere):
+    if np.isfinite(signs.log_sd_elsewhere) and signs.log_sd_elsewhere > 0:
         steady += float(np.clip(0.8 * np.log(signs.log_sd_elsewhere / spread), -1.5, 1.5))
     if np.isfinite(signs.elasticity):
         steady += float(np.clip(1.5 * np.log(0.06 / signs.elasticity), -3.0, 2.0))
