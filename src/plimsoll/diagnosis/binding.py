@@ -124,6 +124,19 @@ def near_documented(
     return near
 
 
+def allowed_by_credits(row: Ceiling | None, balances: dict[Metric, FloatArray]) -> BoolArray | bool:
+    """Samples in which the credits allow this row to bind, shape (n,); True where they say nothing."""
+    values = balances.get(row.balance_metric) if row and row.balance_metric else None
+    if row is None or values is None:
+        return True
+    if row.bucket_phase == Phase.BASELINE:
+        # A reading of five minutes may hold the last of the credits.
+        return ~(values > 3 * EMPTY_RATIO)
+    if row.bucket_phase == Phase.BURST:
+        return ~(values <= 0)
+    return True
+
+
 def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
     """How well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
     if row.balance_metric is None:

@@ -100,6 +100,7 @@ def extended(
     held = np.zeros(rate.size, dtype=bool)
     for start, end in level.runs:
         held[start:end] = True
+    held &= eased | ~np.isfinite(distance)
     runs = _joined(held | narrow, narrow | held, eased, distance, level.band_log, time_s, width_s)
     if runs.size == 0:
         return level

@@ -12,6 +12,7 @@ import numpy as np
 from plimsoll.diagnosis.binding import (
     EMPTY_RATIO,
     RATE_FAMILIES,
+    allowed_by_credits,
     BalanceView,
     Match,
     balance_view,
@@ -103,6 +104,7 @@ def plateaus_of(
                 if plateau.probability >= ACCEPT:
                     # At a documented number, to be within its narrow spread is nearly sign enough.
                     fill = unslack if plateau.documented > 0.5 else eased
+                    fill = fill & allowed_by_credits(plateau.best.ceiling, frame.balances)
                     wider = extended(level, rate, fill, frame.time_s, frame.width_s)
                     again = judge(wider, dimension, rate, frame, congestion, ceilings)
                     judged.append(again if again.probability >= ACCEPT else plateau)
@@ -208,15 +210,15 @@ def _without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
 
 
 def _flattest_first(plateaus: list[Plateau]) -> list[Plateau]:
-    """By score; of two documented numbers in different dimensions at once, the flatter is the law."""
+    """By score; of two numbers of equal standing in both dimensions at once, the flatter is the law."""
     order = list(plateaus)
     for i, one in enumerate(order):
         for j in range(i + 1, len(order)):
             other = order[j]
             if (
-                min(one.documented, other.documented) > 0.5
+                (one.documented > 0.5) == (other.documented > 0.5)
                 and one.dimension != other.dimension
-                and one.score - other.score < 3
+                and one.score - other.score < (3 if one.documented > 0.5 else 1)
                 and other.signs.log_sd < 0.7 * one.signs.log_sd
                 and _overlap_ratio(one, other) > 0.5
             ):
