@@ -1,0 +1,242 @@
+"""Snapshot and catalog in, diagnosis out."""
+
+import numpy as np
+import pytest
+
+import builders
+from builders import HOUR, LATENCIES, START_S
+from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot
+
+# db.m5.large since 2019: 81.25 MB/s baseline, 593.75 MB/s burst.
+M5 = Instance(
+    identifier="orders",
+    db_class="db.m5.large",
+    engine="postgres",
+    storage=Storage(kind="gp3", size_gib=500.0),
+)
+
+
+def of(*values, instance=M5, **more) -> Diagnosis:
+    return diagnose(builders.snapshot(*values, instance=instance, **more), catalog())
+
+
+def pressed(level: float, **how) -> dict:
+    rng = np.random.default_rng(21)
+    demand = builders.working_day(rng, 0.3 * level, 2 * level, spread=0.25)
+    size = 32_768 * builders.wander(rng, demand.size, 0.05)
+    return builders.held_at(demand, level, **({"rng": rng, "size_bytes": size} | how))
+
+
+def quiet() -> dict:
+    rng = np.random.default_rng(22)
+    rate = builders.working_day(rng, 5e6, 20e6, spread=0.3)
+    return builders.storage(rate, latency_s=0.0008 * builders.wander(rng, rate.size, 0.1))
+
+
+def test_a_baseline_without_credits_binds():
+    """
+    Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large.
+    """
+    hours = np.arange(12 * HOUR) // HOUR
+    emptied = {Metric.BYTE_BALANCE_RATIO: np.where((hours >= 4) & (hours < 8), 0.0, 0.6)}
+    diagnosis = of(pressed(81e6), emptied)
+    (interval,) = diagnosis.intervals
+
+    assert Verdict.BINDS == diagnosis.verdict
+    assert (Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE) == (interval.family, interval.phase)
+    assert 81.25e6 == interval.ceiling.value
+    assert (START_S + 4 * 3600, START_S + 8 * 3600) == (interval.start_s, interval.end_s)
+    assert interval.confidence > 0.95
+    assert interval.attribution > 0.95
+    np.testing.assert_allclose(interval.io_size_bytes, 32_768, rtol=0.02)
+    np.testing.assert_allclose(interval.latency_s / interval.latency_reference_s, 8, rtol=0.3)
+    assert {"match", "flatness", "latency", "balance"} <= {e.kind for e in interval.evidence}
+    assert interval.refuted_by
+
+
+def test_the_neighbours_are_ruled_out():
+    """
+    Every other documented rate limit is listed with a reason.
+    """
+    diagnosis = of(pressed(81e6))
+    documented = [c for c in diagnosis.ceilings if c.dimension != Dimension.AMOUNT]
+    ruled_out = [out.ceiling for out in diagnosis.intervals[0].ruled_out]
+
+    assert len(documented) - 1 == len(ruled_out)
+    assert diagnosis.intervals[0].ceiling not in ruled_out
+    assert all(out.reason for out in diagnosis.intervals[0].ruled_out)
+
+
+def test_time_at_a_ceiling_adds_its_intervals():
+    """
+    Two stretches at one limit are one entry with the time of both.
+    """
+    values = pressed(81e6)
+    for value in values.values():
+        value[5 * HOUR : 6 * HOUR] = np.nan
+    diagnosis = of(values)
+    (at,) = diagnosis.time_at
+
+    assert diagnosis.binding == at
+    assert (2, 3 * 3600.0) == (at.interval_count, at.seconds)
+    assert 11 * 3600.0 == diagnosis.measured_s
+
+
+def test_two_limits_are_listed_longest_first():
+    """
+    A burst of an hour and a baseline of four are two entries.
+    """
+    rng = np.random.default_rng(23)
+    demand = np.concatenate((20e6 * builders.wander(rng, 3 * HOUR, 0.3), 900e6 * np.ones(5 * HOUR)))
+    limit = np.where(np.arange(demand.size) < 4 * HOUR, 591e6, 81e6)
+    size = 65_536 * builders.wander(rng, demand.size, 0.05)
+    balance = np.concatenate((np.ones(3 * HOUR), np.linspace(1, 0.03, HOUR), np.zeros(4 * HOUR)))
+    diagnosis = of(
+        builders.held_at(demand, limit, rng=rng, size_bytes=size),
+        {Metric.BYTE_BALANCE_RATIO: balance},
+    )
+
+    assert [Phase.BASELINE, Phase.BURST] == [at.phase for at in diagnosis.time_at]
+    assert [Phase.BURST, Phase.BASELINE] == [i.phase for i in diagnosis.intervals]
+
+
+def test_a_quiet_window_is_slack():
+    """
+    Everything measured and nothing near: slack, and said how far away every limit was.
+    """
+    diagnosis = of(quiet())
+
+    assert Verdict.SLACK == diagnosis.verdict
+    assert (None, None, ()) == (diagnosis.binding, diagnosis.next_ceiling, diagnosis.intervals)
+    assert "NoCeilingReached" == diagnosis.findings[0].code
+    assert () == diagnosis.missing
+
+
+def test_a_window_that_came_near_is_near():
+    """
+    Demand above four fifths of a baseline that never held it back is near.
+    """
+    rng = np.random.default_rng(24)
+    rate = np.clip(builders.working_day(rng, 10e6, 70e6, spread=0.1), 0, 79e6)
+    latency = 0.0008 * builders.wander(rng, rate.size, 0.1)
+    diagnosis = of(builders.storage(rate, size_bytes=65_536, latency_s=latency))
+
+    assert Verdict.NEAR == diagnosis.verdict
+    assert () == diagnosis.intervals
+
+
+def test_without_storage_metrics_it_is_unknown():
+    """
+    CPU alone does not clear storage.
+    """
+    diagnosis = of({Metric.CPU_RATIO: np.full(60, 0.3)})
+
+    assert Verdict.UNKNOWN == diagnosis.verdict
+    assert 0.0 == diagnosis.measured_s
+    assert "ReadThroughput" in diagnosis.missing[0].name
+
+
+def test_an_empty_snapshot_is_unknown():
+    """
+    No series at all is a gap, not a crash.
+    """
+    diagnosis = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
+
+    assert Verdict.UNKNOWN == diagnosis.verdict
+    assert (0, 0) == diagnosis.window_s
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_handful_of_samples_is_not_a_crash(count):
+    """
+    A window of minutes has a diagnosis; nothing binds in it.
+    """
+    diagnosis = of(builders.storage(np.full(count, 81.25e6), latency_s=0.02))
+
+    assert () == diagnosis.intervals
+    assert 60.0 * count == diagnosis.measured_s
+
+
+def test_without_waiting_measured_it_is_unknown():
+    """
+    Rates far below every limit, but no latency and no queue depth: not cleared.
+    """
+    values = quiet()
+    for metric in (*LATENCIES, Metric.QUEUE_DEPTH):
+        del values[metric]
+
+    assert Verdict.UNKNOWN == of(values).verdict
+
+
+def test_an_unknown_class_is_reported_and_the_ceiling_still_found():
+    """
+    A class the catalog does not hold costs the name of the limit, not the finding.
+    """
+    diagnosis = of(pressed(81e6), instance=Instance(db_class="db.m5.lage", engine="postgres"))
+
+    assert Verdict.BINDS == diagnosis.verdict
+    assert Family.UNKNOWN == diagnosis.intervals[0].family
+    assert "unknown instance class 'db.m5.lage'" in diagnosis.missing[0].remedy
+    assert "The nearest ones are db.m5." in diagnosis.missing[0].remedy
+
+
+def test_the_volumes_limits_are_kept_for_an_unknown_class():
+    """
+    The storage that was bought has its limits whatever the class.
+    """
+    storage = Storage(kind="gp3", size_gib=500.0)
+    diagnosis = of(
+        pressed(522e6, size_bytes=131_072 * builders.wander(np.random.default_rng(3), 720, 0.05)),
+        instance=Instance(db_class="db.none.large", engine="postgres", storage=storage),
+    )
+
+    assert Family.VOLUME_THROUGHPUT == diagnosis.intervals[0].family
+
+
+def test_a_host_without_a_class_has_an_unknown_limit():
+    """
+    On a machine of one's own a plateau is still a plateau.
+    """
+    diagnosis = of(pressed(100e6), instance=Instance(identifier="host"))
+    (interval,) = diagnosis.intervals
+
+    assert (Family.UNKNOWN, Phase.FIXED, None) == (
+        interval.family,
+        interval.phase,
+        interval.ceiling,
+    )
+    assert diagnosis.findings[0].title.startswith("host was held at 100")
+
+
+def test_origin_and_simulation_are_carried_through():
+    """
+    What the snapshot says of itself is what the diagnosis says.
+    """
+    diagnosis = of(quiet())
+
+    assert (True, "a test", M5) == (diagnosis.is_simulated, diagnosis.source, diagnosis.instance)
+    assert (START_S, START_S + 12 * 3600) == diagnosis.window_s
+    assert 60 == diagnosis.step_s
+
+
+def test_buckets_and_forecasts_are_part_of_it():
+    """
+    A balance that moves is fitted, and its end foretold.
+    """
+    rng = np.random.default_rng(25)
+    blocks = np.repeat(81.25e6 * rng.uniform(0.1, 2.3, 24), HOUR // 2)
+    balance = builders.bucket_balance(blocks, baseline=81.25e6, capacity=900e9, start_ratio=0.8)
+    diagnosis = of(
+        builders.storage(blocks, size_bytes=65_536),
+        builders.series(Metric.BYTE_BALANCE_RATIO, balance.reshape(-1, 5).mean(axis=1), step_s=300),
+    )
+
+    assert [Family.INSTANCE_EBS_THROUGHPUT] == [bucket.family for bucket in diagnosis.buckets]
+    np.testing.assert_allclose(diagnosis.buckets[0].capacity, 900e9, rtol=0.02)
+    assert [Family.INSTANCE_EBS_THROUGHPUT] == [f.family for f in diagnosis.forecasts]

@@ -1,0 +1,316 @@
+"""What is said first, and what to do: the free thing before the paid one."""
+
+import numpy as np
+import pytest
+
+import builders
+from builders import ceiling
+from plimsoll.diagnosis.findings import CODES, findings_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import (
+    CeilingTime,
+    Finding,
+    Forecast,
+    Interval,
+    Resource,
+    Verdict,
+)
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.units import mib_per_s
+
+BYTES, VOLUME_BALANCE = Metric.BYTE_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO
+EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
+BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
+BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
+FORMER = ceiling(
+    EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE, balance=BYTES, valid_to="2019-12-04"
+)
+GP2 = ceiling(Family.VOLUME_IOPS, Phase.BASELINE, 3000, balance=VOLUME_BALANCE)
+GP3_IOPS = ceiling(Family.VOLUME_IOPS, Phase.FIXED, 12_000)
+GP3 = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
+CEILINGS = (BASELINE, BURST, FORMER, GP2, GP3)
+R5 = Instance(identifier="orders", db_class="db.r5.2xlarge")
+START_S = 1_615_198_440  # 2021-03-08 10:14
+
+
+def interval(row: Ceiling | None, *, start_s: int = START_S, **more) -> Interval:
+    fields = {
+        "start_s": start_s,
+        "end_s": start_s + 3600,
+        "dimension": row.dimension if row else Dimension.THROUGHPUT,
+        "level": row.value if row else 150e6,
+        "level_low": 0.0,
+        "level_high": 1e12,
+        "family": row.family if row else Family.UNKNOWN,
+        "phase": row.phase if row else Phase.FIXED,
+        "former_phase": None,
+        "ceiling": row,
+        "confidence": 0.99,
+        "attribution": 0.99,
+        "io_size_bytes": 16_384.0,
+        "latency_s": None,
+        "latency_reference_s": None,
+        "queue_depth": None,
+        "evidence": (),
+        "ruled_out": (),
+        "refuted_by": "",
+    }
+    return Interval(**(fields | more))
+
+
+def time_at(one: Interval, seconds: float = 5400) -> CeilingTime:
+    return CeilingTime(
+        family=one.family, phase=one.phase, dimension=one.dimension, level=one.level,
+        seconds=seconds, interval_count=1, ceiling=one.ceiling,
+    )  # fmt: skip
+
+
+def resource(row: Ceiling, peak: float, verdict: Verdict, above: float = 42.0) -> Resource:
+    return Resource(
+        family=row.family, name="instance EBS throughput", verdict=verdict, unit=row.unit,
+        ceiling=row, peak=peak, p99=peak, mean=peak, minutes_above_80=above, headroom=0.0,
+    )  # fmt: skip
+
+
+def of(*intervals: Interval, instance=R5, **given) -> tuple[Finding, ...]:
+    parts = {"resources": (), "forecasts": (), "ceilings": CEILINGS, "series": {}} | given
+    return findings_of(
+        instance,
+        time_at=tuple(time_at(i) for i in intervals),
+        intervals=intervals,
+        measured_s=48 * 3600,
+        **parts,
+    )
+
+
+def test_the_title_has_number_unit_limit_time_and_moment():
+    """
+    What bound is said in one sentence with everything needed to look it up.
+    """
+    (found,) = of(interval(BASELINE))
+
+    assert (
+        "db.r5.2xlarge was held at 287.5 MB/s by its instance EBS throughput baseline of "
+        "287.5 MB/s for 1 h 30 min of the 48 h measured, first at 2021-03-08 10:14"
+    ) == found.title.replace("2 d measured", "48 h measured")
+    assert "critical" == found.severity
+    assert "EBSByteBalance%" in found.text
+
+
+def test_the_first_moment_is_the_earliest_interval_at_that_ceiling():
+    """
+    An earlier interval at another ceiling does not count.
+    """
+    found = of(interval(BASELINE), interval(GP2, start_s=START_S - 7200))
+
+    assert "first at 2021-03-08 10:14" in found[0].title
+    assert "first at 2021-03-08 08:14" in found[1].title
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (BASELINE, "EBSByteBalanceExhausted"),
+        (BURST, "EBSThroughputUnderprovisioned"),
+        (FORMER, "EBSThroughputUnderprovisioned"),
+        (ceiling(IOPS, Phase.BASELINE, 12_000), "EBSIOBalanceExhausted"),
+        (GP2, "BurstBalanceExhausted"),
+        (GP3, "EBSVolumeThroughputUnderprovisioned"),
+        (GP3_IOPS, "EBSVolumeIOPSUnderprovisioned"),
+        (None, "UndocumentedLimitReached"),
+    ],
+)
+def test_codes_are_compute_optimizers_where_it_has_one(row, code):
+    """
+    Machines know each finding by a stable code.
+    """
+    assert code == of(interval(row))[0].code
+
+
+def test_every_judged_family_has_a_code():
+    """
+    No family can bind or come near without a code.
+    """
+    assert set(Family) - {Family.CPU_CREDITS} == set(CODES)
+
+
+def test_a_former_limit_is_lifted_for_free_first():
+    """
+    Before anything that costs money: stop and start, with what the class has now.
+    """
+    (found,) = of(interval(FORMER))
+
+    assert found.moves[0].startswith("Stop and start the instance first")
+    assert "287.5 MB/s (baseline) and 593.75 MB/s (burst) now" in found.moves[0]
+    assert "until 2019-12-04" in found.text
+
+
+def test_a_former_limit_that_was_higher_is_no_reason_to_restart():
+    """
+    Where the class has no more now, stopping and starting would not help.
+    """
+    higher = ceiling(EBS, Phase.LEGACY, 700e6, former=Phase.FIXED)
+    (found,) = of(interval(higher))
+
+    assert not [move for move in found.moves if "Stop and start" in move]
+
+
+def test_a_present_limit_is_not_lifted_by_a_restart():
+    """
+    Stop and start changes nothing where today's number binds.
+    """
+    (found,) = of(interval(BASELINE))
+
+    assert not [move for move in found.moves if "Stop and start" in move]
+    assert "Spread or shrink the I/O" in found.moves[0]
+    assert "more storage throughput would not help" in found.moves[1]
+
+
+@pytest.mark.parametrize(
+    ("row", "move"),
+    [
+        (GP2, "gp2 to gp3"),
+        (GP3_IOPS, "Provision more IOPS"),
+        (GP3, "Provision more throughput"),
+    ],
+)
+def test_a_volumes_limit_is_lifted_on_the_volume(row, move):
+    """
+    Where the volume is the narrower one a larger class is advised against.
+    """
+    (found,) = of(interval(row))
+
+    assert move in found.moves[0]
+    assert "A larger class would not help" in found.moves[1]
+
+
+def test_an_unknown_limit_asks_for_the_facts_first():
+    """
+    Where nothing fits, what was bought is checked before anything is done.
+    """
+    (known,) = of(interval(None))
+    (host,) = of(interval(None), instance=Instance(identifier="db1"))
+
+    assert "an unknown limit of throughput" in known.title
+    assert "Check that class" in known.moves[0]
+    assert host.title.startswith("db1 was held at 150 MB/s")
+    assert "--class" in host.moves[0]
+
+
+def test_what_bound_longest_comes_first():
+    """
+    Findings follow the time at each ceiling.
+    """
+    found = of(interval(GP2), interval(BASELINE))
+
+    assert ["BurstBalanceExhausted", "EBSByteBalanceExhausted"] == [f.code for f in found]
+
+
+def test_nothing_reached_says_how_near_it_came():
+    """
+    A quiet window is told with the peak of each resource of storage.
+    """
+    (found,) = of(resources=(resource(BASELINE, 143.75e6, Verdict.SLACK),))
+
+    assert ("NoCeilingReached", "note") == (found.code, found.severity)
+    assert "no storage limit was reached in the 2 d measured" == found.title
+    assert "instance EBS throughput peaked at 50 % of its ceiling" in found.text
+
+
+def test_without_any_judged_storage_nothing_is_cleared():
+    """
+    Where no storage limit could be judged, none is said not to have been reached.
+    """
+    assert () == of(resources=(resource(BASELINE, 143.75e6, Verdict.UNKNOWN),))
+
+
+def test_near_is_a_warning_with_peak_and_time():
+    """
+    Coming near is told with the peak, the ceiling and the time above four fifths.
+    """
+    found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR),))
+    near = next(f for f in found if f.severity == "warning")
+
+    assert "270 MB/s at the peak" in near.title
+    assert "287.5 MB/s" in near.title
+    assert "above 80 % for 42 min" in near.title
+
+
+def test_amounts_are_told_as_shares():
+    """
+    Connections and memory are told in percent of their ceiling, not as a rate.
+    """
+    row = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
+    found = of(resources=(resource(row, 450, Verdict.NEAR),))
+
+    assert "90 % of its ceiling at the peak" in found[-1].title
+    assert "MB/s" not in found[-1].title
+
+
+def forecast(empty_in_s: float | None) -> Forecast:
+    return Forecast(
+        family=EBS, balance_ratio=0.3, change_per_s=-1e-4, empty_in_s=empty_in_s,
+        empty_in_s_low=None, empty_in_s_high=None, text="credits: 30 % left",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("empty_in_s", "count"), [(None, 0), (0.0, 0), (1800, 1), (6 * 3600, 1), (8 * 3600, 0)]
+)
+def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
+    """
+    An end that is far, unknown, or already there, is no warning of its own.
+    """
+    found = of(forecasts=(forecast(empty_in_s),))
+
+    assert ["EBSByteBalanceExhausted"] * count == [f.code for f in found]
+
+
+def test_cpu_credits_that_were_billed_are_told():
+    """
+    RDS does not throttle a burstable CPU, it bills; the total is told in vCPU-minutes.
+    """
+    charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, [0, 12.0, np.nan, 30.5])
+    found = of(series={charged.metric: charged})
+
+    assert ["CPUCreditsCharged"] == [f.code for f in found]
+    assert "42 vCPU-minutes" in found[0].title
+
+
+@pytest.mark.parametrize("value", [[], [0.0, 0.0], [np.nan]])
+def test_no_cpu_credits_billed_is_no_finding(value):
+    """
+    Nothing charged, or nothing read, costs nothing that we know of.
+    """
+    charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, value)
+
+    assert () == of(series={charged.metric: charged})
+
+
+def test_storage_beyond_the_instance_is_told():
+    """
+    30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only.
+    """
+    rows = (
+        ceiling(Family.VOLUME_IOPS, Phase.FIXED, 30_000),
+        ceiling(IOPS, Phase.BASELINE, 12_000),
+        ceiling(IOPS, Phase.BURST, 18_750),
+    )
+    bought = Instance(storage=Storage(kind="io1", provisioned_ops_per_s=30_000.0))
+    (found,) = of(instance=bought, ceilings=rows)
+
+    assert "StorageBeyondInstance" == found.code
+    assert "30,000 IOPS" in found.title
+    assert "18,750 IOPS" in found.title
+    assert () == of(instance=Instance(storage=Storage(kind="io1")), ceilings=rows)
+
+
+def test_storage_the_class_can_take_is_not_told():
+    """
+    Within a tenth of what the class takes, nothing is wasted.
+    """
+    rows = (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750))
+    bought = Instance(storage=Storage(kind="io1", provisioned_ops_per_s=19_000.0))
+
+    assert () == of(instance=bought, ceilings=rows)

@@ -1,0 +1,167 @@
+"""When a balance reaches zero or a space fills."""
+
+import numpy as np
+import pytest
+
+import builders
+from plimsoll.diagnosis.forecast import forecasts_of
+from plimsoll.model.ceiling import Family
+from plimsoll.model.metric import Metric
+from plimsoll.units import gib
+
+BYTES = Metric.BYTE_BALANCE_RATIO
+SPACE = Metric.FREE_STORAGE_BYTES
+
+
+def balance(start: float, per_hour: float, *, hours: float = 3, noise: float = 0.0):
+    """A balance by five minutes that changes at one rate, in whole percents if noisy."""
+    hour = np.arange(round(hours * 12)) / 12
+    value = np.clip(start + per_hour * hour, 0, 1)
+    if noise:
+        value = value + np.random.default_rng(4).normal(0, noise, value.size)
+    return builders.series(BYTES, value, step_s=300)
+
+
+def of(series, storage_bytes=None):
+    return forecasts_of({series.metric: series}, storage_bytes=storage_bytes)
+
+
+def test_a_falling_balance_is_empty_when_it_is_used_up():
+    """
+    A balance at 30 % that falls by 20 % an hour is empty in an hour and a half.
+    """
+    (forecast,) = of(balance(0.90, -0.20, hours=3 + 1 / 12))
+
+    assert Family.INSTANCE_EBS_THROUGHPUT == forecast.family
+    np.testing.assert_allclose(forecast.balance_ratio, 0.30)
+    np.testing.assert_allclose(forecast.change_per_s, -0.20 / 3600)
+    np.testing.assert_allclose(forecast.empty_in_s, 1.5 * 3600)
+    assert "instance throughput credits: 30 % left" in forecast.text
+    assert "empty in 1 h 30 min" in forecast.text
+
+
+def test_the_band_holds_the_middle():
+    """
+    A balance that wavers is foretold with a band around the middle, not with a point.
+    """
+    (forecast,) = of(balance(0.9, -0.20, noise=0.01))
+
+    assert forecast.empty_in_s_low < forecast.empty_in_s
+    assert forecast.empty_in_s_high is None or forecast.empty_in_s < forecast.empty_in_s_high
+
+
+def test_only_the_last_hour_counts():
+    """
+    What the balance did in the morning says nothing about how it falls now.
+    """
+    falling = balance(0.9, -0.3, hours=1.5)
+    value = np.concatenate((np.linspace(0.2, 0.9, 60), falling.value))
+    (forecast,) = of(builders.series(BYTES, value, step_s=300))
+
+    np.testing.assert_allclose(forecast.change_per_s, -0.3 / 3600)
+
+
+def test_beyond_an_hour_the_order_of_magnitude_is_all():
+    """
+    A forecast of hours says that it is a rough one; one of minutes does not.
+    """
+    (far,) = of(balance(0.9, -0.10))
+    (near,) = of(balance(0.9, -0.28))
+
+    assert "order of magnitude" in far.text
+    assert "order of magnitude" not in near.text
+
+
+@pytest.mark.parametrize("per_hour", [0.0, 0.2, -0.005])
+def test_a_balance_that_does_not_fall_has_no_end(per_hour):
+    """
+    Standing still, rising, or falling by less than the metric is rounded is no forecast of an end.
+    """
+    (forecast,) = of(balance(0.3, per_hour))
+
+    assert forecast.empty_in_s is None
+    assert "not falling" in forecast.text
+
+
+def test_an_empty_balance_is_empty_now():
+    """
+    At zero there is nothing to foretell.
+    """
+    (forecast,) = of(balance(0.2, -0.5))
+
+    assert (0.0, 0.0) == (forecast.balance_ratio, forecast.empty_in_s)
+    assert "none left" in forecast.text
+
+
+def test_a_full_balance_is_not_mentioned():
+    """
+    A balance at a hundred percent needs no forecast.
+    """
+    assert () == of(balance(1.0, 0.0))
+
+
+@pytest.mark.parametrize("value", [[], [0.5, 0.4], [0.6, 0.5, 0.4, np.nan]])
+def test_too_little_is_no_forecast(value):
+    """
+    Without a last reading, or with less than four, nothing is foretold.
+    """
+    assert () == of(builders.series(BYTES, value, step_s=300))
+
+
+def test_each_balance_names_its_own_credits():
+    """
+    Instance throughput, instance IOPS and volume credits are three different things.
+    """
+    named = {
+        metric: forecasts_of(
+            {metric: builders.series(metric, np.linspace(0.9, 0.4, 24), step_s=300)},
+            storage_bytes=None,
+        )[0]
+        for metric in builders.BALANCES
+    }
+
+    assert [
+        Family.INSTANCE_EBS_THROUGHPUT,
+        Family.INSTANCE_EBS_IOPS,
+        Family.VOLUME_IOPS,
+    ] == [forecast.family for forecast in named.values()]
+    assert "gp2 volume credits" in named[Metric.VOLUME_BALANCE_RATIO].text
+
+
+def test_space_that_fills_is_foretold():
+    """
+    100 GiB of which 10 GiB a day are used up are full in two days when 20 GiB are left.
+    """
+    day = np.arange(0, 8, 1 / 24)
+    free = builders.series(SPACE, gib(100) - gib(10) * day, step_s=3600)
+    (forecast,) = of(free, storage_bytes=gib(100))
+    left_days = (100 - 10 * day[-1]) / 10
+
+    assert Family.STORAGE_SPACE == forecast.family
+    np.testing.assert_allclose(forecast.empty_in_s, left_days * 86_400, rtol=1e-6)
+    np.testing.assert_allclose(forecast.balance_ratio, left_days / 10)
+    assert "storage space: 20 % free" in forecast.text
+    assert "full in 2 d" in forecast.text
+
+
+def test_space_is_judged_by_its_last_week():
+    """
+    What was deleted a month ago does not hide that the space is filling now.
+    """
+    free = np.concatenate((np.full(24 * 20, gib(40)), gib(80) - gib(5) * np.arange(168) / 24))
+    (forecast,) = of(builders.series(SPACE, free, step_s=3600), storage_bytes=gib(100))
+
+    np.testing.assert_allclose(forecast.change_per_s, -0.05 / 86_400, rtol=0.05)
+    assert "last 7 d" in forecast.text
+
+
+@pytest.mark.parametrize(
+    ("per_day", "storage_bytes"), [(0.01, gib(100)), (-1, gib(100)), (10, None)]
+)
+def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
+    """
+    A fall of less than a percent, a rise, or an unknown size is no trend.
+    """
+    free = gib(60) - gib(per_day) * np.arange(0, 4, 1 / 24)
+
+    assert () == of(builders.series(SPACE, free, step_s=3600), storage_bytes=storage_bytes)

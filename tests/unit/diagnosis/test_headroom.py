@@ -1,0 +1,261 @@
+"""How near every resource came to its ceiling."""
+
+import numpy as np
+import pytest
+
+import builders
+from builders import ceiling
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.headroom import name_of, resources_of
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
+from plimsoll.model.metric import Metric
+from plimsoll.units import gib
+
+EBS = Family.INSTANCE_EBS_THROUGHPUT
+BASELINE = ceiling(EBS, Phase.BASELINE, 100e6)
+BURST = ceiling(EBS, Phase.BURST, 300e6)
+FORMER = ceiling(EBS, Phase.LEGACY, 60e6, former=Phase.BASELINE)
+CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
+MEMORY = ceiling(Family.MEMORY, Phase.FIXED, gib(16))
+SPACE = ceiling(Family.STORAGE_SPACE, Phase.FIXED, gib(100))
+CONNECTIONS = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
+NETWORK = ceiling(Family.NETWORK, Phase.BASELINE, 125e6)
+CEILINGS = (BASELINE, BURST, FORMER, CPU, MEMORY, SPACE, CONNECTIONS, NETWORK)
+
+
+def of(family: Family, *values, ceilings=CEILINGS, time_at=()) -> Resource:
+    snapshot = builders.snapshot(*values)
+    found = resources_of(snapshot, frame_of(snapshot), ceilings, time_at)
+    return next(r for r in found if r.family == family)
+
+
+def minutes(calm: float, busy: float, count: int, total: int = 240) -> np.ndarray:
+    value = np.full(total, float(calm))
+    value[:count] = busy
+    return value
+
+
+def test_every_resource_is_listed_in_one_order():
+    """
+    Storage comes first, then the rest of the machine, whether measured or not.
+    """
+    found = resources_of(builders.snapshot(), None, (), ())
+
+    assert [
+        Family.INSTANCE_EBS_THROUGHPUT,
+        Family.INSTANCE_EBS_IOPS,
+        Family.VOLUME_THROUGHPUT,
+        Family.VOLUME_IOPS,
+        Family.CPU,
+        Family.MEMORY,
+        Family.CONNECTIONS,
+        Family.NETWORK,
+        Family.STORAGE_SPACE,
+    ] == [resource.family for resource in found]
+    assert {Verdict.UNKNOWN} == {resource.verdict for resource in found}
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict"), [(0, Verdict.SLACK), (4, Verdict.SLACK), (5, Verdict.NEAR)]
+)
+def test_near_is_above_four_fifths_for_five_minutes(count, verdict):
+    """
+    A stray minute above 80 % of the ceiling is not near; five minutes are.
+    """
+    resource = of(EBS, builders.storage(minutes(20e6, 85e6, count)))
+
+    assert verdict == resource.verdict
+    assert count == resource.minutes_above_80
+
+
+def test_in_a_window_of_minutes_a_twentieth_is_near():
+    """
+    Half a minute of ten is as near as five minutes of hours.
+    """
+    fast = np.where(np.arange(600) < 30, 85e6, 20e6)
+    snapshot = builders.snapshot(builders.storage(fast), step_s=1)
+    found = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())
+
+    assert Verdict.NEAR == found[0].verdict
+    assert 0.5 == found[0].minutes_above_80
+
+
+def test_the_ceiling_is_what_can_be_held_forever():
+    """
+    Headroom is measured from the present baseline, not from the burst and not from a former number.
+    """
+    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)))
+
+    assert BASELINE == resource.ceiling
+    np.testing.assert_allclose(resource.headroom, 30e6)
+
+
+def test_peak_p99_and_mean_are_of_what_is_used():
+    """
+    One busy minute of 240 is the peak and not the 99th percentile.
+    """
+    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 1)))
+
+    np.testing.assert_allclose(
+        (resource.peak, resource.p99, resource.mean), (70e6, 20e6, 20e6 + 50e6 / 240)
+    )
+
+
+def test_headroom_is_never_negative():
+    """
+    On credits more than the baseline is served; that is no negative room.
+    """
+    assert 0.0 == of(EBS, builders.storage(minutes(20e6, 250e6, 30))).headroom
+
+
+def test_unmeasured_is_unknown_with_the_metric_named():
+    """
+    What was not measured is not slack: the missing metric is named.
+    """
+    resource = of(Family.CPU, builders.storage([1e6]))
+
+    assert Verdict.UNKNOWN == resource.verdict
+    assert (None, None) == (resource.peak, resource.headroom)
+    assert "CPUUtilization" in resource.note
+
+
+def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
+    """
+    Measured but not documented: how near it came cannot be said.
+    """
+    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)), ceilings=())
+
+    assert Verdict.UNKNOWN == resource.verdict
+    np.testing.assert_allclose(resource.peak, 70e6)
+    assert "bytes/s" == resource.unit
+    assert resource.headroom is None
+    assert "no documented ceiling" in resource.note
+
+
+@pytest.mark.parametrize(("phase", "said"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
+def test_what_bound_binds(phase, said):
+    """
+    Time at a ceiling makes the verdict, with its length; a former limit is called so.
+    """
+    row = BASELINE if phase == Phase.BASELINE else FORMER
+    at = CeilingTime(
+        family=EBS,
+        phase=phase,
+        dimension=Dimension.THROUGHPUT,
+        level=row.value,
+        seconds=5400,
+        interval_count=2,
+        ceiling=row,
+    )
+    resource = of(EBS, builders.storage(minutes(20e6, 30e6, 5)), time_at=(at,))
+
+    assert Verdict.BINDS == resource.verdict
+    assert "1 h 30 min" in resource.note
+    assert said == ("former" in resource.note)
+
+
+def test_memory_is_what_is_not_freeable():
+    """
+    4 GiB freeable of 16 are 12 GiB in use.
+    """
+    resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(4))})
+
+    np.testing.assert_allclose(resource.peak, gib(12))
+    assert Verdict.SLACK == resource.verdict
+
+
+@pytest.mark.parametrize(("free_gib", "verdict"), [(2.0, Verdict.SLACK), (1.0, Verdict.NEAR)])
+def test_memory_is_tight_below_a_tenth(free_gib, verdict):
+    """
+    A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight.
+    """
+    resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(free_gib))})
+
+    assert verdict == resource.verdict
+    assert "freeable" in resource.note
+
+
+def test_each_direction_has_the_whole_network():
+    """
+    90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex.
+    """
+    inward, outward = Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
+    resource = of(Family.NETWORK, {inward: np.full(60, 90e6), outward: np.full(60, 40e6)})
+
+    assert (90e6, Verdict.SLACK) == (resource.peak, resource.verdict)
+
+
+@pytest.mark.parametrize(
+    "only", [Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S]
+)
+def test_one_direction_is_better_than_none(only):
+    """
+    With one direction measured, that one is shown.
+    """
+    assert 90e6 == of(Family.NETWORK, {only: np.full(60, 90e6)}).peak
+
+
+def test_directions_at_different_times_are_compared_by_their_peaks():
+    """
+    Series on different grids are not added up; the busier one is shown.
+    """
+    resource = of(
+        Family.NETWORK,
+        builders.series(Metric.NETWORK_RECEIVE_BYTES_PER_S, np.full(60, 30e6)),
+        builders.series(Metric.NETWORK_TRANSMIT_BYTES_PER_S, np.full(12, 110e6), step_s=300),
+    )
+
+    assert (110e6, 60.0) == (resource.peak, resource.minutes_above_80)
+
+
+def test_space_is_what_is_used_up():
+    """
+    15 GiB free of 100 are 85 GiB in use, and near.
+    """
+    resource = of(Family.STORAGE_SPACE, {Metric.FREE_STORAGE_BYTES: np.full(60, gib(15))})
+
+    np.testing.assert_allclose(resource.peak, gib(85))
+    assert Verdict.NEAR == resource.verdict
+
+
+def test_connections_and_cpu_are_taken_as_they_are():
+    """
+    450 of 500 connections are near; a CPU at 30 % is slack.
+    """
+    assert (
+        Verdict.NEAR == of(Family.CONNECTIONS, {Metric.CONNECTION_COUNT: np.full(9, 450)}).verdict
+    )
+    assert Verdict.SLACK == of(Family.CPU, {Metric.CPU_RATIO: np.full(9, 0.3)}).verdict
+
+
+def test_long_samples_weigh_more():
+    """
+    Five minutes above 80 % in one sample are five minutes, in the mean too.
+    """
+    rate = builders.storage([90e6, 20e6])
+    snapshot = builders.snapshot(rate, step_s=300)
+    resource = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())[0]
+
+    assert (5.0, Verdict.NEAR) == (resource.minutes_above_80, resource.verdict)
+
+
+def test_gaps_are_left_out():
+    """
+    A minute without a reading is neither used nor free.
+    """
+    resource = of(Family.CPU, {Metric.CPU_RATIO: [0.9, np.nan, 0.1]})
+
+    np.testing.assert_allclose(resource.mean, 0.5)
+    assert 1.0 == resource.minutes_above_80
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [(EBS, "instance EBS throughput"), (Family.CPU, "CPU"), (Family.CPU_CREDITS, "cpu credits")],
+)
+def test_families_have_names_for_people(family, name):
+    """
+    A family without a name of its own is called by its code, in words.
+    """
+    assert name == name_of(family)

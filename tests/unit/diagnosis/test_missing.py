@@ -1,0 +1,140 @@
+"""What could not be judged, what that hides, and what would supply it."""
+
+import numpy as np
+import pytest
+
+import builders
+from builders import LATENCIES, ceiling
+from plimsoll.diagnosis.congestion import congestion_of, load_of
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.missing import VERDICT, missing_of
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.diagnosis import Missing
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import Gap, Snapshot
+
+KNOWN = Instance(db_class="db.r5.large", storage=Storage(kind="gp3", size_gib=500.0))
+PERMISSION = "cloudwatch:GetMetricData"
+DOCUMENTED = (ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.FIXED, 500e6),)
+
+
+def values() -> dict:
+    """Two hours with light load, one with heavy."""
+    rate = builders.working_day(np.random.default_rng(1), 10e6, 90e6, hours=3, spread=0.3)
+    return builders.storage(rate)
+
+
+def of(snapshot: Snapshot, *, unknown_class: str = "", ceilings=()) -> tuple[Missing, ...]:
+    frame = frame_of(snapshot)
+    congestion = congestion_of(frame, load_of(frame)) if frame else None
+    return missing_of(snapshot, frame, congestion, ceilings, unknown_class=unknown_class)
+
+
+def test_a_whole_snapshot_misses_nothing():
+    """
+    With class, storage, rates and waiting there is no gap to name.
+    """
+    assert () == of(builders.snapshot(values(), instance=KNOWN))
+
+
+def test_without_rates_nothing_can_be_said():
+    """
+    Without any storage rate the verdict is hidden, and the metrics and the permission are named.
+    """
+    (gap,) = of(builders.snapshot({Metric.CPU_RATIO: [0.5]}, instance=KNOWN))
+
+    assert VERDICT == gap.hides
+    for name in ("ReadIOPS", "WriteIOPS", "ReadThroughput", "WriteThroughput"):
+        assert name in gap.name
+    assert PERMISSION in gap.remedy
+
+
+@pytest.mark.parametrize("metric", builders.RATES)
+def test_half_a_total_is_named(metric):
+    """
+    Reads without writes are no total: the half that is missing is named with the permission for it.
+    """
+    have = values()
+    del have[metric]
+    (gap,) = of(builders.snapshot(have, instance=KNOWN))
+
+    assert (METRICS[metric].cloudwatch, VERDICT) == (gap.name, gap.hides)
+    assert PERMISSION in gap.remedy
+
+
+def test_without_waiting_a_ceiling_and_a_steady_load_look_alike():
+    """
+    Without latency and queue depth the verdict is hidden; either of them is enough.
+    """
+    have = values()
+    for metric in LATENCIES:
+        del have[metric]
+    with_queue = of(builders.snapshot(have, instance=KNOWN))
+    del have[Metric.QUEUE_DEPTH]
+    (gap,) = of(builders.snapshot(have, instance=KNOWN))
+
+    assert () == with_queue
+    assert VERDICT == gap.hides
+    assert "DiskQueueDepth" in gap.name
+    assert PERMISSION in gap.remedy
+
+
+def test_a_window_without_calm_hides_the_verdict_only_without_numbers():
+    """
+    Where nothing is documented and no light load was seen, a longer window is asked for.
+    """
+    steady = builders.snapshot(builders.storage(np.full(180, 90e6)), instance=KNOWN)
+    (gap,) = of(steady)
+
+    assert VERDICT == gap.hides
+    assert "light load" in gap.name
+    assert () == of(steady, ceilings=DOCUMENTED)
+
+
+def test_an_instance_without_a_class_misses_its_limits():
+    """
+    That the class is not known hides its limits, not the verdict.
+    """
+    (gap,) = of(builders.snapshot(values()))
+
+    assert "instance class" == gap.name
+    assert VERDICT != gap.hides
+    assert "--class" in gap.remedy
+
+
+def test_an_unknown_class_is_named_with_its_neighbours():
+    """
+    What the catalog said of the class is the remedy.
+    """
+    said = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
+    (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=said)
+
+    assert ("instance class", said) == (gap.name, gap.remedy)
+
+
+def test_storage_that_is_not_described_is_named():
+    """
+    A class without a storage type misses the volume's limits.
+    """
+    (gap,) = of(builders.snapshot(values(), instance=Instance(db_class="db.r5.large")))
+
+    assert "storage type and size" == gap.name
+    assert "--storage" in gap.remedy
+
+
+def test_what_the_source_could_not_read_is_passed_on():
+    """
+    A gap of the source keeps its reason and its remedy, under the name people know.
+    """
+    whole = builders.snapshot(values(), instance=KNOWN)
+    gaps = (
+        Gap(metric="read_latency_s", reason="access denied", remedy="Allow it."),
+        Gap(metric="max_connections", reason="no connection", remedy="Give a DSN."),
+    )
+    found = of(Snapshot(instance=KNOWN, series=whole.series, source="a test", gaps=gaps))
+
+    assert ["ReadLatency", "max_connections"] == [gap.name for gap in found]
+    assert "access denied" in found[0].remedy
+    assert "Allow it." in found[0].remedy
+    assert VERDICT not in {gap.hides for gap in found}

@@ -1,0 +1,237 @@
+"""Levels that are ceilings: judged, filled out, and freed of each other's shadows."""
+
+import numpy as np
+import pytest
+
+import builders
+from builders import BALANCES, HOUR, ceiling
+from plimsoll.diagnosis.congestion import congestion_of, load_of
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.plateau import Plateau, plateaus_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot
+
+BYTES, OPS, VOLUME = BALANCES
+EBS = Family.INSTANCE_EBS_THROUGHPUT
+IOPS = Family.INSTANCE_EBS_IOPS
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def of(snapshot: Snapshot, *ceilings: Ceiling) -> list[Plateau]:
+    frame = frame_of(snapshot)
+    assert frame is not None
+    return plateaus_of(frame, congestion_of(frame, load_of(frame)), ceilings)
+
+
+def pressed(level: float, **how) -> dict:
+    demand = builders.working_day(rng(), 0.3 * level, 2 * level)
+    size = 16_384 * builders.wander(rng(), demand.size, 0.05)
+    return builders.held_at(demand, level, **({"rng": rng(), "size_bytes": size} | how))
+
+
+def test_one_ceiling_is_one_plateau():
+    """
+    Four hours behind one ceiling are one plateau at its number, nearly certain.
+    """
+    (plateau,) = of(builders.snapshot(pressed(100e6)))
+
+    assert Dimension.THROUGHPUT == plateau.dimension
+    np.testing.assert_allclose(plateau.level, 100e6, rtol=0.002)
+    assert [[4 * HOUR, 8 * HOUR]] == plateau.runs.tolist()
+    assert plateau.probability > 0.95
+    assert plateau.best.ceiling is None
+    assert 0.0 == plateau.documented
+
+
+def test_a_ceiling_of_iops_is_found_in_operations():
+    """
+    Where operations stand still and bytes vary with the I/O size, the limit is one of IOPS.
+    """
+    (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS)))
+
+    assert Dimension.IOPS == plateau.dimension
+    np.testing.assert_allclose(plateau.level, 6000, rtol=0.002)
+
+
+def test_the_catalog_names_what_is_found():
+    """
+    The same plateau is a documented limit where its number is documented.
+    """
+    row = ceiling(EBS, Phase.FIXED, 100e6)
+    (plateau,) = of(builders.snapshot(pressed(100e6)), row, ceiling(EBS, Phase.BURST, 300e6))
+
+    assert row == plateau.best.ceiling
+    assert plateau.documented > 0.9
+    assert plateau.family_probability > 0.9
+
+
+def test_family_probability_sums_over_the_family():
+    """
+    Where baseline and former baseline of a family are close, the family is surer than either.
+    """
+    rows = (
+        ceiling(EBS, Phase.BASELINE, 100e6),
+        ceiling(EBS, Phase.LEGACY, 100.5e6, former=Phase.BASELINE),
+    )
+    (plateau,) = of(builders.snapshot(pressed(100e6)), *rows)
+
+    assert plateau.family_probability > plateau.best.probability + 0.2
+
+
+def test_of_two_dimensions_at_documented_numbers_the_flatter_is_the_law():
+    """
+    When bytes and operations both stand at documented numbers, the one that varies less is held.
+    """
+    size = 16_384 * builders.wander(rng(), 12 * HOUR, 0.006)
+    rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
+    by_ops = of(
+        builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=size, jitter=0.0005)),
+        *rows,
+    )
+    by_bytes = of(builders.snapshot(pressed(6000 * 16_384, size_bytes=size, jitter=0.0005)), *rows)
+
+    assert [IOPS] == [p.best.ceiling.family for p in by_ops if p.best.ceiling]
+    assert [EBS] == [p.best.ceiling.family for p in by_bytes if p.best.ceiling]
+
+
+@pytest.mark.parametrize("dimension", list(Dimension)[:2])
+def test_with_a_constant_io_size_a_plateau_is_counted_once(dimension):
+    """
+    Both rates stand still when one is held; the other is its shadow, not a second limit.
+    """
+    level = 100e6 if dimension == Dimension.THROUGHPUT else 6000.0
+    plateaus = of(builders.snapshot(pressed(level, dimension=dimension, size_bytes=16_384)))
+
+    assert 1 == len(plateaus)
+
+
+def test_partly_pegged_minutes_are_not_a_second_level():
+    """
+    Demand that dips a little below the ceiling again and again piles up nowhere else.
+    """
+    demand = builders.working_day(rng(), 30e6, 115e6, spread=0.1)
+    size = 16_384 * builders.wander(rng(), demand.size, 0.05)
+    plateaus = of(builders.snapshot(builders.held_at(demand, 100e6, rng=rng(), size_bytes=size)))
+
+    assert 1 == len(plateaus)
+    np.testing.assert_allclose(plateaus[0].level, 100e6, rtol=0.003)
+
+
+def test_a_burst_and_then_a_baseline_are_two():
+    """
+    What holds while credits last and what holds afterwards are two ceilings, apart in time.
+    """
+    demand = np.concatenate(
+        (30e6 * builders.wander(rng(), 2 * HOUR, 0.3), np.full(5 * HOUR, 900e6))
+    )
+    limit = np.where(np.arange(demand.size) < 3 * HOUR, 400e6, 100e6)
+    size = 16_384 * builders.wander(rng(), demand.size, 0.05)
+    plateaus = of(builders.snapshot(builders.held_at(demand, limit, rng=rng(), size_bytes=size)))
+    found = {round(p.level / 1e6): p.runs.tolist() for p in plateaus}
+
+    assert {400: [[120, 180]], 100: [[180, 420]]} == found
+
+
+def test_no_sample_belongs_to_two_plateaus():
+    """
+    Each minute is held by one ceiling at most.
+    """
+    values = pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)
+    rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
+    count = np.zeros(12 * HOUR)
+    for plateau in of(builders.snapshot(values), *rows):
+        for start, end in plateau.runs:
+            count[start:end] += 1
+
+    assert count.max() == 1
+
+
+def test_an_empty_balance_takes_the_place_of_waiting():
+    """
+    A producer that slows down with its storage waits little, but an empty balance tells.
+    """
+    row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
+    values = pressed(100e6, waiting=0.8)
+    busy = (np.arange(12 * HOUR) >= 4 * HOUR) & (np.arange(12 * HOUR) < 8 * HOUR)
+    emptied = {BYTES: np.where(busy, 0.0, 1.0)}
+
+    assert [] == of(builders.snapshot(values), row)
+    (plateau,) = of(builders.snapshot(values, emptied), row)
+    assert row == plateau.best.ceiling
+    assert plateau.balances[BYTES].is_empty
+
+
+def test_flat_demand_at_ease_is_no_plateau():
+    """
+    A steady producer whose requests do not wait is not at a ceiling, number or not.
+    """
+    row = ceiling(EBS, Phase.FIXED, 100e6)
+    rate = builders.working_day(rng(), 30e6, 60e6, spread=0.3)
+    rate[4 * HOUR : 8 * HOUR] = 100e6
+    size = 16_384 * builders.wander(rng(), rate.size, 0.05)
+    latency = 0.0008 * builders.wander(rng(), rate.size, 0.05)
+    values = builders.storage(rate, size_bytes=size, latency_s=latency)
+
+    assert [] == of(builders.snapshot(values), row)
+    assert [] == of(builders.snapshot(values))
+
+
+def test_a_latency_fault_without_a_level_is_no_plateau():
+    """
+    Slow storage under a workload that breathes makes queues, but no number.
+    """
+    rate = builders.working_day(rng(), 30e6, 90e6, spread=0.3)
+    latency = np.where((np.arange(rate.size) > 300) & (np.arange(rate.size) < 420), 0.02, 0.0008)
+
+    assert [] == of(builders.snapshot(builders.storage(rate, latency_s=latency)))
+
+
+def test_error_bars_are_no_narrower_than_enforcement():
+    """
+    A level of ten thousand equal samples is still known only as well as limits are enforced.
+    """
+    few, many = (
+        of(builders.snapshot(pressed(100e6, jitter=jitter)))[0].level_log_se
+        for jitter in (0.0001, 0.004)
+    )
+
+    assert 0.0015 <= few < many < 0.01
+
+
+def test_what_was_not_measured_is_not_invented():
+    """
+    A hole of two hours in a plateau belongs to no stretch of it.
+    """
+    values = pressed(100e6)
+    for value in values.values():
+        value[5 * HOUR : 7 * HOUR] = np.nan
+    (plateau,) = of(builders.snapshot(values))
+
+    assert [[4 * HOUR, 5 * HOUR], [7 * HOUR, 8 * HOUR]] == plateau.runs.tolist()
+
+
+def test_another_balance_does_not_refute():
+    """
+    A full IOPS balance says nothing against a throughput baseline.
+    """
+    row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
+    full = {OPS: np.ones(12 * HOUR), VOLUME: np.ones(12 * HOUR)}
+    (plateau,) = of(builders.snapshot(pressed(100e6), full), row)
+
+    assert row == plateau.best.ceiling
+    assert {OPS, VOLUME} == set(plateau.balances)
+
+
+def test_a_full_balance_of_its_own_takes_the_name_away():
+    """
+    With its own balance full the level is still a plateau, but not that baseline.
+    """
+    row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
+    (plateau,) = of(builders.snapshot(pressed(100e6), {BYTES: np.ones(12 * HOUR)}), row)
+
+    assert plateau.best.ceiling is None
+    assert Metric.BYTE_BALANCE_RATIO in plateau.balances
