@@ -41,10 +41,7 @@ class _Trials(TypedDict):
 
 class _Blocks(TypedDict):
     count: NDArray[np.uint32]
-    min: _Floats
-    max: _Floats
-    sum: _Floats
-    sum_of_squares: _Floats
+    rows: _Floats
 
 class _Curve(TypedDict):
     ops_per_s: _Floats
@@ -65,7 +62,7 @@ def replay_candidates(
     """Send it through many chains; `balance_min` has shape (stages, candidates)."""
 
 def block_statistics_f64(samples: NDArray[np.float64], length: int) -> _Blocks:
-    """Count, least, most, sum and sum of squares of every block of `length` samples."""
+    """Count, and rows of least, most, sum and sum of squares, of every block of `length` samples."""
 
 def block_statistics_f32(samples: NDArray[np.float32], length: int) -> _Blocks:
     """The same for single precision."""

@@ -313,9 +313,12 @@ def block_statistics(values: ArrayLike, block_length: int) -> Blocks:
     _check(samples.ndim == 1, f"samples have {samples.ndim} dimensions", "one series")
     _check(block_length >= 1, f"a block of {block_length} samples", "one sample or longer")
     if samples.dtype == np.float32:
-        return Blocks(**_core.block_statistics_f32(np.ascontiguousarray(samples), block_length))
-    samples = np.ascontiguousarray(samples, dtype=np.float64)
-    return Blocks(**_core.block_statistics_f64(samples, block_length))
+        found = _core.block_statistics_f32(np.ascontiguousarray(samples), block_length)
+    else:
+        doubles = np.ascontiguousarray(samples, dtype=np.float64)
+        found = _core.block_statistics_f64(doubles, block_length)
+    least, most, total, squares = found["rows"]
+    return Blocks(count=found["count"], min=least, max=most, sum=total, sum_of_squares=squares)
 
 
 def ceiling_curve(

@@ -355,19 +355,19 @@ proptest! {
             prop_assert_eq!(known.len() as u32, blocks.count[i]);
             prop_assert_eq!(blocks.count[i], single.count[i]);
             if known.is_empty() {
-                prop_assert!(blocks.min[i].is_nan() && blocks.max[i].is_nan());
-                prop_assert_eq!((0.0, 0.0), (blocks.sum[i], blocks.sum_of_squares[i]));
+                prop_assert!(blocks.min()[i].is_nan() && blocks.max()[i].is_nan());
+                prop_assert_eq!((0.0, 0.0), (blocks.sum()[i], blocks.sum_of_squares()[i]));
                 continue;
             }
             let least = known.iter().copied().fold(f64::INFINITY, f64::min);
             let most = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let squares: f64 = known.iter().map(|sample| sample * sample).sum();
             let absolute: f64 = known.iter().map(|sample| sample.abs()).sum();
-            prop_assert_eq!((least, most), (blocks.min[i], blocks.max[i]));
-            prop_assert_eq!((f64::from(least as f32), f64::from(most as f32)), (single.min[i], single.max[i]));
-            prop_assert!(close(known.iter().sum(), blocks.sum[i], absolute));
-            prop_assert!(close(squares, blocks.sum_of_squares[i], squares));
-            prop_assert!((squares - single.sum_of_squares[i]).abs() <= 1e-6 * squares);
+            prop_assert_eq!((least, most), (blocks.min()[i], blocks.max()[i]));
+            prop_assert_eq!((f64::from(least as f32), f64::from(most as f32)), (single.min()[i], single.max()[i]));
+            prop_assert!(close(known.iter().sum(), blocks.sum()[i], absolute));
+            prop_assert!(close(squares, blocks.sum_of_squares()[i], squares));
+            prop_assert!((squares - single.sum_of_squares()[i]).abs() <= 1e-6 * squares);
         }
     }
 }

@@ -179,11 +179,9 @@ fn block_statistics<'py, T: Sample + Element>(
     let samples = samples.as_slice()?;
     let blocks: Blocks = py.detach(|| plateau::block_statistics(samples, length));
     let columns = PyDict::new(py);
+    let shape = [Blocks::ROWS, blocks.count.len()];
     columns.set_item("count", column(py, blocks.count))?;
-    columns.set_item("min", column(py, blocks.min))?;
-    columns.set_item("max", column(py, blocks.max))?;
-    columns.set_item("sum", column(py, blocks.sum))?;
-    columns.set_item("sum_of_squares", column(py, blocks.sum_of_squares))?;
+    columns.set_item("rows", blocks.rows.into_pyarray(py).reshape(shape)?)?;
     Ok(columns)
 }
 
