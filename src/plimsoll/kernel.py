@@ -337,7 +337,8 @@ def ceiling_curve(
     """
     _check(len(chain) > 0, "a chain without any stage", "one stage or longer")
     sizes = np.ascontiguousarray(io_size_bytes, dtype=np.float64).reshape(-1)
-    _check(bool(np.all(sizes > 0)), "an I/O size is not above zero", "above zero bytes")
+    is_size = bool(np.all((sizes > 0) & (sizes < inf)))
+    _check(is_size, "an I/O size is not above zero and finite", "above zero bytes")
     columns = _core.ceiling_curve([_law(stage) for stage in chain], sizes, burst)
     return Curve(io_size_bytes=sizes, **columns)
 

@@ -302,6 +302,8 @@ def test_a_curve_without_meaning_is_refused():
         kernel.ceiling_curve([], [1.0])
     with pytest.raises(DataError, match="an I/O size is not above zero"):
         kernel.ceiling_curve([gp2()], [0.0])
+    with pytest.raises(DataError, match="an I/O size is not above zero and finite"):
+        kernel.ceiling_curve([gp2()], [inf])
     with pytest.raises(DataError, match="a throughput of 0"):
         kernel.knee_bytes(0, 1)
 
