@@ -1,0 +1,325 @@
+"""`plimsoll diagnose`, as it is called."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import builders
+from contract.tree import ROOT
+from plimsoll.cli.main import main
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import encode_snapshot
+
+PRESSED = ROOT / "examples" / "claims-pipeline"
+QUIET = ROOT / "examples" / "quiet"
+SCHEMA = json.loads(
+    (files("plimsoll.sinks") / "schema" / "report.schema.json").read_text(encoding="utf-8")
+)
+
+
+class Ran:
+    """What one call of the command printed, and its exit status."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command line in this process, from its arguments to its exit status."""
+
+    def call(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return Ran(int(stopped.value.code or 0), printed.out, printed.err)
+
+    return call
+
+
+def command(*arguments: object, **how) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "plimsoll", *(str(a) for a in arguments)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment | how.pop("env", {}),
+        **how,
+    )
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Path:
+    """A snapshot in which nothing of storage was measured."""
+    file = tmp_path / "blind.json"
+    cpu = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)}, instance=Instance())
+    file.write_bytes(encode_snapshot(cpu))
+    return file
+
+
+def test_exit_0_where_nothing_binds(run):
+    """
+    A quiet instance ends with 0 and a report on standard output only.
+    """
+    ran = run("diagnose", QUIET)
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ran.out.startswith("quiet (db.m6g.large)")
+
+
+def test_exit_1_where_something_binds(run):
+    """
+    A binding ceiling ends with 1.
+    """
+    ran = run("diagnose", PRESSED)
+
+    assert (1, "") == (ran.status, ran.err)
+    assert "86.875 MB/s" in ran.out
+
+
+def test_exit_2_where_it_cannot_be_told(run, blind):
+    """
+    Without the metrics it takes, the report says so and ends with 2.
+    """
+    ran = run("diagnose", blind)
+
+    assert (2, "") == (ran.status, ran.err)
+    assert "ReadThroughput" in ran.out
+
+
+def test_a_file_and_its_folder_are_the_same_target(run):
+    """
+    A folder that holds one snapshot is that snapshot.
+    """
+    assert run("diagnose", QUIET).out == run("diagnose", QUIET / "snapshot.json").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        ((ROOT / "no-such-folder",), "does not exist"),
+        ((QUIET, "--engine", "sqlite"), "engine 'sqlite'"),
+        ((QUIET, "--storage", "ssd"), "storage type 'ssd'"),
+        ((QUIET, "--size-gib", "-5"), "--size-gib -5 is not a positive number"),
+        ((QUIET, "--iops", "nan"), "--iops nan"),
+        ((QUIET, "--throughput-mibps", "0"), "--throughput-mibps 0"),
+        ((QUIET, "--launched", "yesterday"), "'yesterday' is not an ISO date"),
+        ((QUIET, "--identifier", "nobody"), "not of 'nobody'"),
+        ((QUIET, "--instance", ROOT / "none.json"), "unable to read"),
+        ((ROOT / "LICENSE",), ""),
+        ((QUIET, "--html", ROOT / "no-such-folder" / "a.html"), "there is no folder"),
+        ((QUIET, "--png", ROOT), "it is a folder"),
+    ],
+)
+def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
+    """
+    Bad input ends with 2, one line that says the cause, one that says what to do, and no traceback.
+    """
+    ran = run("diagnose", *arguments)
+    lines = [line for line in ran.err.splitlines() if "written to" not in line]
+
+    assert 2 == ran.status
+    assert 2 == len(lines)
+    assert lines[0].startswith("error: ")
+    assert cause in lines[0]
+    assert not lines[0].endswith(".")
+    assert lines[1].startswith("hint: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        (QUIET, "--no-such-flag"),
+        (QUIET, "--format", "xml"),
+        (QUIET, "--width", "10"),
+        (QUIET, "--size-gib", "many"),
+        (QUIET, QUIET),
+    ],
+)
+def test_a_wrong_flag_ends_with_2(run, arguments):
+    """
+    What the command line itself does not understand is said on standard error, with where to look.
+    """
+    ran = run("diagnose", *arguments)
+
+    assert (2, "") == (ran.status, ran.out)
+    assert "--help" in ran.err or "-h" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_unknown_class_is_named_with_the_nearest(run):
+    """
+    A class that does not exist costs the limits of the class, and its neighbours are named.
+    """
+    ran = run("diagnose", PRESSED, "--class", "db.t3.3xlarge", "--format", "json")
+    report = json.loads(ran.out)
+    (gap,) = [m for m in report["missing"] if m["name"] == "instance class"]
+
+    assert 1 == ran.status
+    assert "db.t3.3xlarge" in gap["remedy"]
+    assert "db.t3.2xlarge" in gap["remedy"]
+    assert {"unknown"} == {interval["family"] for interval in report["intervals"]}
+
+
+def test_flags_win_over_the_source(run):
+    """
+    What the command line says of the instance replaces what the snapshot says.
+    """
+    flags = ("--class", "r5.large", "--engine", "mysql", "--storage", "GP3", "--size-gib", "400")
+    ran = run("diagnose", QUIET, *flags, "--launched", "2019-06-01", "--format", "json")
+    instance = json.loads(ran.out)["instance"]
+
+    assert "db.r5.large" == instance["db_class"]
+    assert "mysql" == instance["engine"]
+    assert "gp3" == instance["storage"]["kind"]
+    assert 400 == instance["storage"]["size_gib"]
+
+
+@pytest.mark.parametrize("target", [PRESSED, QUIET, ROOT / "examples" / "search-service"])
+def test_json_follows_its_schema(run, target):
+    """
+    The JSON is one document that the published schema accepts.
+    """
+    report = json.loads(run("diagnose", target, "--format", "json").out)
+
+    jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
+
+
+def test_json_has_what_others_rely_on(run):
+    """
+    Instance, window, verdict, binding and intervals with their eleven fields are always there.
+    """
+    report = json.loads(run("diagnose", PRESSED, "--format", "json").out)
+
+    assert {"instance", "window", "verdict", "binding", "intervals"} <= set(report)
+    assert {
+        "start", "end", "dimension", "level", "level_low", "level_high", "family", "phase",
+        "confidence",
+    } <= set(report["intervals"][0])  # fmt: skip
+    assert report["intervals"][0]["start"].endswith("Z")
+
+
+def test_markdown_is_for_tickets(run):
+    """
+    Markdown begins with a heading and holds no escape sequence.
+    """
+    ran = run("diagnose", PRESSED, "--format", "markdown")
+
+    assert ran.out.startswith("#")
+    assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_text_keeps_to_its_width(run, width):
+    """
+    No line is wider than asked for.
+    """
+    ran = run("diagnose", PRESSED, "--width", width)
+
+    assert max(len(line) for line in ran.out.splitlines()) <= width
+
+
+def test_reports_are_written_beside_the_text(run, tmp_path):
+    """
+    --html and --png write files and say so on standard error; standard output stays the report.
+    """
+    page, picture = tmp_path / "report.html", tmp_path / "timeline.png"
+    ran = run("diagnose", QUIET, "--html", page, "--png", picture)
+
+    assert 0 == ran.status
+    assert run("diagnose", QUIET).out == ran.out
+    assert [f"report written to {page}", f"picture written to {picture}"] == ran.err.splitlines()
+    assert page.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [page, picture] == sorted(tmp_path.iterdir())
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(run, tmp_path):
+    """
+    When the picture fails the page is whole, and no half-written file is left.
+    """
+    page = tmp_path / "report.html"
+    page.write_text("old", encoding="utf-8")
+    ran = run("diagnose", QUIET, "--html", page, "--png", tmp_path)
+
+    assert 2 == ran.status
+    assert "quiet" in page.read_text(encoding="utf-8")
+    assert [page] == list(tmp_path.iterdir())
+
+
+def test_equal_calls_print_equal_bytes(run):
+    """
+    The same snapshot gives the same report, in every form.
+    """
+    for form in ("text", "json", "markdown"):
+        assert run("diagnose", PRESSED, "--format", form).out == (
+            run("diagnose", PRESSED, "--format", form).out
+        )
+
+
+def test_a_pipe_gets_80_columns_without_colour():
+    """
+    In a process of its own, into a pipe: 80 columns, no escape sequence, exit status as promised.
+    """
+    ran = command("diagnose", PRESSED)
+
+    assert (1, "") == (ran.returncode, ran.stderr)
+    assert "\x1b" not in ran.stdout
+    assert max(len(line) for line in ran.stdout.splitlines()) <= 80
+
+
+def test_a_wrong_target_in_a_process_of_its_own():
+    """
+    Nothing but the two lines reaches the terminal.
+    """
+    ran = command("diagnose", "no-such-target")
+
+    assert (2, "") == (ran.returncode, ran.stdout)
+    assert [
+        "error: target 'no-such-target' does not exist",
+        "hint: Give a recorded snapshot, or a file or folder of exported metrics.",
+    ] == ran.stderr.splitlines()
+
+
+def test_a_reader_that_stops_reading_is_no_error():
+    """
+    `plimsoll diagnose … | head -1` prints its line; the writer ends quietly.
+    """
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        ran = subprocess.run(
+            [sys.executable, "-m", "plimsoll", "diagnose", str(PRESSED)],
+            check=False,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert "" == ran.stderr
+
+
+def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
+    """
+    On a terminal there is colour; NO_COLOR takes it away, a pipe never has it.
+    """
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("plimsoll.cli.diagnose.sys.stdout.isatty", lambda: True, raising=False)
+    coloured = run("diagnose", PRESSED, "--width", 80).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = run("diagnose", PRESSED, "--width", 80).out
+
+    assert "\x1b[" in coloured
+    assert "\x1b" not in plain

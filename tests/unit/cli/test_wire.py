@@ -1,0 +1,199 @@
+"""The composition root: targets become snapshots, snapshots become diagnoses."""
+
+import json
+
+import numpy as np
+import pytest
+
+import builders
+from contract.tree import ROOT
+from plimsoll.cli.wire import (
+    InstanceFlags,
+    diagnose_snapshot,
+    epoch_of,
+    read_target,
+    with_flags,
+)
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.units import mib_per_s
+
+NOTHING = InstanceFlags()
+BOUGHT = Instance(
+    identifier="orders",
+    db_class="db.r5.large",
+    engine="postgres",
+    storage=Storage(
+        kind="gp3",
+        size_gib=500.0,
+        provisioned_ops_per_s=12_000.0,
+        provisioned_bytes_per_s=mib_per_s(500),
+        volume_count=4,
+    ),
+    launched_s=1_600_000_000,
+)
+
+
+def flagged(**flags) -> Instance:
+    return with_flags(BOUGHT, InstanceFlags(**flags))
+
+
+def test_without_flags_the_source_is_believed():
+    """
+    Flags that were not given change nothing.
+    """
+    assert BOUGHT == with_flags(BOUGHT, NOTHING)
+    assert Instance() == with_flags(Instance(), NOTHING)
+
+
+def test_every_flag_replaces_what_the_source_says():
+    """
+    Each flag sets its field in our units, and only that field.
+    """
+    changed = flagged(
+        identifier="claims",
+        db_class="db.t3.large",
+        engine="mysql",
+        storage="IO1",
+        size_gib=400,
+        iops=20_000,
+        throughput_mibps=750,
+        launched="2019-06-01",
+    )
+
+    assert ("claims", "db.t3.large", "mysql") == (
+        changed.identifier,
+        changed.db_class,
+        changed.engine,
+    )
+    assert (
+        Storage(
+            kind="io1",
+            size_gib=400,
+            provisioned_ops_per_s=20_000,
+            provisioned_bytes_per_s=750 * 1024 * 1024,
+            volume_count=4,
+        )
+        == changed.storage
+    )
+    assert 1_559_347_200 == changed.launched_s
+    assert BOUGHT.storage == flagged(engine="mysql").storage
+
+
+@pytest.mark.parametrize("name", ["r5.xlarge", "db.r5.xlarge"])
+def test_the_prefix_of_a_class_may_be_left_out(name):
+    """
+    People write classes with and without `db.`.
+    """
+    assert "db.r5.xlarge" == flagged(db_class=name).db_class
+
+
+@pytest.mark.parametrize(
+    ("flags", "cause"),
+    [
+        ({"engine": "sqlite"}, "engine 'sqlite'"),
+        ({"storage": "ssd"}, "storage type 'ssd'"),
+        ({"size_gib": 0.0}, "--size-gib 0"),
+        ({"size_gib": float("inf")}, "--size-gib inf"),
+        ({"iops": -1.0}, "--iops -1"),
+        ({"throughput_mibps": float("nan")}, "--throughput-mibps nan"),
+        ({"launched": "01.06.2019"}, "'01.06.2019'"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_hint(flags, cause):
+    """
+    A flag that names nothing that exists is the user's to mend.
+    """
+    with pytest.raises(UsageError) as refused:
+        flagged(**flags)
+
+    assert cause in refused.value.message
+    assert refused.value.hint.endswith((".", "…"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "epoch_s"),
+    [
+        ("2019-06-01", 1_559_347_200),
+        ("2019-06-01T12:00:00Z", 1_559_390_400),
+        ("2019-06-01T12:00:00", 1_559_390_400),
+        ("2019-06-01T12:00:00+02:00", 1_559_383_200),
+    ],
+)
+def test_a_moment_without_an_offset_is_utc(moment, epoch_s):
+    """
+    Dates are read as UTC; an offset is honoured.
+    """
+    assert epoch_s == epoch_of(moment)
+
+
+def test_a_target_that_does_not_exist_is_named():
+    """
+    The message names what was given, the hint what can be.
+    """
+    with pytest.raises(UsageError) as refused:
+        read_target("no-such-target", NOTHING)
+
+    assert "'no-such-target' does not exist" in refused.value.message
+
+
+def test_a_target_that_is_no_export_is_refused(tmp_path):
+    """
+    A file with nothing of ours in it is said to be so.
+    """
+    prose = tmp_path / "letter.txt"
+    prose.write_text("Dear colleague, regards.\n", encoding="utf-8")
+
+    with pytest.raises(DataError):
+        read_target(str(prose), NOTHING)
+
+
+def test_a_recorded_snapshot_is_read_with_the_flags(tmp_path):
+    """
+    What was recorded comes back, with the instance as the flags say.
+    """
+    made = builders.snapshot(builders.storage([1e6, 2e6]), instance=BOUGHT)
+    file = tmp_path / "orders.json"
+    file.write_bytes(encode_snapshot(made))
+    read = read_target(str(file), InstanceFlags(db_class="m5.large"))
+
+    assert made.series == read.series
+    assert "db.m5.large" == read.instance.db_class
+    assert made == read_target(str(file), NOTHING)
+
+
+def test_an_instance_file_describes_an_export(tmp_path):
+    """
+    A describe-db-instances answer beside a table of metrics says what was bought.
+    """
+    table = tmp_path / "metrics.csv"
+    table.write_text(
+        "timestamp,ReadIOPS,WriteIOPS\n2021-03-08T10:14:00Z,5,6\n2021-03-08T10:15:00Z,7,8\n",
+        encoding="utf-8",
+    )
+    answer = tmp_path / "instance.json"
+    bought = {
+        "DBInstanceIdentifier": "orders",
+        "DBInstanceClass": "db.r5.large",
+        "Engine": "postgres",
+        "StorageType": "gp2",
+        "AllocatedStorage": 300,
+    }
+    answer.write_text(json.dumps({"DBInstances": [bought]}), encoding="utf-8")
+    read = read_target(str(table), InstanceFlags(instance_file=answer, size_gib=400))
+
+    assert ("orders", "db.r5.large") == (read.instance.identifier, read.instance.db_class)
+    assert ("gp2", 400) == (read.instance.storage.kind, read.instance.storage.size_gib)
+    np.testing.assert_array_equal(read.series[Metric.READ_OPS_PER_S].value, [5, 7])
+
+
+def test_an_example_is_diagnosed_against_the_catalog():
+    """
+    The whole sentence, from a folder to a verdict.
+    """
+    snapshot = read_target(str(ROOT / "examples" / "quiet"), NOTHING)
+
+    assert Verdict.SLACK == diagnose_snapshot(snapshot).verdict

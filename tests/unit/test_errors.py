@@ -1,0 +1,48 @@
+"""What can be wrong with what we were given."""
+
+import inspect
+
+import pytest
+
+from plimsoll import errors
+from plimsoll.errors import (
+    AccessDenied,
+    PlimsollError,
+    SourceError,
+    Throttled,
+    Unreachable,
+)
+
+KINDS = [
+    kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, PlimsollError)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_is_a_cause_and_a_hint(kind):
+    """
+    Every kind carries the cause, which is also its text, and a hint that may be empty.
+    """
+    told = kind("unable to read 'a.json'", "Check the path.")
+
+    assert "unable to read 'a.json'" == str(told) == told.message
+    assert "Check the path." == told.hint
+    assert "" == kind("no reason").hint
+
+
+@pytest.mark.parametrize("kind", [AccessDenied, Unreachable, Throttled])
+def test_what_a_source_can_meet_is_a_source_error(kind):
+    """
+    Refused, silent or overloaded: each is a way a source could not be read.
+    """
+    assert issubclass(kind, SourceError)
+
+
+def test_our_own_mistakes_are_not_among_them():
+    """
+    An assertion is never taken for something the user can mend.
+    """
+    assert not issubclass(AssertionError, PlimsollError)
+    assert 8 == len(KINDS)
