@@ -22,7 +22,7 @@ BRIDGE_SAMPLES = 4
 BRIDGE_MAX_S = 240.0
 # Half-width of the density's bins in log(rate): finer than the error of any level, coarser than jitter.
 BIN_LOG = 0.0025
-BAND_LOG_MIN = 0.008
+BAND_LOG_MIN = 0.005
 BAND_LOG_MAX = 0.03
 # A minute that was pegged for four fifths and idle-ish for one still averages above this.
 PARTLY_LOG = -0.045
@@ -79,7 +79,7 @@ def levels_of(
     for peak in _density_peaks(log_rate[usable], width_s[usable]):
         level = _held(log_rate, peak, usable, excess, time_s, width_s)
         if level is not None and not any(
-            abs(np.log(level.value / other.value)) < 0.6 * BAND_LOG_MIN for other in found
+            abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
         ):
             found.append(level)
     return found

@@ -54,13 +54,15 @@ def score_of(
         steady += float(np.clip(0.8 * np.log(signs.log_sd_elsewhere / spread), -1.5, 1.5))
     if np.isfinite(signs.elasticity):
         steady += float(np.clip(1.5 * np.log(0.06 / signs.elasticity), -3.0, 2.0))
-    steady += float(np.clip(0.8 * np.log(max(signs.minutes, signs.samples) / 20), -1.0, 1.6))
+    # A producer is steady for days; only at a documented number does time speak for a ceiling.
+    lasting = float(np.log(max(signs.minutes, signs.samples) / 20))
+    steady += float(np.clip(0.8 * lasting, -1.0, 1.6 if documented > 0.5 else 0.5))
     steady += 0.3 * float(np.log(min(signs.run_count, 4)))
     if steady > 0:
         steady *= signs.samples / (signs.samples + 3)
     # However steady, a producer with a limit of its own is as steady as a ceiling.
     is_proven = _credits_prove(best, balances, dimension)
-    score = min(steady, STEADY_MAX) - (2.0 if documented > 0.5 or is_proven else 3.5)
+    score = min(steady, STEADY_MAX) - (2.0 if documented > 0.5 or is_proven else 3.8)
     # Cliff: pressed samples stand at the level, not around it.
     score -= float(np.clip(8.0 * signs.pressed_above_ratio, 0.0, 5.0))
     score -= float(np.clip(2.5 * (signs.pressed_below_ratio - 0.1), 0.0, 3.0))
@@ -118,7 +120,7 @@ def _waiting_score(signs: Signs, documented: float, *, is_proven: bool) -> float
         excess, share_max = (4.0 if over > 0 else 12.0) * over, 1.0
     elif signs.is_reference_seen:
         # No number vouches for the level, so requests must clearly have waited.
-        excess, share_max = 4.0 * (signs.log_excess - np.log(2.1)), 0.0
+        excess, share_max = 4.0 * (signs.log_excess - np.log(2.2)), 0.0
     else:
         # The storage was never seen unpressed: while it may simply be slow, nothing is shown by
         # less than what no SSD volume needs.
