@@ -1,0 +1,232 @@
+"""The three examples, as people see them: what is found, why, and what to do first."""
+
+import importlib.util
+import json
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+
+import pytest
+
+from contract.tree import ROOT
+from plimsoll.cli.diagnose import EXIT
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.sinks.markdown import render_markdown
+from plimsoll.sinks.report_json import render_json
+from plimsoll.sinks.text import render_text
+
+EXAMPLES = ("search-service", "claims-pipeline", "quiet")
+
+
+@cache
+def read(name: str) -> Snapshot:
+    return read_target(str(ROOT / "examples" / name), InstanceFlags())
+
+
+@cache
+def of(name: str) -> Diagnosis:
+    return diagnose_snapshot(read(name))
+
+
+def reconstruct() -> ModuleType:
+    """The script that makes the examples."""
+    spec = importlib.util.spec_from_file_location("reconstruct", ROOT / "examples/reconstruct.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_text_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
+    """
+    At 80 columns without colour, the whole report is what was reviewed.
+    """
+    golden(f"{name}/report.txt", render_text(of(name), read(name), width=80, color=False))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
+    """
+    What goes into a ticket is what was reviewed.
+    """
+    golden(f"{name}/report.md", render_markdown(of(name), read(name)))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
+    """
+    What machines read is what was reviewed.
+    """
+    golden(f"{name}/report.json", render_json(of(name)).decode())
+
+
+def test_the_script_reproduces_the_committed_snapshots():
+    """
+    Equal seeds give equal files, byte for byte.
+    """
+    made = reconstruct().EXAMPLES
+
+    assert set(EXAMPLES) == set(made)
+    for name, build in made.items():
+        committed = (ROOT / "examples" / name / "snapshot.json").read_bytes()
+        assert committed == encode_snapshot(build()) + b"\n", name
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_report_says_that_it_is_simulated(name: str):
+    """
+    Made-up data is called simulated in every form.
+    """
+    diagnosis, snapshot = of(name), read(name)
+    text = render_text(diagnosis, snapshot, width=80, color=False)
+
+    assert diagnosis.is_simulated
+    assert "simulated" in text.lower()
+    assert "simulated" in render_markdown(diagnosis, snapshot).lower()
+    assert json.loads(render_json(diagnosis))["is_simulated"] is True
+
+
+def test_search_service_is_held_at_a_former_baseline():
+    """
+    A db.r5.2xlarge from before December 2019 is held at 212.5 MB/s, which was its baseline then.
+    """
+    diagnosis = of("search-service")
+    binding = diagnosis.binding
+
+    assert 1 == EXIT[diagnosis.verdict]
+    assert binding is not None
+    assert binding.ceiling is not None
+    assert (Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY) == (binding.family, binding.phase)
+    assert Phase.BASELINE == binding.ceiling.former_phase
+    assert 212.5e6 == binding.ceiling.value
+    # The published measurement was 213 MB/s.
+    assert 213e6 == pytest.approx(binding.level, rel=0.003)
+    assert binding.seconds > 24 * 3600
+
+
+def test_search_service_is_told_to_stop_and_start_first():
+    """
+    The free move comes before anything that costs money.
+    """
+    moves = of("search-service").findings[0].moves
+
+    assert "stop and start" in moves[0].lower()
+    assert "287.5 MB/s" in moves[0]
+
+
+def test_search_service_is_neither_iops_nor_the_volume():
+    """
+    What the engineers suspected first is ruled out, with numbers.
+    """
+    diagnosis = of("search-service")
+    pegged = [i for i in diagnosis.intervals if i.phase == Phase.LEGACY]
+    ruled_out = {out.ceiling.family for i in pegged for out in i.ruled_out}
+    verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
+
+    assert {
+        Family.INSTANCE_EBS_IOPS,
+        Family.VOLUME_IOPS,
+        Family.VOLUME_THROUGHPUT,
+    } <= ruled_out
+    assert {Dimension.THROUGHPUT} == {i.dimension for i in diagnosis.intervals}
+    assert Verdict.SLACK == verdicts[Family.VOLUME_IOPS]
+    assert Verdict.SLACK == verdicts[Family.VOLUME_THROUGHPUT]
+    assert Verdict.SLACK == verdicts[Family.CPU]
+
+
+def test_search_service_waited():
+    """
+    Requests took many times longer than in calm hours, and dozens of them waited.
+    """
+    longest = max(of("search-service").intervals, key=lambda i: i.end_s - i.start_s)
+
+    assert longest.latency_s is not None
+    assert longest.latency_reference_s is not None
+    assert longest.latency_s > 3 * longest.latency_reference_s
+    assert longest.queue_depth is not None
+    assert 50 <= longest.queue_depth <= 100
+
+
+def test_claims_pipeline_is_held_at_its_baseline_without_credits():
+    """
+    A db.t3.xlarge loads at 86.875 MB/s once its byte balance is at zero.
+    """
+    diagnosis = of("claims-pipeline")
+    binding = diagnosis.binding
+
+    assert 1 == EXIT[diagnosis.verdict]
+    assert binding is not None
+    assert binding.ceiling is not None
+    assert (Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE) == (binding.family, binding.phase)
+    assert 86.875e6 == binding.ceiling.value
+    assert 86.875e6 == pytest.approx(binding.level, rel=0.01)
+
+
+def test_claims_pipeline_shows_the_empty_balance():
+    """
+    The evidence names the balance that was at zero, and no other was.
+    """
+    at_baseline = [i for i in of("claims-pipeline").intervals if i.phase == Phase.BASELINE]
+    balances = [e for e in at_baseline[0].evidence if e.kind == "balance"]
+    empty = [e for e in balances if "no credits left" in e.text]
+
+    assert 3 == len(balances)
+    assert ["EBSByteBalance%"] == [e.text.split(" ")[0] for e in empty]
+    assert 0 == pytest.approx(empty[0].value, abs=0.005)
+
+
+def test_claims_pipeline_clears_the_volume():
+    """
+    The gp2 volume is not what held the load back.
+    """
+    diagnosis = of("claims-pipeline")
+    bound = {at.family for at in diagnosis.time_at}
+    verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
+    cleared = {out.ceiling.family for i in diagnosis.intervals for out in i.ruled_out}
+
+    assert {Family.INSTANCE_EBS_THROUGHPUT} == bound
+    assert {Family.VOLUME_IOPS, Family.VOLUME_THROUGHPUT} <= cleared
+    assert Verdict.SLACK == verdicts[Family.VOLUME_THROUGHPUT]
+    assert Verdict.BINDS != verdicts[Family.VOLUME_IOPS]
+
+
+def test_claims_pipeline_teaches_its_bucket():
+    """
+    The balance of the loading night gives capacity and refill back, within their errors.
+    """
+    (fit,) = of("claims-pipeline").buckets
+
+    assert Family.INSTANCE_EBS_THROUGHPUT == fit.family
+    # What the simulator was given: half an hour of burst above the baseline.
+    assert abs(fit.capacity - (347.5e6 - 86.875e6) * 1800) < 3 * fit.capacity_se
+    assert abs(fit.baseline - 86.875e6) < 3 * fit.baseline_se
+
+
+def test_quiet_is_slack():
+    """
+    An instance with room on every side is up against nothing, and every resource was judged.
+    """
+    diagnosis = of("quiet")
+
+    assert (Verdict.SLACK, 0) == (diagnosis.verdict, EXIT[diagnosis.verdict])
+    assert (None, ()) == (diagnosis.binding, diagnosis.intervals)
+    assert {Verdict.SLACK} == {resource.verdict for resource in diagnosis.resources}
+    assert () == diagnosis.missing
+
+
+def test_no_example_misses_what_it_shows():
+    """
+    Storage was measured for the whole window of every example.
+    """
+    for name in EXAMPLES:
+        diagnosis = of(name)
+        start_s, end_s = diagnosis.window_s
+
+        assert end_s - start_s == diagnosis.measured_s
+        assert Metric.READ_BYTES_PER_S in read(name).series
