@@ -16,7 +16,6 @@ from plimsoll.model.instance import Instance, Storage, engine_family
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import mib_per_s
 
-
 STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1")
 
 
