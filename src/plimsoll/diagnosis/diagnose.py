@@ -64,7 +64,9 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     measured_s = _measured_s(frame)
     size = snapshot.instance.storage.size_gib
     series = dict(snapshot.series)
-    forecasts = forecasts_of(series, storage_bytes=gib(size) if size else None)
+    buckets = bucket_fits(frame, series) if frame else ()
+    space = gib(size) if size else None
+    forecasts = forecasts_of(series, frame, buckets, storage_bytes=space)
     missing = missing_of(snapshot, frame, congestion, ceilings, unknown_class=unknown_class)
     return Diagnosis(
         instance=snapshot.instance,
@@ -80,7 +82,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
         intervals=intervals,
         time_at=time_at,
         resources=resources,
-        buckets=bucket_fits(frame, series) if frame else (),
+        buckets=buckets,
         forecasts=forecasts,
         findings=findings_of(
             snapshot.instance,

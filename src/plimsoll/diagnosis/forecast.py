@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
-from plimsoll.model.diagnosis import Forecast
+from plimsoll.model.diagnosis import BucketFit, Forecast
 from plimsoll.model.metric import Metric
-from plimsoll.model.series import Series
+from plimsoll.model.series import FloatArray, Series
 from plimsoll.units import format_duration, format_ratio
 
 _NAMES = {
@@ -22,19 +24,34 @@ FALL_PER_S_MIN = 0.01 / 3600
 
 
 def forecasts_of(
-    series: dict[Metric, Series], *, storage_bytes: float | None
+    series: dict[Metric, Series],
+    frame: Frame | None,
+    buckets: tuple[BucketFit, ...],
+    *,
+    storage_bytes: float | None,
 ) -> tuple[Forecast, ...]:
     """
     One forecast per balance that is neither full nor empty, and one for the storage space.
 
+    Where the bucket was learned, the law says when it empties at the last hour's rate; elsewhere
+    the balance's own slope does.
+
     Args:
         series: the series of the snapshot.
+        frame: served rates; None leaves the law out.
+        buckets: what was learned of the buckets.
         storage_bytes: allocated storage; None leaves the space out.
     """
+    learned = {fit.family: fit for fit in buckets if fit.is_reliable}
     found = []
     for metric, (family, name) in _NAMES.items():
         one = series.get(metric)
         if one is None or one.time_s.size == 0:
+            continue
+        fit = learned.get(family)
+        rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
+        if fit is not None and rates is not None and 0.005 < float(one.value[-1]) < 0.995:
+            found.append(_by_law(float(one.value[-1]), fit, rates, name))
             continue
         forecast = _of_balance(one, family, name)
         if forecast is not None:
@@ -45,6 +62,50 @@ def forecasts_of(
         if forecast is not None:
             found.append(forecast)
     return tuple(found)
+
+
+def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
+    """Served rates of the last hour in what the bucket counts; None if hardly any are known."""
+    rate = frame.bytes_per_s if family == Family.INSTANCE_EBS_THROUGHPUT else frame.ops_per_s
+    recent = rate[frame.time_s >= frame.time_s[-1] - LOOKBACK_S]
+    known = recent[np.isfinite(recent)]
+    return known if known.size >= 4 else None
+
+
+def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> Forecast:
+    """When the learned bucket empties, at the mean, a high and a low rate of the last hour."""
+    stage = Stage(
+        name=fit.family.value,
+        baseline=fit.baseline,
+        burst=float("inf"),
+        capacity=fit.capacity,
+        counts="bytes" if fit.family == Family.INSTANCE_EBS_THROUGHPUT else "ops",
+    )
+    credits_left = balance * fit.capacity
+
+    def empty_in_s(rate: float) -> float | None:
+        seconds = stage.time_to_empty_s(credits_left, rate)
+        return seconds if np.isfinite(seconds) else None
+
+    mean = float(rates.mean())
+    low, high = (float(q) for q in np.quantile(rates, [0.1, 0.9]))
+    mid, soon, late = empty_in_s(mean), empty_in_s(high), empty_in_s(low)
+    change = (fit.baseline - mean) / fit.capacity
+    left = f"{name}: {format_ratio(balance)} left"
+    if mid is None:
+        text = f"{left}, and the last hour spent less than arrives: not falling"
+        return _forecast(fit.family, balance, change, None, None, None, text)
+    text = f"{left}; at the rate of the last hour the learned bucket is empty in {_span(mid, soon, late)}"
+    return _forecast(fit.family, balance, change, mid, soon, late, text)
+
+
+def _span(mid: float, soon: float | None, late: float | None) -> str:
+    first = format_duration(soon if soon is not None else mid)
+    last = format_duration(late) if late is not None else "longer"
+    text = f"{format_duration(mid)} ({first} to {last})"
+    if mid > LOOKBACK_S:
+        text += "; beyond an hour this is an order of magnitude"
+    return text
 
 
 def _of_balance(series: Series, family: Family, name: str) -> Forecast | None:
@@ -70,13 +131,7 @@ def _of_balance(series: Series, family: Family, name: str) -> Forecast | None:
         return _forecast(family, balance, slope, None, None, None, text)
     soon, mid = balance / max(-low, 1e-12), balance / -slope
     late = balance / -high if high < -FALL_PER_S_MIN else None
-    upper = format_duration(late) if late else "longer"
-    text = (
-        f"{left}; at the rate of the last hour empty in {format_duration(mid)} "
-        f"({format_duration(soon)} to {upper})"
-    )
-    if mid > LOOKBACK_S:
-        text += "; beyond an hour this is an order of magnitude"
+    text = f"{left}; at the rate of the last hour empty in {_span(mid, soon, late)}"
     return _forecast(family, balance, slope, mid, soon, late, text)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from plimsoll.diagnosis.binding import (
     EMPTY_RATIO,
     RATE_FAMILIES,
-    allowed_by_credits,
     BalanceView,
     Match,
+    allowed_by_credits,
     balance_view,
     matches_of,
     near_documented,
