@@ -27,6 +27,8 @@ BAND_LOG_MAX = 0.03
 # A minute that was pegged for four fifths and idle-ish for one still averages above this.
 PARTLY_LOG = -0.045
 LEVELS_MAX = 24
+# A tenth above the level, in bins.
+CLIFF_BINS = 40
 
 
 # Of so many samples the median is known far better than any level is enforced.
@@ -116,10 +118,19 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
     least_s = held_min_s(width_s)
     window = 2  # ±2 bins: ±0.6 %, the jitter of an enforced limit
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+    total = np.concatenate(([0.0], np.cumsum(seconds)))
     for _ in range(LEVELS_MAX):
         top = int(np.argmax(mass))
         if mass[top] < least_s:
             break
+        # Behind a ceiling hardly a pressed minute lies above it; where more do than at the peak, it is
+        # the shoulder of a busy hour. (Ceilings below others are met again beside their numbers.)
+        first, last = top + 6, top + 1 + CLIFF_BINS
+        above = total[min(last, total.size - 1)] - total[min(first, total.size - 1)]
+        if above > mass[top]:
+            seconds[max(top - 4, 0) : top + 5] = 0
+            mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+            continue
         near = np.abs(index - top) <= window + 1
         centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
         peaks.append(centre)

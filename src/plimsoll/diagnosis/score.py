@@ -62,7 +62,7 @@ def score_of(
         steady *= signs.samples / (signs.samples + 3)
     # However steady, a producer with a limit of its own is as steady as a ceiling.
     is_proven = _credits_prove(best, balances, dimension)
-    score = min(steady, STEADY_MAX) - (2.0 if documented > 0.5 or is_proven else 3.8)
+    score = min(steady, STEADY_MAX) - (2.0 if documented > 0.5 or is_proven else 4.0)
     # Cliff: pressed samples stand at the level, not around it.
     score -= float(np.clip(8.0 * signs.pressed_above_ratio, 0.0, 5.0))
     score -= float(np.clip(2.5 * (signs.pressed_below_ratio - 0.1), 0.0, 3.0))

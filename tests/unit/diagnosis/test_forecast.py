@@ -23,7 +23,7 @@ def balance(start: float, per_hour: float, *, hours: float = 3, noise: float = 0
 
 
 def of(series, storage_bytes=None):
-    return forecasts_of({series.metric: series}, storage_bytes=storage_bytes)
+    return forecasts_of({series.metric: series}, None, (), storage_bytes=storage_bytes)
 
 
 def test_a_falling_balance_is_empty_when_it_is_used_up():
@@ -115,6 +115,8 @@ def test_each_balance_names_its_own_credits():
     named = {
         metric: forecasts_of(
             {metric: builders.series(metric, np.linspace(0.9, 0.4, 24), step_s=300)},
+            None,
+            (),
             storage_bytes=None,
         )[0]
         for metric in builders.BALANCES
