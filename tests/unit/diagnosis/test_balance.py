@@ -7,7 +7,7 @@ import pytest
 
 import builders
 from builders import HOUR, START_S
-from plimsoll.diagnosis.balance import bucket_fits
+from plimsoll.diagnosis.balance import _clock_of, bucket_fits
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.metric import Metric
@@ -214,6 +214,36 @@ def test_grants_at_no_fixed_time_have_no_clock():
     assert len(fit.grant_s) >= 3
     assert fit.grant_clock is None
     assert f"credits jumped up at {format_clock(fit.grant_s[0])}" in fit.text
+
+
+@pytest.mark.parametrize(
+    ("times", "clock"),
+    [
+        ([14 * 3600 + 300, 86_400 + 14 * 3600 + 300], "14:05 UTC"),
+        ([9 * 3600, 86_400 + 9 * 3600 + 1800], "09:15 UTC"),
+        ([9 * 3600, 86_400 + 10 * 3600 + 300], None),
+        ([9 * 3600], None),
+        ([], None),
+    ],
+)
+def test_a_clock_time_needs_two_that_agree(times, clock):
+    """
+    Grants within half an hour of their mean have a time of day; one alone has none.
+    """
+    assert clock == _clock_of([START_S + t for t in times])
+
+
+def test_a_rough_fit_says_so():
+    """
+    Two hours of whole percents give an estimate that is marked as rough.
+    """
+    rate = demand(3, seed=8)
+    rough = [f for n in range(60, 180, 15) for f in fits(rate[:n], read(rate[:n], rounding=0.05))]
+
+    assert rough
+    for fit in rough:
+        assert fit.is_reliable == (fit.capacity_se < 0.05 * fit.capacity)
+        assert fit.is_reliable != fit.text.startswith("a rough estimate: ")
 
 
 def test_a_grant_around_midnight_has_a_clock():

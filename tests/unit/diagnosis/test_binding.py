@@ -6,6 +6,7 @@ import pytest
 from builders import ceiling
 from plimsoll.diagnosis.binding import (
     BalanceView,
+    allowed_by_credits,
     balance_view,
     credit_factor,
     matches_of,
@@ -183,9 +184,9 @@ def test_rates_near_documented_numbers_are_marked():
     """
     Within three percent of some number of the dimension; gaps are near nothing.
     """
-    rate = np.array([287.5e6, 295e6, 300e6, 12_000, np.nan])
+    rate = np.array([287.5e6, 295e6, 280e6, 297e6, 278e6, 12_000, np.nan])
 
-    assert [True, True, False, False, False] == near_documented(
+    assert [True, True, True, False, False, False, False] == near_documented(
         rate, Dimension.THROUGHPUT, CEILINGS
     ).tolist()
 
@@ -200,6 +201,35 @@ def test_a_view_leaves_out_the_start_of_each_run():
     assert view is not None
     assert view.is_empty
     assert (0.0, 0.0) == (view.low, view.high)
+
+
+def test_a_view_is_robust_against_single_readings():
+    """
+    Low and high are the tenth and ninetieth percentile; of a short run only the first is left out.
+    """
+    values = np.full(101, 0.5)
+    values[[10, 20, 30]] = 0.0
+    values[[40, 50, 60]] = 1.0
+    view = balance_view(values, 60 * np.arange(101), [(0, 101)])
+    short = balance_view(np.array([0.9, 0.4, 0.4, 0.4, 0.4]), 60 * np.arange(5), [(0, 5)])
+
+    assert view is not None
+    assert short is not None
+    assert (0.5, 0.5, False) == (view.low, view.high, view.is_empty)
+    assert (0.4, 0.4) == (short.low, short.high)
+
+
+def test_credits_allow_a_baseline_only_without_them():
+    """
+    Where the balance is well above zero a baseline cannot have been held, at zero no burst.
+    """
+    values = {BYTES: np.array([0.0, 0.02, 0.3, np.nan])}
+
+    assert [True, True, False, True] == allowed_by_credits(BASELINE, values).tolist()
+    assert [False, True, True, True] == allowed_by_credits(BURST, values).tolist()
+    assert allowed_by_credits(VOLUME, values) is True
+    assert allowed_by_credits(None, values) is True
+    assert allowed_by_credits(BASELINE, {}) is True
 
 
 def test_a_view_has_the_slope_of_the_balance():

@@ -168,6 +168,40 @@ def test_a_pegged_baseline_is_no_calm_hour():
     np.testing.assert_allclose(np.exp(median(congestion.log_excess, pegged)), 12, rtol=0.25)
 
 
+def test_a_few_calm_minutes_are_no_reference():
+    """
+    Five light minutes of three hours do not show what the storage does when it is not pressed.
+    """
+    rate = np.full(3 * HOUR, 100e6) * builders.wander(np.random.default_rng(4), 3 * HOUR, 0.1)
+    rate[:5] = 5e6
+    latency = np.where(np.arange(rate.size) < 5, 0.0005, 0.004)
+    congestion = of(builders.storage(rate, latency_s=latency), without=(Metric.QUEUE_DEPTH,))
+
+    assert not congestion.is_reference_seen
+
+
+def test_a_calm_that_takes_too_long_is_no_calm():
+    """
+    Storage that takes 40 ms under light load is measured by what SSD storage takes, not by itself.
+    """
+    congestion = of(
+        builders.storage(loaded(10e6, 100e6), latency_s=0.040), without=(Metric.QUEUE_DEPTH,)
+    )
+
+    assert not congestion.is_reference_seen
+    np.testing.assert_allclose(np.exp(median(congestion.log_excess, BUSY)), 40, rtol=0.1)
+
+
+def test_a_tiny_queue_carries_no_ratio():
+    """
+    A queue of hundredths that doubles is rounding, not waiting.
+    """
+    values = builders.storage(loaded(0.2e6, 0.4e6), latency_s=stepped(0.0005, 0.0012))
+    congestion = of(values, without=LATENCIES)
+
+    assert median(congestion.log_excess, BUSY) < HOT_LOG
+
+
 def test_minutes_without_requests_add_no_waiting():
     """
     CloudWatch reports a latency of zero where nothing was asked for; that is no fast request.

@@ -60,6 +60,48 @@ def test_a_baseline_without_credits_binds():
     assert interval.refuted_by
 
 
+def test_error_bars_lie_on_both_sides_of_the_level():
+    """
+    The bars of a level are as far above it as below, in its logarithm, and about half a percent.
+    """
+    (interval,) = of(pressed(81e6)).intervals
+
+    np.testing.assert_allclose(
+        interval.level_high / interval.level, interval.level / interval.level_low
+    )
+    assert 1.002 < interval.level_high / interval.level < 1.01
+    assert interval.level_low < 81e6 < interval.level_high
+
+
+def test_what_is_told_of_an_interval_is_its_middle():
+    """
+    One slow minute and one deep queue do not move the latency and queue of hours.
+    """
+    values = pressed(81e6)
+    (before,) = of(values).intervals
+    for metric in (*LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric][5 * HOUR] *= 100
+    (after,) = of(values).intervals
+
+    np.testing.assert_allclose(after.latency_s, before.latency_s, rtol=0.02)
+    np.testing.assert_allclose(after.queue_depth, before.queue_depth, rtol=0.02)
+    pegged = values[Metric.QUEUE_DEPTH][4 * HOUR : 8 * HOUR]
+    np.testing.assert_allclose(after.queue_depth, np.median(pegged), rtol=1e-9)
+
+
+def test_half_of_storage_measured_is_measured():
+    """
+    Hours with operations and without bytes count as measured, hours with neither do not.
+    """
+    values = quiet()
+    for metric in (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S):
+        values[metric][: 6 * HOUR] = np.nan
+    for metric in builders.RATES:
+        values[metric][: 2 * HOUR] = np.nan
+
+    assert 10 * 3600.0 == of(values).measured_s
+
+
 def test_the_neighbours_are_ruled_out():
     """
     Every other documented rate limit is listed with a reason.

@@ -306,6 +306,23 @@ def test_storage_beyond_the_instance_is_told():
     assert () == of(instance=Instance(storage=Storage(kind="io1")), ceilings=rows)
 
 
+def test_throughput_beyond_the_instance_is_told():
+    """
+    1,000 MiB/s bought for a class that takes 593.75 MB/s at most.
+    """
+    rows = (
+        ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
+        BASELINE,
+        BURST,
+        FORMER,
+    )
+    bought = Instance(storage=Storage(kind="gp3", provisioned_bytes_per_s=mib_per_s(1000)))
+    (found,) = of(instance=bought, ceilings=rows)
+
+    assert "1,000 MiB/s" in found.title
+    assert "593.75 MB/s" in found.title
+
+
 def test_storage_the_class_can_take_is_not_told():
     """
     Within a tenth of what the class takes, nothing is wasted.

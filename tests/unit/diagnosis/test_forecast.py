@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import builders
+from builders import HOUR
 from plimsoll.diagnosis.forecast import forecasts_of
+from plimsoll.diagnosis.frame import frame_of
 from plimsoll.model.ceiling import Family
+from plimsoll.model.diagnosis import BucketFit, Forecast
 from plimsoll.model.metric import Metric
 from plimsoll.units import gib
 
@@ -50,6 +53,37 @@ def test_the_band_holds_the_middle():
     assert forecast.empty_in_s_high is None or forecast.empty_in_s < forecast.empty_in_s_high
 
 
+def test_the_band_is_two_standard_errors_wide():
+    """
+    Residuals of a percent over an hour of five-minute readings leave the slope this uncertain.
+    """
+    (forecast,) = of(balance(0.9, -0.20, hours=13 / 12, noise=0.01))
+    hour = np.arange(13) / 12
+    value = balance(0.9, -0.20, hours=13 / 12, noise=0.01).value
+    (slope, _), covariance = np.polyfit(hour, value, 1, cov=True)
+    # Neighbouring residuals are related: one in three counts.
+    error = np.sqrt(3 * covariance[0, 0])
+
+    np.testing.assert_allclose(forecast.empty_in_s, -value[-1] / slope * 3600)
+    np.testing.assert_allclose(
+        forecast.empty_in_s_low, value[-1] / (2 * error - slope) * 3600, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        forecast.empty_in_s_high, -value[-1] / (slope + 2 * error) * 3600, rtol=1e-6
+    )
+
+
+def test_a_band_without_an_end_is_said_so():
+    """
+    Where the balance may as well stand still, the latest end is not known.
+    """
+    (forecast,) = of(balance(0.5, -0.03, noise=0.01))
+
+    assert forecast.empty_in_s is not None
+    assert forecast.empty_in_s_high is None
+    assert "to longer)" in forecast.text
+
+
 def test_only_the_last_hour_counts():
     """
     What the balance did in the morning says nothing about how it falls now.
@@ -72,7 +106,7 @@ def test_beyond_an_hour_the_order_of_magnitude_is_all():
     assert "order of magnitude" not in near.text
 
 
-@pytest.mark.parametrize("per_hour", [0.0, 0.2, -0.005])
+@pytest.mark.parametrize("per_hour", [0.0, 0.2, -0.008])
 def test_a_balance_that_does_not_fall_has_no_end(per_hour):
     """
     Standing still, rising, or falling by less than the metric is rounded is no forecast of an end.
@@ -81,6 +115,16 @@ def test_a_balance_that_does_not_fall_has_no_end(per_hour):
 
     assert forecast.empty_in_s is None
     assert "not falling" in forecast.text
+
+
+def test_a_fall_of_more_than_a_percent_an_hour_is_one():
+    """
+    What is more than the rounding of the metric has an end, however far.
+    """
+    (forecast,) = of(balance(0.3, -0.015))
+
+    assert forecast.empty_in_s is not None
+    assert forecast.empty_in_s > 10 * 3600
 
 
 def test_an_empty_balance_is_empty_now():
@@ -158,7 +202,7 @@ def test_space_is_judged_by_its_last_week():
 
 
 @pytest.mark.parametrize(
-    ("per_day", "storage_bytes"), [(0.01, gib(100)), (-1, gib(100)), (10, None)]
+    ("per_day", "storage_bytes"), [(0.01, gib(100)), (0.2, gib(100)), (-1, gib(100)), (10, None)]
 )
 def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
     """
@@ -167,3 +211,79 @@ def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
     free = gib(60) - gib(per_day) * np.arange(0, 4, 1 / 24)
 
     assert () == of(builders.series(SPACE, free, step_s=3600), storage_bytes=storage_bytes)
+
+
+def test_space_that_fills_slowly_is_foretold():
+    """
+    A percent and a half in four days is a trend.
+    """
+    free = gib(60) - gib(0.4) * np.arange(0, 4, 1 / 24)
+    (forecast,) = of(builders.series(SPACE, free, step_s=3600), storage_bytes=gib(100))
+
+    assert forecast.empty_in_s is not None
+    assert forecast.empty_in_s > 100 * 86_400
+
+
+def by_law(rate: np.ndarray, last: float, *, is_reliable: bool = True) -> Forecast:
+    """The forecast of a learned bucket of 600 GB at 80 MB/s, with a balance that stood still."""
+    fit = BucketFit(
+        family=Family.INSTANCE_EBS_THROUGHPUT, baseline=80e6, baseline_se=1e5, capacity=600e9,
+        capacity_se=1e9, sample_count=90, residual_ratio=0.002, is_reliable=is_reliable,
+    )  # fmt: skip
+    frame = frame_of(builders.snapshot(builders.storage(rate)))
+    still = builders.series(BYTES, np.full(rate.size // 5, last), step_s=300)
+    (forecast,) = forecasts_of({BYTES: still}, frame, (fit,), storage_bytes=None)
+    return forecast
+
+
+def test_a_learned_bucket_empties_by_the_law():
+    """
+    Half of 600 GB, spent 100 MB/s faster than it refills, is gone in fifty minutes.
+    """
+    forecast = by_law(np.full(2 * HOUR, 180e6), 0.5)
+
+    np.testing.assert_allclose(forecast.empty_in_s, 3000)
+    np.testing.assert_allclose(forecast.change_per_s, -100e6 / 600e9)
+    assert "50 % left" in forecast.text
+    assert "learned bucket is empty in 50 min (50 min to 50 min)" in forecast.text
+    assert "order of magnitude" not in forecast.text
+
+
+def test_the_band_of_the_law_is_that_of_the_rates():
+    """
+    A busy minute in ten empties it sooner, a calm one in ten later.
+    """
+    rate = np.tile(np.repeat([130e6, 180e6, 230e6], [3, 14, 3]), 6)
+    forecast = by_law(rate, 0.5)
+
+    np.testing.assert_allclose(forecast.empty_in_s_low, 2000)
+    np.testing.assert_allclose(forecast.empty_in_s_high, 6000)
+
+
+def test_only_the_last_hour_of_rates_counts():
+    """
+    What was served before says nothing about the next hour.
+    """
+    forecast = by_law(np.repeat([20e6, 180e6], [3 * HOUR, HOUR + 1]), 0.5)
+
+    np.testing.assert_allclose(forecast.empty_in_s, 3000)
+
+
+def test_a_learned_bucket_that_gains_has_no_end():
+    """
+    Below its refill a bucket does not empty.
+    """
+    forecast = by_law(np.full(2 * HOUR, 60e6), 0.5)
+
+    assert forecast.empty_in_s is None
+    assert "not falling" in forecast.text
+
+
+def test_a_rough_fit_foretells_nothing():
+    """
+    A bucket that was not learned reliably leaves the forecast to the balance's own slope.
+    """
+    forecast = by_law(np.full(2 * HOUR, 180e6), 0.5, is_reliable=False)
+
+    assert forecast.empty_in_s is None
+    assert "learned" not in forecast.text

@@ -174,6 +174,7 @@ def test_memory_is_tight_below_a_tenth(free_gib, verdict):
 
     assert verdict == resource.verdict
     assert "freeable" in resource.note
+    assert ("for 60 min" in resource.note) == (verdict == Verdict.NEAR)
 
 
 def test_each_direction_has_the_whole_network():

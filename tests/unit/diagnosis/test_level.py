@@ -167,6 +167,39 @@ def test_samples_of_five_minutes_have_levels_too():
     assert [[20, 23]] == level.runs.tolist()
 
 
+def test_the_shoulder_of_a_busy_hour_is_no_level():
+    """
+    Where more pressed minutes lie just above a number than at it, nothing was held there.
+    """
+    rate = np.linspace(96e6, 108e6, 240)
+    rate[100:112] = 100e6
+    with_shoulder = [level.value for level in found(rate)]
+    alone = [
+        level.value for level in found(np.where((rate > 99.7e6) & (rate < 100.3e6), rate, 5e6))
+    ]
+
+    assert not [value for value in with_shoulder if abs(value / 100e6 - 1) < 0.004]
+    assert [value for value in alone if abs(value / 100e6 - 1) < 0.004]
+
+
+def test_at_most_two_dozen_levels_are_looked_at():
+    """
+    A staircase of forty numbers does not take forty judgements.
+    """
+    stairs = np.repeat(np.geomspace(10e6, 900e6, 40)[::-1], 12)
+
+    assert 24 == len(found(stairs))
+
+
+def test_most_of_a_stretch_must_be_at_the_level():
+    """
+    Bridges may not carry a stretch: at least half of its time is spent at the number.
+    """
+    rate = np.tile(np.repeat([86e6, np.nan], [3, 4]), 20)
+
+    assert [] == found(rate)
+
+
 def test_zeros_and_gaps_have_no_level():
     """
     Nothing served, or nothing measured, is no level.

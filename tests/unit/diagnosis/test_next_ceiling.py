@@ -87,6 +87,16 @@ def test_former_limits_are_never_next():
     assert BASELINE == found
 
 
+def test_an_iops_level_is_compared_in_bytes():
+    """
+    12,000 IOPS of 16 KiB are 197 MB/s: a volume of 100 MB/s lies below, not next.
+    """
+    slow = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 100e6)
+    found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, slow, BASELINE))
+
+    assert BASELINE == found
+
+
 def test_an_unknown_level_has_a_documented_successor():
     """
     Above an unknown limit of 150 MB/s the first documented number comes next.

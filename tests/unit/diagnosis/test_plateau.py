@@ -1,13 +1,16 @@
 """Levels that are ceilings: judged, filled out, and freed of each other's shadows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import builders
 from builders import BALANCES, HOUR, ceiling
+from plimsoll.diagnosis.binding import Match
 from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.plateau import Plateau, plateaus_of
+from plimsoll.diagnosis.plateau import Plateau, _flattest_first, _is_shadow, plateaus_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
@@ -235,3 +238,123 @@ def test_a_full_balance_of_its_own_takes_the_name_away():
 
     assert plateau.best.ceiling is None
     assert Metric.BYTE_BALANCE_RATIO in plateau.balances
+
+
+def test_minutes_under_light_pressure_belong_to_a_documented_number():
+    """
+    At a documented number, minutes that stood at it and waited a little are filled in.
+    """
+    row = ceiling(EBS, Phase.FIXED, 100e6)
+    values = pressed(100e6)
+    lightly = slice(8 * HOUR, 9 * HOUR)
+    for metric in builders.RATES:
+        values[metric][lightly] = values[metric][7 * HOUR : 8 * HOUR]
+    for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric][lightly] *= 1.12
+    ops = values[Metric.READ_OPS_PER_S] + values[Metric.WRITE_OPS_PER_S]
+    values[Metric.QUEUE_DEPTH][lightly] = (ops * 0.0008 * 1.12)[lightly]
+    (plateau,) = of(builders.snapshot(values), row)
+
+    assert [[4 * HOUR, 9 * HOUR]] == plateau.runs.tolist()
+
+
+def test_related_samples_widen_the_error():
+    """
+    An hour of samples that drift together knows the level less well than one of independent ones.
+    """
+    errors = []
+    for memory in (0.0, 0.95):
+        values = pressed(100e6, jitter=0.0)
+        drift = builders.wander(rng(), 12 * HOUR, 0.006, memory=memory)
+        for metric in builders.RATES:
+            values[metric] = values[metric] * drift
+        errors.append(of(builders.snapshot(values))[0].level_log_se)
+
+    assert errors[1] > 1.15 * errors[0]
+
+
+def test_where_nothing_decides_it_is_called_throughput():
+    """
+    With one I/O size both rates are equally flat; throughput is the limit that nobody charts.
+    """
+    (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)))
+
+    assert Dimension.THROUGHPUT == plateau.dimension
+
+
+@pytest.fixture
+def one() -> Plateau:
+    """A plateau of throughput at 100 MB/s from minute 240 to 480, score 6, an unknown limit."""
+    (found,) = of(builders.snapshot(pressed(100e6)))
+    return replace(found, score=6.0, signs=replace(found.signs, log_sd=0.002))
+
+
+def in_ops(plateau: Plateau, *, score: float, log_sd: float, runs=None) -> Plateau:
+    return replace(
+        plateau,
+        dimension=Dimension.IOPS,
+        level=6000.0,
+        score=score,
+        signs=replace(plateau.signs, log_sd=log_sd),
+        runs=plateau.runs if runs is None else np.array(runs),
+    )
+
+
+def documented(plateau: Plateau) -> Plateau:
+    row = ceiling(EBS if plateau.dimension == Dimension.THROUGHPUT else IOPS, Phase.FIXED, 1.0)
+    return replace(plateau, matches=(Match(ceiling=row, probability=1.0, z=0.0),))
+
+
+@pytest.mark.parametrize(
+    ("other", "wins"),
+    [
+        ({"score": 5.5, "log_sd": 0.001}, True),  # half as noisy, nearly as probable
+        ({"score": 5.5, "log_sd": 0.0019}, False),  # hardly flatter
+        ({"score": 3.0, "log_sd": 0.001}, False),  # much less probable
+        ({"score": 5.5, "log_sd": 0.001, "runs": [[400, 700]]}, False),  # mostly at another time
+    ],
+)
+def test_the_flatter_of_two_at_once_comes_first(one, other, wins):
+    """
+    Of a throughput and an IOPS level at the same time the flatter is the law, the other follows it.
+    """
+    first, _ = _flattest_first([one, in_ops(one, **other)])
+
+    assert wins == (first.dimension == Dimension.IOPS)
+
+
+def test_a_number_weighs_more_than_flatness(one):
+    """
+    A documented level is not displaced by a flatter one at no number; two documented ones compare.
+    """
+    flatter = in_ops(one, score=4.0, log_sd=0.001)
+
+    assert Dimension.THROUGHPUT == _flattest_first([documented(one), flatter])[0].dimension
+    assert Dimension.IOPS == _flattest_first([documented(one), documented(flatter)])[0].dimension
+
+
+@pytest.mark.parametrize(
+    ("level", "score", "is_shadow"),
+    [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)],
+)
+def test_a_weaker_level_beside_a_stronger_one_is_its_shadow(one, level, score, is_shadow):
+    """
+    Partly pegged minutes pile up within a few percent of the level; further away is another level.
+    """
+    free = np.zeros(12 * HOUR, dtype=bool)
+    beside = replace(one, level=level, score=score, runs=np.array([[500, 560]]))
+
+    assert is_shadow == _is_shadow(beside, [one], free)
+
+
+@pytest.mark.parametrize(("share", "is_shadow"), [(0.2, False), (0.4, True)])
+def test_a_level_over_samples_already_held_is_a_shadow(one, share, is_shadow):
+    """
+    What lies by a third or more in another plateau is that plateau seen again, unless documented.
+    """
+    taken = np.zeros(12 * HOUR, dtype=bool)
+    taken[4 * HOUR : int((4 + 4 * share) * HOUR)] = True
+    again = in_ops(one, score=3.0, log_sd=0.001)
+
+    assert is_shadow == _is_shadow(again, [], taken)
+    assert not _is_shadow(documented(again), [], taken)

@@ -177,6 +177,38 @@ def test_a_fault_is_entered_from_below_and_left_upwards():
     assert (0.0, 1.0) == (signs.entered_from_above, signs.left_upwards)
 
 
+def test_a_short_dip_is_not_a_new_visit():
+    """
+    After a dip of minutes the level is met again from below, but no credits were saved meanwhile.
+    """
+    rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(3), calm()))
+    rate[240:250] = 20e6
+    signs = of(rate, [(120, 240), (250, 300)])
+
+    assert 1.0 == signs.entered_from_above
+
+
+def test_a_long_pause_is_a_new_visit():
+    """
+    After hours of calm the level is entered anew, and this time from below.
+    """
+    rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(), calm(3), pegged(), calm()))
+    signs = of(rate, [(120, 180), (360, 420)])
+
+    assert 0.5 == signs.entered_from_above
+
+
+def test_a_single_minute_above_is_no_way_out():
+    """
+    One minute of more after a stretch is the end of a backlog, not a lifted limit.
+    """
+    rate = np.concatenate((calm(), pegged(), calm()))
+    rate[120] = 1.4 * LEVEL
+    signs = of(rate, [(60, 120)])
+
+    assert 0.0 == signs.left_upwards
+
+
 def test_pressed_samples_beside_the_level_are_counted():
     """
     Waiting at 95 % and at 105 % of the level is waiting around it, not at it.
