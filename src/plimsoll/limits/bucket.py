@@ -7,6 +7,7 @@ a bucket that drains at M − B and lasts 30 minutes, (M − B)·1800 s, and the
 capacity is the maximum held for 1800 s, M·1800 s. They are given as lower and upper bound.
 """
 
+from collections.abc import Callable
 from datetime import date
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import is_aurora, launch_date
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import FormerLimits, InstanceLimits
 from plimsoll.model.metric import Metric
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
@@ -32,6 +33,8 @@ class Bucket(Struct, frozen=True, kw_only=True):
     dimension: Dimension
     unit: str
     balance_metric: Metric
+    numbers: Callable[[InstanceLimits | FormerLimits], tuple[float | None, float | None]]
+    """Baseline and burst out of what is documented for a class."""
 
 
 class Rates(Struct, frozen=True, kw_only=True):
@@ -67,6 +70,41 @@ def former_of(instance: Instance, catalog: Catalog) -> tuple[FormerLimits, ...]:
 def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[float, float]:
     """Smallest and largest capacity that agrees with `burst_s` seconds at the maximum."""
     return (burst - baseline) * burst_s, burst * burst_s
+
+
+def applies(instance: Instance) -> bool:
+    """An instance of a known class that keeps its data on EBS."""
+    return instance.db_class is not None and not is_aurora(instance)
+
+
+def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    One bucket's ceilings for an instance: today's baseline and burst, then former numbers.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
+    """
+    if instance.db_class is None or not applies(instance):
+        return ()
+    return bucket_ceilings(
+        bucket,
+        _rates(bucket, catalog.instance_limits(instance.db_class)),
+        tuple(_rates(bucket, then) for then in former_of(instance, catalog)),
+        burst_s=catalog.volume_rule("instance", "burst_s").value,
+        is_age_known=launch_date(instance) is not None,
+    )
+
+
+def _rates(bucket: Bucket, limits: InstanceLimits | FormerLimits) -> Rates:
+    baseline, burst = bucket.numbers(limits)
+    lifted = limits.is_lifted_by_restart if isinstance(limits, FormerLimits) else None
+    return Rates(
+        baseline=baseline,
+        burst=burst,
+        origin=limits.origin,
+        note=limits.note,
+        is_lifted_by_restart=lifted,
+    )
 
 
 def bucket_ceilings(
