@@ -10,6 +10,9 @@ from plimsoll.model.diagnosis import Missing
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 
+# Wider than any ceiling's own jitter, narrower than what workloads do.
+STILL_LOG_SD = 0.05
+STILL_SAMPLES_MIN = 8
 VERDICT = "verdict"
 """Marks a gap without which no overall verdict can be given."""
 
@@ -60,7 +63,7 @@ def missing_of(
             )
         )
     elif congestion is not None and not congestion.is_reference_seen:
-        found += _no_calm_hour(ceilings)
+        found += _no_calm_hour(frame, ceilings)
     for gap in snapshot.gaps:
         found.append(
             Missing(
@@ -76,9 +79,9 @@ def _published_name(metric: str) -> str:
     return (facts.cloudwatch if facts else None) or metric
 
 
-def _no_calm_hour(ceilings: tuple[Ceiling, ...]) -> list[Missing]:
+def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
     """Without any calm time and any documented number, a steady load and a ceiling look alike."""
-    if any(c.family in RATE_FAMILIES for c in ceilings):
+    if any(c.family in RATE_FAMILIES for c in ceilings) or not _stands_still(frame):
         return []
     return [
         Missing(
@@ -90,6 +93,20 @@ def _no_calm_hour(ceilings: tuple[Ceiling, ...]) -> list[Missing]:
             ),
         )
     ]
+
+
+def _stands_still(frame: Frame | None) -> bool:
+    """Whether either rate, while busy, kept within a few percent: only then may it be a ceiling."""
+    if frame is None:
+        return False
+    for rate in (frame.bytes_per_s, frame.ops_per_s):
+        known = rate[np.isfinite(rate) & (rate > 0)]
+        busy = known[known > 0.5 * np.median(known)] if known.size else known
+        if busy.size >= STILL_SAMPLES_MIN:
+            spread = 1.4826 * float(np.median(np.abs(np.log(busy / np.median(busy)))))
+            if spread < STILL_LOG_SD:
+                return True
+    return False
 
 
 def _rates(frame: Frame | None) -> list[Missing]:

@@ -31,7 +31,24 @@ _DASH, _HEAVY_DASH = "┄", "┅"  # a ceiling, and one that was reached
 _ROWS = 10
 _LABEL = 8  # columns for the numbers on the left, enough for 1,234.5 and 256,000
 _DAY_S = 86400
-_TICKS_S = (60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2419200)
+_TICKS_S = (
+    5,
+    10,
+    30,
+    60,
+    300,
+    600,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+    86400,
+    172800,
+    604800,
+    2419200,
+)
 
 
 def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> list[str]:
@@ -55,8 +72,12 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     said = _labels(lines, top, scale)
     body = [f"{said[row]:>{_LABEL}} ┤{drawn[row]}" for row in range(_ROWS)]
     axis, clock = _time_axis(start_s, end_s, ["·" if np.isnan(v) else "─" for v in value])
-    length = format_duration(bucket_s)
-    text = wrap(f"{title}, reads + writes; each column is the mean of {length} (UTC)", width)
+    fine = bucket_s < diagnosis.step_s
+    length = format_duration(diagnosis.step_s if fine else bucket_s)
+    what = (
+        f"each sample is the mean of {length}" if fine else f"each column is the mean of {length}"
+    )
+    text = wrap(f"{title}, reads + writes; {what} (UTC)", width)
     text += [*body, f"{'0':>{_LABEL}} └{axis}", f"{'':>{_LABEL}}  {clock}"]
     bound = _pegged_row(diagnosis, samples)
     if bound.strip():
@@ -117,14 +138,15 @@ def _pegged_row(diagnosis: Diagnosis, samples: Samples) -> str:
 def _time_axis(start_s: int, end_s: int, axis: list[str]) -> tuple[str, str]:
     """The axis with ticks at round moments, and their labels: hours, or days in a long window."""
     columns = len(axis)
-    apart_s = (end_s - start_s) / columns * 12  # the longest label is eleven columns
+    apart_s = (end_s - start_s) / columns * 15  # the longest label is fourteen columns
     tick_s = next((t for t in _TICKS_S if t >= apart_s), _TICKS_S[-1])
     text, day = [" "] * columns, ""
     for at in range(-(-start_s // tick_s) * tick_s, end_s, tick_s):
         when = datetime.fromtimestamp(at, UTC)
         is_new_day, day = when.strftime("%m-%d") != day, when.strftime("%m-%d")
         label = day if is_new_day or tick_s >= _DAY_S else ""
-        label += when.strftime(" %H:%M") if tick_s < _DAY_S else ""
+        clock = " %H:%M:%S" if tick_s < 60 else " %H:%M"
+        label += when.strftime(clock) if tick_s < _DAY_S else ""
         label = label.strip()
         place = int((at - start_s) / (end_s - start_s) * columns)
         if place + len(label) <= columns:
