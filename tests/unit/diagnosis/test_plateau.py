@@ -183,6 +183,19 @@ def test_flat_demand_at_ease_is_no_plateau():
     assert [] == of(builders.snapshot(values))
 
 
+def test_without_waiting_measured_a_documented_number_carries_the_claim():
+    """
+    With rates alone a plateau is named where its number is documented, and nowhere else.
+    """
+    values = pressed(100e6)
+    rates = builders.snapshot({metric: values[metric] for metric in builders.RATES})
+    row = ceiling(EBS, Phase.FIXED, 100e6)
+    (plateau,) = of(rates, row)
+
+    assert row == plateau.best.ceiling
+    assert [] == of(rates, ceiling(EBS, Phase.FIXED, 300e6))
+
+
 def test_a_latency_fault_without_a_level_is_no_plateau():
     """
     Slow storage under a workload that breathes makes queues, but no number.
@@ -287,6 +300,14 @@ def one() -> Plateau:
     """A plateau of throughput at 100 MB/s from minute 240 to 480, score 6, an unknown limit."""
     (found,) = of(builders.snapshot(pressed(100e6)))
     return replace(found, score=6.0, signs=replace(found.signs, log_sd=0.002))
+
+
+@pytest.mark.parametrize(("score", "probability"), [(-2, 0.119), (0, 0.5), (2, 0.881), (99, 1.0)])
+def test_the_score_is_a_logarithm_of_odds(one, score, probability):
+    """
+    Even odds at zero, two nats are seven to one.
+    """
+    np.testing.assert_allclose(replace(one, score=score).probability, probability, atol=0.001)
 
 
 def in_ops(plateau: Plateau, *, score: float, log_sd: float, runs=None) -> Plateau:

@@ -214,11 +214,11 @@ def test_pressed_samples_beside_the_level_are_counted():
     Waiting at 95 % and at 105 % of the level is waiting around it, not at it.
     """
     rate = np.concatenate(
-        (calm(2), pegged(), pegged(level=0.95 * LEVEL), pegged(level=1.05 * LEVEL))
+        (calm(2), pegged(), pegged(2, level=0.95 * LEVEL), pegged(level=1.05 * LEVEL))
     )
     signs = of(rate, [(120, 180)], waited=np.arange(rate.size) >= 120)
 
-    np.testing.assert_allclose((signs.pressed_below_ratio, signs.pressed_above_ratio), (1, 1))
+    np.testing.assert_allclose((signs.pressed_below_ratio, signs.pressed_above_ratio), (2, 1))
 
 
 def test_elasticity_is_small_behind_a_ceiling():
