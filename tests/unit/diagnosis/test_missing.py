@@ -92,6 +92,15 @@ def test_a_window_without_calm_hides_the_verdict_only_without_numbers():
     assert () == of(steady, ceilings=DOCUMENTED)
 
 
+def test_a_load_that_never_stands_still_needs_no_calm():
+    """
+    Rates that vary by a tenth are at no ceiling, whether or not a light load was seen.
+    """
+    breathing = 90e6 * builders.wander(np.random.default_rng(2), 180, 0.1)
+
+    assert () == of(builders.snapshot(builders.storage(breathing), instance=KNOWN))
+
+
 def test_an_instance_without_a_class_misses_its_limits():
     """
     That the class is not known hides its limits, not the verdict.
