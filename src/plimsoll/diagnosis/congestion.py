@@ -22,6 +22,8 @@ REFERENCE_FALLBACK_S = 1e-3
 # A large request takes longer without any queue: about 0.4 ms more for 128 KiB than for 8 KiB on EBS SSD
 # volumes, some 300 MB/s for one request.
 TRANSFER_BYTES_PER_S = 300e6
+# A database page; only ratios are made of it.
+PAGE_BYTES = 8192.0
 # Below this share of the window's own high a load is light.
 CALM_LOAD = 0.6
 # A workload that breathes spreads over some hundred numbers half a percent apart.
@@ -65,26 +67,31 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
     Source:
         Little's law: mean number in the system = rate × mean time in it.
     """
-    ops = frame.read_ops_per_s + frame.write_ops_per_s
+    reads = _or_by_bytes(frame.read_ops_per_s, frame.read_bytes_per_s)
+    writes = _or_by_bytes(frame.write_ops_per_s, frame.write_bytes_per_s)
+    ops = reads + writes
     calm = _calm(frame, load)
-    read_s, read_seen = _unpressed(
-        frame.read_latency_s, frame.read_bytes_per_s, frame.read_ops_per_s, calm
-    )
-    write_s, write_seen = _unpressed(
-        frame.write_latency_s, frame.write_bytes_per_s, frame.write_ops_per_s, calm
-    )
+    read_s, read_seen = _unpressed(frame.read_latency_s, frame.read_bytes_per_s, reads, calm)
+    write_s, write_seen = _unpressed(frame.write_latency_s, frame.write_bytes_per_s, writes, calm)
     is_reference_seen = read_seen or write_seen
     has_latency = bool(
         np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
     )
     has_queue = bool(np.isfinite(frame.queue_depth).any())
     with np.errstate(all="ignore"):
-        busy_s = _weighted(frame.read_ops_per_s, frame.read_latency_s) + _weighted(
-            frame.write_ops_per_s, frame.write_latency_s
-        )
-        expected_busy_s = _weighted(frame.read_ops_per_s, read_s) + _weighted(
-            frame.write_ops_per_s, write_s
-        )
+        # One direction without latency leaves the other to speak for both.
+        directions = [
+            (rate, seen, unpressed)
+            for rate, seen, unpressed in (
+                (reads, frame.read_latency_s, read_s),
+                (writes, frame.write_latency_s, write_s),
+            )
+            if np.isfinite(rate).any() and (np.isfinite(seen).any() or not has_latency)
+        ]
+        busy_s = sum((_weighted(r, seen) for r, seen, _ in directions), np.zeros(frame.size))
+        expected_busy_s = sum((_weighted(r, s) for r, _, s in directions), np.zeros(frame.size))
+        if len(directions) == 1:
+            ops = directions[0][0]
         by_latency = np.log(busy_s / expected_busy_s)
         latency_s = np.where(ops > 0, busy_s / ops, np.nan)
         if has_latency:
@@ -102,7 +109,7 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         log_excess_smooth=_moving_mean(log_excess),
         latency_s=latency_s,
         reference_s=reference_s,
-        is_measured=has_latency or has_queue,
+        is_measured=bool(np.isfinite(log_excess).any()),
         is_reference_seen=is_reference_seen,
         has_latency=has_latency,
         has_queue=has_queue,
@@ -128,6 +135,11 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
         crowded = np.convolve(count, np.ones(3), mode="same") > CROWDED_SHARE * light.sum()
         calm = calm & ~(light & crowded[bins])
     return calm
+
+
+def _or_by_bytes(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
+    """Operations, or where none were measured at all a stand-in for weights: bytes in pages."""
+    return ops_per_s if np.isfinite(ops_per_s).any() else bytes_per_s / PAGE_BYTES
 
 
 def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:

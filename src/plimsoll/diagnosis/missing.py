@@ -5,7 +5,8 @@ import numpy as np
 from plimsoll.diagnosis.binding import RATE_FAMILIES
 from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.model.ceiling import Ceiling
+from plimsoll.diagnosis.headroom import NEAR_RATIO
+from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
@@ -58,7 +59,7 @@ def missing_of(
         found.append(
             Missing(
                 name="ReadLatency, WriteLatency and DiskQueueDepth",
-                hides=VERDICT,
+                hides=VERDICT if _could_bind(frame, ceilings) else "whether requests waited",
                 remedy=f"Without them a steady load and a ceiling look alike. {_REMEDY}",
             )
         )
@@ -93,6 +94,20 @@ def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Mi
             ),
         )
     ]
+
+
+def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
+    """Whether some documented number was come near, or a rate stood still at an undocumented one."""
+    if frame is None or not any(c.family in RATE_FAMILIES for c in ceilings):
+        return True
+    for row in ceilings:
+        if row.family in RATE_FAMILIES:
+            is_bytes = row.dimension == Dimension.THROUGHPUT
+            rate = frame.bytes_per_s if is_bytes else frame.ops_per_s
+            known = rate[np.isfinite(rate)]
+            if not known.size or float(known.max()) > NEAR_RATIO * row.value:
+                return True
+    return _stands_still(frame)
 
 
 def _stands_still(frame: Frame | None) -> bool:
