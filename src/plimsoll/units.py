@@ -75,7 +75,7 @@ def number(value: float, digits: int = 4) -> str:
 
 def format_bytes_per_s(value: float, digits: int = 4) -> str:
     """Decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
-    return f"{number(value / 1e6, digits)} MB/s"
+    return f"{number(value / 1e6, digits)} MB/s" if isfinite(value) else "unknown"
 
 
 def format_ops_per_s(value: float) -> str:

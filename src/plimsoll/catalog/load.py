@@ -262,6 +262,10 @@ def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
     family, rank, _ = size_order(name)
     relatives = [known for known in classes if size_order(known)[0] == family]
     if relatives:
+        # A size that exists is compared by size, a misspelt one by its letters.
+        alike = get_close_matches(name, relatives, n=3, cutoff=0.8)
+        if name.split(".")[2:3] and not any(name.split(".")[2] in k.split(".") for k in classes):
+            return alike or relatives[:3]
         plain = [known for known in relatives if known.count(".") == 2] or relatives
         return sorted(plain, key=lambda known: abs(size_order(known)[1] - rank))[:3]
     return get_close_matches(name, classes, n=3, cutoff=0.6)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -38,6 +38,12 @@ for _name in COMMANDS:
     _register(app)
 
 
+# What the parser raises for a command line that cannot be: the root of the one that typer exports.
+_ParseError: type[typer.BadParameter] = next(
+    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
+)
+
+
 def main() -> None:
     """
     Run the command line.
@@ -45,14 +51,29 @@ def main() -> None:
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
     """
     try:
-        app(standalone_mode=True)
+        status = app(standalone_mode=False)
+    except _ParseError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            sys.exit(2)
+        command = getattr(getattr(error, "ctx", None), "command_path", "plimsoll")
+        message = error.format_message().rstrip(".")
+        _fail(message[:1].lower() + message[1:], f"See '{command} --help'.")
     except PlimsollError as error:
-        print(f"error: {error.message}", file=sys.stderr)  # noqa: T201
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+        _fail(error.message, error.hint)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)  # noqa: T201
         sys.exit(130)
+    except typer.Abort:
+        sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str, hint: str) -> NoReturn:
+    """One sentence for the cause, one for the remedy, and exit status 2."""
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)  # noqa: T201
+    sys.exit(2)

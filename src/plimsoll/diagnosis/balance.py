@@ -110,13 +110,16 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
     """Unclamped readings with what had been served by then, split at gaps, clamps and grants."""
     width = sample_widths(series.time_s, series.step_s)
     starts, ends = series.time_s.astype(float), series.time_s + width
-    edges = np.concatenate((frame.time_s.astype(float), [frame.time_s[-1] + frame.width_s[-1]]))
+    # Both ends of every sample: what lies between samples was not measured, and is a hole.
+    begins = frame.time_s.astype(float)
+    edges = np.column_stack((begins, begins + frame.width_s)).ravel()
     known = np.isfinite(rate)
-    total = np.concatenate(([0.0], np.cumsum(np.where(known, rate, 0.0) * frame.width_s)))
+    total = _running(np.where(known, rate, 0.0) * frame.width_s, np.zeros(rate.size))
     points = np.linspace(0, 1, 6)
     at = starts[:, None] + (ends - starts)[:, None] * points
     served = np.interp(at, edges, total).mean(axis=1)
-    hole = np.concatenate(([0.0], np.cumsum(np.where(known, 0.0, frame.width_s))))
+    apart_s = np.append(np.diff(begins) - frame.width_s[:-1], 0.0)
+    hole = _running(np.where(known, 0.0, frame.width_s), np.maximum(apart_s, 0.0))
     hole_s = np.interp(ends, edges, hole) - np.interp(starts - width, edges, hole)
     balance = series.value
     free = (balance > CLAMP_RATIO) & (balance < 1 - CLAMP_RATIO) & (hole_s <= 0)
@@ -139,6 +142,12 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
         _Readings(middle[keep], balance[keep], served[keep], stretch[keep].astype(float)),
         moments,
     )
+
+
+def _running(within: FloatArray, after: FloatArray) -> FloatArray:
+    """Running sum at both ends of every sample: what came within each, then what came after it."""
+    parts = np.column_stack((within, after)).ravel()
+    return np.concatenate(([0.0], np.cumsum(parts)))[:-1]
 
 
 def _grants(jump: FloatArray, follows: BoolArray, width: FloatArray) -> BoolArray:

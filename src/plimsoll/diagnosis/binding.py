@@ -29,9 +29,9 @@ UNKNOWN_LOG_RANGE = 3.0
 # Balances are published in whole percents: 1 % may be an empty bucket.
 EMPTY_RATIO = 0.016
 
+INSTANCE_FAMILIES = (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
 RATE_FAMILIES = (
-    Family.INSTANCE_EBS_THROUGHPUT,
-    Family.INSTANCE_EBS_IOPS,
+    *INSTANCE_FAMILIES,
     Family.VOLUME_THROUGHPUT,
     Family.VOLUME_IOPS,
 )

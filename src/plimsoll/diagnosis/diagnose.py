@@ -70,7 +70,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     missing = missing_of(snapshot, frame, congestion, ceilings, unknown_class=unknown_class)
     return Diagnosis(
         instance=snapshot.instance,
-        window_s=snapshot.window_s or (0, 0),
+        window_s=_window(snapshot, frame),
         step_s=frame.step_s if frame else 0,
         measured_s=measured_s,
         is_simulated=snapshot.is_simulated,
@@ -111,6 +111,14 @@ def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...]
             return ceilings_of(bare, catalog), f"{error.message}. {error.hint}"
         except CatalogError:
             return (), f"{error.message}. {error.hint}"
+
+
+def _window(snapshot: Snapshot, frame: Frame | None) -> tuple[int, int]:
+    """First start and last end of all that was measured; the last sample may be a long one."""
+    start, end = snapshot.window_s or (0, 0)
+    if frame is not None:
+        end = max(end, int(frame.time_s[-1] + frame.width_s[-1]))
+    return start, end
 
 
 def _measured_s(frame: Frame | None) -> float:

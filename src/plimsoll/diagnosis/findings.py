@@ -73,7 +73,9 @@ def _bound(
     measured_s: float,
 ) -> Finding:
     mine = [i for i in intervals if i.family == at.family and i.ceiling == at.ceiling]
-    mine = [i for i in mine if i.dimension == at.dimension] or list(intervals)
+    mine = [i for i in mine if i.dimension == at.dimension]
+    if at.ceiling is None:
+        mine = [i for i in mine if round(i.level) == round(at.level)]
     first = min(i.start_s for i in mine)
     who = instance.db_class or instance.identifier
     spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
@@ -150,7 +152,8 @@ def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
     ]
     now.sort(key=lambda c: c.value)
     moves = []
-    if ceiling.phase == Phase.LEGACY and now and now[0].value > 1.01 * ceiling.value:
+    same = [c for c in now if c.phase == ceiling.bucket_phase] or now
+    if ceiling.phase == Phase.LEGACY and same and same[0].value > 1.01 * ceiling.value:
         numbers = " and ".join(f"{format_ceiling(c)} ({c.phase.value})" for c in now)
         moves.append(
             f"Stop and start the instance first: it costs nothing but a few minutes offline, and the "

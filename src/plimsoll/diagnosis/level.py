@@ -88,7 +88,12 @@ def levels_of(
 
 
 def extended(
-    level: Level, rate: FloatArray, eased: BoolArray, time_s: IntArray, width_s: FloatArray
+    level: Level,
+    rate: FloatArray,
+    eased: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
 ) -> Level:
     """
     The same level with every stretch at it, also those under light pressure.
@@ -102,8 +107,10 @@ def extended(
     held = np.zeros(rate.size, dtype=bool)
     for start, end in level.runs:
         held[start:end] = True
-    held &= eased | ~np.isfinite(distance)
-    runs = _joined(held | narrow, narrow | held, eased, distance, level.band_log, time_s, width_s)
+    typical = _typical_excess(excess, held & (np.abs(distance) < band))
+    slack = _slack(eased, excess, typical, distance, band)
+    held &= ~slack
+    runs = _joined(held | narrow, narrow | held, slack, distance, level.band_log, time_s, width_s)
     if runs.size == 0:
         return level
     return Level(value=level.value, log_sd=level.log_sd, band_log=level.band_log, runs=runs)
@@ -178,18 +185,38 @@ def _runs_at(
     width_s: FloatArray,
 ) -> IntArray:
     """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
-    known = excess[core & np.isfinite(excess)]
-    typical = middle(known) if known.size else np.nan
+    typical = _typical_excess(excess, core)
     # Partly pegged samples lie a little below the level but waited like the others.
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))
-    return _joined(at_level, core, usable, distance, band, time_s, width_s)
+    slack = _slack(usable, excess, typical, distance, band)
+    return _joined(at_level, core, slack, distance, band, time_s, width_s)
+
+
+def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
+    """
+    How long requests waited at the level: the upper quartile, NaN where it was not measured.
+
+    An empty balance lets quick samples in, which do not tell what waiting is; hence not the median.
+    """
+    known = excess[core & np.isfinite(excess)]
+    if not known.size:
+        return float("nan")
+    return float(np.quantile(known[:: max(1, known.size // MIDDLE_SAMPLES)], 0.75))
+
+
+def _slack(
+    usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float
+) -> BoolArray:
+    """Samples that end a stretch: not pressed, or (empty balance or not) quick and off the level."""
+    quick = (excess < 0.5 * typical) & (np.abs(distance) >= band)
+    return (~usable & np.isfinite(distance)) | quick
 
 
 def _joined(
     at_level: BoolArray,
     core: BoolArray,
-    usable: BoolArray,
+    slack: BoolArray,
     distance: FloatArray,
     band: float,
     time_s: IntArray,
@@ -201,7 +228,7 @@ def _joined(
         return runs
     ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
     gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
-    breaking = np.isfinite(distance) & ((distance > 2 * band) | ~usable)
+    breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
     one_sample = runs[1:, 0] - runs[:-1, 1] <= 1

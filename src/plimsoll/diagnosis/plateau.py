@@ -11,7 +11,7 @@ import numpy as np
 
 from plimsoll.diagnosis.binding import (
     EMPTY_RATIO,
-    RATE_FAMILIES,
+    INSTANCE_FAMILIES,
     BalanceView,
     Match,
     allowed_by_credits,
@@ -105,7 +105,9 @@ def plateaus_of(
                     # At a documented number, to be within its narrow spread is nearly sign enough.
                     fill = unslack if plateau.documented > 0.5 else eased
                     fill = fill & allowed_by_credits(plateau.best.ceiling, frame.balances)
-                    wider = extended(level, rate, fill, frame.time_s, frame.width_s)
+                    wider = extended(
+                        level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
+                    )
                     again = judge(wider, dimension, rate, frame, congestion, ceilings)
                     judged.append(again if again.probability >= ACCEPT else plateau)
     # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
@@ -166,7 +168,9 @@ def judge(
             matches,
             balances,
             dimension,
-            has_catalog=any(c.family in RATE_FAMILIES for c in ceilings),
+            has_catalog=any(
+                c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
+            ),
         ),
     )
 

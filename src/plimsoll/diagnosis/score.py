@@ -69,7 +69,8 @@ def score_of(
     score -= _exceeded_score(signs, documented)
     score += _waiting_score(signs, documented, is_proven=is_proven)
     # Where no number is known at all, an unnumbered level is what one expects of a ceiling.
-    score += 2.5 * documented if has_catalog else 1.8
+    expected = 1.8 if np.isfinite(signs.log_excess) else 0.0
+    score += 2.5 * documented if has_catalog else expected
     score += _credit_score(best, balances, dimension)
     if signs.cpu_ratio >= CPU_BOUND_RATIO and documented < 0.5:
         # A busy CPU makes a rate stand still, but it does not make storage slow.
@@ -115,8 +116,9 @@ def _waiting_score(signs: Signs, documented: float, *, is_proven: bool) -> float
     if not np.isfinite(signs.log_excess):
         return -1.5
     if documented > 0.5:
-        # A third longer than unpressed is within the error of the reference; less is no waiting.
-        over = signs.log_excess - 0.3
+        # A third longer than unpressed is within the error of the reference; less is no waiting. A
+        # general reference may be off by more.
+        over = signs.log_excess - (0.3 if signs.is_reference_seen else 0.7)
         excess, share_max = (4.0 if over > 0 else 12.0) * over, 1.0
     elif signs.is_reference_seen:
         # No number vouches for the level, so requests must clearly have waited.

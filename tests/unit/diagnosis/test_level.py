@@ -216,8 +216,8 @@ def test_a_known_level_takes_in_what_waited_less():
     time_s, width_s = grid(120)
     level = Level(value=86e6, log_sd=0.001, band_log=0.008, runs=np.array([[0, 60]]))
 
-    wider = extended(level, rate, np.ones(120, dtype=bool), time_s, width_s)
-    same = extended(level, rate, np.arange(120) < 60, time_s, width_s)
+    wider = extended(level, rate, np.ones(120, dtype=bool), np.full(120, np.nan), time_s, width_s)
+    same = extended(level, rate, np.arange(120) < 60, np.full(120, np.nan), time_s, width_s)
 
     assert [[0, 120]] == wider.runs.tolist()
     assert [[0, 60]] == same.runs.tolist()
@@ -231,7 +231,7 @@ def test_what_stands_beside_the_level_is_not_taken_in():
     time_s, width_s = grid(120)
     level = Level(value=86e6, log_sd=0.001, band_log=0.03, runs=np.array([[0, 60]]))
 
-    wider = extended(level, rate, np.ones(120, dtype=bool), time_s, width_s)
+    wider = extended(level, rate, np.ones(120, dtype=bool), np.full(120, np.nan), time_s, width_s)
 
     assert [[0, 60]] == wider.runs.tolist()
 
