@@ -9,8 +9,7 @@
 //! rounding, whenever the I/O size does not change while requests wait; in particular when it never
 //! changes, or while nothing waits. When it does change, requests of different sizes share the
 //! chain here, whereas there the older ones go first; bytes and operations are conserved in both.
-//! Grants are given at the first step that starts at or after their moment, so they equal those of
-//! `replay` when they fall on the start of a step.
+//! It knows no grants; `replay` does.
 //!
 //! Three things make it fast. Candidates lie side by side in vector registers. What waits is kept
 //! once per way of counting, not once per stage. And a stretch of steps in which no candidate is
