@@ -173,7 +173,10 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
     if diagnosis.verdict is Verdict.NEAR:
         near = _names(diagnosis, Verdict.NEAR) or "a resource"
-        return f"{about} reached no limit in {window}, but came near its {near}."
+        tail = _unjudged(diagnosis)
+        return f"{about} reached no limit{tail} in {window}, but came near its {near}."
+    if diagnosis.verdict is Verdict.SLACK and _unjudged(diagnosis):
+        return f"{about} showed no sign of a limit in {window}{_unjudged(diagnosis)}."
     if diagnosis.verdict is Verdict.SLACK:
         return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
     missing = [words.plain(m.name) for m in diagnosis.missing]
@@ -181,6 +184,13 @@ def headline(diagnosis: Diagnosis) -> str:
     verb = "is" if len(missing) == 1 else "are"
     gap = f": {words.series_of(missing[:3] + rest)} {verb} missing" if missing else ""
     return f"It cannot be told whether {about} was up against a limit in {window}{gap}."
+
+
+def _unjudged(diagnosis: Diagnosis) -> str:
+    """What must be said beside *no limit* when the limits themselves are not all documented."""
+    bought = ("instance class", "storage type and size")
+    gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]
+    return f" (limits not known: {words.series_of(gaps)} missing)" if gaps else ""
 
 
 def _bound_headline(about: str, binding: CeilingTime, window: str) -> str:

@@ -14,9 +14,11 @@ import pytest
 import builders
 from contract.tree import ROOT
 from plimsoll.cli.main import main
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.sinks.outline import headline
 
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
@@ -323,3 +325,15 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
 
     assert "\x1b[" in coloured
     assert "\x1b" not in plain
+
+
+def test_no_limit_is_not_claimed_for_a_class_without_numbers():
+    """
+    Where the class is not in the catalog, the first sentence says that its limits are not known.
+    """
+    flags = InstanceFlags(db_class="db.zz.large")
+    snapshot = read_target(str(QUIET), flags)
+    first = headline(diagnose_snapshot(snapshot))
+
+    assert "not up against any limit" not in first
+    assert "limits not known: instance class missing" in first
