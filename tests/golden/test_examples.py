@@ -10,7 +10,8 @@ import pytest
 
 from contract.tree import ROOT
 from plimsoll.cli.diagnose import EXIT
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
+from plimsoll.cli.targets import read_target
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from plimsoll.cli import options
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
+from plimsoll.cli.targets import Reach, read_target
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 
@@ -42,6 +43,9 @@ def diagnose(
     iops: options.Iops = None,
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
+    last: options.Last = None,
+    since: options.Since = None,
+    until: options.Until = None,
     form: Annotated[
         Format, typer.Option("--format", help="What to print: text, json or markdown.")
     ] = Format.TEXT,
@@ -71,7 +75,8 @@ def diagnose(
         throughput_mibps=throughput_mibps,
         launched=launched,
     )
-    snapshot = read_target(target, flags)
+    reach = Reach(last=last, since=since, until=until)
+    snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
     _print(diagnosis, snapshot, form, width)
     _write_files(diagnosis, snapshot, html=html, png=png)

@@ -51,3 +51,65 @@ Launched = Annotated[
         rich_help_panel=_INSTANCE,
     ),
 ]
+
+_WINDOW = "Window"
+_LIVE = "Live targets"
+
+Last = Annotated[
+    str | None,
+    typer.Option(
+        "--last",
+        metavar="TIME",
+        help="How far back: 3h, 24h, 14d. Live targets without it: 24h.",
+        rich_help_panel=_WINDOW,
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="MOMENT", help="Start, as 2026-11-20T08:00Z.", rich_help_panel=_WINDOW
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="MOMENT", help="End, not included. Without it now.", rich_help_panel=_WINDOW
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", help="Profile of the AWS configuration.", rich_help_panel=_LIVE),
+]
+Region = Annotated[
+    str | None,
+    typer.Option("--region", help="AWS region, as eu-central-1.", rich_help_panel=_LIVE),
+]
+MaxApiCalls = Annotated[
+    int,
+    typer.Option(
+        "--max-api-calls",
+        min=1,
+        max=1_000_000,
+        help="Stop before more requests than this are sent to AWS.",
+        rich_help_panel=_LIVE,
+    ),
+]
+Match = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--match",
+        metavar="LABEL=VALUE",
+        help="Prometheus: which series, as dbidentifier=orders-primary; may be repeated.",
+        rich_help_panel=_LIVE,
+    ),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="NAME:VALUE",
+        help="Prometheus: a header of every request, as X-Scope-OrgID:shop. Secrets belong into "
+        "PLIMSOLL_PROM_TOKEN, or PLIMSOLL_PROM_USER and PLIMSOLL_PROM_PASSWORD.",
+        rich_help_panel=_LIVE,
+    ),
+]

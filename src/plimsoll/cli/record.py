@@ -8,7 +8,8 @@ import typer
 from typer.core import TyperGroup
 
 from plimsoll.cli import options
-from plimsoll.cli.wire import InstanceFlags, read_target
+from plimsoll.cli.targets import Reach, read_target
+from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
 
@@ -152,6 +153,9 @@ def target(
     iops: options.Iops = None,
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
+    last: options.Last = None,
+    since: options.Since = None,
+    until: options.Until = None,
 ) -> None:
     """Keep exported metrics in one file: plimsoll record TARGET -o FILE."""
     if target == "host":
@@ -170,7 +174,8 @@ def target(
         launched=launched,
     )
     _refuse_early(output)
-    _save(read_target(target, flags), output)
+    reach = Reach(last=last, since=since, until=until)
+    _save(read_target(target, flags, reach), output)
 
 
 def host(

@@ -5,7 +5,6 @@ This file starts and ends things in the right order; what they are is said elsew
 """
 
 import platform
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
 from plimsoll.lab.command import Command
@@ -37,11 +37,6 @@ _DEFAULT_DURATION_S = 60
 _DEFAULT_SCALE = 10
 _DEFAULT_CLIENTS = 4
 
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-
-# Each sample is kept in memory: a year at one second would be 10 GB. Nobody waits so long.
-_LONGEST_S = 366 * 86400
-
 
 class HostFlags(Struct, frozen=True, kw_only=True):
     """What the command line says about recording a host."""
@@ -56,22 +51,6 @@ class HostFlags(Struct, frozen=True, kw_only=True):
     keeps_stdout: bool
     """Whether standard output is the snapshot's, so that the command must not write there."""
     instance: InstanceFlags
-
-
-def seconds_of(text: str, option: str) -> int:
-    """
-    Seconds of `90s`, `10m`, `2h`, `1d` or `1h30m`; a bare number is seconds.
-
-    Raises:
-        UsageError: not such a time, or not whole seconds ≥ 1.
-    """
-    parts = re.findall(r"([0-9]{1,9})([smhd]?)", text.strip())
-    seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
-    if "".join(n + u for n, u in parts) != text.strip() or not 1 <= seconds <= _LONGEST_S:
-        raise UsageError(
-            f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."
-        )
-    return seconds
 
 
 def record_host(flags: HostFlags) -> Snapshot:

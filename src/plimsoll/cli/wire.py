@@ -4,12 +4,12 @@ The composition root: targets become snapshots, snapshots become diagnoses.
 Only this file knows both edges and the law; commands parse, call it and print.
 """
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from plimsoll.cli.moments import epoch_of
 from plimsoll.errors import UsageError
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage, engine_family
@@ -33,30 +33,6 @@ class InstanceFlags(Struct, frozen=True, kw_only=True):
     throughput_mibps: float | None = None
     launched: str | None = None
     """ISO date or moment."""
-
-
-def read_target(target: str, flags: InstanceFlags) -> Snapshot:
-    """
-    The snapshot of a target, with what the flags say about its instance.
-
-    Args:
-        target: a recorded snapshot, or a file or folder of exported metrics.
-        flags: overrides; every given flag wins over the source.
-
-    Raises:
-        UsageError: the target does not exist, or a flag is not what it should be.
-        DataError: the target holds nothing that can be read.
-    """
-    from plimsoll.sources import target as sources
-
-    path = Path(target)
-    if not path.exists():
-        raise UsageError(
-            f"target '{target}' does not exist",
-            "Give a recorded snapshot, or a file or folder of exported metrics.",
-        )
-    snapshot = sources.read(path, instance_file=flags.instance_file, identifier=flags.identifier)
-    return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 
 def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
@@ -112,22 +88,6 @@ def _class_name(name: str | None) -> str | None:
     if not name:
         return None
     return name if name.startswith("db.") else f"db.{name}"
-
-
-def epoch_of(moment: str) -> int:
-    """
-    Epoch seconds of an ISO date or moment; without an offset it is UTC.
-
-    Raises:
-        UsageError: not an ISO date.
-    """
-    try:
-        parsed = datetime.fromisoformat(moment)
-    except ValueError as error:
-        raise UsageError(
-            f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z."
-        ) from error
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
 def diagnose_snapshot(snapshot: Snapshot) -> Diagnosis:

@@ -20,6 +20,10 @@ class Family(StrEnum):
     CONNECTIONS = "connections"
     NETWORK = "network"
     STORAGE_SPACE = "storage_space"
+    LOCAL_STORAGE = "local_storage"
+    """Aurora's disk for temporary files and logs; its data lies elsewhere."""
+    CAPACITY = "capacity"
+    """Aurora Serverless: the largest capacity it may take."""
     UNKNOWN = "unknown"
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Annotation
 
 
 class Verdict(StrEnum):
@@ -74,6 +75,10 @@ class Interval(Struct, frozen=True, kw_only=True):
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
     """What observation would refute this."""
+    step_s: int = 0
+    """Length of the samples that show it; shorter than the window's where a finer source did."""
+    context: str = ""
+    """What happened then that changes the reading: `lazy loading after a restore`; or empty."""
 
 
 class CeilingTime(Struct, frozen=True, kw_only=True):
@@ -200,3 +205,5 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     ceilings: tuple[Ceiling, ...]
     """Every documented ceiling of this instance, former ones included."""
+    annotations: tuple[Annotation, ...] = ()
+    """What happened in or before the window, as the source told it."""

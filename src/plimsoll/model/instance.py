@@ -46,6 +46,19 @@ class Storage(Struct, frozen=True, kw_only=True):
     """Volumes seen under the instance; None leaves it to the documented striping rule."""
 
 
+class EbsLimits(Struct, frozen=True, kw_only=True):
+    """What the provider's own API said of a class when it was asked; it may know better than we."""
+
+    baseline_bytes_per_s: float
+    burst_bytes_per_s: float
+    baseline_ops_per_s: float
+    burst_ops_per_s: float
+    source: str
+    """`ec2:DescribeInstanceTypes of r5.2xlarge`"""
+    read_on: str
+    """ISO date of the answer."""
+
+
 class Instance(Struct, frozen=True, kw_only=True):
     """A managed database instance, or a host standing for one."""
 
@@ -64,6 +77,12 @@ class Instance(Struct, frozen=True, kw_only=True):
     connection_max: int | None = None
     """max_connections as read from the server; None leaves it to the default formula."""
     vcpu_count: int | None = None
-    """Read from a host; None leaves it to the class."""
+    """Read from a host or the provider; None leaves it to the class."""
     memory_bytes: int | None = None
-    """Read from a host; None leaves it to the class."""
+    """Read from a host or the provider; None leaves it to the class."""
+    ebs_limits: EbsLimits | None = None
+    """As the provider's API gave them; None leaves them to the catalog."""
+    capacity_acu_max: float | None = None
+    """Aurora Serverless: the most capacity it may take, in Aurora capacity units."""
+    pending: tuple[str, ...] = ()
+    """Changes that were ordered but are not in force: `class db.r5.4xlarge`."""

@@ -30,11 +30,14 @@ class Metric(StrEnum):
     FREEABLE_MEMORY_BYTES = "freeable_memory_bytes"
     SWAP_BYTES = "swap_bytes"
     FREE_STORAGE_BYTES = "free_storage_bytes"
+    FREE_LOCAL_STORAGE_BYTES = "free_local_storage_bytes"
+    CAPACITY_RATIO = "capacity_ratio"
     CONNECTION_COUNT = "connection_count"
     NETWORK_RECEIVE_BYTES_PER_S = "network_receive_bytes_per_s"
     NETWORK_TRANSMIT_BYTES_PER_S = "network_transmit_bytes_per_s"
     ACTIVE_SESSION_COUNT = "active_session_count"
     WAITING_SESSION_COUNT = "waiting_session_count"
+    IO_WAITING_SESSION_COUNT = "io_waiting_session_count"
     TRANSACTIONS_PER_S = "transactions_per_s"
     LOAD_AVERAGE = "load_average"
     DATABASE_READ_BYTES_PER_S = "database_read_bytes_per_s"
@@ -82,6 +85,12 @@ METRICS: dict[Metric, MetricFacts] = {
     Metric.FREEABLE_MEMORY_BYTES: _facts("FreeableMemory", 1, "bytes", "memory that can be freed"),
     Metric.SWAP_BYTES: _facts("SwapUsage", 1, "bytes", "swap in use"),
     Metric.FREE_STORAGE_BYTES: _facts("FreeStorageSpace", 1, "bytes", "storage space left"),
+    Metric.FREE_LOCAL_STORAGE_BYTES: _facts(
+        "FreeLocalStorage", 1, "bytes", "Aurora: space left for temporary files and logs"
+    ),
+    Metric.CAPACITY_RATIO: _facts(
+        "ACUUtilization", 0.01, "ratio", "Aurora Serverless: share of the largest capacity in use"
+    ),
     Metric.CONNECTION_COUNT: _facts("DatabaseConnections", 1, "count", "client connections"),
     Metric.NETWORK_RECEIVE_BYTES_PER_S: _facts(
         "NetworkReceiveThroughput", 1, "bytes/s", "bytes received over the network"
@@ -92,6 +101,9 @@ METRICS: dict[Metric, MetricFacts] = {
     Metric.ACTIVE_SESSION_COUNT: _facts("DBLoad", 1, "count", "sessions at work, on average"),
     Metric.WAITING_SESSION_COUNT: _facts(
         "DBLoadNonCPU", 1, "count", "sessions at work but waiting, on average"
+    ),
+    Metric.IO_WAITING_SESSION_COUNT: _facts(
+        None, 1, "count", "sessions waiting for I/O, on average"
     ),
     Metric.TRANSACTIONS_PER_S: _facts(None, 1, "ops/s", "transactions ended"),
     Metric.LOAD_AVERAGE: _facts(None, 1, "count", "load average of one minute"),

@@ -7,6 +7,8 @@ with its times. Encoding and decoding are pure; reading and writing files is a s
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -32,11 +34,31 @@ class Gap(Struct, frozen=True, kw_only=True):
     """What would supply it: a permission, a flag, a metric to export."""
 
 
-class Annotation(Struct, frozen=True, kw_only=True):
+class EventKind(StrEnum):
+    """What an event does to the story that the metrics tell."""
+
+    RESTORE = "restore"
+    """Made from a snapshot or a point in time: blocks not yet loaded come slowly."""
+    CLASS_CHANGE = "class_change"
+    """Another instance class from here on, so other limits of the instance."""
+    STORAGE_CHANGE = "storage_change"
+    """Other storage from here on, so other limits of the volumes."""
+    OPTIMISATION = "optimisation"
+    """Storage is being rearranged; it serves between the old and the new limits."""
+    CONVERSION = "conversion"
+    """Became Multi-AZ: the standby's storage is loaded from a snapshot."""
+    BACKUP = "backup"
+    FAILOVER = "failover"
+    RESTART = "restart"
+    OTHER = "other"
+
+
+class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at a moment, to be shown on the timeline."""
 
     time_s: int
     text: str
+    kind: EventKind = EventKind.OTHER
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
@@ -52,6 +74,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """One sentence about the origin, printed in reports."""
     gaps: tuple[Gap, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    fine: Mapping[Metric, Series] = {}
+    """The same quantities at a finer step, for a part of the window: what an average hides."""
 
     @property
     def window_s(self) -> tuple[int, int] | None:
@@ -87,11 +111,42 @@ class _SnapshotFile(Struct, kw_only=True, omit_defaults=True):
     note: str = ""
     gaps: list[Gap] = []
     annotations: list[Annotation] = []
+    fine: list[_SeriesFile] = []
+
+
+def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
+    """
+    The part of a snapshot within a window.
+
+    Args:
+        snapshot: any.
+        window_s: epoch seconds, [start, end); a sample belongs to the window in which it starts.
+
+    Returns:
+        The snapshot with the samples of the window. Series without any are left out. Annotations
+        before the window stay, since what happened before it may explain it.
+    """
+    return msgspec.structs.replace(
+        snapshot,
+        series=_cut(snapshot.series, window_s),
+        fine=_cut(snapshot.fine, window_s),
+        annotations=tuple(a for a in snapshot.annotations if a.time_s < window_s[1]),
+    )
+
+
+def _cut(series: Mapping[Metric, Series], window_s: tuple[int, int]) -> dict[Metric, Series]:
+    found = {}
+    for metric, whole in series.items():
+        first, last = np.searchsorted(whole.time_s, window_s, side="left")
+        if first < last:
+            found[metric] = replace(
+                whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
+            )
+    return found
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """The snapshot as UTF-8 JSON; equal snapshots give equal bytes."""
-    series = [_series_file(snapshot.series[m]) for m in Metric if m in snapshot.series]
     return msgspec.json.encode(
         _SnapshotFile(
             schema=SCHEMA,
@@ -101,7 +156,8 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
             note=snapshot.note,
             gaps=list(snapshot.gaps),
             annotations=list(snapshot.annotations),
-            series=series,
+            series=_series_files(snapshot.series),
+            fine=_series_files(snapshot.fine),
         )
     )
 
@@ -133,6 +189,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
         note=file.note,
         gaps=tuple(file.gaps),
         annotations=tuple(file.annotations),
+        fine={s.metric: _series(s) for s in file.fine},
     )
 
 
@@ -141,6 +198,10 @@ def is_snapshot(document: Any) -> bool:
     return isinstance(document, dict) and str(document.get("schema", "")).startswith(
         "plimsoll.snapshot/"
     )
+
+
+def _series_files(series: Mapping[Metric, Series]) -> list[_SeriesFile]:
+    return [_series_file(series[m]) for m in Metric if m in series]
 
 
 def _series_file(series: Series) -> _SeriesFile:

@@ -14,7 +14,8 @@ import pytest
 import builders
 from contract.tree import ROOT
 from plimsoll.cli.main import main
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot, read_target
+from plimsoll.cli.targets import read_target
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot

@@ -7,11 +7,11 @@ import pytest
 
 import builders
 from contract.tree import ROOT
+from plimsoll.cli.moments import epoch_of
+from plimsoll.cli.targets import read_target
 from plimsoll.cli.wire import (
     InstanceFlags,
     diagnose_snapshot,
-    epoch_of,
-    read_target,
     with_flags,
 )
 from plimsoll.errors import DataError, UsageError

@@ -1,0 +1,77 @@
+"""How people write moments, lengths of time and windows on a command line."""
+
+import re
+from datetime import UTC, datetime
+
+from plimsoll.errors import UsageError
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+# CloudWatch keeps 455 days; a recording of a year at one second would be 10 GB.
+_LONGEST_S = 500 * 86400
+
+
+def epoch_of(moment: str) -> int:
+    """
+    Epoch seconds of an ISO date or moment; without an offset it is UTC.
+
+    Raises:
+        UsageError: not an ISO date.
+    """
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError as error:
+        raise UsageError(
+            f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z."
+        ) from error
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
+
+
+def seconds_of(text: str, option: str) -> int:
+    """
+    Seconds of `90s`, `10m`, `2h`, `1d`, `2w` or `1h30m`; a bare number is seconds.
+
+    Raises:
+        UsageError: not such a time, or not whole seconds ≥ 1.
+    """
+    parts = re.findall(r"([0-9]{1,9})([smhdw]?)", text.strip())
+    seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
+    if "".join(n + u for n, u in parts) != text.strip() or not 1 <= seconds <= _LONGEST_S:
+        raise UsageError(
+            f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."
+        )
+    return seconds
+
+
+def window_of(
+    last: str | None, since: str | None, until: str | None, *, now_s: int, default: str | None
+) -> tuple[int, int] | None:
+    """
+    The window that `--last`, `--from` and `--to` ask for, epoch seconds [start, end).
+
+    Args:
+        last: as `24h`; counted back from the end.
+        since: start, an ISO date or moment.
+        until: end, likewise; now if not given.
+        now_s: the present, epoch seconds.
+        default: what `last` is when neither it nor `since` is given; None for no window at all.
+
+    Raises:
+        UsageError: not a time, both a length and a start, or an end before the start.
+    """
+    if last is not None and since is not None:
+        raise UsageError("--last and --from both say where the window starts", "Leave one out.")
+    if last is None and since is None and until is None and default is None:
+        return None
+    end = now_s if until is None else epoch_of(until)
+    if since is not None:
+        start = epoch_of(since)
+    else:
+        length = last or default
+        start = 0 if length is None else end - seconds_of(length, "--last")
+    if start >= end:
+        raise UsageError(
+            "the window ends before it starts",
+            "Give --from a moment before --to; moments without an offset are UTC.",
+        )
+    return start, end
