@@ -1,10 +1,11 @@
 """
-`aws rds describe-db-instances`: what was bought.
+`aws rds describe-db-instances`: what was bought, and what was ordered but is not in force.
 
 Source: Amazon RDS API Reference, DBInstance. StorageThroughput is MiB/s, AllocatedStorage GiB.
 """
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,7 +15,7 @@ from plimsoll.sources.json_text import as_type
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.shown import shown
 from plimsoll.sources.times import parse_time
-from plimsoll.units import mib_per_s
+from plimsoll.units import mib_per_s, number
 
 _REGION_OF_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)")
 
@@ -23,6 +24,25 @@ _WITHOUT_PROVISIONED = frozenset({"gp2", "standard"})
 
 _MOST = 1e9
 """A number above this is a broken file: the largest volume has 64 Ti, the most IOPS are 256,000."""
+
+
+class _ProcessorFeature(Struct, rename="pascal"):
+    name: str | None = None
+    value: str | int | None = None
+
+
+class _Pending(Struct, rename="pascal"):
+    """The fields that change a limit; a password that waits to be changed is not even read."""
+
+    db_class: str | None = field(name="DBInstanceClass", default=None)
+    engine_version: str | None = None
+    multi_az: bool | None = field(name="MultiAZ", default=None)
+    storage_type: str | None = None
+    allocated_storage: float | None = None
+    iops: float | None = None
+    storage_throughput: float | None = None
+    processor_features: list[_ProcessorFeature] | None = None
+    dedicated_log_volume: bool | None = None
 
 
 class _DBInstance(Struct, rename="pascal"):
@@ -36,8 +56,12 @@ class _DBInstance(Struct, rename="pascal"):
     allocated_storage: float | None = None
     iops: float | None = None
     storage_throughput: float | None = None
-    instance_create_time: str | int | float | None = None
+    instance_create_time: Any = None
+    """Text or a number from the command line, a datetime from an SDK."""
     arn: str | None = field(name="DBInstanceArn", default=None)
+    cluster: str | None = field(name="DBClusterIdentifier", default=None)
+    processor_features: list[_ProcessorFeature] | None = None
+    pending: _Pending | None = field(name="PendingModifiedValues", default=None)
 
 
 class _Answer(Struct):
@@ -63,6 +87,19 @@ def read_answer(document: Any, reading: Reading, *, where: str) -> None:
     reading.described += [_instance(d) for d in found]
 
 
+def instance_of(document: dict[str, Any]) -> Instance:
+    """
+    One element of DBInstances.
+
+    Args:
+        document: as the command line prints it, or as an SDK returns it, with datetimes.
+
+    Raises:
+        DataError: fields of the wrong type, or no identifier.
+    """
+    return _instance(as_type(document, _DBInstance, "the description of an instance"))
+
+
 def _instance(described: _DBInstance) -> Instance:
     kind = described.storage_type.lower() if described.storage_type else None
     is_aurora = (described.engine or "").startswith("aurora") or (kind or "").startswith("aurora")
@@ -74,7 +111,8 @@ def _instance(described: _DBInstance) -> Instance:
         engine=_text(described.engine),
         engine_version=_text(described.engine_version),
         region=_region(described),
-        multi_az=described.multi_az,
+        # Members of a Multi-AZ DB cluster say false of themselves; the cluster is what spans zones.
+        multi_az=True if described.cluster and not is_aurora else described.multi_az,
         storage=Storage(
             kind=_text(kind),
             # An Aurora volume grows by itself; RDS reports 1 GiB for it.
@@ -82,8 +120,49 @@ def _instance(described: _DBInstance) -> Instance:
             provisioned_ops_per_s=_positive(described.iops) if provisioned else None,
             provisioned_bytes_per_s=None if throughput is None else mib_per_s(throughput),
         ),
-        launched_s=parse_time(described.instance_create_time),
+        launched_s=_launched(described.instance_create_time),
+        vcpu_count=_vcpus(described.processor_features),
+        pending=_pending(described.pending or _Pending()),
     )
+
+
+def _launched(value: object) -> int | None:
+    if isinstance(value, datetime):
+        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    return parse_time(value)
+
+
+def _vcpus(features: list[_ProcessorFeature] | None) -> int | None:
+    """
+    Cores times threads, where both were chosen; RDS leaves the field out for a class's own number.
+
+    Source:
+        Amazon RDS API Reference, ProcessorFeature.
+    """
+    chosen = {f.name: str(f.value) for f in features or []}
+    cores, threads = chosen.get("coreCount", ""), chosen.get("threadsPerCore", "")
+    if not (cores.isdecimal() and threads.isdecimal() and max(len(cores), len(threads)) <= 4):
+        return None
+    return int(cores) * int(threads) or None
+
+
+def _pending(ordered: _Pending) -> tuple[str, ...]:
+    size, ops = _positive(ordered.allocated_storage), _positive(ordered.iops)
+    throughput, vcpus = _positive(ordered.storage_throughput), _vcpus(ordered.processor_features)
+    phrases = (
+        f"class {_text(ordered.db_class)}" if ordered.db_class else "",
+        f"{vcpus} vCPUs" if vcpus else "",
+        f"storage type {_text(ordered.storage_type)}" if ordered.storage_type else "",
+        f"storage {number(size)} GiB" if size else "",
+        f"IOPS {number(ops)}" if ops else "",
+        f"storage throughput {number(throughput)} MiB/s" if throughput else "",
+        {True: "dedicated log volume", False: "no dedicated log volume", None: ""}[
+            ordered.dedicated_log_volume
+        ],
+        {True: "Multi-AZ", False: "single-AZ", None: ""}[ordered.multi_az],
+        f"engine version {_text(ordered.engine_version)}" if ordered.engine_version else "",
+    )
+    return tuple(phrase for phrase in phrases if phrase)
 
 
 def _text(value: str | None) -> str | None:

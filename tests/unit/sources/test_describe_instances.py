@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.sources.describe_instances import read_answer
+from plimsoll.sources.describe_instances import instance_of, read_answer
 from plimsoll.sources.export import read_export, read_instance_file
 from plimsoll.sources.reading import Reading
 from plimsoll.units import mib_per_s
@@ -117,3 +118,102 @@ def test_an_instance_file_wins_over_the_folder(tmp_path):
     assert read_export(folder).instance.storage.kind == "gp2"
     snapshot = read_export(folder, instance_file=other / "i.json")
     assert snapshot.instance.storage.kind == "gp3"
+
+
+@pytest.mark.parametrize(
+    "created",
+    [
+        "2019-06-01T10:00:00Z",
+        "2019-06-01T10:00:00.412000+00:00",
+        1559383200,
+        datetime(2019, 6, 1, 10, tzinfo=UTC),
+        datetime(2019, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+        datetime(2019, 6, 1, 10),  # noqa: DTZ001
+    ],
+)
+def test_a_launch_is_read_from_text_a_number_or_a_datetime(created):
+    """
+    The command line prints text, an SDK returns datetimes; without an offset both mean UTC.
+    """
+    instance = instance_of({"DBInstanceIdentifier": "a1", "InstanceCreateTime": created})
+
+    assert instance.launched_s == 1559383200
+
+
+@pytest.mark.parametrize("created", [None, [], "soon", datetime(1970, 1, 1, tzinfo=UTC)])
+def test_a_launch_that_is_no_time_is_unknown(created):
+    assert described(InstanceCreateTime=created).launched_s is None
+
+
+def test_changes_that_were_ordered_are_short_phrases():
+    pending = {
+        "DBInstanceClass": "db.r5.4xlarge",
+        "AllocatedStorage": 2000,
+        "Iops": 20000,
+        "StorageThroughput": 750,
+        "StorageType": "gp3",
+        "MultiAZ": True,
+        "EngineVersion": "15.4",
+        "DedicatedLogVolume": True,
+        "ProcessorFeatures": [
+            {"Name": "coreCount", "Value": "4"},
+            {"Name": "threadsPerCore", "Value": "2"},
+        ],
+    }
+
+    assert described(PendingModifiedValues=pending).pending == (
+        "class db.r5.4xlarge",
+        "8 vCPUs",
+        "storage type gp3",
+        "storage 2,000 GiB",
+        "IOPS 20,000",
+        "storage throughput 750 MiB/s",
+        "dedicated log volume",
+        "Multi-AZ",
+        "engine version 15.4",
+    )
+
+
+def test_nothing_ordered_is_nothing_pending():
+    assert described(PendingModifiedValues={}).pending == ()
+    assert described(PendingModifiedValues=None).pending == ()
+
+
+def test_a_password_that_waits_to_be_changed_is_never_kept():
+    """
+    RDS masks it, other makers of such answers may not.
+    """
+    instance = described(PendingModifiedValues={"MasterUserPassword": "hunter2", "MultiAZ": False})
+
+    assert instance.pending == ("single-AZ",)
+    assert "hunter2" not in str(instance)
+
+
+@pytest.mark.parametrize(
+    ("features", "vcpus"),
+    [
+        ([("coreCount", "4"), ("threadsPerCore", "1")], 4),
+        ([("coreCount", "4"), ("threadsPerCore", "2")], 8),
+        ([("coreCount", "4")], None),
+        ([("coreCount", "many"), ("threadsPerCore", "2")], None),
+        ([("coreCount", "0"), ("threadsPerCore", "2")], None),
+        ([], None),
+    ],
+)
+def test_vcpus_are_cores_times_threads_where_both_were_chosen(features, vcpus):
+    """
+    Oracle and SQL Server may run on fewer cores or threads than the class has.
+    """
+    chosen = [{"Name": name, "Value": value} for name, value in features]
+
+    assert described(ProcessorFeatures=chosen).vcpu_count == vcpus
+
+
+def test_a_member_of_a_multi_az_cluster_is_multi_az():
+    """
+    Each member says false of itself; an Aurora cluster is another thing.
+    """
+    member = {"DBClusterIdentifier": "c1", "MultiAZ": False}
+
+    assert described(Engine="postgres", StorageType="io1", **member).multi_az is True
+    assert described(Engine="aurora-postgresql", **member).multi_az is False
