@@ -4,40 +4,35 @@ import numpy as np
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
-from plimsoll.diagnosis.congestion import Congestion, congestion_of, load_of
-from plimsoll.diagnosis.evidence import (
-    refuted_by,
-    ruled_out_of,
-    shared_evidence_of,
-    waiting_evidence_of,
+from plimsoll.diagnosis.epochs import (
+    Epoch,
+    epochs_of,
+    loadings_of,
+    missing_before_changes,
+    with_contexts,
 )
 from plimsoll.diagnosis.findings import findings_of
 from plimsoll.diagnosis.forecast import forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
+from plimsoll.diagnosis.intervals import Judged, judge, judge_fine
+from plimsoll.diagnosis.loading import loading_findings
 from plimsoll.diagnosis.missing import missing_of
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
-from plimsoll.diagnosis.plateau import Plateau, plateaus_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import (
     CeilingTime,
     Diagnosis,
-    Evidence,
     Interval,
     Missing,
     Resource,
-    RuledOut,
     Verdict,
 )
 from plimsoll.model.instance import Instance
-from plimsoll.model.series import FloatArray
-from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import gib
-
-# A level's error bars are 95 %: 1.96 standard errors, times what an autocorrelated median needs.
-BARS = 1.96
 
 
 def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
@@ -53,30 +48,34 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     """
     ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
     frame = frame_of(snapshot)
-    intervals: tuple[Interval, ...] = ()
-    congestion: Congestion | None = None
-    if frame is not None:
-        congestion = congestion_of(frame, load_of(frame))
-        plateaus = plateaus_of(frame, congestion, ceilings)
-        intervals = _intervals(plateaus, frame, congestion, ceilings)
+    window_s = _window(snapshot, frame)
+    # What is left of class and storage, and what is learned of buckets, is of the present epoch.
+    epochs = epochs_of(snapshot.annotations, ceilings, window_s)
+    recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
+    loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
+    judged, found = _judged(snapshot, epochs)
+    intervals = with_contexts(found, loadings, snapshot.annotations)
     time_at = _time_at(intervals)
-    resources = resources_of(snapshot, frame, ceilings, time_at)
+    frame_now = judged.frame
+    resources = resources_of(recent, frame_now, ceilings, time_at)
     measured_s = _measured_s(frame)
     size = snapshot.instance.storage.size_gib
-    series = dict(snapshot.series)
-    buckets = bucket_fits(frame, series) if frame else ()
+    series = dict(recent.series)
+    buckets = bucket_fits(frame_now, series) if frame_now else ()
     space = gib(size) if size else None
-    forecasts = forecasts_of(series, frame, buckets, storage_bytes=space)
-    missing = missing_of(snapshot, frame, congestion, ceilings, unknown_class=unknown_class)
+    forecasts = forecasts_of(series, frame_now, buckets, storage_bytes=space)
+    missing = missing_of(
+        recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
+    ) + missing_before_changes(snapshot.annotations, window_s)
     return Diagnosis(
         instance=snapshot.instance,
-        window_s=_window(snapshot, frame),
+        window_s=window_s,
         step_s=frame.step_s if frame else 0,
         measured_s=measured_s,
         is_simulated=snapshot.is_simulated,
         source=snapshot.source,
         note=snapshot.note,
-        verdict=_verdict(time_at, resources, frame, missing),
+        verdict=_verdict(time_at, resources, frame_now, missing),
         binding=time_at[0] if time_at else None,
         next_ceiling=next_ceiling_of(time_at, intervals, ceilings),
         intervals=intervals,
@@ -93,10 +92,25 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
             ceilings=ceilings,
             series=series,
             measured_s=measured_s,
-        ),
+            step_s=frame.step_s if frame else 0,
+        )
+        + loading_findings(frame, loadings),
         missing=missing,
         ceilings=ceilings,
+        annotations=snapshot.annotations,
     )
+
+
+def _judged(snapshot: Snapshot, epochs: tuple[Epoch, ...]) -> tuple[Judged, tuple[Interval, ...]]:
+    """The present epoch with its frame, and the intervals of all epochs in order of time."""
+    found: list[Interval] = []
+    for epoch in epochs:
+        is_whole = len(epochs) == 1
+        part = snapshot if is_whole else cut(snapshot, (epoch.start_s, epoch.end_s))
+        judged = judge(part, epoch.ceilings)
+        found += judged.intervals
+        found += judge_fine(part, epoch.ceilings, judged.intervals)
+    return judged, tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
 
 
 def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:
@@ -126,80 +140,6 @@ def _measured_s(frame: Frame | None) -> float:
         return 0.0
     known = np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s)
     return float(frame.width_s[known].sum())
-
-
-def _intervals(
-    plateaus: list[Plateau], frame: Frame, congestion: Congestion, ceilings: tuple[Ceiling, ...]
-) -> tuple[Interval, ...]:
-    found: list[Interval] = []
-    for plateau in plateaus:
-        is_bytes = plateau.dimension == Dimension.THROUGHPUT
-        other = frame.ops_per_s if is_bytes else frame.bytes_per_s
-        meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
-        shared = shared_evidence_of(plateau, meanwhile)
-        ruled_out = ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile)))
-        refuted = refuted_by(plateau)
-        found += [
-            _interval(plateau, int(a), int(b), frame, congestion, shared, ruled_out, refuted)
-            for a, b in plateau.runs
-        ]
-    return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
-
-
-def _interval(
-    plateau: Plateau,
-    start: int,
-    end: int,
-    frame: Frame,
-    congestion: Congestion,
-    shared: tuple[Evidence, ...],
-    ruled_out: tuple[RuledOut, ...],
-    refuted: str,
-) -> Interval:
-    stretch = slice(start, end)
-    ops = _median(frame.ops_per_s[stretch])
-    size = _median(frame.bytes_per_s[stretch]) / ops if ops > 0 else float("nan")
-    seen = {
-        "latency_s": _known(_median(congestion.latency_s[stretch])),
-        "reference_s": _known(_median(congestion.reference_s[stretch])),
-        "queue_depth": _known(_median(frame.queue_depth[stretch])),
-        "io_size_bytes": _known(size),
-    }
-    best = plateau.best.ceiling
-    bars = float(np.exp(BARS * plateau.level_log_se))
-    return Interval(
-        start_s=int(frame.time_s[start]),
-        end_s=int(frame.time_s[end - 1] + frame.width_s[end - 1]),
-        dimension=plateau.dimension,
-        level=plateau.level,
-        level_low=plateau.level / bars,
-        level_high=plateau.level * bars,
-        family=best.family if best else Family.UNKNOWN,
-        phase=best.phase if best else Phase.FIXED,
-        former_phase=best.former_phase if best else None,
-        ceiling=best,
-        confidence=round(plateau.probability, 4),
-        attribution=round(plateau.family_probability, 4),
-        io_size_bytes=seen["io_size_bytes"],
-        latency_s=seen["latency_s"],
-        latency_reference_s=seen["reference_s"],
-        queue_depth=seen["queue_depth"],
-        evidence=shared[:2] + waiting_evidence_of(**seen) + shared[2:],
-        ruled_out=ruled_out,
-        refuted_by=refuted,
-    )
-
-
-def _median(values: FloatArray) -> float:
-    """The middle of the known values; sorting is quicker than numpy's median for short stretches."""
-    known = np.sort(values[np.isfinite(values)])
-    if not known.size:
-        return float("nan")
-    return float(known[known.size // 2] + known[(known.size - 1) // 2]) / 2
-
-
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:

@@ -12,7 +12,7 @@ from plimsoll.diagnosis.plateau import Plateau
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.units import (
     MIB,
     format_bytes,
@@ -127,6 +127,33 @@ def waiting_evidence_of(
         text = f"an I/O was {format_bytes(io_size_bytes)} on average"
         found.append(_evidence("io_size", text, io_size_bytes))
     return tuple(found)
+
+
+def sessions_evidence_of(
+    sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray
+) -> tuple[Evidence, ...]:
+    """
+    What the database's own sessions did meanwhile.
+
+    Args:
+        sessions: active ones, and those of them that waited for I/O, per sample; None if not known.
+        held: samples at the level, shape (n,).
+    """
+    if sessions is None:
+        return ()
+    active, waiting = sessions
+    known = np.isfinite(active) & np.isfinite(waiting)
+    if not (known & held).any():
+        return ()
+    text = (
+        f"{number(float(waiting[known & held].mean()), 2)} of "
+        f"{number(float(active[known & held].mean()), 2)} active sessions waited for I/O"
+    )
+    rest = known & ~held
+    usual = float(waiting[rest].mean()) if rest.any() else None
+    if usual is not None:
+        text += f", {number(usual, 2)} at other times"
+    return (_evidence("sessions", text, float(waiting[known & held].mean()), usual),)
 
 
 def _balance_evidence(plateau: Plateau) -> list[Evidence]:

@@ -30,6 +30,8 @@ CODES = {
     Family.NETWORK: "NetworkBandwidthUnderprovisioned",
     Family.CONNECTIONS: "ConnectionsUnderprovisioned",
     Family.STORAGE_SPACE: "StorageSpaceUnderprovisioned",
+    Family.LOCAL_STORAGE: "LocalStorageUnderprovisioned",
+    Family.CAPACITY: "ServerlessCapacityUnderprovisioned",
     Family.UNKNOWN: "UndocumentedLimitReached",
 }
 EXHAUSTED = {
@@ -49,9 +51,10 @@ def findings_of(
     ceilings: tuple[Ceiling, ...],
     series: dict[Metric, Series],
     measured_s: float,
+    step_s: int,
 ) -> tuple[Finding, ...]:
     """All findings: what binds (longest first), what is near, what costs, what else to know."""
-    found = [_bound(instance, t, intervals, ceilings, measured_s) for t in time_at]
+    found = [_bound(instance, t, intervals, ceilings, measured_s, step_s) for t in time_at]
     if not time_at:
         found += _nothing_bound(resources, measured_s)
     found += [_near(r) for r in resources if r.verdict == Verdict.NEAR]
@@ -62,6 +65,7 @@ def findings_of(
     ]
     found += _cpu_credit_cost(series)
     found += _unreachable(instance, ceilings)
+    found += _pending(instance)
     return tuple(found)
 
 
@@ -71,6 +75,7 @@ def _bound(
     intervals: tuple[Interval, ...],
     ceilings: tuple[Ceiling, ...],
     measured_s: float,
+    step_s: int,
 ) -> Finding:
     mine = [i for i in intervals if i.family == at.family and i.ceiling == at.ceiling]
     mine = [i for i in mine if i.dimension == at.dimension]
@@ -80,18 +85,21 @@ def _bound(
     who = instance.db_class or instance.identifier
     spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
     rate = format_rate(at.level, at.dimension)
+    context = _context_of(mine)
+    tail = f" ({context})" if context else ""
     if at.ceiling is None:
         return Finding(
             code=CODES[Family.UNKNOWN],
             severity="critical",
             title=(
                 f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
-                f"{_unknown_text(at.dimension)}"
+                f"{_unknown_text(at.dimension)}{tail}"
             ),
-            text=(
+            text=_joined(
                 "The level agrees with no number documented for this class and storage, now or "
                 "formerly: an undocumented or changed limit, a wrong class in the input, or storage "
-                "that is slower than it should be."
+                "that is slower than it should be.",
+                _fine_text(mine, step_s),
             ),
             moves=_unknown_moves(instance),
         )
@@ -103,11 +111,47 @@ def _bound(
         severity="critical",
         title=(
             f"{who} was held at {rate} by its {describe(at.ceiling)} {spell}, "
-            f"first at {format_clock(first)}"
+            f"first at {format_clock(first)}{tail}"
         ),
-        text=_meaning(at.ceiling),
+        text=_joined(_meaning(at.ceiling), _fine_text(mine, step_s)),
         moves=_moves(at.ceiling, ceilings),
     )
+
+
+def _context_of(intervals: list[Interval]) -> str:
+    """What happened during most of the time of these intervals; empty where nothing did."""
+    seconds: dict[str, int] = {}
+    for i in intervals:
+        seconds[i.context] = seconds.get(i.context, 0) + i.end_s - i.start_s
+    most = max(seconds, key=lambda context: seconds[context])
+    return most if 2 * seconds[most] >= sum(seconds.values()) else ""
+
+
+def _fine_text(intervals: list[Interval], usual_step_s: int) -> str:
+    """That averages hid it, where only samples finer than the usual ones show it."""
+    if any(i.step_s >= usual_step_s for i in intervals):
+        return ""
+    step_s = min(i.step_s for i in intervals)
+    return (
+        f"Only samples of {step_s} s show it; averages of {format_duration(usual_step_s)} hide it."
+    )
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(s for s in sentences if s)
+
+
+def _pending(instance: Instance) -> list[Finding]:
+    if not instance.pending:
+        return []
+    return [
+        Finding(
+            code="ChangePending",
+            severity="note",
+            title=f"a change was ordered and is not in force yet: {', '.join(instance.pending)}",
+            text="Everything here is judged by what is in force.",
+        )
+    ]
 
 
 def _unknown_moves(instance: Instance) -> tuple[str, ...]:

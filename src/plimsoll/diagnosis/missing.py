@@ -6,7 +6,7 @@ from plimsoll.diagnosis.binding import RATE_FAMILIES
 from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
-from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
@@ -65,6 +65,8 @@ def missing_of(
         )
     elif congestion is not None and not congestion.is_reference_seen:
         found += _no_calm_hour(frame, ceilings)
+    if frame is not None:
+        found += _balances(snapshot, ceilings)
     for gap in snapshot.gaps:
         found.append(
             Missing(
@@ -72,6 +74,25 @@ def missing_of(
             )
         )
     return tuple(found)
+
+
+def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
+    """Balances that must exist, since class or volume can burst, and were not read."""
+    wanted = dict.fromkeys(
+        c.balance_metric
+        for c in ceilings
+        if c.balance_metric is not None and c.phase is not Phase.LEGACY
+    )
+    read = {m for m, s in snapshot.series.items() if np.isfinite(s.value).any()}
+    return [
+        Missing(
+            name=_published_name(metric.value),
+            hides="how many credits are left, and when they end",
+            remedy=f"What was bought can burst, so CloudWatch has this metric. {_REMEDY}",
+        )
+        for metric in wanted
+        if metric not in read
+    ]
 
 
 def _published_name(metric: str) -> str:

@@ -26,7 +26,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """One observation that supports a claim."""
 
     kind: str
-    """`flatness`, `latency`, `queue`, `balance`, `match`, `elasticity`, `cliff`, `recurrence`, `io_size`"""
+    """`flatness`, `latency`, `queue`, `balance`, `match`, `elasticity`, `cliff`, `recurrence`, `io_size`,
+    `sessions`"""
     text: str
     """A sentence with number, unit and comparison."""
     value: float | None = None

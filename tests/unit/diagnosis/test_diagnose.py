@@ -157,7 +157,7 @@ def test_a_quiet_window_is_slack():
     assert Verdict.SLACK == diagnosis.verdict
     assert (None, None, ()) == (diagnosis.binding, diagnosis.next_ceiling, diagnosis.intervals)
     assert "NoCeilingReached" == diagnosis.findings[0].code
-    assert () == diagnosis.missing
+    assert ["EBSByteBalance%", "EBSIOBalance%"] == [m.name for m in diagnosis.missing]
 
 
 def test_a_window_that_came_near_is_near():

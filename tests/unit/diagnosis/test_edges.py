@@ -110,7 +110,8 @@ def test_a_former_burst_is_lifted_by_a_restart_too():
 
 def read(name):
     from contract.tree import ROOT
-    from plimsoll.cli.wire import InstanceFlags, read_target
+    from plimsoll.cli.targets import read_target
+    from plimsoll.cli.wire import InstanceFlags
 
     return read_target(str(ROOT / "examples" / name), InstanceFlags())
 

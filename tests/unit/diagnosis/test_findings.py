@@ -80,6 +80,7 @@ def of(*intervals: Interval, instance=R5, **given) -> tuple[Finding, ...]:
         time_at=tuple(time_at(i) for i in intervals),
         intervals=intervals,
         measured_s=48 * 3600,
+        step_s=60,
         **parts,
     )
 

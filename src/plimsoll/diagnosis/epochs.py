@@ -1,0 +1,160 @@
+"""
+What happened in the window: changes that end one epoch of limits and begin another, and the hours
+after a restore, in which storage answers late for another reason than a limit.
+
+Source:
+    RDS User Guide, "Restoring to a DB instance" (a restored instance loads its data in the
+    background, and fetches what is touched before it is loaded from Amazon S3) and "Converting to
+    Multi-AZ" (the standby's volumes initialise in the background). Neither says for how long.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import Interval, Missing
+from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.units import format_clock, gib
+
+_OF_CLASS = frozenset({Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS})
+_OF_STORAGE = frozenset({Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS})
+
+# No duration is documented. A day covers what users report of volumes up to a terabyte or so; a
+# larger one takes at least as long as reading all of it at what the instance can hold.
+LAZY_S = 86_400
+# Words of the event that ends an optimisation.
+_ENDINGS = ("finish", "complet")
+
+
+class Epoch(Struct, frozen=True, kw_only=True):
+    """A part of the window in which class and storage stayed what they were."""
+
+    start_s: int
+    end_s: int
+    """Epoch seconds, [start, end)."""
+    ceilings: tuple[Ceiling, ...]
+    """What is documented for it; without the families of what was changed later."""
+
+
+class Loading(Struct, frozen=True, kw_only=True):
+    """Hours in which storage is filled from S3 behind the database's back."""
+
+    start_s: int
+    end_s: int
+    label: str
+    """`lazy loading after the restore at 2026-11-19 10:02 UTC`"""
+
+
+def epochs_of(
+    annotations: tuple[Annotation, ...], ceilings: tuple[Ceiling, ...], window_s: tuple[int, int]
+) -> tuple[Epoch, ...]:
+    """
+    The window cut at changes of class and storage, the present epoch last.
+
+    What an instance was before a change is not told by the event, so the limits of what was changed
+    are not known before it: a level found there is one of unknown origin, not today's.
+    """
+    start, end = window_s
+    epochs: list[Epoch] = []
+    known = ceilings
+    for change in sorted(_changes(annotations, window_s), key=lambda a: -a.time_s):
+        if change.time_s < end:
+            epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known))
+            end = change.time_s
+        gone = _OF_CLASS if change.kind is EventKind.CLASS_CHANGE else _OF_STORAGE
+        known = tuple(c for c in known if c.family not in gone)
+    epochs.append(Epoch(start_s=start, end_s=end, ceilings=known))
+    return tuple(reversed(epochs))
+
+
+def _changes(annotations: tuple[Annotation, ...], window_s: tuple[int, int]) -> list[Annotation]:
+    return [
+        a
+        for a in annotations
+        if a.kind in (EventKind.CLASS_CHANGE, EventKind.STORAGE_CHANGE)
+        and window_s[0] < a.time_s < window_s[1]
+    ]
+
+
+def missing_before_changes(
+    annotations: tuple[Annotation, ...], window_s: tuple[int, int]
+) -> tuple[Missing, ...]:
+    """What cannot be said of the time before each kind of change, and how to find out."""
+    found = []
+    for kind, what, flags in (
+        (EventKind.CLASS_CHANGE, "instance class", "--class"),
+        (EventKind.STORAGE_CHANGE, "storage", "--storage, --size-gib and --iops"),
+    ):
+        times = [a.time_s for a in _changes(annotations, window_s) if a.kind is kind]
+        if times:
+            moment = f"{format_clock(max(times))} UTC"
+            found.append(
+                Missing(
+                    name=f"{what} before {moment}",
+                    hides=f"the documented limits of the {what} until then",
+                    remedy=(
+                        f"The {what} was changed then, and the event does not say from what. "
+                        f"Diagnose the time before with --to and {flags} as it was, or compare "
+                        "both sides with 'plimsoll compare TARGET --at'."
+                    ),
+                )
+            )
+    return tuple(found)
+
+
+def loadings_of(
+    annotations: tuple[Annotation, ...], instance: Instance, ceilings: tuple[Ceiling, ...]
+) -> tuple[Loading, ...]:
+    """The hours after each restore and each conversion to Multi-AZ."""
+    labels = {
+        EventKind.RESTORE: "lazy loading after the restore at",
+        EventKind.CONVERSION: "loading of the standby after the conversion to Multi-AZ at",
+    }
+    lasts_s = _loading_s(instance, ceilings)
+    return tuple(
+        Loading(
+            start_s=a.time_s,
+            end_s=a.time_s + lasts_s,
+            label=f"{labels[a.kind]} {format_clock(a.time_s)} UTC",
+        )
+        for a in annotations
+        if a.kind in labels
+    )
+
+
+def _loading_s(instance: Instance, ceilings: tuple[Ceiling, ...]) -> int:
+    size = instance.storage.size_gib
+    rates = [
+        c.value
+        for c in ceilings
+        if c.dimension is Dimension.THROUGHPUT and c.phase in (Phase.BASELINE, Phase.FIXED)
+    ]
+    if size is None or not rates:
+        return LAZY_S
+    return max(LAZY_S, int(gib(size) / min(rates)))
+
+
+def with_contexts(
+    intervals: tuple[Interval, ...],
+    loadings: tuple[Loading, ...],
+    annotations: tuple[Annotation, ...],
+) -> tuple[Interval, ...]:
+    """The intervals with what happened at their time; those of a loading are labelled so."""
+    return tuple(replace(i, context=_context(i, loadings, annotations)) for i in intervals)
+
+
+def _context(
+    interval: Interval, loadings: tuple[Loading, ...], annotations: tuple[Annotation, ...]
+) -> str:
+    for loading in loadings:
+        if loading.start_s <= interval.start_s < loading.end_s:
+            return loading.label
+    told = [
+        a
+        for a in annotations
+        if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
+    ]
+    if told and not any(word in told[-1].text.lower() for word in _ENDINGS):
+        return f"storage was being optimised since {format_clock(told[-1].time_s)} UTC"
+    return ""

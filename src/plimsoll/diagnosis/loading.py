@@ -1,0 +1,60 @@
+"""
+Storage that is being filled from S3: slow for a reason that is no limit, and so labelled.
+
+The signature is requests that take long although few are served (RDS User Guide: data that is not
+loaded yet is fetched from Amazon S3 when it is touched).
+"""
+
+import numpy as np
+
+from plimsoll.diagnosis.epochs import Loading
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.model.diagnosis import Finding
+from plimsoll.units import format_clock, format_latency
+
+CODE = "StorageLazyLoading"
+
+
+def loading_findings(frame: Frame | None, loadings: tuple[Loading, ...]) -> tuple[Finding, ...]:
+    """One finding for each loading that reaches into what was measured: how slow reads were in it."""
+    if frame is None or not frame.size:
+        return ()
+    found = []
+    for loading in loadings:
+        inside = (frame.time_s >= loading.start_s) & (frame.time_s < loading.end_s)
+        if inside.any():
+            found.append(_finding(frame, loading, inside))
+    return tuple(found)
+
+
+def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
+    reads = _median(frame.read_latency_s[inside])
+    others = _median(frame.read_latency_s[~inside])
+    seen = ""
+    if reads is not None:
+        seen = f"; reads took {format_latency(reads)} (median)"
+        if others is not None:
+            seen += f", {format_latency(others)} at other times of the window"
+    return Finding(
+        code=CODE,
+        severity="note",
+        title=f"{loading.label}: until it is over, storage is slower than it will be{seen}",
+        text=(
+            "Blocks that have not been loaded are fetched from S3 when they are touched. Long "
+            "latency in these hours does not show a limit; AWS does not document how long they last, "
+            f"and they are labelled until {format_clock(loading.end_s)} UTC."
+        ),
+        moves=(
+            "Read every table once, with pg_prewarm or a full scan, before judging the storage.",
+            f"Judge the limits by the time after it: --from {_iso(loading.end_s)}.",
+        ),
+    )
+
+
+def _median(values: np.ndarray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else None
+
+
+def _iso(epoch_s: int) -> str:
+    return format_clock(epoch_s).replace(" ", "T") + "Z"
