@@ -36,6 +36,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}\Z")
 _NOISE = frozenset({"aws", "rds", "amazonaws.com", "amazonaws", "com", "dbinstanceidentifier"})
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+\Z")
 _PERCENTILE_END = re.compile(r"p\d{2,}\Z")
+_VOLUME = re.compile(r"rdsdbdata\d?\Z", re.IGNORECASE)
+"""A volume of an instance that has several; RDS for Oracle and for SQL Server name them so."""
 _QUERY_ID = re.compile(r"\A(?:m|q|e|id|metric|query)?\d*_|_\d+\Z")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -62,46 +64,95 @@ EC2 = "metric of the EC2 or EBS namespace, ignored"
 CLASH = "two requests use its Id for different metrics, ignored"
 UNUSED = "not used by the diagnosis, ignored"
 
-# Documented for AWS/RDS (RDS User Guide, 2026-04) but without a rule that reads it.
+# Documented for AWS/RDS (RDS User Guide and Aurora User Guide, 2026-04) but without a rule that reads
+# it. Aurora's latencies of statements and commits are in milliseconds; those of storage, which are
+# read, are in seconds as they are for the other engines.
 _UNUSED = frozenset(
     {
+        "abortedclients",
         "activetransactions",
-        "acuutilization",
+        "aurorabinlogreplicalag",
+        "auroraestimatedsharedmemorybytes",
+        "auroramemoryhealthstate",
+        "auroraoptimizedreadscachehitratio",
+        "aurorareplicalag",
+        "aurorareplicalagmaximum",
+        "aurorareplicalagminimum",
+        "auroraslowconnectionhandlecount",
+        "auroraslowhandshakecount",
         "auroravolumebyteslefttotal",
+        "backtrackchangerecordscreationrate",
+        "backtrackchangerecordsstored",
+        "backtrackwindowactual",
+        "backtrackwindowalert",
+        "backupretentionperiodstorageused",
         "binlogdiskusage",
+        "blockedtransactions",
         "buffercachehitratio",
         "checkpointlag",
         "commitlatency",
+        "committhroughput",
         "connectionattempts",
         "cpucreditusage",
         "dbloadcpu",
         "dbloadrelativetonumvcpus",
+        "ddllatency",
+        "ddlthroughput",
         "deadlocks",
+        "deletelatency",
+        "deletethroughput",
+        "dmllatency",
+        "dmlthroughput",
+        "engineuptime",
         "failedsqlserveragentjobscount",
         "iamdbauthconnectionrequests",
+        "insertlatency",
+        "insertthroughput",
+        "loginfailures",
         "maximumusedtransactionids",
+        "networkthroughput",
+        "numbinarylogfiles",
         "oldestlogicalreplicationslotlag",
         "oldestreplicationslotlag",
+        "purgeboundary",
+        "purgefinishedpoint",
+        "queries",
+        "rdstoaurorapostgresqlreplicalag",
         "replicalag",
         "replicationchannellag",
         "replicationslotdiskusage",
+        "resultsetcachehitratio",
+        "rollbacksegmenthistorylistlength",
+        "rowlocktime",
+        "selectlatency",
+        "selectthroughput",
         "serverlessdatabasecapacity",
+        "snapshotstorageused",
         "storagenetworkreceivethroughput",
         "storagenetworkthroughput",
         "storagenetworktransmitthroughput",
+        "sumbinarylogsize",
         "tempdbavailabledataspace",
         "tempdbavailablelogspace",
         "tempdbdatafileusage",
         "tempdblogfileusage",
         "tempstorageiops",
         "tempstoragethroughput",
+        "totalbackupstoragebilled",
+        "transactionagemaximum",
         "transactionlogsdiskusage",
         "transactionlogsgeneration",
+        "truncatefinishedpoint",
+        "updatelatency",
+        "updatethroughput",
         "volumebytesused",
         "volumereadiops",
         "volumewriteiops",
     }
 )
+# FreeLocalStorage in bytes is read; its percentage says the same, and the rates of that disk are not
+# those of the database's storage.
+_LOCAL_ENDS = ("localstorage", "ephemeralstorage", "localstoragepercent")
 _EC2_STARTS = ("ebsread", "ebswrite", "instanceebs", "volumeavg", "volumeiops", "volumethroughput")
 _EC2_NAMES = frozenset(
     {"volumequeuelength", "volumeconsumedreadwriteops", "volumestallediocheck", "volumereadbytes"}
@@ -185,7 +236,7 @@ def _known(plain: str) -> Named | None:
 def _ignored(plain: str) -> str | None:
     if plain.endswith("logvolume"):
         return LOG_VOLUME
-    if plain.endswith("localstorage") or plain.startswith("freelocalstorage"):
+    if plain.endswith(_LOCAL_ENDS):
         return LOCAL
     if plain in _UNUSED:
         return UNUSED
@@ -205,6 +256,8 @@ def _among_parts(text: str) -> Named:
     if len(found) != 1:
         return Named()
     at, named = found[0]
+    if named.metric is not None and any(_VOLUME.match(part) for part in parts):
+        return Named(ignored=LOG_VOLUME)
     others = [
         p
         for index, p in enumerate(parts)

@@ -67,7 +67,9 @@ def test_labels_columns_and_other_tools_names(text, metric, instance, statistic,
     [
         ("WriteIOPSLogVolume", LOG_VOLUME),
         ("ReadLatencyLocalStorage", LOCAL),
-        ("FreeLocalStorage", LOCAL),
+        ("FreeLocalStoragePercent", LOCAL),
+        ("FreeEphemeralStorage", LOCAL),
+        ("ReadLatencyEphemeralStorage", LOCAL),
         ("EBSReadBytes", EC2),
         ("EBSWriteOps", EC2),
         ("VolumeReadBytes", EC2),
@@ -75,6 +77,11 @@ def test_labels_columns_and_other_tools_names(text, metric, instance, statistic,
         ("ReplicaLag", UNUSED),
         ("CPUCreditUsage", UNUSED),
         ("TransactionLogsGeneration", UNUSED),
+        ("ServerlessDatabaseCapacity", UNUSED),
+        ("CommitLatency", UNUSED),
+        ("SelectLatency", UNUSED),
+        ("VolumeWriteIOPs", UNUSED),
+        ("AuroraReplicaLag", UNUSED),
     ],
 )
 def test_documented_metrics_we_do_not_use_say_why(name, reason):
@@ -112,3 +119,30 @@ def test_an_id_may_carry_the_name(query_id):
 
 def test_an_id_that_only_counts_says_nothing():
     assert recognise_id("m17").metric is None
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("FreeLocalStorage", Metric.FREE_LOCAL_STORAGE_BYTES),
+        ("aws_rds_free_local_storage_average", Metric.FREE_LOCAL_STORAGE_BYTES),
+        ("ACUUtilization", Metric.CAPACITY_RATIO),
+        ("orders-writer ACUUtilization (Percent)", Metric.CAPACITY_RATIO),
+    ],
+)
+def test_what_only_aurora_has(name, metric):
+    """
+    Local storage and capacity; everything else that only Aurora reports is known and left out.
+    """
+    assert recognise(name).metric is metric
+
+
+@pytest.mark.parametrize(
+    "label", ["orders rdsdbdata2 ReadIOPS", "rdsdbdata ReadIOPS", "RDSDBDATA4/WriteThroughput"]
+)
+def test_one_volume_of_several_is_not_the_instance(label):
+    """
+    RDS reports the sum of all volumes without a volume name; a single one must not be taken for it.
+    """
+    assert recognise(label).metric is None
+    assert recognise(label).ignored == LOG_VOLUME
