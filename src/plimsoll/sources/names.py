@@ -236,7 +236,7 @@ def _known(plain: str) -> Named | None:
 def _ignored(plain: str) -> str | None:
     if plain.endswith("logvolume"):
         return LOG_VOLUME
-    if plain.endswith(_LOCAL_ENDS):
+    if plain.endswith(_LOCAL_ENDS) and not plain.endswith("freelocalstorage"):
         return LOCAL
     if plain in _UNUSED:
         return UNUSED
