@@ -240,6 +240,18 @@ def _joined(
     seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
     core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
     span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
-    kept = (core_s >= held_min_s(width_s)) & (core_s >= 0.5 * span_s)
-    held: IntArray = joined[kept]
+    held: IntArray = joined[_is_long(core_s, width_s) & (core_s >= 0.5 * span_s)]
     return held
+
+
+def _is_long(core_s: FloatArray, width_s: FloatArray) -> BoolArray:
+    """
+    Which stretches were held long enough, by themselves or because they come again and again.
+
+    Of seconds, eight are enough where such stretches together make twice the least time.
+    """
+    least_s = held_min_s(width_s)
+    short = core_s >= min(HELD_MIN_SAMPLES * middle(width_s), least_s)
+    if core_s[short].sum() >= 2 * least_s:
+        return short
+    return core_s >= least_s

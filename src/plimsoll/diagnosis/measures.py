@@ -1,0 +1,254 @@
+"""
+The numbers that stand for a window: means, percentiles, peaks, of all that people compare.
+
+Rule 1: every sample counts for the time it covers, or as the caller weighs it; a latency's mean
+        counts operations, because a quiet minute is not as many requests as a busy one.
+Rule 2: what was not measured is None with the reason, never a number from the other direction.
+
+No number here carries an interval of confidence: samples of a workload depend on their neighbours
+over hours, so what can be computed from them would promise more than two windows can tell.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame, sample_widths
+from plimsoll.model.comparison import Statistic, Subject
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.model.snapshot import Snapshot
+
+Weigh = Callable[[IntArray, FloatArray], FloatArray]
+"""Starts and lengths of samples, shape (n,), to what each counts; zero leaves a sample out."""
+
+# Below a tenth a balance is called low: alarms are usually set there, and half an hour of burst
+# leaves three minutes.
+LOW_BALANCE_RATIO = 0.1
+
+_QUANTILES = {Statistic.MEDIAN: 0.5, Statistic.P95: 0.95, Statistic.P99: 0.99}
+_RATE = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95, Statistic.P99, Statistic.PEAK)
+_LATENCY = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95)
+_QUEUE = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95, Statistic.PEAK)
+_BALANCE = (Statistic.LOWEST, Statistic.BELOW_TENTH)
+
+STATISTICS: dict[Subject, tuple[Statistic, ...]] = {
+    Subject.THROUGHPUT: _RATE,
+    Subject.READ_THROUGHPUT: _RATE,
+    Subject.WRITE_THROUGHPUT: _RATE,
+    Subject.IOPS: _RATE,
+    Subject.READ_IOPS: _RATE,
+    Subject.WRITE_IOPS: _RATE,
+    Subject.IO_SIZE: (Statistic.MEAN,),
+    Subject.READ_LATENCY: _LATENCY,
+    Subject.WRITE_LATENCY: _LATENCY,
+    Subject.QUEUE_DEPTH: _QUEUE,
+    Subject.BYTE_BALANCE: _BALANCE,
+    Subject.IO_BALANCE: _BALANCE,
+    Subject.VOLUME_BALANCE: _BALANCE,
+    Subject.CPU: (Statistic.MEAN, Statistic.P95, Statistic.PEAK),
+    Subject.CONNECTIONS: (Statistic.MEAN, Statistic.PEAK),
+    Subject.FREE_MEMORY: (Statistic.MEAN, Statistic.LOWEST),
+}
+
+_BYTES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
+_OPS = (Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
+# What each subject is made of; the first is the one whose unit it has.
+METRICS_OF: dict[Subject, tuple[Metric, ...]] = {
+    Subject.THROUGHPUT: _BYTES,
+    Subject.READ_THROUGHPUT: _BYTES[:1],
+    Subject.WRITE_THROUGHPUT: _BYTES[1:],
+    Subject.IOPS: _OPS,
+    Subject.READ_IOPS: _OPS[:1],
+    Subject.WRITE_IOPS: _OPS[1:],
+    Subject.IO_SIZE: (*_BYTES, *_OPS),
+    Subject.READ_LATENCY: (Metric.READ_LATENCY_S,),
+    Subject.WRITE_LATENCY: (Metric.WRITE_LATENCY_S,),
+    Subject.QUEUE_DEPTH: (Metric.QUEUE_DEPTH,),
+    Subject.BYTE_BALANCE: (Metric.BYTE_BALANCE_RATIO,),
+    Subject.IO_BALANCE: (Metric.IO_BALANCE_RATIO,),
+    Subject.VOLUME_BALANCE: (Metric.VOLUME_BALANCE_RATIO,),
+    Subject.CPU: (Metric.CPU_RATIO,),
+    Subject.CONNECTIONS: (Metric.CONNECTION_COUNT,),
+    Subject.FREE_MEMORY: (Metric.FREEABLE_MEMORY_BYTES,),
+}
+_OPERATIONS_OF = {
+    Subject.READ_LATENCY: Metric.READ_OPS_PER_S,
+    Subject.WRITE_LATENCY: Metric.WRITE_OPS_PER_S,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One number of one window, or why there is none."""
+
+    value: float | None
+    gap: str = ""
+    """Lower case without full stop; empty where the value is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Samples:
+    """What one subject showed: only finite values that count; shape (n,) each."""
+
+    value: FloatArray
+    weight: FloatArray
+    operations: FloatArray | None = None
+    """For a latency, operations per second; None where they were not measured."""
+
+
+def by_time(_time_s: IntArray, width_s: FloatArray) -> FloatArray:
+    """Every sample counts for the seconds it covers."""
+    return width_s
+
+
+def unit_of(subject: Subject, statistic: Statistic) -> str:
+    """The unit of a number: that of its metric, but a share is a ratio."""
+    if statistic is Statistic.BELOW_TENTH:
+        return "ratio"
+    return "bytes" if subject is Subject.IO_SIZE else METRICS[METRICS_OF[subject][0]].unit
+
+
+def measures_of(
+    snapshot: Snapshot, frame: Frame | None, weigh: Weigh = by_time
+) -> dict[tuple[Subject, Statistic], Measure]:
+    """
+    Every number of `STATISTICS`, in its order.
+
+    Args:
+        snapshot: one window.
+        frame: its storage metrics; None where there are none.
+        weigh: what each sample counts.
+    """
+    found = {}
+    for subject, statistics in STATISTICS.items():
+        samples = _samples(subject, snapshot, frame, weigh)
+        for statistic in statistics:
+            found[subject, statistic] = _measure(subject, statistic, samples, snapshot)
+    return found
+
+
+def weighted_quantile(value: FloatArray, weight: FloatArray, q: float) -> float:
+    """
+    The smallest value that a share `q` of the weight stays at or below.
+
+    Args:
+        value: finite, shape (n,), n > 0.
+        weight: > 0, shape (n,).
+        q: 0–1.
+    """
+    order = np.argsort(value, kind="stable")
+    reached = np.cumsum(weight[order])
+    # A share that falls exactly on a sample must not slip to the next by the last bit of a sum.
+    at = np.searchsorted(reached, q * reached[-1] * (1 - 1e-12), side="left")
+    return float(value[order[min(int(at), value.size - 1)]])
+
+
+def _samples(
+    subject: Subject, snapshot: Snapshot, frame: Frame | None, weigh: Weigh
+) -> _Samples | None:
+    columns = _columns(frame) if frame is not None else {}
+    operations = None
+    if subject in columns:
+        assert frame is not None
+        value, time_s, width_s = columns[subject], frame.time_s, frame.width_s
+        operations = _operations(subject, frame)
+    else:
+        series = snapshot.series.get(METRICS_OF[subject][0])
+        if subject in _STORAGE or series is None:
+            return None
+        value, time_s = series.value, series.time_s
+        width_s = sample_widths(time_s, series.step_s)
+    weight = weigh(time_s, width_s)
+    counts = np.isfinite(value) & (weight > 0)
+    if operations is not None:
+        # CloudWatch gives a latency of zero for a minute without an operation.
+        counts &= ~(operations == 0)
+    if not counts.any():
+        return None
+    return _Samples(
+        value=value[counts],
+        weight=weight[counts],
+        operations=None if operations is None else operations[counts],
+    )
+
+
+_STORAGE = frozenset(list(Subject)[: list(Subject).index(Subject.QUEUE_DEPTH) + 1])
+
+
+def _columns(frame: Frame) -> dict[Subject, FloatArray]:
+    """What the frame holds; sums of reads and writes are unknown where either is."""
+    plain_ops = frame.read_ops_per_s + frame.write_ops_per_s
+    with np.errstate(all="ignore"):
+        size = np.where(plain_ops > 0, frame.bytes_per_s / plain_ops, np.nan)
+    return {
+        Subject.THROUGHPUT: frame.bytes_per_s,
+        Subject.READ_THROUGHPUT: frame.read_bytes_per_s,
+        Subject.WRITE_THROUGHPUT: frame.write_bytes_per_s,
+        Subject.IOPS: frame.ops_per_s,
+        Subject.READ_IOPS: frame.read_ops_per_s,
+        Subject.WRITE_IOPS: frame.write_ops_per_s,
+        Subject.IO_SIZE: size,
+        Subject.READ_LATENCY: frame.read_latency_s,
+        Subject.WRITE_LATENCY: frame.write_latency_s,
+        Subject.QUEUE_DEPTH: frame.queue_depth,
+    }
+
+
+def _operations(subject: Subject, frame: Frame) -> FloatArray | None:
+    """What the mean of this subject is weighted by, where it counts operations."""
+    operations = {
+        Subject.READ_LATENCY: frame.read_ops_per_s,
+        Subject.WRITE_LATENCY: frame.write_ops_per_s,
+        Subject.IO_SIZE: frame.read_ops_per_s + frame.write_ops_per_s,
+    }.get(subject)
+    return None if operations is None or not np.isfinite(operations).any() else operations
+
+
+def _measure(
+    subject: Subject, statistic: Statistic, samples: _Samples | None, snapshot: Snapshot
+) -> Measure:
+    if samples is None:
+        return Measure(value=None, gap=_gap(METRICS_OF[subject], snapshot))
+    value, weight = samples.value, samples.weight
+    if statistic is Statistic.MEAN and subject in (*_OPERATIONS_OF, Subject.IO_SIZE):
+        if samples.operations is None:
+            return Measure(value=None, gap=_gap((_OPERATIONS_OF[subject],), snapshot))
+        known = np.isfinite(samples.operations)
+        if not known.any():
+            return Measure(value=None, gap=_gap((_OPERATIONS_OF[subject],), snapshot))
+        value, weight = value[known], weight[known] * samples.operations[known]
+    return Measure(value=_number(statistic, value, weight))
+
+
+def _number(statistic: Statistic, value: FloatArray, weight: FloatArray) -> float:
+    if statistic is Statistic.MEAN:
+        # From a value that occurs, so that equal samples have exactly that mean.
+        first = float(value[0])
+        return first + float(np.average(value - first, weights=weight))
+    if statistic is Statistic.PEAK:
+        return float(value.max())
+    if statistic is Statistic.LOWEST:
+        return float(value.min())
+    if statistic is Statistic.BELOW_TENTH:
+        return float(weight[value < LOW_BALANCE_RATIO].sum() / weight.sum())
+    return weighted_quantile(value, weight, _QUANTILES[statistic])
+
+
+def _gap(metrics: Iterable[Metric], snapshot: Snapshot) -> str:
+    """Why there is no number: what is missing, by the name that CloudWatch gives it."""
+    absent = [m for m in metrics if not _has(snapshot, m)]
+    reasons = {gap.metric: gap.reason for gap in snapshot.gaps}
+    if not absent:
+        return "its parts were not measured at the same time"
+    names: dict[str, list[str]] = {}
+    for metric in absent:
+        reason = reasons.get(metric.value, "not measured")
+        names.setdefault(reason, []).append(METRICS[metric].cloudwatch or metric.value)
+    return "; ".join(f"{', '.join(named)} {reason}" for reason, named in names.items())
+
+
+def _has(snapshot: Snapshot, metric: Metric) -> bool:
+    series = snapshot.series.get(metric)
+    return series is not None and bool(np.isfinite(series.value).any())
