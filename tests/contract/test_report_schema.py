@@ -14,6 +14,7 @@ import pytest
 from contract.tree import ROOT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.snapshot import EventKind
 from plimsoll.sinks.report_json import SCHEMA, render_json
 from unit.sinks.fixture_diagnosis import CASES
 
@@ -78,12 +79,13 @@ def test_every_field_of_the_schema_is_explained():
 
 def test_the_words_of_the_schema_are_those_of_the_model():
     """
-    Families, phases, dimensions and verdicts in the schema are the model's, none more or less.
+    Families, phases, dimensions, verdicts and kinds of events in the schema are the model's, none more or less.
     """
     definitions = DOCUMENT["$defs"]
 
     assert [f.value for f in Family] == definitions["interval"]["properties"]["family"]["enum"]
     assert [p.value for p in Phase] == definitions["interval"]["properties"]["phase"]["enum"]
+    assert [k.value for k in EventKind] == definitions["annotation"]["properties"]["kind"]["enum"]
     assert [d.value for d in Dimension] == definitions["ceiling"]["properties"]["dimension"]["enum"]
     assert [v.value for v in Verdict] == DOCUMENT["properties"]["verdict"]["enum"]
     assert DOCUMENT["properties"]["schema"]["const"] == SCHEMA

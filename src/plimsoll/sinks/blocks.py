@@ -2,7 +2,7 @@
 A timeline in block characters, for terminals and tickets. Nothing in it rests on colour.
 
 Filled columns are what was served, dashes are ceilings, the bar under the axis marks the time at
-a ceiling, dots on the axis are gaps.
+a ceiling, dots on the axis are gaps, letters below are events, told beside the same letters.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.sinks.events import events_of
 from plimsoll.sinks.timeline import (
     Line,
     Samples,
@@ -79,9 +80,12 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     )
     text = wrap(f"{title}, reads + writes; {what} (UTC)", width)
     text += [*body, f"{'0':>{_LABEL}} └{axis}", f"{'':>{_LABEL}}  {clock}"]
-    bound = _pegged_row(diagnosis, samples)
-    if bound.strip():
-        text.append(f"{'pegged':>{_LABEL}}  {bound}")
+    for name, row in (
+        ("pegged", _pegged_row(diagnosis, samples)),
+        ("events", _events_row(diagnosis, columns)),
+    ):
+        if row.strip():
+            text.append(f"{name:>{_LABEL}}  {row}")
     text += [f"{_dash(line):>{_LABEL}}  {_said(line)}" for line in reversed(lines)]
     above = beyond(diagnosis, dimension, lines)
     if above:
@@ -133,6 +137,19 @@ def _pegged_row(diagnosis: Diagnosis, samples: Samples) -> str:
         last = int(-(-(end - samples.start_s) // samples.bucket_s))
         marked[max(first, 0) : max(last, 0)] = True
     return "".join("▀" if m else " " for m in marked)
+
+
+def _events_row(diagnosis: Diagnosis, columns: int) -> str:
+    """The letter of each event in the column of its moment; neighbours give way to each other."""
+    start_s, end_s = diagnosis.window_s
+    events = [e for e in events_of(diagnosis.annotations, diagnosis.window_s).rows if e.mark]
+    row, taken = [" "] * columns, -1
+    for index, event in enumerate(events):
+        place = int((event.time_s - start_s) / (end_s - start_s) * columns)
+        # One column each, in their order, with room left for those that follow.
+        taken = min(max(place, taken + 1), columns - len(events) + index)
+        row[taken] = event.mark
+    return "".join(row)
 
 
 def _time_axis(start_s: int, end_s: int, axis: list[str]) -> tuple[str, str]:

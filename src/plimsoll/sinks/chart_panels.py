@@ -14,10 +14,11 @@ from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray
-from plimsoll.model.snapshot import Annotation, Snapshot
+from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import Look
 from plimsoll.sinks.timeline import Line, Samples, lines_of
+from plimsoll.units import GIB
 
 Spec = dict[str, Any]
 
@@ -32,6 +33,8 @@ _COLUMNS = {
     "io_balance": (Metric.IO_BALANCE_RATIO, 0.01),
     "volume_balance": (Metric.VOLUME_BALANCE_RATIO, 0.01),
     "cpu": (Metric.CPU_RATIO, 0.01),
+    "capacity": (Metric.CAPACITY_RATIO, 0.01),
+    "local_free": (Metric.FREE_LOCAL_STORAGE_BYTES, GIB),
 }
 _TOTALS = {"rate": (Dimension.THROUGHPUT, 1e6), "ops": (Dimension.IOPS, 1.0)}
 _BALANCES = {
@@ -101,6 +104,8 @@ def panels_of(
     panels += _simple_panel("queue", "Queue depth", None, samples, look)
     panels += _balance_panel(samples, look)
     panels += _simple_panel("cpu", "CPU, %", [0, 100], samples, look)
+    panels += _simple_panel("capacity", "Capacity in use, %", [0, 100], samples, look)
+    panels += _simple_panel("local_free", "Local storage left, GiB", None, samples, look)
     if not panels:
         panels = [_panel("Nothing was measured", 40, [], [], look)]
     if diagnosis.is_simulated:
@@ -345,7 +350,9 @@ def _add_annotations(
         # In a narrow chart it would lie over the labels of the ceilings; the line stays.
         laid["opacity"] = {"expr": "width > 460 ? 1 : 0"}
         placed = place | {"y": {"value": 6 + _LABEL_HEIGHT * row}}
-        layers.append({"data": data, "mark": rule, "encoding": {"x": _x("t")}})
+        # Backups come every day: a faint line each, or they would hide what is rare.
+        faint = {"opacity": 0.35} if note.kind is EventKind.BACKUP else {}
+        layers.append({"data": data, "mark": rule | faint, "encoding": {"x": _x("t")}})
         if row < _NOTE_ROWS:
             layers += [
                 {"data": data, "mark": text | halo | laid, "encoding": placed},
@@ -361,7 +368,7 @@ def _laid_out(
     Each annotation inside the window with the side of its line that has more room, and its row.
 
     A text takes the first row in which it meets no other; which it would, is judged as if the
-    plot were 720 pixels wide.
+    plot were 720 pixels wide. Backups have no text.
     """
     start_s, end_s = window_s
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_NOTE_ROWS)]
@@ -380,6 +387,7 @@ def _laid_out(
             ),
             _NOTE_ROWS,
         )
+        row = _NOTE_ROWS if note.kind is EventKind.BACKUP else row
         if row < _NOTE_ROWS:
             taken[row].append(place)
         yield note, side, row

@@ -39,6 +39,8 @@ _READOUT = (
     ("io_balance", "IOPS credits", "%", 0),
     ("volume_balance", "gp2 credits", "%", 0),
     ("cpu", "CPU", "%", 0),
+    ("capacity", "capacity", "%", 0),
+    ("local_free", "local storage left", "GiB", 1),
 )
 
 

@@ -32,6 +32,7 @@ def _parts(said: Outline, blocks: list[str]) -> Iterable[str]:
         yield _section("Not known", _facts(said.missing))
     yield _section("Why", *_why(said))
     yield _section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
+    yield _section("What happened", _events(said), _escaped(said.events.more))
     yield _section("Not the cause", _facts(said.ruled_out))
     yield _section("Resources", _resources(said))
     yield _section("Time at a ceiling", _facts(said.time_at), _intervals(said))
@@ -108,9 +109,34 @@ def _resources(said: Outline) -> str:
 def _intervals(said: Outline) -> str:
     table = _table(
         ("When (UTC)", "Long", "Served", "Limit", "Confidence"),
-        ((r.when, r.duration, r.level, r.limit, r.confidence) for r in said.intervals),
+        (
+            (
+                r.when,
+                r.duration,
+                r.level,
+                "; ".join(filter(None, (r.limit, r.remark))),
+                r.confidence,
+            )
+            for r in said.intervals
+        ),
     )
     return f"{table}\n\n{said.intervals_more}" if said.intervals_more else table
+
+
+def _events(said: Outline) -> str:
+    """Each event beside the letter that marks it on the timeline."""
+    return _table(
+        ("", "When (UTC)", "Kind", "What the source said"),
+        (
+            (
+                row.mark,
+                row.when,
+                row.kind,
+                row.text if row.mark else f"Before the window: {row.text}",
+            )
+            for row in said.events.rows
+        ),
+    )
 
 
 def _also_found(said: Outline) -> str:

@@ -19,7 +19,8 @@ from plimsoll.model.diagnosis import (
     Verdict,
 )
 from plimsoll.sinks import words
-from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio
+from plimsoll.sinks.events import Events, events_of
+from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio, number
 
 # More rows than this are not read in an incident; the JSON form has all of them.
 INTERVALS_SHOWN = 12
@@ -48,6 +49,8 @@ class IntervalRow:
     short_limit: str
     level: str
     confidence: str
+    remark: str
+    """What a reader must know of it: `lazy loading after a restore; seen at 1 s`; may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +124,8 @@ class Outline:
     """What is not known with what it hides; the value ends with what would supply it."""
     ceilings: tuple[CeilingRow, ...]
     measured: tuple[Fact, ...]
+    events: Events
+    """What happened in the window, and what changed before it."""
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
@@ -138,8 +143,8 @@ def outline(diagnosis: Diagnosis) -> Outline:
         figures=_figures(diagnosis, shown),
         moves=findings[0].moves if findings else (),
         findings=findings,
-        shown=_interval_row(shown) if shown else None,
-        evidence=tuple(words.sentence(e.text) for e in shown.evidence) if shown else (),
+        shown=_interval_row(shown, diagnosis.step_s) if shown else None,
+        evidence=_evidence(shown, diagnosis.step_s) if shown else (),
         ruled_out=tuple(
             Fact(
                 f"{words.ceiling_name(r.ceiling)}, {words.ceiling_value(r.ceiling)}",
@@ -151,7 +156,7 @@ def outline(diagnosis: Diagnosis) -> Outline:
         documented=_ceiling_row(bound) if bound else None,
         next_ceiling=_next_ceiling(diagnosis),
         time_at=tuple(_time_at(at, diagnosis) for at in diagnosis.time_at),
-        intervals=tuple(_interval_row(i) for i in listed),
+        intervals=tuple(_interval_row(i, diagnosis.step_s) for i in listed),
         interval_count=len(diagnosis.intervals),
         intervals_more=_more(diagnosis.intervals, listed),
         resources=tuple(_resource_row(r) for r in diagnosis.resources),
@@ -160,6 +165,7 @@ def outline(diagnosis: Diagnosis) -> Outline:
         missing=_missing(diagnosis.missing),
         ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
         measured=_measured(diagnosis),
+        events=events_of(diagnosis.annotations, diagnosis.window_s),
     )
 
 
@@ -251,6 +257,10 @@ def _identity(diagnosis: Diagnosis) -> tuple[Fact, ...]:
         Fact("Engine", engine or "unknown"),
         Fact("Storage", words.storage(instance)),
     ]
+    if instance.capacity_acu_max is not None:
+        facts.append(Fact("Capacity", f"at most {number(instance.capacity_acu_max)} ACU"))
+    if instance.pending:
+        facts.append(Fact("Pending", words.plain(", ".join(instance.pending))))
     if instance.region:
         facts.append(Fact("Region", words.plain(instance.region)))
     if instance.launched_s is not None:
@@ -271,6 +281,8 @@ def _measured(diagnosis: Diagnosis) -> tuple[Fact, ...]:
             f"({format_ratio(share)})",
         ),
     ]
+    if diagnosis.instance.ebs_limits is not None:
+        facts.append(Fact("EBS limits", words.ebs_limits(diagnosis.instance.ebs_limits)))
     if diagnosis.note:
         facts.append(Fact("Note", words.plain(diagnosis.note)))
     return tuple(facts)
@@ -306,7 +318,23 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
     return f"and {left} shorter {noun}, {format_duration(seconds)} together"
 
 
-def _interval_row(interval: Interval) -> IntervalRow:
+def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
+    """What changes the reading first, then what supports the claim; all as sentences."""
+    said = [f"context: {interval.context}"] if interval.context else []
+    if _is_finer(interval, step_s):
+        fine, coarse = format_duration(interval.step_s), format_duration(step_s)
+        said.append(f"seen in samples of {fine}; those of the whole window are of {coarse}")
+    return tuple(words.sentence(text) for text in (*said, *(e.text for e in interval.evidence)))
+
+
+def _is_finer(interval: Interval, step_s: int) -> bool:
+    return 0 < interval.step_s < step_s
+
+
+def _interval_row(interval: Interval, step_s: int) -> IntervalRow:
+    remarks = [words.plain(interval.context)] if interval.context else []
+    if _is_finer(interval, step_s):
+        remarks.append(f"seen at {format_duration(interval.step_s)}")
     limit = (interval.family, interval.phase, interval.former_phase)
     return IntervalRow(
         start_s=interval.start_s,
@@ -318,6 +346,7 @@ def _interval_row(interval: Interval) -> IntervalRow:
         short_limit=words.short_limit_name(*limit),
         level=words.level_with_error(interval),
         confidence=words.confidence(interval.confidence),
+        remark="; ".join(remarks),
     )
 
 

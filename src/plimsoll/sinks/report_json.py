@@ -22,7 +22,9 @@ from plimsoll.model.diagnosis import (
     Interval,
     Resource,
 )
-from plimsoll.model.instance import Instance
+from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.snapshot import Annotation
+from plimsoll.sinks.events import in_order
 from plimsoll.sinks.outline import headline
 from plimsoll.units import format_time
 
@@ -57,7 +59,7 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
         "verdict": diagnosis.verdict.value,
         "binding": _ceiling_time(diagnosis.binding) if diagnosis.binding else None,
         "next_ceiling": _ceiling(following) if following else None,
-        "intervals": [_interval(i) for i in diagnosis.intervals],
+        "intervals": [_interval(i, diagnosis.step_s) for i in diagnosis.intervals],
         "time_at": [_ceiling_time(t) for t in diagnosis.time_at],
         "resources": [_resource(r) for r in diagnosis.resources],
         "buckets": [_bucket(b) for b in diagnosis.buckets],
@@ -67,6 +69,7 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
             {"name": m.name, "hides": m.hides, "remedy": m.remedy} for m in diagnosis.missing
         ],
         "ceilings": [_ceiling(c) for c in diagnosis.ceilings],
+        "annotations": [_annotation(a) for a in in_order(diagnosis.annotations)],
     }
 
 
@@ -93,6 +96,9 @@ def _instance(instance: Instance) -> dict[str, Any]:
         "connection_max": instance.connection_max,
         "vcpu_count": instance.vcpu_count,
         "memory_bytes": instance.memory_bytes,
+        "capacity_acu_max": instance.capacity_acu_max,
+        "pending": list(instance.pending),
+        "ebs_limits": _ebs_limits(instance.ebs_limits) if instance.ebs_limits else None,
         "storage": {
             "kind": storage.kind,
             "size_gib": storage.size_gib,
@@ -101,6 +107,21 @@ def _instance(instance: Instance) -> dict[str, Any]:
             "volume_count": storage.volume_count,
         },
     }
+
+
+def _ebs_limits(limits: EbsLimits) -> dict[str, Any]:
+    return {
+        "baseline_bytes_per_s": limits.baseline_bytes_per_s,
+        "burst_bytes_per_s": limits.burst_bytes_per_s,
+        "baseline_ops_per_s": limits.baseline_ops_per_s,
+        "burst_ops_per_s": limits.burst_ops_per_s,
+        "source": limits.source,
+        "read_on": limits.read_on,
+    }
+
+
+def _annotation(note: Annotation) -> dict[str, Any]:
+    return {"time": format_time(note.time_s), "kind": note.kind.value, "text": note.text}
 
 
 def _ceiling(ceiling: Ceiling) -> dict[str, Any]:
@@ -136,7 +157,7 @@ def _ceiling_time(at: CeilingTime) -> dict[str, Any]:
     }
 
 
-def _interval(interval: Interval) -> dict[str, Any]:
+def _interval(interval: Interval, step_s: int) -> dict[str, Any]:
     return {
         "start": format_time(interval.start_s),
         "end": format_time(interval.end_s),
@@ -162,6 +183,8 @@ def _interval(interval: Interval) -> dict[str, Any]:
             {"ceiling": _ceiling(r.ceiling), "reason": r.reason} for r in interval.ruled_out
         ],
         "refuted_by": interval.refuted_by,
+        "step_s": interval.step_s or step_s,
+        "context": interval.context,
     }
 
 

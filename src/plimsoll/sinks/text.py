@@ -30,6 +30,8 @@ _NARROW = 76
 # character until the lines are made.
 _GLUE = "\ue000"
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 _STYLES = {
     Verdict.BINDS: "bold red",
     Verdict.NEAR: "yellow",
@@ -86,6 +88,7 @@ def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[Renderab
     if blocks:
         yield _heading("Timeline")
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
+    yield from _events(said)
     if said.ruled_out:
         yield _heading("Not the cause")
         yield _facts(said.ruled_out)
@@ -114,9 +117,30 @@ def _text(text: str, style: str = "") -> Text:
 
 def _identified(fact: Fact) -> str:
     """The value alone where it explains itself, otherwise with its name."""
-    if fact.value == "unknown" or fact.name == "Launched":
+    if fact.name == "Pending":
+        return f"pending: {fact.value}"
+    if fact.value == "unknown" or fact.name in ("Launched", "Capacity"):
         return f"{fact.name.lower()} {fact.value}"
     return fact.value
+
+
+def _events(said: Outline) -> Iterable[RenderableType]:
+    """Each event beside the letter that marks it on the timeline."""
+    if not (said.events.rows or said.events.more):
+        return
+    yield _heading("What happened")
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for row in said.events.rows:
+        told = Text.assemble(
+            ("" if row.mark else "before the window: ", "dim"),
+            (f"{row.kind}: " if row.kind else "", "bold"),
+            _glued(row.text),
+        )
+        grid.add_row(row.mark or "-", Text(row.short_when, no_wrap=True), told)
+    if said.events.rows:
+        yield Padding(grid, (0, 0, 0, 2))
+    if said.events.more:
+        yield Padding(_text(said.events.more), (0, 0, 0, 2))
 
 
 def _missing(said: Outline) -> Iterable[RenderableType]:
@@ -229,11 +253,20 @@ def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
     if width >= _NARROW:
         columns.append(("Sure", "right"))
     table = _table(columns, gap=1)
+    remarks = list(dict.fromkeys(row.remark for row in said.intervals if row.remark))
     for row in said.intervals:
-        cells = [row.short_when, row.duration, row.level, row.short_limit]
+        sign = _sign(remarks.index(row.remark)) if row.remark else ""
+        cells = [row.short_when, row.duration, row.level, row.short_limit + sign]
         if width >= _NARROW:
             cells.append(row.confidence)
         table.add_row(*map(_text, cells))
     yield Padding(table, (0, 0, 0, 2))
+    for index, remark in enumerate(remarks):
+        yield Padding(_text(f"{_sign(index)} {sentence(remark)}"), (0, 0, 0, 2))
     if said.intervals_more:
         yield Padding(_text(said.intervals_more), (0, 0, 0, 2))
+
+
+def _sign(index: int) -> str:
+    """The raised number of a remark that rows share: `¹`."""
+    return str(index + 1).translate(_RAISED)

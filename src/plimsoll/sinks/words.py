@@ -11,8 +11,9 @@ from math import isfinite
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Interval, Verdict
-from plimsoll.model.instance import Instance
+from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import EventKind
 from plimsoll.units import (
     MIB,
     format_bytes,
@@ -33,6 +34,8 @@ FAMILY_NAMES = {
     Family.CONNECTIONS: "connections",
     Family.NETWORK: "network",
     Family.STORAGE_SPACE: "storage space",
+    Family.LOCAL_STORAGE: "local storage",
+    Family.CAPACITY: "capacity",
     Family.UNKNOWN: "unknown limit",
 }
 
@@ -57,6 +60,19 @@ VERDICT_SIGNS = {
     Verdict.NEAR: "◆",
     Verdict.SLACK: "●",
     Verdict.UNKNOWN: "○",
+}
+
+# What happened, in a word or two; an event of no known kind speaks for itself.
+EVENT_WORDS = {
+    EventKind.RESTORE: "restore",
+    EventKind.CLASS_CHANGE: "class change",
+    EventKind.STORAGE_CHANGE: "storage change",
+    EventKind.OPTIMISATION: "storage optimisation",
+    EventKind.CONVERSION: "conversion to Multi-AZ",
+    EventKind.BACKUP: "backup",
+    EventKind.FAILOVER: "failover",
+    EventKind.RESTART: "restart",
+    EventKind.OTHER: "",
 }
 
 BALANCE_NAMES = {
@@ -150,8 +166,7 @@ def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
     """A ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
     if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
         return quantity(ceiling.value, ceiling.unit)
-    # Published limits have up to five significant figures: 86.875, 593.75.
-    text = format_bytes_per_s(ceiling.value, 5)
+    text = _published(ceiling.value, ceiling.unit)
     if as_sold and ceiling.family in _VOLUME:
         return f"{text} ({number(ceiling.value / MIB)} MiB/s)"
     return text
@@ -197,6 +212,23 @@ def storage(instance: Instance) -> str:
     if bought.volume_count is not None:
         parts.append(f"{bought.volume_count} volume{'s' if bought.volume_count != 1 else ''}")
     return ", ".join(parts) or "unknown"
+
+
+def ebs_limits(limits: EbsLimits) -> str:
+    """What the provider's API said: `81.25 MB/s, 593.75 MB/s in bursts; … (source, date)`."""
+    rates = []
+    for baseline, burst, unit in (
+        (limits.baseline_bytes_per_s, limits.burst_bytes_per_s, "bytes/s"),
+        (limits.baseline_ops_per_s, limits.burst_ops_per_s, "ops/s"),
+    ):
+        said = [_published(rate, unit) for rate in dict.fromkeys((baseline, burst))]
+        rates.append(", ".join(said) + (" in bursts" if len(said) > 1 else ""))
+    return f"{'; '.join(rates)} ({plain(limits.source)}, {plain(limits.read_on)})"
+
+
+def _published(value: float, unit: str) -> str:
+    """A published rate; limits have up to five significant figures: 86.875, 593.75."""
+    return format_bytes_per_s(value, 5) if unit == "bytes/s" else quantity(value, unit)
 
 
 def short_span(start_s: float, end_s: float) -> str:

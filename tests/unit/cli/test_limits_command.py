@@ -96,6 +96,9 @@ def test_flags_reach_the_instance():
         "connection_max": None,
         "vcpu_count": None,
         "memory_bytes": None,
+        "ebs_limits": None,
+        "capacity_acu_max": None,
+        "pending": [],
     }
 
 

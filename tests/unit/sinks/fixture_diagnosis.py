@@ -21,7 +21,7 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Annotation, Gap, Snapshot
+from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
 from unit.sinks.fixture_parts import (
     BASELINE,
     CEILINGS,
@@ -141,9 +141,23 @@ SHORT = tuple(
     for i in range(14)
 )
 INTERVALS = (
-    interval(*NIGHT[0], LEGACY_BURST, level=437.4e6, evidence=EVIDENCE[2:4]),
+    interval(
+        *NIGHT[0],
+        LEGACY_BURST,
+        level=437.4e6,
+        evidence=EVIDENCE[2:4],
+        context="lazy loading after a restore",
+    ),
     interval(*NIGHT[1], LEGACY_BURST, level=437.3e6, confidence=0.98, evidence=EVIDENCE[2:4]),
-    interval(*DAY, LEGACY_BASELINE, level=212.6e6, evidence=EVIDENCE, ruled_out=RULED_OUT),
+    interval(
+        *DAY,
+        LEGACY_BASELINE,
+        level=212.6e6,
+        evidence=EVIDENCE,
+        ruled_out=RULED_OUT,
+        step_s=1,
+        context="storage optimisation after a change of storage",
+    ),
     *SHORT,
 )
 
@@ -266,6 +280,19 @@ FINDINGS = (
 )
 
 
+ANNOTATIONS = (
+    Annotation(time_s=DAY[0], text="autovacuum of the largest TOAST table"),
+    Annotation(
+        time_s=START_S - 2 * HOUR_S,
+        text="Restored from snapshot rds:search-primary-2021-03-07",
+        kind=EventKind.RESTORE,
+    ),
+    Annotation(time_s=START_S + 10_800, text="Backing up DB instance", kind=EventKind.BACKUP),
+    Annotation(time_s=START_S + 11_400, text="Finished DB Instance backup", kind=EventKind.BACKUP),
+    Annotation(time_s=START_S + 69_000, text="DB instance restarted", kind=EventKind.RESTART),
+)
+
+
 def pressed():
     """A database against a former limit: diagnosis and snapshot."""
     note = "Reconstructed from published figures; not a recording of a real instance."
@@ -274,7 +301,7 @@ def pressed():
         source="simulated from the published figures of the search service, 2021",
         is_simulated=True,
         note=note,
-        annotations=(Annotation(time_s=DAY[0], text="autovacuum of the largest TOAST table"),),
+        annotations=ANNOTATIONS,
     )
     diagnosis = Diagnosis(
         instance=INSTANCE,
@@ -328,6 +355,7 @@ def pressed():
             ),
         ),
         ceilings=CEILINGS,
+        annotations=ANNOTATIONS,
     )
     return diagnosis, shot
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.diagnosis import Interval, Resource
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
@@ -40,6 +40,8 @@ def ceiling(family, phase, value, *, origin=NOW, former=None, **more):
         Family.CONNECTIONS: (Dimension.AMOUNT, "count"),
         Family.NETWORK: (Dimension.AMOUNT, "bytes/s"),
         Family.STORAGE_SPACE: (Dimension.AMOUNT, "bytes"),
+        Family.LOCAL_STORAGE: (Dimension.AMOUNT, "bytes"),
+        Family.CAPACITY: (Dimension.AMOUNT, "ratio"),
     }[family]
     return Ceiling(
         family=family,
@@ -96,6 +98,15 @@ INSTANCE = Instance(
     multi_az=False,
     storage=Storage(kind="io1", size_gib=4000, provisioned_ops_per_s=30_000),
     launched_s=1559383200,
+    pending=("class db.r5.4xlarge",),
+    ebs_limits=EbsLimits(
+        baseline_bytes_per_s=287.5e6,
+        burst_bytes_per_s=593.75e6,
+        baseline_ops_per_s=12_000.0,
+        burst_ops_per_s=18_750.0,
+        source="ec2:DescribeInstanceTypes of r5.2xlarge",
+        read_on="2026-04-12",
+    ),
 )
 
 # Epoch seconds of what happens in the pressed day: bursts at night, pegged from morning to evening.

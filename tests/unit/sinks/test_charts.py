@@ -244,3 +244,18 @@ def test_colours_can_be_told_from_the_page_and_from_each_other(look):
     assert 4.5 < min(contrast(color, look.surface) for color in text)
     assert 3.0 < min(contrast(color, look.surface) for color in marks)
     assert 2.2 < contrast(look.reads, look.writes)
+
+
+def test_what_serverless_has_is_drawn():
+    """
+    Capacity in use and what is left of local storage have panels, where they were measured.
+    """
+    diagnosis, shot = quiet()
+    n = DAY_S // 60
+    more = snapshot(
+        {Metric.CAPACITY_RATIO: np.full(n, 0.5), Metric.FREE_LOCAL_STORAGE_BYTES: np.full(n, 2e10)}
+    )
+    both = msgspec.structs.replace(shot, series={**shot.series, **more.series})
+    without, drawn = (titles(charts.timeline_spec(diagnosis, s)) for s in (shot, both))
+
+    assert [*without, "Capacity in use, %", "Local storage left, GiB"] == drawn

@@ -11,6 +11,7 @@ import pytest
 import vl_convert
 
 from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import EventKind
 from plimsoll.sinks import html
 from unit.sinks.fixture_diagnosis import CASES, pressed
 from unit.sinks.fixture_parts import DAY_S, START_S, snapshot, wobble
@@ -115,7 +116,8 @@ def test_the_text_of_a_page_is_that_of_the_report(case):
     if diagnosis.intervals:
         main = diagnosis.intervals[2]
         said += [e.text for e in main.evidence] + [r.reason for r in main.ruled_out]
-        said += [main.refuted_by]
+        said += [main.refuted_by, main.context, "seen at 1 s", *diagnosis.instance.pending]
+        said += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
 
     assert [] == [sentence for sentence in said if sentence not in shown]
 
@@ -133,6 +135,8 @@ def test_a_hostile_name_stays_text():
         note=name,
         missing=(msgspec.structs.replace(diagnosis.missing[0], name=name),),
         findings=(msgspec.structs.replace(diagnosis.findings[0], title=name, moves=(name,)),),
+        intervals=(msgspec.structs.replace(diagnosis.intervals[2], context=name),),
+        annotations=(msgspec.structs.replace(diagnosis.annotations[0], text=name),),
     )
     note = msgspec.structs.replace(shot.annotations[0], text=name)
     text = without_library(

@@ -126,7 +126,7 @@ def test_the_evidence_is_that_of_the_longest_interval_at_the_binding_ceiling():
     said = outline(changed(diagnosis, intervals=(longer, *diagnosis.intervals)))
 
     assert "2021-03-08 09:48 – 19:00" == said.shown.when
-    assert 5 == len(said.evidence)
+    assert 5 == len(said.evidence) - len(("context", "finer samples"))
 
 
 def test_the_worst_finding_comes_first_and_gives_the_moves():
@@ -173,3 +173,67 @@ def test_a_ceiling_says_for_how_long_it_was_documented():
     assert "2018-08-04 to 2019-12-04" == rows["instance EBS throughput, legacy baseline"]
     assert "since 2019-12-04" == rows["instance EBS throughput, baseline"]
     assert "" == rows["volume IOPS"]
+
+
+def test_what_changes_the_reading_comes_before_the_evidence():
+    """
+    A context, and samples finer than the window's, are said before what supports the claim.
+    """
+    evidence = outline(pressed()[0]).evidence
+
+    assert "Context: storage optimisation after a change of storage." == evidence[0]
+    assert "Seen in samples of 1 s; those of the whole window are of 1 min." == evidence[1]
+
+
+def test_an_interval_has_its_remarks_in_its_row():
+    """
+    Context and finer step stand beside the interval they are about, and beside no other.
+    """
+    said = outline(pressed()[0])
+    remarks = [r.remark for r in said.intervals if r.remark]
+
+    assert remarks == [
+        "lazy loading after a restore",
+        "storage optimisation after a change of storage; seen at 1 s",
+    ]
+
+
+def test_samples_of_the_step_of_the_window_are_not_remarked():
+    """
+    An interval seen in the window's own samples, or of no known step, says nothing of it.
+    """
+    diagnosis, _ = pressed()
+    for step_s in (0, diagnosis.step_s, 300):
+        pegged = tuple(changed(i, step_s=step_s, context="") for i in diagnosis.intervals)
+        said = outline(changed(diagnosis, intervals=pegged))
+
+        assert {""} == {row.remark for row in said.intervals}
+        assert 5 == len(said.evidence)
+
+
+def test_what_was_ordered_is_told():
+    """
+    Pending changes stand with the identity, what the provider's API says with the measurement.
+    """
+    said = outline(pressed()[0])
+    facts = {f.name: f.value for f in (*said.identity, *said.measured)}
+
+    assert "class db.r5.4xlarge" == facts["Pending"]
+    assert facts["EBS limits"] == (
+        "287.5 MB/s, 593.75 MB/s in bursts; 12,000 IOPS, 18,750 IOPS in bursts "
+        "(ec2:DescribeInstanceTypes of r5.2xlarge, 2026-04-12)"
+    )
+    assert not {"Pending", "EBS limits", "Capacity"} & {
+        f.name for f in outline(unknown()[0]).identity
+    }
+
+
+def test_serverless_says_its_largest_capacity():
+    """
+    Aurora Serverless has no class that says how large it may grow.
+    """
+    diagnosis, _ = quiet()
+    instance = changed(diagnosis.instance, capacity_acu_max=16.5)
+    facts = {f.name: f.value for f in outline(changed(diagnosis, instance=instance)).identity}
+
+    assert "at most 16.5 ACU" == facts["Capacity"]

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.diagnosis import Diagnosis, Interval
+from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.sinks.report_json import render_json
 from unit.sinks.fixture_diagnosis import CASES, pressed, quiet
 
@@ -111,3 +112,39 @@ def test_no_field_of_a_diagnosis_is_lost():
     renamed = {"window_s": "window", "step_s": "window", "measured_s": "window"}
 
     assert {renamed.get(f, f) for f in Diagnosis.__struct_fields__} <= report.keys()
+
+
+def test_no_field_of_an_instance_is_lost():
+    """
+    What was bought is in the report whole, what the provider's API says and what is pending too.
+    """
+    found = json.loads(render_json(pressed()[0]))["instance"]
+    fields = {f.replace("launched_s", "launched") for f in Instance.__struct_fields__}
+
+    assert fields == found.keys()
+    assert ["class db.r5.4xlarge"] == found["pending"]
+    assert set(EbsLimits.__struct_fields__) == found["ebs_limits"].keys()
+
+
+def test_no_field_of_an_interval_is_lost():
+    """
+    Context and step are in every interval; where no step is known it is the window's.
+    """
+    report = json.loads(render_json(pressed()[0]))
+    renamed = {"start_s": "start", "end_s": "end"}
+    night, _, day = report["intervals"][:3]
+
+    assert {renamed.get(f, f) for f in Interval.__struct_fields__} == night.keys()
+    assert (60, "lazy loading after a restore") == (night["step_s"], night["context"])
+    assert 1 == day["step_s"]
+
+
+def test_events_are_in_order_of_time():
+    """
+    Every event is there, backups and what came before the window too, in order of time.
+    """
+    found = json.loads(render_json(pressed()[0]))["annotations"]
+
+    assert ["restore", "backup", "backup", "other", "restart"] == [a["kind"] for a in found]
+    assert "2021-03-07T22:00:00Z" == found[0]["time"]
+    assert "Restored from snapshot rds:search-primary-2021-03-07" == found[0]["text"]

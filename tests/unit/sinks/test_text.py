@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.snapshot import EventKind
 from plimsoll.sinks.text import render_text
 from unit.sinks.fixture_diagnosis import CASES, pressed, quiet, unknown
 
@@ -91,7 +92,7 @@ def test_the_order_is_that_of_an_incident():
     """
     shown = text_of("pressed")
     titles = [
-        *("WHAT TO DO FIRST", "WHY", "TIMELINE", "NOT THE CAUSE", "RESOURCES"),
+        *("WHAT TO DO FIRST", "WHY", "TIMELINE", "WHAT HAPPENED", "NOT THE CAUSE", "RESOURCES"),
         *("PEGGED INTERVALS", "CREDITS AND FORECASTS", "ALSO FOUND", "NOT KNOWN"),
         "HOW IT WAS MEASURED",
     ]
@@ -123,6 +124,8 @@ def test_every_sentence_of_the_diagnosis_is_there():
     said += [b.text for b in diagnosis.buckets] + [f.text for f in diagnosis.forecasts]
     said += [part for m in diagnosis.missing for part in (m.name, m.hides, m.remedy)]
     said += [r.name for r in diagnosis.resources] + [r.note for r in diagnosis.resources]
+    said += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
+    said += [main.context, *diagnosis.instance.pending, diagnosis.instance.ebs_limits.source]
 
     assert [] == [sentence for sentence in said if sentence not in shown]
 
@@ -159,6 +162,18 @@ def test_only_the_longest_intervals_are_listed():
     assert "THE 12 LONGEST OF 17" in shown
     assert 12 == len(re.findall(r"^  03-08 ", table, re.MULTILINE))
     assert "and 5 shorter intervals, 15 min together" in shown
+
+
+def test_rows_share_a_remark_by_its_number():
+    """
+    A remark stands once below the table, under the raised number of the rows it is about.
+    """
+    shown = text_of("pressed")
+
+    assert "instance legacy burst¹" in shown
+    assert "instance legacy baseline²" in shown
+    assert "  ¹ Lazy loading after a restore.\n" in shown
+    assert 1 == shown.count("² Storage optimisation after a change of storage; seen at 1 s.")
 
 
 def test_numbers_stay_with_their_units():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.sinks import words
 from unit.sinks.fixture_parts import (
     BURST,
@@ -162,3 +162,29 @@ def test_a_series_of_words_reads_like_a_sentence():
     assert "a" == words.series_of(["a"])
     assert "a and b" == words.series_of(["a", "b"])
     assert "a, b and c" == words.series_of(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("family", Family)
+def test_every_family_has_a_name(family):
+    """
+    No family of limits is said by its code.
+    """
+    assert "_" not in words.FAMILY_NAMES[family]
+
+
+def test_a_class_that_does_not_burst_has_one_number():
+    """
+    Where baseline and burst are equal the provider's number is said once.
+    """
+    limits = EbsLimits(
+        baseline_bytes_per_s=250e6,
+        burst_bytes_per_s=250e6,
+        baseline_ops_per_s=16_000.0,
+        burst_ops_per_s=16_000.0,
+        source="ec2:DescribeInstanceTypes of m4.4xlarge",
+        read_on="2026-11-20",
+    )
+
+    assert words.ebs_limits(limits) == (
+        "250 MB/s; 16,000 IOPS (ec2:DescribeInstanceTypes of m4.4xlarge, 2026-11-20)"
+    )
