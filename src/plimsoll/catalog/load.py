@@ -210,6 +210,16 @@ class Catalog:
         row = rows.get((item, deployment, region)) or rows.get((item, "any", region))
         return values.storage_price(row, self._origin(row)) if row else None
 
+    def api_price(self, action: str) -> Price | None:
+        """
+        Price of an AWS API action, the same in every region; None where it is not known or free.
+
+        Args:
+            action: as IAM names it, `cloudwatch:GetMetricData`.
+        """
+        row = self._by(schema.API_PRICES, "action").get(action)
+        return values.storage_price({**row, "region": "any"}, self._origin(row)) if row else None
+
     def _text(self, table: Table) -> str:
         path = self._folder / table.file
         try:

@@ -259,6 +259,19 @@ STORAGE_PRICES = Table(
     ),
 )
 
+API_PRICES = Table(
+    "api_prices.csv",
+    ("action",),
+    (
+        *_text("action unit"),
+        Column("usd", usd),
+        Column("as_of", date, optional=True),
+        Column("weak", yes_no),
+        _NOTE,
+        _SOURCE,
+    ),
+)
+
 TABLES = (
     SOURCES,
     INSTANCE_LIMITS,
@@ -273,6 +286,7 @@ TABLES = (
     INSTANCE_PRICES,
     INSTANCE_PRICES_ELSEWHERE,
     STORAGE_PRICES,
+    API_PRICES,
 )
 
 
