@@ -27,25 +27,20 @@ class Format(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("diagnose")(diagnose)
+    app.command("diagnose")(options.of_target(diagnose))
 
 
 def diagnose(
     target: Annotated[
-        str, typer.Argument(help="A recorded snapshot, or a file or folder of exported metrics.")
+        str,
+        typer.Argument(
+            help="rds:NAME, rds:'*', prom:URL, a recorded snapshot, or a file or folder of exported "
+            "metrics; '-' is standard input."
+        ),
     ],
-    identifier: options.Identifier = None,
-    instance_file: options.InstanceFile = None,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
-    last: options.Last = None,
-    since: options.Since = None,
-    until: options.Until = None,
+    *,
+    flags: InstanceFlags,
+    reach: Reach,
     form: Annotated[
         Format, typer.Option("--format", help="What to print: text, json or markdown.")
     ] = Format.TEXT,
@@ -64,18 +59,6 @@ def diagnose(
 
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
     """
-    flags = InstanceFlags(
-        identifier=identifier,
-        instance_file=instance_file,
-        db_class=db_class,
-        engine=engine,
-        storage=storage,
-        size_gib=size_gib,
-        iops=iops,
-        throughput_mibps=throughput_mibps,
-        launched=launched,
-    )
-    reach = Reach(last=last, since=since, until=until)
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
     _print(diagnosis, snapshot, form, width)

@@ -1,9 +1,20 @@
-"""Every option that more than one command has: its name, unit and help, once."""
+"""
+Every option that more than one command has: its name, unit and help, once.
 
+A command that takes a target declares `flags: InstanceFlags` and `reach: Reach`; `of_target` gives it
+the options that fill them.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from plimsoll.cli.targets import Reach
+from plimsoll.cli.wire import InstanceFlags
 
 _INSTANCE = "What was bought"
 
@@ -113,3 +124,59 @@ Header = Annotated[
         rich_help_panel=_LIVE,
     ),
 ]
+
+_OF_INSTANCE: dict[str, Any] = {
+    "identifier": Identifier,
+    "instance_file": InstanceFile,
+    "db_class": DbClass,
+    "engine": Engine,
+    "storage": StorageKind,
+    "size_gib": SizeGib,
+    "iops": Iops,
+    "throughput_mibps": ThroughputMibps,
+    "launched": Launched,
+}
+_OF_REACH: dict[str, Any] = {
+    "last": Last,
+    "since": Since,
+    "until": Until,
+    "profile": Profile,
+    "region": Region,
+    "max_api_calls": MaxApiCalls,
+    "match": Match,
+    "headers": Header,
+}
+
+
+def of_target(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for every field of its `flags` and `reach`, in place of these."""
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        p.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, p in signature(command).parameters.items()
+        if name not in ("flags", "reach")
+    ]
+    shared = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            annotation=annotation,
+            default=Reach().max_api_calls if name == "max_api_calls" else None,
+        )
+        for name, annotation in (_OF_INSTANCE | _OF_REACH).items()
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        flags = InstanceFlags(**{name: given.pop(name) for name in _OF_INSTANCE})
+        reach = {name: given.pop(name) for name in _OF_REACH}
+        for several in ("match", "headers"):
+            reach[several] = tuple(reach[several] or ())
+        command(flags=flags, reach=Reach(**reach), **given)
+
+    run.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
+        parameters=own + shared, return_annotation=None
+    )
+    run.__annotations__ = {p.name: p.annotation for p in own + shared}
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run

@@ -19,7 +19,9 @@ _RECORDING = "What to record"
 Target = Annotated[
     str,
     typer.Argument(
-        metavar="TARGET", help="A file or folder of exported metrics, or a recorded snapshot."
+        metavar="TARGET",
+        help="rds:NAME, prom:URL, a file or folder of exported metrics, or a recorded snapshot; '-' is "
+        "standard input.",
     ),
 ]
 Output = Annotated[
@@ -137,44 +139,23 @@ def register(app: typer.Typer) -> None:
         ),
     )
     record.command("host")(host)
-    record.command(_OTHER, hidden=True)(target)
+    record.command(_OTHER, hidden=True)(options.of_target(target))
     app.add_typer(record, name="record")
 
 
 def target(
     target: Target,
     output: Output,
-    identifier: options.Identifier = None,
-    instance_file: options.InstanceFile = None,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
-    last: options.Last = None,
-    since: options.Since = None,
-    until: options.Until = None,
+    *,
+    flags: InstanceFlags,
+    reach: Reach,
 ) -> None:
     """Keep exported metrics in one file: plimsoll record TARGET -o FILE."""
     if target == "host":
         raise UsageError(
             "options before 'host' are not read", "Write 'plimsoll record host -o FILE'."
         )
-    flags = InstanceFlags(
-        identifier=identifier,
-        instance_file=instance_file,
-        db_class=db_class,
-        engine=engine,
-        storage=storage,
-        size_gib=size_gib,
-        iops=iops,
-        throughput_mibps=throughput_mibps,
-        launched=launched,
-    )
     _refuse_early(output)
-    reach = Reach(last=last, since=since, until=until)
     _save(read_target(target, flags, reach), output)
 
 

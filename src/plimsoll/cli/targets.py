@@ -5,17 +5,29 @@ A live target is read for a window, the last day unless told otherwise; a file i
 cut to a window only if one is asked for.
 """
 
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from plimsoll.cli.moments import window_of
 from plimsoll.cli.wire import InstanceFlags, with_flags
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
+from plimsoll.model.overview import Unread, Usage
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import format_time
+
+if TYPE_CHECKING:
+    from plimsoll.sources.aws.account import Account
+
+Meter = Callable[[], Usage]
 
 RDS = "rds:"
 PROMETHEUS = "prom:"
@@ -64,8 +76,98 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
             f"'{target}' names many instances where one is needed",
             "Name one, as rds:orders-primary.",
         )
-    snapshot = _read_file(target, flags, reach)
+    if target.startswith(RDS):
+        snapshot = _read_rds(target.removeprefix(RDS), reach)
+    elif target.startswith(PROMETHEUS):
+        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach)
+    else:
+        snapshot = _read_file(target, flags, reach)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
+
+
+def read_fleet(target: str, reach: Reach) -> tuple[Iterator[Snapshot | Unread], Meter]:
+    """
+    All instances a pattern names, one by one, and what tells what reading them has cost so far.
+
+    Raises:
+        UsageError: nothing fits the pattern, or it would take more requests than allowed.
+        SourceError: the account cannot be read at all.
+    """
+    from plimsoll.sources.aws.read import read_instances
+
+    account = _account(reach)
+    stream = read_instances(
+        account, target.removeprefix(RDS), _live_window(reach), ec2_type_of=ec2_type_of
+    )
+    return stream, lambda: account.usage
+
+
+def _read_rds(name: str, reach: Reach) -> Snapshot:
+    from plimsoll.sources.aws.read import read_instance
+
+    account = _account(reach)
+    try:
+        return read_instance(account, name, _live_window(reach), ec2_type_of=ec2_type_of)
+    finally:
+        say_usage(account.usage)
+
+
+def _account(reach: Reach) -> "Account":
+    from plimsoll.sources.aws.account import open_account
+
+    return open_account(
+        profile=reach.profile,
+        region=reach.region,
+        max_api_calls=reach.max_api_calls,
+        now_s=time.time,
+    )
+
+
+def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
+    from plimsoll.sources.prometheus.read import read_prometheus, server_of
+
+    server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
+    return read_prometheus(server, _live_window(reach), identifier=flags.identifier)
+
+
+def _live_window(reach: Reach) -> tuple[int, int]:
+    window = window_of(
+        reach.last, reach.since, reach.until, now_s=int(time.time()), default=DEFAULT_LAST
+    )
+    assert window is not None
+    return window
+
+
+def ec2_type_of(db_class: str) -> str | None:
+    """The EC2 type behind a class as the catalog knows it, or as the name says; None for neither."""
+    from plimsoll.catalog.load import catalog
+
+    try:
+        return catalog().instance_limits(db_class).ec2_type
+    except CatalogError:
+        name = db_class.removeprefix("db.")
+        return name if name.count(".") == 1 and name != "serverless" else None
+
+
+def say_usage(usage: Usage) -> None:
+    """Tell what was asked of AWS and what that costs, on standard error."""
+    if not usage.call_count:
+        return
+    parts = ", ".join(f"{action} {count:,}" for action, count in usage.calls)
+    text = f"asked AWS {usage.call_count:,} times ({parts})"
+    if usage.metrics_requested:
+        usd = cost_of(usage)
+        price = "" if usd is None else f", about ${usd:.4f}"
+        text += f"; {usage.metrics_requested:,} metrics requested{price}"
+    sys.stderr.write(f"{text}\n")
+
+
+def cost_of(usage: Usage) -> Decimal | None:
+    """US dollars that a reading cost; None where the price is not known."""
+    from plimsoll.catalog.load import catalog
+
+    price = catalog().api_price("cloudwatch:GetMetricData")  # of a thousand metrics
+    return None if price is None else price.usd * usage.metrics_requested / 1000
 
 
 def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
