@@ -23,7 +23,7 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust python bench lock clean help
+.PHONY: check run test format lint types layers rust python servers bench lock clean help
 
 check: test  ## the same as `make test`
 
@@ -51,8 +51,12 @@ rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
 # Two workers; tests that start servers or read this machine's counters share one of them.
-python: .venv/dev .venv/core
+python: .venv/dev .venv/core servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup
+
+# What tests start besides wheels: sysstat's tools and a Prometheus server.
+servers:
+	$(STEP) "servers for tests" .ci/servers
 
 bench: .venv/dev .venv/core  ## measure speed and accuracy, with nothing else running; takes minutes
 	cargo bench --locked --package plimsoll-core
