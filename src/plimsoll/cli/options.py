@@ -178,5 +178,5 @@ def of_target(command: Callable[..., None]) -> Callable[..., None]:
         parameters=own + shared, return_annotation=None
     )
     run.__annotations__ = {p.name: p.annotation for p in own + shared}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run

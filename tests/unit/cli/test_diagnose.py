@@ -292,7 +292,7 @@ def test_a_wrong_target_in_a_process_of_its_own():
     assert (2, "") == (ran.returncode, ran.stdout)
     assert [
         "error: target 'no-such-target' does not exist",
-        "hint: Give a recorded snapshot, or a file or folder of exported metrics.",
+        "hint: Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
     ] == ran.stderr.splitlines()
 
 

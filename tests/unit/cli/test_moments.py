@@ -1,0 +1,92 @@
+"""Windows as people write them, and the options that every target has."""
+
+import inspect
+
+import pytest
+
+import builders
+from plimsoll.cli import options
+from plimsoll.cli.moments import seconds_of, window_of
+from plimsoll.cli.targets import Reach, is_fleet, read_target
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.snapshot import encode_snapshot
+
+NOW_S = 1_763_640_000
+
+
+@pytest.mark.parametrize(
+    ("last", "since", "until", "window"),
+    [
+        ("1h", None, None, (NOW_S - 3600, NOW_S)),
+        (None, None, None, (NOW_S - 86_400, NOW_S)),
+        ("2w", None, None, (NOW_S - 14 * 86_400, NOW_S)),
+        ("1h", None, "2025-11-01", (1_761_951_600, 1_761_955_200)),
+        (None, "2025-11-01", None, (1_761_955_200, NOW_S)),
+        (None, "2025-11-01T00:00Z", "2025-11-01T02:00+01:00", (1_761_955_200, 1_761_958_800)),
+    ],
+)
+def test_a_window_is_counted_back_from_its_end(last, since, until, window):
+    """
+    Without anything it is the last day; a length ends now or at --to.
+    """
+    assert window == window_of(last, since, until, now_s=NOW_S, default="24h")
+
+
+def test_a_window_that_says_its_start_twice_or_runs_backwards_is_refused():
+    """
+    Both mistakes are named, neither is repaired in silence.
+    """
+    with pytest.raises(UsageError, match="both say"):
+        window_of("1h", "2025-11-01", None, now_s=NOW_S, default=None)
+    with pytest.raises(UsageError, match="ends before it starts"):
+        window_of(None, "2025-11-02", "2025-11-01", now_s=NOW_S, default=None)
+
+
+def test_without_a_default_there_is_no_window():
+    assert window_of(None, None, None, now_s=NOW_S, default=None) is None
+    assert (0, 1_761_955_200) == window_of(None, None, "2025-11-01", now_s=NOW_S, default=None)
+
+
+def test_weeks_are_lengths_too():
+    assert 9 * 86_400 == seconds_of("1w2d", "--last")
+
+
+def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
+    """
+    An export is old; counting back from now would find nothing.
+    """
+    file = tmp_path / "orders.json"
+    file.write_bytes(encode_snapshot(builders.snapshot(builders.storage([1e6] * 240))))
+    end = builders.START_S + 240 * 60
+
+    cut = read_target(str(file), InstanceFlags(), Reach(last="1h"))
+    assert (end - 3600, end) == cut.window_s
+    with pytest.raises(DataError, match="no sample of that window"):
+        read_target(str(file), InstanceFlags(), Reach(since="2030-01-01", until="2030-01-02"))
+
+
+@pytest.mark.parametrize(
+    ("target", "many"),
+    [("rds:*", True), ("rds:orders-?", True), ("rds:orders", False), ("./metrics*", False)],
+)
+def test_a_pattern_names_a_fleet(target, many):
+    assert many == is_fleet(target)
+
+
+def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
+    """
+    What a struct has and no option fills would never be set.
+    """
+
+    def command(target: str, *, flags: InstanceFlags, reach: Reach) -> None:
+        seen.append((target, flags, reach))
+
+    seen: list = []
+    run = options.of_target(command)
+    names = set(inspect.signature(run).parameters)
+    run(**dict.fromkeys(names) | {"target": "t", "iops": 5.0, "match": ["a=b"], "max_api_calls": 7})
+
+    wanted = {"target", *InstanceFlags.__struct_fields__, *Reach.__struct_fields__}
+    assert wanted == names
+    assert [("t", InstanceFlags(iops=5.0), Reach(match=("a=b",), max_api_calls=7))] == seen
