@@ -18,6 +18,8 @@ from plimsoll.catalog.schema import Row, Table
 from plimsoll.errors import CatalogError
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.limit import (
+    AuroraCapacity,
+    AuroraClass,
     ConnectionRule,
     CpuCredits,
     FormerLimits,
@@ -74,6 +76,12 @@ class Catalog:
         if row is not None:
             return values.listed_only(row, self._origin(row))
         raise self._unknown(db_class, name)
+
+    def knows(self, db_class: str) -> bool:
+        """Whether any table names a class; with or without the prefix `db.`, or an EC2 type."""
+        name = class_name(db_class)
+        tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
+        return any(name in self._by(table, "db_class") for table in tables)
 
     def former_limits(self, db_class: str) -> tuple[FormerLimits, ...]:
         """
@@ -132,7 +140,9 @@ class Catalog:
 
     def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
         """
-        The default of max_connections; None where it is not known (Aurora, unknown version).
+        The default of max_connections as a formula; None where it is not known.
+
+        Aurora PostgreSQL is `aurora-postgresql` here; Aurora MySQL has a table in place of a formula.
 
         Where the default depends on the version, the version must be known.
         """
@@ -144,6 +154,21 @@ class Catalog:
             if since is None or _version(version or "") >= _version(since):
                 return values.connection_rule(row, self._origin(row))
         return None
+
+    def aurora_class(self, engine: str, db_class: str) -> AuroraClass | None:
+        """What is documented for a class under `aurora-mysql` or `aurora-postgresql`, or None."""
+        key = (engine, class_name(db_class))
+        row = self._by(schema.AURORA_CLASSES, *schema.AURORA_CLASSES.key).get(key)
+        return values.aurora_class(row, self._origin(row)) if row else None
+
+    def aurora_capacities(self, engine: str) -> tuple[AuroraCapacity, ...]:
+        """The documented capacities of Aurora Serverless under an engine, smallest first."""
+        found = [
+            values.aurora_capacity(row, self._origin(row))
+            for row in self.rows(schema.AURORA_CAPACITY)
+            if row["engine"] == engine
+        ]
+        return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
 
     def classes(self) -> tuple[str, ...]:
         """Every class that is known, by family and size; also those without numbers."""

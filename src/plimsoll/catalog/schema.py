@@ -207,6 +207,27 @@ CONNECTION_RULES = Table(
         _SOURCE,
     ),
 )
+AURORA_CLASSES = Table(
+    "aurora_classes.csv",
+    ("engine", "db_class"),
+    (
+        Column("engine", one_of("aurora-mysql", "aurora-postgresql")),
+        *_text("db_class"),
+        Column("local_storage_gib", number, optional=True),
+        Column("connections", whole, optional=True),
+        _SOURCE,
+    ),
+)
+AURORA_CAPACITY = Table(
+    "aurora_capacity.csv",
+    ("engine", "capacity_acu"),
+    (
+        Column("engine", one_of("aurora-mysql", "aurora-postgresql")),
+        Column("capacity_acu", number),
+        Column("connections", whole),
+        _SOURCE,
+    ),
+)
 CPU_CREDITS = Table(
     "cpu_credits.csv",
     ("ec2_type",),
@@ -281,6 +302,8 @@ TABLES = (
     STORAGE_RULES,
     VOLUME_RULES,
     CONNECTION_RULES,
+    AURORA_CLASSES,
+    AURORA_CAPACITY,
     CPU_CREDITS,
     OFFERS,
     INSTANCE_PRICES,

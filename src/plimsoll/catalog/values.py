@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from plimsoll.catalog.schema import Row
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.limit import (
+    AuroraCapacity,
+    AuroraClass,
     ConnectionRule,
     CpuCredits,
     FormerLimits,
@@ -160,6 +162,27 @@ def connection_rule(row: Row, origin: Origin) -> ConnectionRule:
         engine=row["engine"],
         memory_bytes_per_connection=row["memory_bytes_per_connection"],
         connections_max=row["connections"] or row["connections_max"],
+        origin=origin,
+    )
+
+
+def aurora_class(row: Row, origin: Origin) -> AuroraClass:
+    """A row of aurora_classes.csv."""
+    return AuroraClass(
+        engine=row["engine"],
+        db_class=row["db_class"],
+        local_storage_bytes=_scaled(row["local_storage_gib"], gib),
+        connections=row["connections"],
+        origin=origin,
+    )
+
+
+def aurora_capacity(row: Row, origin: Origin) -> AuroraCapacity:
+    """A row of aurora_capacity.csv."""
+    return AuroraCapacity(
+        engine=row["engine"],
+        capacity_acu=row["capacity_acu"],
+        connections=row["connections"],
         origin=origin,
     )
 

@@ -8,11 +8,13 @@ compared with them.
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits import (
+    capacity,
     connections,
     cpu,
     cpu_credits,
     instance_ebs_iops,
     instance_ebs_throughput,
+    local_storage,
     memory,
     network,
     storage_space,
@@ -21,10 +23,11 @@ from plimsoll.limits import (
 )
 from plimsoll.limits.bucket import former_of
 from plimsoll.limits.chain import chain_of
+from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.instance import Instance
 
-__all__ = ["FAMILIES", "ceilings_of", "chain_of", "former_of"]
+__all__ = ["FAMILIES", "ceilings_of", "chain_of", "former_of", "limits_of"]
 
 FAMILIES = (
     instance_ebs_throughput,
@@ -37,6 +40,8 @@ FAMILIES = (
     connections,
     network,
     storage_space,
+    local_storage,
+    capacity,
 )
 
 
@@ -47,10 +52,10 @@ def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     An instance without a class has only the ceilings that do not need one.
 
     Raises:
-        CatalogError: the instance names a class that is not in the catalog.
+        CatalogError: the instance names a class that is not in the catalog, and of which the
+            provider told nothing either.
     """
-    if instance.db_class is not None:
-        catalog.instance_limits(instance.db_class)
+    limits_of(instance, catalog)
     return tuple(
         ceiling
         for family in FAMILIES

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.limits.aurora import other_meaning
 from plimsoll.limits.bucket import former_of
+from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance
@@ -42,7 +44,7 @@ def _instance_note(
     family = Family.INSTANCE_EBS_THROUGHPUT if is_bytes else Family.INSTANCE_EBS_IOPS
     stage = _stage(chain, family)
     if is_aurora(instance):
-        return _note(metric, can_move=None, reason="not documented for Aurora")
+        return _note(metric, can_move=None, reason=other_meaning(instance)[metric])
     if stage is None:
         return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
     say = _mb_per_s if is_bytes else format_ops_per_s
@@ -81,9 +83,10 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     metric, kind = Metric.VOLUME_BALANCE_RATIO, instance.storage.kind
     if kind is None and not is_aurora(instance):
         return _note(metric, can_move=None, reason="the storage type is not known")
+    if is_aurora(instance):
+        return _note(metric, can_move=False, reason=other_meaning(instance)[metric])
     if kind != "gp2":
-        name = "Aurora storage" if is_aurora(instance) else f"{kind} storage"
-        return _note(metric, can_move=False, reason=f"{name} has no credits; only gp2 has")
+        return _note(metric, can_move=False, reason=f"{kind} storage has no credits; only gp2 has")
     stage = _stage(chain, Family.VOLUME_IOPS)
     if stage is None:
         return _note(metric, can_move=None, reason="the layout of the volumes is not known")
@@ -109,12 +112,12 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
 
 def _cpu_note(instance: Instance, catalog: Catalog) -> BalanceNote:
     metric = Metric.CPU_CREDITS
-    if instance.db_class is None:
+    row = catalogued(instance, catalog)
+    if row is None:
         return _note(metric, can_move=None, reason="the class is not known")
-    earned = catalog.cpu_credits(instance.db_class)
+    earned = catalog.cpu_credits(row.db_class)
     if earned is None:
-        burstable = catalog.instance_limits(instance.db_class).is_cpu_burstable
-        if burstable is False:
+        if row.is_cpu_burstable is False:
             return _note(metric, can_move=False, reason="the class earns no CPU credits")
         return _note(metric, can_move=None, reason="not documented for this class")
     reason = f"falls above {number(earned.baseline_ratio * 100)} % CPU"

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.limits.class_limits import catalogued, is_near, limits_of, superseded
 from plimsoll.limits.layout import is_aurora, launch_date
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
@@ -35,6 +36,8 @@ class Bucket(Struct, frozen=True, kw_only=True):
     balance_metric: Metric
     numbers: Callable[[InstanceLimits | FormerLimits], tuple[float | None, float | None]]
     """Baseline and burst out of what is documented for a class."""
+    say: Callable[[float], str]
+    """A number of this bucket for people, as the documentation prints it."""
 
 
 class Rates(Struct, frozen=True, kw_only=True):
@@ -44,6 +47,9 @@ class Rates(Struct, frozen=True, kw_only=True):
     burst: float | None
     origin: Origin
     note: str
+    baseline_note: str = ""
+    burst_note: str = ""
+    """What must be known of one of the two alone."""
     is_lifted_by_restart: bool | None = None
     """For former numbers, as in FormerLimits."""
 
@@ -52,17 +58,20 @@ def former_of(instance: Instance, catalog: Catalog) -> tuple[FormerLimits, ...]:
     """
     Former limits that the instance may still have: those documented at or after its launch.
 
-    With an unknown launch these are all former limits of the class.
+    With an unknown launch these are all former limits of the class. The catalog's own numbers are
+    among them where the provider has told newer ones.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    if instance.db_class is None or is_aurora(instance):
+    row = None if is_aurora(instance) else catalogued(instance, catalog)
+    if row is None:
         return ()
     launched = launch_date(instance)
+    last = superseded(instance, catalog)
     return tuple(
         former
-        for former in catalog.former_limits(instance.db_class)
+        for former in (*catalog.former_limits(row.db_class), *((last,) if last else ()))
         if launched is None or former.origin.valid_to is None or former.origin.valid_to >= launched
     )
 
@@ -84,15 +93,39 @@ def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> t
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    if instance.db_class is None or not applies(instance):
+    limits = limits_of(instance, catalog) if applies(instance) else None
+    if limits is None:
         return ()
     return bucket_ceilings(
         bucket,
-        _rates(bucket, catalog.instance_limits(instance.db_class)),
+        _present(bucket, limits, catalogued(instance, catalog)),
         tuple(_rates(bucket, then) for then in former_of(instance, catalog)),
         burst_s=catalog.volume_rule("instance", "burst_s").value,
         is_age_known=launch_date(instance) is not None,
     )
+
+
+def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> Rates:
+    """Today's numbers; where the provider told them, each says what the catalog has instead."""
+    rates = _rates(bucket, limits)
+    if limits.ebs_origin is None:
+        return rates
+    known = bucket.numbers(row) if row is not None else (None, None)
+    read_on = row.origin.read_on if row is not None else ""
+    return replace(
+        rates,
+        origin=limits.ebs_origin,
+        baseline_note=_instead(bucket, rates.baseline, known[0], read_on),
+        burst_note=_instead(bucket, rates.burst, known[1], read_on),
+    )
+
+
+def _instead(bucket: Bucket, told: float | None, known: float | None, read_on: str) -> str:
+    if told is None or is_near(told, known):
+        return ""
+    if known is None:
+        return "the catalog has no number for it"
+    return f"the catalog (read {read_on}) has {bucket.say(known)}; EC2 says {bucket.say(told)}"
 
 
 def _rates(bucket: Bucket, limits: InstanceLimits | FormerLimits) -> Rates:
@@ -142,7 +175,7 @@ def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ..
         value=burst,
         unit=bucket.unit,
         origin=rates.origin,
-        note=rates.note,
+        note=_joined(rates.note, rates.burst_note),
     )
     if baseline is None or baseline == burst:
         return (fixed,)
@@ -153,9 +186,10 @@ def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ..
         balance_metric=bucket.balance_metric,
         capacity_low=low,
         capacity_high=high,
-        note=_joined(rates.note, _BOUNDS_NOTE),
+        note=_joined(rates.note, rates.burst_note, _BOUNDS_NOTE),
     )
-    return replace(bursting, phase=Phase.BASELINE, value=baseline), bursting
+    note = _joined(rates.note, rates.baseline_note, _BOUNDS_NOTE)
+    return replace(bursting, phase=Phase.BASELINE, value=baseline, note=note), bursting
 
 
 def _legacy(ceiling: Ceiling, rates: Rates, *, is_age_known: bool) -> Ceiling:

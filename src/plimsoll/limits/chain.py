@@ -11,6 +11,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage
 from plimsoll.limits import volume_iops, volume_throughput
 from plimsoll.limits.bucket import capacity_bounds
+from plimsoll.limits.class_limits import limits_of
 from plimsoll.limits.layout import is_aurora, volumes_of
 from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import Instance
@@ -47,7 +48,9 @@ def _instance_stages(
 ) -> tuple[Stage, ...]:
     if instance.db_class is None or is_aurora(instance):
         return ()
-    limits = use_former or catalog.instance_limits(instance.db_class)
+    limits = use_former or limits_of(instance, catalog)
+    if limits is None:
+        return ()
     burst_s = catalog.volume_rule("instance", "burst_s").value
 
     def stage(

@@ -4,11 +4,15 @@ from math import floor
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits import memory
-from plimsoll.limits.layout import READ_FROM_INSTANCE
+from plimsoll.limits.aurora import engine_of
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import ConnectionRule
 from plimsoll.model.metric import Metric
+from plimsoll.units import number
+
+_CLASS_NOTE = "default for this class; read the setting from the server"
 
 
 def metrics() -> tuple[Metric, ...]:
@@ -31,10 +35,14 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     # SQL Server says 0 for "as many as it can": that is no ceiling, its default is.
     if instance.connection_max is not None and instance.connection_max > 0:
         return (_ceiling(instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
+    if is_aurora(instance):
+        return _aurora(instance, catalog)
     family = engine_family(instance.engine)
     rule = catalog.connection_rule(family, instance.engine_version) if family else None
-    if rule is None:
-        return ()
+    return () if rule is None else _by_formula(rule, instance, catalog)
+
+
+def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     default = _default(rule, instance, catalog)
     if default is None:
         return ()
@@ -44,6 +52,46 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
         # not published: the formula applied to the whole memory is an upper bound.
         note = "upper bound of the default formula; read the setting from the server"
     return (_ceiling(default, rule.origin, note),)
+
+
+def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    Aurora MySQL has a table by class, Aurora PostgreSQL the formula of PostgreSQL.
+
+    Source:
+        Aurora User Guide, "Maximum connections" of either engine and of Aurora Serverless v2.
+    """
+    engine = engine_of(instance)
+    if engine is None or instance.db_class is None:
+        return ()
+    if is_serverless(instance):
+        return _serverless(engine, instance, catalog)
+    facts = catalog.aurora_class(engine, instance.db_class)
+    if facts is not None and facts.connections is not None:
+        return (_ceiling(facts.connections, facts.origin, _CLASS_NOTE),)
+    rule = catalog.connection_rule(engine, instance.engine_version)
+    return () if rule is None else _by_formula(rule, instance, catalog)
+
+
+def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """The default at the largest capacity; between two documented ones, that of the larger."""
+    capacity = above_zero(instance.capacity_acu_max)
+    rows = catalog.aurora_capacities(engine)
+    row = next((r for r in rows if capacity is not None and capacity <= r.capacity_acu), None)
+    if row is None or capacity is None:
+        return ()
+    count, note = row.connections, f"default at a largest capacity of {number(capacity)} units"
+    if capacity < row.capacity_acu:
+        rule = catalog.connection_rule(engine, instance.engine_version)
+        default = _default(rule, instance, catalog) if rule is not None else None
+        count = count if default is None else min(count, default)
+        note = (
+            f"upper bound of the default: {number(row.capacity_acu)} units have {row.connections:,}"
+        )
+    cap = catalog.volume_rule("serverless", "small_minimum_connections_max").value
+    if engine == "aurora-postgresql" and count > cap:
+        note += f"; {cap:,.0f} where the smallest capacity is 0 or 0.5 units"
+    return (_ceiling(count, row.origin, f"{note}; read the setting from the server"),)
 
 
 def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int | None:

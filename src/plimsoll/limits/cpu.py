@@ -1,10 +1,14 @@
 """All vCPUs busy."""
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.limits.class_limits import catalogued
+from plimsoll.limits.layout import is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 
+# Aurora User Guide, aurora-serverless-v2.setting-capacity (2026-04).
+_SERVERLESS_NOTE = "CPUUtilization is a ratio of the CPU that the largest capacity brings"
 _BY_DEFINITION = Origin(source="by definition: every vCPU busy", read_on="")
 
 
@@ -27,10 +31,13 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
         CatalogError: the class is not in the catalog.
     """
     count, origin = instance.vcpu_count, _BY_DEFINITION
-    if count is None and instance.db_class is not None:
-        limits = catalog.instance_limits(instance.db_class)
-        count = limits.vcpu_count
-        origin = limits.origin if count is not None else origin
+    if count is None:
+        limits = catalogued(instance, catalog)
+        count = limits.vcpu_count if limits is not None else None
+        origin = limits.origin if limits is not None and count is not None else origin
+    note = f"{count} vCPUs" if count is not None else ""
+    if is_serverless(instance):
+        note = _SERVERLESS_NOTE
     return (
         Ceiling(
             family=Family.CPU,
@@ -39,6 +46,6 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
             value=1.0,
             unit="ratio",
             origin=origin,
-            note=f"{count} vCPUs" if count is not None else "",
+            note=note,
         ),
     )

@@ -6,6 +6,7 @@ down, they cost. That is not the EBS burst of the same class, which does slow do
 """
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.limits.class_limits import catalogued
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import CpuCredits
@@ -34,9 +35,10 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    if instance.db_class is None:
+    row = catalogued(instance, catalog)
+    if row is None:
         return ()
-    earned = catalog.cpu_credits(instance.db_class)
+    earned = catalog.cpu_credits(row.db_class)
     if earned is None:
         return ()
     note = _mode_note(earned)

@@ -5,6 +5,7 @@ from plimsoll.limits.bucket import Bucket, applies, instance_ceilings
 from plimsoll.model.ceiling import Ceiling, Dimension, Family
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
+from plimsoll.units import format_bytes_per_s
 
 __all__ = ["applies", "ceilings", "metrics"]
 
@@ -14,6 +15,7 @@ _BUCKET = Bucket(
     unit="bytes/s",
     balance_metric=Metric.BYTE_BALANCE_RATIO,
     numbers=lambda limits: (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s),
+    say=lambda bytes_per_s: format_bytes_per_s(bytes_per_s, 5),
 )
 
 

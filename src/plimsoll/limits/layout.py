@@ -10,6 +10,7 @@ from math import isfinite
 from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.names import class_name
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import StorageRule
@@ -39,7 +40,13 @@ class Volumes(Struct, frozen=True, kw_only=True):
 def is_aurora(instance: Instance) -> bool:
     """Whether the instance keeps its data in an Aurora volume."""
     kind = instance.storage.kind or ""
-    return engine_family(instance.engine) == "aurora" or kind.startswith("aurora")
+    is_engine = engine_family(instance.engine) == "aurora"
+    return is_engine or kind.startswith("aurora") or is_serverless(instance)
+
+
+def is_serverless(instance: Instance) -> bool:
+    """Whether the instance is Aurora Serverless v2, which has a capacity and no class of its own."""
+    return instance.db_class is not None and class_name(instance.db_class) == "db.serverless"
 
 
 def launch_date(instance: Instance) -> str | None:

@@ -1,7 +1,8 @@
 """How much memory the instance has."""
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero
+from plimsoll.limits.class_limits import limits_of
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -24,10 +25,14 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    memory_bytes, origin = above_zero(instance.memory_bytes), READ_FROM_INSTANCE
-    if memory_bytes is None and instance.db_class is not None:
-        limits = catalog.instance_limits(instance.db_class)
+    # What a serverless instance has at the moment says nothing: its limit is what it may have.
+    told = None if is_serverless(instance) else instance.memory_bytes
+    memory_bytes, origin, note = above_zero(told), READ_FROM_INSTANCE, ""
+    limits = limits_of(instance, catalog) if memory_bytes is None else None
+    if limits is not None:
         memory_bytes, origin = limits.memory_bytes, limits.origin
+        # FreeableMemory of Aurora Serverless counts what is free at the largest capacity, as this does.
+        note = f"of the largest capacity: {limits.note}" if is_serverless(instance) else ""
     if memory_bytes is None:
         return ()
     return (
@@ -38,5 +43,6 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
             value=float(memory_bytes),
             unit="bytes",
             origin=origin,
+            note=note,
         ),
     )

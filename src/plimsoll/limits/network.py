@@ -1,6 +1,8 @@
 """How many bytes the instance exchanges with its clients, each way."""
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.limits.class_limits import catalogued
+from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -25,15 +27,17 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    if instance.db_class is None:
+    limits = catalogued(instance, catalog)
+    if limits is None:
         return ()
-    limits = catalog.instance_limits(instance.db_class)
     baseline, burst = limits.network_baseline_bytes_per_s, limits.network_burst_bytes_per_s
     if baseline is None or burst is None:
         return ()
     phases = [(Phase.FIXED, burst)]
     if baseline < burst:
         phases = [(Phase.BASELINE, baseline), (Phase.BURST, burst)]
+    # Aurora User Guide, aurora-auroramonitoring-metrics (2026-04).
+    clients_only = "; the metrics leave out the cluster volume" if is_aurora(instance) else ""
     return tuple(
         Ceiling(
             family=Family.NETWORK,
@@ -42,7 +46,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
             value=value,
             unit="bytes/s",
             origin=limits.origin,
-            note=_NOTE if baseline < burst else "each way",
+            note=f"{_NOTE if baseline < burst else 'each way'}{clients_only}",
         )
         for phase, value in phases
     )

@@ -4,11 +4,12 @@ import numpy as np
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Curve, Stage, ceiling_curve, knee_bytes
-from plimsoll.limits import ceilings_of, chain_of
+from plimsoll.limits import ceilings_of, chain_of, limits_of
 from plimsoll.limits.balances import balances_of
 from plimsoll.limits.layout import is_aurora, volumes_of
 from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.instance import Instance, engine_family
+from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.sheet import (
     SHEET_SCHEMA,
     Knee,
@@ -149,8 +150,9 @@ def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
         notes.append("Storage was not given: only the limits of the instance class are shown.")
     elif storage.kind == "standard":
         notes.append("Throughput and number of volumes of magnetic storage are not documented.")
-    if instance.db_class is not None:
-        notes += _class_notes(instance, instance.db_class, catalog)
+    limits = limits_of(instance, catalog)
+    if limits is not None:
+        notes += _class_notes(instance, limits, catalog)
     volumes = volumes_of(instance, catalog)
     if volumes is not None:
         notes += [_sentence(text) for text in (volumes.note, _rule_note(instance, catalog)) if text]
@@ -162,12 +164,11 @@ def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _class_notes(instance: Instance, db_class: str, catalog: Catalog) -> list[str]:
-    limits = catalog.instance_limits(db_class)
+def _class_notes(instance: Instance, limits: InstanceLimits, catalog: Catalog) -> list[str]:
     notes = [_sentence(limits.note)] if limits.note else []
     if limits.ebs_burst_bytes_per_s is None and not is_aurora(instance):
         notes.append(f"No EBS limit is documented for {limits.db_class}: it is unknown, not zero.")
-    regions = catalog.regions_of(db_class)
+    regions = catalog.regions_of(limits.db_class)
     family = engine_family(instance.engine)
     offered = {engine_family(engine) for engine, count in regions.items() if count}
     if family is not None and offered and family not in offered:

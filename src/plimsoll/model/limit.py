@@ -38,6 +38,8 @@ class InstanceLimits(Struct, frozen=True, kw_only=True):
     """Whether a second source agrees with the EBS numbers."""
     origin: Origin
     note: str = ""
+    ebs_origin: Origin | None = None
+    """Where the four EBS numbers come from; None where it is `origin`, as for the rest."""
 
     @property
     def has_throughput_burst(self) -> bool:
@@ -117,13 +119,38 @@ class StorageRule(Struct, frozen=True, kw_only=True):
 
 
 class VolumeRule(Struct, frozen=True, kw_only=True):
-    """One documented number about a single EBS volume, or about instance bursts."""
+    """One documented number: of a single EBS volume, of instance bursts, or of Aurora Serverless."""
 
     kind: str
-    """`gp2`, `gp3`, `io1`, `io2`, `instance`"""
+    """`gp2`, `gp3`, `io1`, `io2`, `instance`, `serverless`"""
     rule: str
     """Its name, unit last, as in the data file: `ops_per_s_per_gib`, `mib_per_s`."""
     value: float
+    origin: Origin
+
+
+class AuroraClass(Struct, frozen=True, kw_only=True):
+    """What is documented for a class under one of Aurora's two engines, and not for the class alone."""
+
+    engine: str
+    """`aurora-mysql`, `aurora-postgresql`"""
+    db_class: str
+    local_storage_bytes: float | None
+    """Most space for temporary files and, mostly, logs; None where it is not documented."""
+    connections: int | None
+    """Default of max_connections; None where a formula gives it."""
+    origin: Origin
+
+
+class AuroraCapacity(Struct, frozen=True, kw_only=True):
+    """What is documented for a largest capacity of Aurora Serverless v2."""
+
+    engine: str
+    """`aurora-mysql`, `aurora-postgresql`"""
+    capacity_acu: float
+    """Aurora capacity units."""
+    connections: int
+    """Default of max_connections."""
     origin: Origin
 
 

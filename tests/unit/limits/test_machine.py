@@ -111,7 +111,8 @@ def test_default_connections_of_postgres_end_at_5000():
 @pytest.mark.parametrize(
     "subject",
     [
-        instance(engine="aurora-postgresql"),
+        instance(engine="aurora"),
+        instance("db.r6gd.xlarge", engine="aurora-mysql"),
         instance(engine="mariadb"),
         instance(engine=None),
         instance("db.x2m.xlarge"),
@@ -119,7 +120,7 @@ def test_default_connections_of_postgres_end_at_5000():
 )
 def test_unknown_defaults_are_not_guessed(subject: Instance):
     """
-    Aurora, MariaDB of an unknown version, no engine, and a class of unknown memory.
+    Aurora of an unknown kind or class, MariaDB of an unknown version, no engine, unknown memory.
     """
     assert of(subject, Family.CONNECTIONS) == ()
 
@@ -170,9 +171,12 @@ def test_every_family_says_what_is_compared_with_it():
     Each family file names at least one metric, and answers for any instance.
     """
     full = instance(storage=Storage(kind="gp3", size_gib=400))
+    aurora = instance(engine="aurora-mysql")
+    serverless = instance("db.serverless", engine="aurora-mysql")
 
     assert all(family.metrics() for family in FAMILIES)
-    assert [f for f in FAMILIES if not f.applies(full)] == []
+    for family in FAMILIES:
+        assert any(family.applies(one) for one in (full, aurora, serverless)), family
     rates = {Dimension.THROUGHPUT: "bytes/s", Dimension.IOPS: "ops/s"}
     assert all(
         c.unit == rates[c.dimension] for c in ceilings_of(full, catalog()) if c.dimension in rates

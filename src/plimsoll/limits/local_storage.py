@@ -1,0 +1,50 @@
+"""
+How much the local disk of an Aurora instance holds: temporary files and, for most classes, logs.
+
+The data itself lies in the cluster volume, which grows by itself.
+"""
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits.aurora import engine_of
+from plimsoll.limits.layout import is_aurora, is_serverless
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+
+_NOTE = "the most that is documented for the class; Aurora itself takes a part of it"
+
+
+def metrics() -> tuple[Metric, ...]:
+    """What is compared with it: what is left of it."""
+    return (Metric.FREE_LOCAL_STORAGE_BYTES,)
+
+
+def applies(instance: Instance) -> bool:
+    """An Aurora instance of a class; Aurora Serverless does not report its local storage."""
+    return is_aurora(instance) and instance.db_class is not None and not is_serverless(instance)
+
+
+def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+    """
+    One, in bytes; none where no size is documented, as for classes with NVMe disks.
+
+    Source:
+        Aurora User Guide, "Temporary storage limits" of Aurora MySQL and of Aurora PostgreSQL.
+    """
+    engine = engine_of(instance)
+    if engine is None or instance.db_class is None or not applies(instance):
+        return ()
+    facts = catalog.aurora_class(engine, instance.db_class)
+    if facts is None or facts.local_storage_bytes is None:
+        return ()
+    return (
+        Ceiling(
+            family=Family.LOCAL_STORAGE,
+            phase=Phase.FIXED,
+            dimension=Dimension.AMOUNT,
+            value=facts.local_storage_bytes,
+            unit="bytes",
+            origin=facts.origin,
+            note=_NOTE,
+        ),
+    )

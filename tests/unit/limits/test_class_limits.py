@@ -1,0 +1,226 @@
+"""What the provider's API says of a class, laid over the catalog."""
+
+import pytest
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import catalog
+from plimsoll.errors import CatalogError
+from plimsoll.limits import ceilings_of, chain_of, limits_of
+from plimsoll.limits.sheet import sheet_of
+from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.units import GIB, mb_per_s
+from unit.limits.instances import epoch, instance, of, values
+
+THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
+SOURCE = "ec2:DescribeInstanceTypes of r5.2xlarge"
+
+
+def told(
+    baseline: float = 287.5,
+    burst: float = 593.75,
+    baseline_ops_per_s: float = 12_000,
+    burst_ops_per_s: float = 18_750,
+    read_on: str = "2027-02-03",
+) -> EbsLimits:
+    """
+    An answer of EC2 in MB/s and IOPS; that of db.r5.2xlarge, unless told otherwise.
+    """
+    return EbsLimits(
+        baseline_bytes_per_s=mb_per_s(baseline),
+        burst_bytes_per_s=mb_per_s(burst),
+        baseline_ops_per_s=baseline_ops_per_s,
+        burst_ops_per_s=burst_ops_per_s,
+        source=SOURCE,
+        read_on=read_on,
+    )
+
+
+def present(subject: Instance, family: Family) -> tuple[Ceiling, ...]:
+    return tuple(c for c in of(subject, family) if c.phase is not Phase.LEGACY)
+
+
+def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
+    return {c.value: c.former_phase for c in of(subject, family) if c.phase is Phase.LEGACY}
+
+
+@pytest.mark.parametrize("answer", [told(), told(287.4, 593.0, 11_990, 18_800)])
+def test_where_ec2_agrees_the_catalog_stays(answer: EbsLimits):
+    """
+    Half a percent is rounding; the catalog's origin says more than an API call.
+    """
+    assert ceilings_of(instance(ebs_limits=answer), catalog()) == ceilings_of(instance(), catalog())
+
+
+def test_where_ec2_differs_its_numbers_are_used():
+    """
+    Today's ceilings are EC2's, with the call and its date, and the note names both numbers.
+    """
+    subject = instance(ebs_limits=told(burst=1000))
+    baseline, burst = present(subject, THROUGHPUT)
+
+    assert values((baseline, burst)) == {
+        Phase.BASELINE: mb_per_s(287.5),
+        Phase.BURST: mb_per_s(1000),
+    }
+    assert (burst.origin.source, burst.origin.read_on) == (SOURCE, "2027-02-03")
+    assert burst.note.startswith(
+        "the catalog (read 2026-10-27) has 593.75 MB/s; EC2 says 1,000 MB/s"
+    )
+    assert "EC2 says" not in baseline.note
+
+
+def test_iops_differ_in_iops():
+    """
+    The other bucket says its numbers in its own unit.
+    """
+    baseline, burst = present(instance(ebs_limits=told(baseline_ops_per_s=15_000)), IOPS)
+
+    assert baseline.note.startswith(
+        "the catalog (read 2026-10-27) has 12,000 IOPS; EC2 says 15,000 IOPS"
+    )
+    assert "EC2 says" not in burst.note
+
+
+def test_one_number_for_ever_may_come_from_ec2():
+    """
+    A baseline equal to the maximum is a fixed number, without a balance.
+    """
+    (fixed,) = present(instance(ebs_limits=told(1000, 1000)), THROUGHPUT)
+
+    assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(1000))
+    assert "EC2 says 1,000 MB/s" in fixed.note
+
+
+def test_the_chain_replays_what_ec2_says():
+    """
+    The law is handed the same numbers as the list of ceilings.
+    """
+    chain = {stage.name: stage for stage in chain_of(instance(ebs_limits=told(400)), catalog())}
+
+    assert chain["instance_ebs_throughput"].baseline == mb_per_s(400)
+
+
+def test_what_the_catalog_has_becomes_a_former_limit():
+    """
+    An instance that ran before the change may still have the catalog's number, until it restarts.
+    """
+    old = instance(ebs_limits=told(burst=1000), launched_s=epoch("2024-01-01"))
+    new = replace(old, launched_s=epoch("2027-01-01"))
+
+    assert legacy(old, THROUGHPUT) == {mb_per_s(593.75): Phase.BURST}
+    assert legacy(new, THROUGHPUT) == {}
+    assert {c.origin.valid_to for c in of(old, THROUGHPUT) if c.phase is Phase.LEGACY} == {
+        "2026-10-27"
+    }
+
+
+def test_former_limits_still_come_from_the_catalog():
+    """
+    What EC2 says today does not change what was documented in 2019.
+    """
+    old = instance(launched_s=epoch("2019-06-01"))
+
+    assert legacy(replace(old, ebs_limits=told()), THROUGHPUT) == legacy(old, THROUGHPUT)
+
+
+def test_an_older_answer_supersedes_nothing():
+    """
+    An answer from before the catalog was read is used for its own time, and makes no former limit.
+    """
+    subject = instance(
+        ebs_limits=told(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")
+    )
+
+    assert legacy(subject, THROUGHPUT) == {}
+
+
+def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
+    """
+    The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised.
+    """
+    subject = instance("db.r99.large", ebs_limits=told())
+    families = {c.family for c in ceilings_of(subject, catalog())}
+
+    assert families == {THROUGHPUT, IOPS, Family.CPU}
+    assert {c.origin.source for c in of(subject, THROUGHPUT)} == {SOURCE}
+    assert sheet_of(subject, catalog()).rows
+    assert limits_of(replace(subject, memory_bytes=4 * GIB), catalog()).memory_bytes == 4 * GIB
+
+
+def test_a_class_of_which_nothing_is_known_stays_an_error():
+    """
+    Neither the catalog nor EC2 knows it.
+    """
+    with pytest.raises(CatalogError, match=r"unknown instance class 'db\.r99\.large'"):
+        ceilings_of(instance("db.r99.large"), catalog())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        told(0, 0),
+        told(float("nan"), 593.75),
+        told(700, 593.75),
+        told(baseline_ops_per_s=-1),
+        told(burst_ops_per_s=float("inf")),
+    ],
+)
+def test_an_answer_that_cannot_be_is_no_answer(answer: EbsLimits):
+    """
+    A snapshot may hold anything; zero, infinity and a baseline above the maximum are no limits.
+    """
+    assert ceilings_of(instance(ebs_limits=answer), catalog()) == ceilings_of(instance(), catalog())
+    with pytest.raises(CatalogError):
+        ceilings_of(instance("db.r99.large", ebs_limits=answer), catalog())
+
+
+def test_a_listed_class_without_numbers_gets_ec2s():
+    """
+    db.x2m is listed and has no numbers in the catalog.
+    """
+    (fixed,) = present(instance("db.x2m.xlarge", ebs_limits=told(500, 500)), THROUGHPUT)
+
+    assert fixed.value == mb_per_s(500)
+    assert "the catalog has no number for it" in fixed.note
+
+
+def test_what_the_instance_told_of_itself_is_used():
+    """
+    vCPUs and memory read from the instance replace those of the class; a host has no class at all.
+    """
+    limits = limits_of(instance(vcpu_count=4, memory_bytes=3 * GIB), catalog())
+
+    assert (limits.vcpu_count, limits.memory_bytes) == (4, 3 * GIB)
+    assert limits_of(Instance(ebs_limits=told()), catalog()) is None
+
+
+def test_no_ebs_limit_for_aurora_whatever_ec2_says():
+    """
+    The class's EBS limits are not those of the cluster volume.
+    """
+    subject = instance(engine="aurora-mysql", ebs_limits=told())
+
+    assert of(subject, THROUGHPUT) == ()
+    assert chain_of(subject, catalog()) == ()
+
+
+@pytest.mark.parametrize(
+    ("db_class", "host"),
+    [
+        ("db.r5.4xlarge.tpc2.mem2x", "db.r5.8xlarge"),
+        ("db.r5.2xlarge.tpc1.mem2x", "db.r5.4xlarge"),
+        ("db.r5b.xlarge.tpc2.mem4x", "db.r5b.4xlarge"),
+    ],
+)
+def test_preconfigured_oracle_classes_have_the_limits_of_their_host(db_class: str, host: str):
+    """
+    mem2x is the memory of a class twice as large; its EC2 type has the EBS limits of that one.
+    """
+    born = epoch("2025-01-01")
+    subject = instance(db_class, engine="oracle-ee", launched_s=born)
+    larger = instance(host, engine="oracle-ee", launched_s=born)
+
+    for family in (THROUGHPUT, IOPS):
+        assert values(of(subject, family)) == values(of(larger, family))
+        assert all("inferred" in c.note for c in of(subject, family))
