@@ -29,10 +29,11 @@ class Statistic(StrEnum):
 
 
 class Origin(StrEnum):
-    """Which of AWS's two channels a block came through."""
+    """Which of AWS's channels a block came through; of equal steps the first is preferred."""
 
     CLOUDWATCH = "CloudWatch"
     ENHANCED_MONITORING = "Enhanced Monitoring"
+    PERFORMANCE_INSIGHTS = "Performance Insights"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

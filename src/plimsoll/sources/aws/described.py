@@ -1,0 +1,272 @@
+"""
+DescribeDBInstances: which instances there are, what was bought, and what watches them.
+
+Source: Amazon RDS API Reference, DBInstance and DBCluster (read 2026-11).
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Annotation, EventKind, Gap
+from plimsoll.sources.aws.account import Account, Refused
+from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCES
+from plimsoll.sources.describe_instances import instance_of
+from plimsoll.sources.numbers import floats
+from plimsoll.sources.shown import counted, shown
+
+RECORDS_A_PAGE = 100
+"""The most that RDS gives on one page."""
+SERVERLESS = "db.serverless"
+NOT_FOUND = frozenset({"DBInstanceNotFound", "DBInstanceNotFoundFault"})
+
+# Neptune and DocumentDB answer DescribeDBInstances too, but their metrics lie elsewhere.
+_NOT_RDS = frozenset({"neptune", "docdb"})
+
+_ARN = re.compile(r"arn:aws[a-z-]*:rds:([a-z0-9-]+):\d*:([a-z-]+):([A-Za-z0-9-]+)\Z")
+_CLOSE_NAMES_MAX = 3
+
+
+class Described(Struct, frozen=True, kw_only=True):
+    """One instance as RDS describes it."""
+
+    instance: Instance
+    resource_id: str | None
+    """DbiResourceId, by which Enhanced Monitoring and Performance Insights know it."""
+    status: str
+    """`available`, `stopped` …"""
+    cluster: str | None
+    monitoring_interval_s: int
+    """Of Enhanced Monitoring; 0 where it is off."""
+    has_insights: bool
+    insights_kept_s: int
+    """How long Performance Insights keeps its samples."""
+    gaps: tuple[Gap, ...]
+    """What the description says that the metrics do not show."""
+    operation: Annotation | None
+    """A storage operation that is going on; its time is the launch or 0."""
+
+    @property
+    def is_serverless(self) -> bool:
+        """Whether its cluster says how large it may become."""
+        return self.instance.db_class == SERVERLESS and self.cluster is not None
+
+    @property
+    def is_rds(self) -> bool:
+        """Whether its metrics are where RDS puts them."""
+        return self.instance.engine not in _NOT_RDS
+
+
+def region_of(identifier: str) -> tuple[str | None, str]:
+    """
+    Region and name that an identifier says: of an ARN both, of a name only the name.
+
+    Raises:
+        UsageError: an ARN of something that is no instance.
+    """
+    if not identifier.startswith("arn:"):
+        return None, identifier
+    match = _ARN.match(identifier)
+    if match is None or match.group(2) != "db":
+        raise UsageError(
+            f"'{shown(identifier, 120)}' is no ARN of an RDS instance",
+            "Write it as arn:aws:rds:REGION:ACCOUNT:db:NAME, or give the name alone.",
+        )
+    return match.group(1), match.group(3)
+
+
+def describe_one(account: Account, name: str) -> Described:
+    """
+    The instance of that name.
+
+    Raises:
+        UsageError: there is none in the region.
+        SourceError: RDS refused or did not answer.
+    """
+    try:
+        answer = account.call(
+            DESCRIBE_INSTANCES,
+            judged=NOT_FOUND | {"InvalidParameterValue", "ValidationError"},
+            DBInstanceIdentifier=name,
+        )
+        found = answer["DBInstances"]
+    except Refused:
+        found = []
+    for raw in found:
+        described = _described(raw, account.region)
+        if described.instance.identifier.lower() == name.lower():
+            return described
+    raise _unknown(account, name)
+
+
+def describe_all(account: Account, pattern: str) -> list[Described]:
+    """
+    Every instance whose name fits the pattern, in order of names.
+
+    Args:
+        pattern: as file names are matched: `*`, `orders-*`; upper and lower case are alike.
+
+    Raises:
+        UsageError: none fits.
+        SourceError: RDS refused or did not answer.
+    """
+    every = _list(account)
+    fitting = [
+        d for d in every if fnmatchcase(d.instance.identifier.lower(), pattern.strip().lower())
+    ]
+    if not fitting:
+        raise UsageError(
+            f"none of the {counted(len(every), 'instance')} in {account.region} "
+            f"is named like '{shown(pattern)}'",
+            f"Check --region and the pattern.{_listing(d.instance.identifier for d in every)}",
+        )
+    return sorted(fitting, key=lambda d: d.instance.identifier)
+
+
+def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
+    """
+    Largest capacity in Aurora capacity units of each cluster that has one.
+
+    Raises:
+        SourceError: RDS refused or did not answer.
+    """
+    found: dict[str, float] = {}
+    for at in range(0, len(clusters), RECORDS_A_PAGE):
+        for page in account.pages(
+            DESCRIBE_CLUSTERS,
+            "Marker",
+            "Marker",
+            Filters=[{"Name": "db-cluster-id", "Values": list(clusters[at : at + RECORDS_A_PAGE])}],
+            MaxRecords=RECORDS_A_PAGE,
+        ):
+            for cluster in page["DBClusters"]:
+                scaling = cluster.get("ServerlessV2ScalingConfiguration") or {}
+                (most,) = floats([scaling.get("MaxCapacity")]).tolist()
+                if most > 0:
+                    found[str(cluster.get("DBClusterIdentifier"))] = most
+    return found
+
+
+def with_capacity(described: Described, capacity_acu_max: float) -> Described:
+    """The instance with the capacity that its cluster allows."""
+    instance = msgspec.structs.replace(described.instance, capacity_acu_max=capacity_acu_max)
+    return msgspec.structs.replace(described, instance=instance)
+
+
+def _list(account: Account) -> list[Described]:
+    """Every instance that can be read; one that cannot does not cost the others."""
+    found: dict[str, Described] = {}
+    for page in account.pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=RECORDS_A_PAGE):
+        for raw in page["DBInstances"]:
+            try:
+                described = _described(raw, account.region)
+            except DataError:
+                continue
+            found[described.instance.identifier] = described
+    return list(found.values())
+
+
+def _unknown(account: Account, name: str) -> UsageError:
+    try:
+        names = [d.instance.identifier for d in _list(account)]
+    except PlimsollError:
+        names = []
+    close = difflib.get_close_matches(name.lower(), names, _CLOSE_NAMES_MAX)
+    meant = f" Near it are: {', '.join(close)}." if close else _listing(names)
+    return UsageError(
+        f"no instance '{shown(name, 63)}' in {account.region}",
+        f"Check the name, and give --region if it is in another region.{meant}",
+    )
+
+
+def _listing(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    if not listed:
+        return ""
+    more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
+    return f" There are: {', '.join(listed[:12])}{more}."
+
+
+def _described(raw: dict[str, Any], region: str) -> Described:
+    instance = instance_of(raw)
+    if instance.region is None:
+        instance = msgspec.structs.replace(instance, region=region)
+    kept_days = _count(raw.get("PerformanceInsightsRetentionPeriod")) or 7
+    return Described(
+        instance=instance,
+        resource_id=_text(raw.get("DbiResourceId")),
+        status=shown(raw.get("DBInstanceStatus") or "unknown", 40),
+        cluster=_text(raw.get("DBClusterIdentifier")),
+        monitoring_interval_s=_count(raw.get("MonitoringInterval")),
+        has_insights=raw.get("PerformanceInsightsEnabled") is True,
+        insights_kept_s=kept_days * 86_400,
+        gaps=_gaps(raw),
+        operation=_operation(raw, instance.launched_s),
+    )
+
+
+def _gaps(raw: dict[str, Any]) -> tuple[Gap, ...]:
+    gaps = []
+    volumes = raw.get("AdditionalStorageVolumes")
+    if isinstance(volumes, list) and volumes:
+        gaps.append(
+            Gap(
+                metric="additional storage volumes",
+                reason=(
+                    f"the instance has {counted(len(volumes), 'additional storage volume')}; "
+                    "the limits of each are its own, and only the first volume's are judged"
+                ),
+                remedy="Look at the metrics with the dimension VolumeName.",
+            )
+        )
+    if raw.get("DedicatedLogVolume") is True:
+        gaps.append(
+            Gap(
+                metric="dedicated log volume",
+                reason=(
+                    "the log has a volume of its own, whose reads and writes spend the instance's "
+                    "limits too and are not in these metrics"
+                ),
+                remedy="Look at ReadIOPSLogVolume, WriteThroughputLogVolume and their like.",
+            )
+        )
+    return tuple(gaps)
+
+
+_OPERATIONS = {
+    "initializing": (EventKind.RESTORE, "volumes are being loaded from a snapshot"),
+    "optimizing": (EventKind.OPTIMISATION, "storage is being optimised"),
+}
+
+
+def _operation(raw: dict[str, Any], launched_s: int | None) -> Annotation | None:
+    """
+    What RDS does to the storage at this moment.
+
+    Loading from a snapshot began with the instance, so it is given the time of the launch.
+    """
+    name = str(raw.get("StorageOperationStatus") or "").lower()
+    percent = raw.get("StorageOperationPercentProgress")
+    if not name and str(raw.get("DBInstanceStatus")) == "storage-optimization":
+        name, percent = "optimizing", raw.get("PercentProgress")
+    if name not in _OPERATIONS:
+        return None
+    kind, text = _OPERATIONS[name]
+    done = f", {shown(percent, 4)} % done" if percent not in (None, "") else ""
+    since = launched_s if kind is EventKind.RESTORE and launched_s is not None else 0
+    return Annotation(time_s=since, text=f"{text}{done}", kind=kind)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,0 +1,285 @@
+"""
+What a failed request means and what to do about it: one sentence each.
+
+Rule: nothing that AWS or the library wrote is repeated but codes, names of operations, regions,
+      profiles and hosts, since their messages may quote keys, tokens and addresses with passwords.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from plimsoll.errors import (
+    AccessDenied,
+    PlimsollError,
+    SourceError,
+    Throttled,
+    Unreachable,
+    UsageError,
+)
+from plimsoll.sources.aws.operations import Operation
+from plimsoll.sources.shown import shown
+
+_RENEW = (
+    "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."
+)
+_CLOCK = "Set this machine's clock by a time server; AWS refuses requests that are minutes off."
+_AGAIN = "Run the command again; if it stays so, look at the AWS Health Dashboard."
+_ALLOW = "Allow {action} for this role; the documentation holds the smallest policy that suffices."
+_CREDENTIALS = (
+    "Give --profile, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; "
+    "'aws sts get-caller-identity' shows whether they are found."
+)
+_NETWORK = "Check the network, the proxy settings and AWS_ENDPOINT_URL."
+
+
+class Garbled(SourceError):
+    """An answer arrived, but it is not what the service says."""
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What is said of one kind of failure; `{action}`, `{region}` and `{host}` are filled in."""
+
+    kind: type[PlimsollError]
+    message: str
+    hint: str
+
+
+_DENIED = Failure(kind=AccessDenied, message="access denied to {action}", hint=_ALLOW)
+_EXPIRED = Failure(kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW)
+_UNKNOWN_KEY = Failure(
+    kind=AccessDenied,
+    message="AWS does not know these credentials in {region}",
+    hint="Check the access key and the session token, and that this account has {region} enabled.",
+)
+_SIGNATURE = Failure(
+    kind=AccessDenied,
+    message="AWS refused the signature of {action}",
+    hint=f"Check the secret access key. {_CLOCK}",
+)
+_SKEW = Failure(
+    kind=AccessDenied, message="AWS refused {action}: this machine's clock is off", hint=_CLOCK
+)
+_THROTTLED = Failure(
+    kind=Throttled,
+    message="AWS throttled {action}, and the retries did not help",
+    hint="Run the command again later, or name fewer instances or a shorter window.",
+)
+_NOT_OPEN = Failure(
+    kind=AccessDenied,
+    message="this account has not opened {region} for {action}",
+    hint="Enable the region or the service for the account, or give --region another one.",
+)
+_INTERNAL = Failure(
+    kind=SourceError, message="AWS failed to answer {action} (an error on its side)", hint=_AGAIN
+)
+_TIMEOUT = Failure(
+    kind=Unreachable,
+    message="{host} did not answer {action} in time",
+    hint=f"{_NETWORK} Then run the command again.",
+)
+_UNREACHABLE = Failure(kind=Unreachable, message="unable to reach {host}", hint=_NETWORK)
+_GARBLED = Failure(
+    kind=Garbled,
+    message="the answer to {action} was cut off or garbled",
+    hint="Run the command again; a proxy may stand between this machine and AWS.",
+)
+_NO_CREDENTIALS = Failure(
+    kind=AccessDenied, message="no AWS credentials were found", hint=_CREDENTIALS
+)
+
+BY_CODE: dict[str, Failure] = {
+    **dict.fromkeys(
+        ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"),
+        _DENIED,
+    ),
+    **dict.fromkeys(("NotAuthorized", "NotAuthorizedException", "Forbidden", "403"), _DENIED),
+    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), _EXPIRED),
+    **dict.fromkeys(
+        ("InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure", "InvalidToken"),
+        _UNKNOWN_KEY,
+    ),
+    **dict.fromkeys(("InvalidAccessKeyId", "MissingAuthenticationToken"), _UNKNOWN_KEY),
+    **dict.fromkeys(("MissingAuthenticationTokenException",), _UNKNOWN_KEY),
+    **dict.fromkeys(
+        ("SignatureDoesNotMatch", "InvalidSignatureException", "InvalidSignature"), _SIGNATURE
+    ),
+    **dict.fromkeys(("IncompleteSignature", "IncompleteSignatureException"), _SIGNATURE),
+    **dict.fromkeys(("RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture"), _SKEW),
+    **dict.fromkeys(
+        ("Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded"),
+        _THROTTLED,
+    ),
+    **dict.fromkeys(
+        ("TooManyRequestsException", "RequestThrottled", "RequestThrottledException", "429"),
+        _THROTTLED,
+    ),
+    **dict.fromkeys(
+        ("LimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown"),
+        _THROTTLED,
+    ),
+    **dict.fromkeys(("OptInRequired", "SubscriptionRequiredException"), _NOT_OPEN),
+    **dict.fromkeys(
+        ("InternalFailure", "InternalError", "InternalServiceError", "InternalServiceFault"),
+        _INTERNAL,
+    ),
+    **dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException"), _INTERNAL),
+    **dict.fromkeys(("RequestTimeout", "RequestTimeoutException"), _TIMEOUT),
+}
+"""
+By the code of an error answer.
+
+Source:
+    Common errors in the API references of RDS, CloudWatch, CloudWatch Logs, EC2 and Performance
+    Insights; botocore's table of throttling codes (read 2026-11).
+"""
+
+# The same code stands for a wrong key and for a wrong clock; only the message tells them apart
+# ("Signature expired: … is now earlier than …", "Signature not yet current: …").
+_CLOCK_WORDS = re.compile(r"expired|not yet current|earlier than|too skewed", re.IGNORECASE)
+
+BY_EXCEPTION: dict[str, Failure] = {
+    **dict.fromkeys(("NoCredentialsError", "NoAuthTokenError"), _NO_CREDENTIALS),
+    "PartialCredentialsError": Failure(
+        kind=AccessDenied, message="the AWS credentials are incomplete", hint=_CREDENTIALS
+    ),
+    **dict.fromkeys(
+        ("CredentialRetrievalError", "MetadataRetrievalError", "UnknownCredentialError"),
+        Failure(
+            kind=AccessDenied,
+            message="the AWS credentials could not be fetched from where the profile says",
+            hint="Run 'aws sts get-caller-identity' with the same profile; it shows the cause.",
+        ),
+    ),
+    **dict.fromkeys(
+        ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError", "SSOError"),
+        Failure(
+            kind=AccessDenied,
+            message="the single sign-on session has expired or was never opened",
+            hint="Run 'aws sso login' with the same profile, then this command again.",
+        ),
+    ),
+    **dict.fromkeys(
+        ("LoginError", "LoginRefreshRequired", "LoginTokenLoadError"),
+        Failure(
+            kind=AccessDenied,
+            message="the login session has expired or was never opened",
+            hint="Run 'aws login' with the same profile, then this command again.",
+        ),
+    ),
+    **dict.fromkeys(("RefreshWithMFAUnsupportedError",), _EXPIRED),
+    **dict.fromkeys(
+        ("ConfigParseError", "ConfigNotFound", "InvalidConfigError", "InfiniteLoopConfigError"),
+        Failure(
+            kind=UsageError,
+            message="the AWS configuration file cannot be used",
+            hint="Run 'aws configure list' with the same profile; it shows the cause.",
+        ),
+    ),
+    "MissingDependencyException": Failure(
+        kind=UsageError,
+        message="the AWS profile needs a library that is not installed",
+        hint="Install botocore[crt], or export credentials of another kind.",
+    ),
+    **dict.fromkeys(("ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"), _TIMEOUT),
+    "EndpointConnectionError": _UNREACHABLE,
+    "ProxyConnectionError": Failure(
+        kind=Unreachable,
+        message="unable to reach AWS through the proxy",
+        hint="Check HTTPS_PROXY and NO_PROXY.",
+    ),
+    "SSLError": Failure(
+        kind=Unreachable,
+        message="the certificate of {host} was refused",
+        hint="Check the clock, the proxy and AWS_CA_BUNDLE.",
+    ),
+    "InvalidRegionError": Failure(
+        kind=UsageError, message="'{region}' is not a region's name", hint="Write it as eu-west-1."
+    ),
+    **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
+    "HTTPClientError": _UNREACHABLE,
+}
+"""By the name of botocore's exception, the most specific first; see `_named`."""
+
+
+def explained(
+    error: BaseException, operation: Operation, region: str, known_regions: Iterable[str]
+) -> PlimsollError:
+    """
+    The error to show for a request that failed.
+
+    Args:
+        error: what botocore raised.
+        known_regions: names of regions, asked for only where the region may be the cause.
+    """
+    failure = _of_answer(error) or _named(error) or _GARBLED
+    if failure is _UNREACHABLE and region not in known_regions:
+        return UsageError(
+            f"unable to reach AWS in '{shown(region)}', which is no region known here",
+            "Check --region; regions are written as eu-west-1.",
+        )
+    words = {"action": operation.action, "region": shown(region), "host": _host(error, operation)}
+    if failure is _REFUSED:
+        words["code"] = shown(error_code(error))
+    return failure.kind(failure.message.format(**words), failure.hint.format(**words))
+
+
+def garbled(operation: Operation) -> PlimsollError:
+    """The error for an answer that lacks what every answer has."""
+    return explained(ValueError(), operation, "", ())
+
+
+def error_code(error: BaseException) -> str:
+    """The code of an error answer of AWS; empty for every other failure."""
+    answer = getattr(error, "response", None)
+    details = answer.get("Error") if isinstance(answer, dict) else None
+    return str(details.get("Code") or "") if isinstance(details, dict) else ""
+
+
+def is_everywhere(error: PlimsollError) -> bool:
+    """Whether every other request of the kind would fail alike, so that none need be sent."""
+    return isinstance(error, (AccessDenied, Unreachable, UsageError))
+
+
+_REFUSED = Failure(
+    kind=SourceError,
+    message="AWS refused {action} ({code})",
+    hint="Run the command again; if it stays so, the window or the instance may have changed.",
+)
+
+
+def _of_answer(error: BaseException) -> Failure | None:
+    code = error_code(error)
+    answer = getattr(error, "response", None)
+    if not isinstance(answer, dict):
+        return None
+    status = (answer.get("ResponseMetadata") or {}).get("HTTPStatusCode")
+    message = str((answer.get("Error") or {}).get("Message") or "")
+    failure = BY_CODE.get(code)
+    if failure is _SIGNATURE and _CLOCK_WORDS.search(message):
+        return _SKEW
+    if failure is not None:
+        return failure
+    if isinstance(status, int) and status >= 500:
+        return _INTERNAL
+    return {401: _UNKNOWN_KEY, 403: _DENIED, 429: _THROTTLED}.get(status or 0, _REFUSED)
+
+
+def _named(error: BaseException) -> Failure | None:
+    """By the exception's own name, then by its ancestors'."""
+    for ancestor in type(error).__mro__:
+        if ancestor.__name__ in BY_EXCEPTION:
+            return BY_EXCEPTION[ancestor.__name__]
+    return None
+
+
+def _host(error: BaseException, operation: Operation) -> str:
+    """The host that was asked, without the address's path and whatever stands before an @."""
+    address = str((getattr(error, "kwargs", None) or {}).get("endpoint_url") or "")
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        host = None
+    return shown(host, 100) if host else f"AWS for {operation.action}"

@@ -1,0 +1,297 @@
+"""
+CloudWatch: which requests bring every metric of many instances home, and what their answers say.
+
+Rule 1: what is asked for is arithmetic, so that the number of requests is known beforehand.
+Rule 2: a request that fails does not cost the instances that shared it.
+
+Source:
+    Amazon CloudWatch API Reference, GetMetricData: at most 500 queries and 100,800 data points a
+    call. Amazon CloudWatch User Guide, metrics retention: 60 s for 15 days, 300 s for 63 days,
+    3600 s for 455 days (both read 2026-11).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from plimsoll.errors import PlimsollError, UsageError
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.aws.account import Account, endless
+from plimsoll.sources.aws.failures import is_everywhere
+from plimsoll.sources.aws.operations import GET_METRIC_DATA
+from plimsoll.sources.cloudwatch_json import block_of
+from plimsoll.sources.reading import Reading, Statistic
+from plimsoll.sources.shown import shown
+from plimsoll.units import format_time
+
+DAY_S = 86_400
+PERIODS_S = ((15 * DAY_S, 60), (63 * DAY_S, 300), (455 * DAY_S, 3600))
+"""Age of the oldest sample up to which CloudWatch keeps a period, and that period."""
+QUERIES_MAX = 500
+POINTS_MAX = 100_800
+"""Of one call; a call that asks for no more is answered on one page."""
+PAGES_MAX = 50
+"""An answer of 100,800 points is one page; CloudWatch may cut it smaller, but not into hundreds."""
+
+NAMESPACE = "AWS/RDS"
+WANTED: tuple[Metric, ...] = tuple(m for m in Metric if METRICS[m].cloudwatch is not None)
+RATES = (
+    Metric.READ_BYTES_PER_S,
+    Metric.WRITE_BYTES_PER_S,
+    Metric.READ_OPS_PER_S,
+    Metric.WRITE_OPS_PER_S,
+)
+"""Every instance has these; the absence of another metric says something about the instance."""
+
+_AGAIN = f"Run the command again; {GET_METRIC_DATA.action} must be allowed."
+
+
+class Grid(Struct, frozen=True, kw_only=True):
+    """The samples of a window: a period that CloudWatch still keeps, and aligned ends."""
+
+    period_s: int
+    start_s: int
+    end_s: int
+    """Multiples of the period; [start, end)."""
+
+    @property
+    def points(self) -> int:
+        """Samples of one metric."""
+        return (self.end_s - self.start_s) // self.period_s
+
+
+class Query(Struct, frozen=True):
+    """One metric of one instance."""
+
+    identifier: str
+    metric: Metric
+
+
+@dataclass(slots=True)
+class Answer:
+    """What requests brought, by instance."""
+
+    readings: dict[str, Reading] = field(default_factory=dict)
+    failures: dict[Query, PlimsollError] = field(default_factory=dict)
+    """Queries that were not answered at all."""
+
+    def of(self, identifier: str) -> Reading:
+        """What came of one instance."""
+        return self.readings.setdefault(identifier, Reading())
+
+
+def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
+    """
+    The grid on which a window is read.
+
+    Args:
+        window_s: epoch seconds, [start, end), start < end.
+        now_s: the present.
+
+    Raises:
+        UsageError: older than CloudWatch keeps anything, or not yet begun.
+    """
+    start_s, end_s = window_s
+    age_s = now_s - start_s
+    if age_s <= 0:
+        raise UsageError("the window lies in the future", "Give a --from that has passed.")
+    for kept_s, period_s in PERIODS_S:
+        if age_s <= kept_s:
+            return Grid(
+                period_s=period_s,
+                start_s=start_s // period_s * period_s,
+                end_s=-(-end_s // period_s) * period_s,
+            )
+    oldest = int(now_s) - PERIODS_S[-1][0]
+    raise UsageError(
+        f"the window starts at {format_time(start_s)}; CloudWatch keeps 455 days",
+        f"Start it at {format_time(oldest + DAY_S)} or later.",
+    )
+
+
+def queries_a_call(points: int) -> int:
+    """How many queries of `points` samples each, ≥ 1, one call may hold."""
+    return max(min(QUERIES_MAX, POINTS_MAX // max(points, 1)), 1)
+
+
+def calls_for(instance_count: int, points: int) -> int:
+    """Requests that every metric of so many instances takes."""
+    return -(-instance_count * len(WANTED) // queries_a_call(points))
+
+
+def packed(identifiers: Sequence[str], points: int) -> list[list[Query]]:
+    """Every query of every instance in order, one list a call."""
+    every = [Query(name, metric) for name in identifiers for metric in WANTED]
+    size = queries_a_call(points)
+    return [every[at : at + size] for at in range(0, len(every), size)]
+
+
+def ask(account: Account, queries: list[Query], grid: Grid) -> Answer:
+    """
+    Send one call, and smaller ones where it fails, until every instance had its own chance.
+
+    Raises:
+        UsageError: one request more than allowed.
+    """
+    answer = Answer()
+    waiting = [(queries, True)]
+    while waiting:
+        asked, may_repeat = waiting.pop()
+        try:
+            _ask_once(account, asked, grid, answer)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            halves = [] if is_everywhere(error) else _smaller(asked, may_repeat=may_repeat)
+            waiting += halves
+            if not halves:
+                answer.failures |= dict.fromkeys(asked, error)
+    return answer
+
+
+def _smaller(queries: list[Query], *, may_repeat: bool) -> list[tuple[list[Query], bool]]:
+    """The two halves of a call, cut between instances; a single instance once more."""
+    names = list(dict.fromkeys(q.identifier for q in queries))
+    if len(names) == 1:
+        return [(queries, False)] if may_repeat else []
+    first = set(names[: len(names) // 2])
+    return [
+        ([q for q in queries if q.identifier not in first], True),
+        ([q for q in queries if q.identifier in first], True),
+    ]
+
+
+def _ask_once(account: Account, queries: list[Query], grid: Grid, answer: Answer) -> None:
+    """
+    Add all pages of one call.
+
+    A page that fails after others came costs only what those left open.
+
+    Raises:
+        PlimsollError: the first page failed, and nothing was added.
+    """
+    by_id = {f"q{index}": query for index, query in enumerate(queries)}
+    request: dict[str, Any] = {
+        "MetricDataQueries": [_query(id_, q, grid) for id_, q in by_id.items()],
+        "StartTime": grid.start_s,
+        "EndTime": grid.end_s,
+        "ScanBy": "TimestampAscending",
+    }
+    states: dict[str, Gap | None] = {}
+    tokens: set[str] = set()
+    for _ in range(PAGES_MAX):
+        try:
+            page = account.call(GET_METRIC_DATA, **request)
+        except PlimsollError as error:
+            if not states or isinstance(error, UsageError):
+                raise
+            _leave_open(by_id, states, answer, error)
+            return
+        _add_page(page, by_id, states, grid, answer)
+        token = page.get("NextToken")
+        if not token:
+            for id_, gap in states.items():
+                if gap is not None:
+                    answer.of(by_id[id_].identifier).gaps.append(gap)
+            return
+        if token in tokens:
+            break
+        tokens.add(token)
+        request["NextToken"] = token
+    _leave_open(by_id, states, answer, endless(GET_METRIC_DATA))
+
+
+def _leave_open(
+    by_id: dict[str, Query],
+    states: dict[str, Gap | None],
+    answer: Answer,
+    error: PlimsollError,
+) -> None:
+    """Say of every query that no page has completed that samples are missing, and why."""
+    for id_, query in by_id.items():
+        if id_ not in states or states[id_] is not None:
+            answer.of(query.identifier).gaps.append(
+                Gap(
+                    metric=query.metric.value,
+                    reason=f"partial data: {error.message}",
+                    remedy=error.hint,
+                )
+            )
+
+
+def _query(id_: str, query: Query, grid: Grid) -> dict[str, Any]:
+    return {
+        "Id": id_,
+        "MetricStat": {
+            "Metric": {
+                "Namespace": NAMESPACE,
+                "MetricName": METRICS[query.metric].cloudwatch,
+                "Dimensions": [{"Name": "DBInstanceIdentifier", "Value": query.identifier}],
+            },
+            "Period": grid.period_s,
+            "Stat": Statistic.AVERAGE.value,
+        },
+        "ReturnData": True,
+    }
+
+
+def _add_page(
+    page: dict[str, Any],
+    by_id: dict[str, Query],
+    states: dict[str, Gap | None],
+    grid: Grid,
+    answer: Answer,
+) -> None:
+    for result in page["MetricDataResults"]:
+        query = by_id.get(result.get("Id"))
+        if query is None:
+            continue
+        reading = answer.of(query.identifier)
+        block = block_of(
+            reading,
+            times=result.get("Timestamps") or [],
+            values=result.get("Values") or [],
+            name=METRICS[query.metric].cloudwatch,
+            namespace=NAMESPACE,
+            instance=query.identifier,
+            statistic=Statistic.AVERAGE,
+            period_s=grid.period_s,
+            folder=Path(),
+        )
+        if block is not None:
+            reading.blocks.append(block)
+        states[result["Id"]] = _status_gap(query.metric, result)
+    _add_messages(page, by_id, answer)
+
+
+def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
+    """What a result leaves open; a later page may complete it."""
+    status = result.get("StatusCode")
+    if status in (None, "Complete"):
+        return None
+    if status == "Forbidden":
+        reason = f"access denied to {GET_METRIC_DATA.action}"
+        remedy = f"Allow {GET_METRIC_DATA.action} for this role."
+    elif status == "PartialData":
+        reason, remedy = "partial data: CloudWatch did not send every sample", _AGAIN
+    else:
+        reason, remedy = f"CloudWatch answered {shown(status)}", _AGAIN
+    return Gap(metric=metric.value, reason=reason, remedy=remedy)
+
+
+def _add_messages(page: dict[str, Any], by_id: dict[str, Query], answer: Answer) -> None:
+    """What CloudWatch says about the whole call, by its code; it holds for everyone in it."""
+    for message in page.get("Messages") or []:
+        gap = Gap(
+            metric="CloudWatch",
+            reason=f"the answer came with the remark {shown(message.get('Code') or 'unnamed')}",
+            remedy="Some samples may be missing; run the command again for a shorter window.",
+        )
+        for identifier in {q.identifier for q in by_id.values()}:
+            gaps = answer.of(identifier).gaps
+            if gap not in gaps:
+                gaps.append(gap)

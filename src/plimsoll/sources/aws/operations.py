@@ -1,0 +1,111 @@
+"""
+Every API operation that is asked for, as what, and what is lost without it.
+
+Rule 1: all of them only read.
+Rule 2: an operation that is not in this table is not sent; `account.py` asserts it.
+"""
+
+from msgspec import Struct
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation of one service."""
+
+    service: str
+    """As boto3 names it: `rds`."""
+    name: str
+    """As the API names it: `DescribeDBInstances`."""
+    action: str
+    """As IAM names it: `rds:DescribeDBInstances`."""
+    resource: str
+    """Narrowest resource a policy can name; `*` where the action knows none narrower."""
+    answer_key: str
+    """Field that every whole answer has; an answer without it is garbled."""
+    purpose: str
+    """What it is asked for."""
+    is_needed: bool
+    """Without it an instance cannot be diagnosed; without the others it can."""
+    lost: str
+    """What cannot be said without it."""
+
+
+DESCRIBE_INSTANCES = Operation(
+    service="rds",
+    name="DescribeDBInstances",
+    action="rds:DescribeDBInstances",
+    resource="arn:aws:rds:*:*:db:*",
+    answer_key="DBInstances",
+    purpose="class, engine, storage and pending changes of every instance",
+    is_needed=True,
+    lost="everything",
+)
+GET_METRIC_DATA = Operation(
+    service="cloudwatch",
+    name="GetMetricData",
+    action="cloudwatch:GetMetricData",
+    resource="*",
+    answer_key="MetricDataResults",
+    purpose="rates, latencies, balances, CPU, memory, space and connections by the minute",
+    is_needed=True,
+    lost="everything",
+)
+DESCRIBE_CLUSTERS = Operation(
+    service="rds",
+    name="DescribeDBClusters",
+    action="rds:DescribeDBClusters",
+    resource="arn:aws:rds:*:*:cluster:*",
+    answer_key="DBClusters",
+    purpose="largest capacity of an Aurora Serverless instance",
+    is_needed=False,
+    lost="the ceiling of an Aurora Serverless instance's capacity",
+)
+DESCRIBE_EVENTS = Operation(
+    service="rds",
+    name="DescribeEvents",
+    action="rds:DescribeEvents",
+    resource="*",
+    answer_key="Events",
+    purpose="class changes, restores, failovers and backups on the timeline",
+    is_needed=False,
+    lost="what happened to the instance, such as a restore that makes storage slow",
+)
+DESCRIBE_INSTANCE_TYPES = Operation(
+    service="ec2",
+    name="DescribeInstanceTypes",
+    action="ec2:DescribeInstanceTypes",
+    resource="*",
+    answer_key="InstanceTypes",
+    purpose="EC2's own EBS limits of the class, beside the catalog's",
+    is_needed=False,
+    lost="the check of the catalog's limits against EC2's own answer",
+)
+GET_LOG_EVENTS = Operation(
+    service="logs",
+    name="GetLogEvents",
+    action="logs:GetLogEvents",
+    resource="arn:aws:logs:*:*:log-group:RDSOSMetrics:log-stream:*",
+    answer_key="events",
+    purpose="Enhanced Monitoring: number of volumes, and seconds inside the minutes",
+    is_needed=False,
+    lost="the number of volumes and what a minute's average hides",
+)
+GET_RESOURCE_METRICS = Operation(
+    service="pi",
+    name="GetResourceMetrics",
+    action="pi:GetResourceMetrics",
+    resource="arn:aws:pi:*:*:metrics/rds/*",
+    answer_key="MetricList",
+    purpose="Performance Insights: sessions at work, waiting, and waiting for I/O",
+    is_needed=False,
+    lost="which sessions waited for I/O",
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    DESCRIBE_INSTANCES,
+    GET_METRIC_DATA,
+    DESCRIBE_CLUSTERS,
+    DESCRIBE_EVENTS,
+    DESCRIBE_INSTANCE_TYPES,
+    GET_LOG_EVENTS,
+    GET_RESOURCE_METRICS,
+)

@@ -1,0 +1,157 @@
+"""
+Enhanced Monitoring: seconds inside the minutes, from the log group RDSOSMetrics.
+
+A document has about ten kilobytes, so a day at one second is most of a gigabyte: the newest one is
+read for the number of volumes, and one stretch of the window for what its averages hide.
+
+Source: Amazon CloudWatch Logs API Reference, GetLogEvents: 1 MB or 10,000 events a call, possibly
+fewer or none; the pages end when the token repeats (read 2026-11).
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from plimsoll.errors import DataError
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.aws.account import Account, Refused
+from plimsoll.sources.aws.described import Described
+from plimsoll.sources.aws.operations import GET_LOG_EVENTS
+from plimsoll.sources.enhanced_monitoring import read_log_events
+from plimsoll.sources.reading import Reading
+from plimsoll.units import format_time
+
+GROUP = "RDSOSMetrics"
+NAME = "Enhanced Monitoring"
+PAGE_BYTES = 1_000_000
+DOCUMENT_BYTES_MAX = 25_000
+"""Documents that people have published have 7 to 15 kB; many vCPUs and processes make them longer."""
+CALLS_MAX = 100
+"""An hour at one second is 3,600 documents: 36 calls of a megabyte at ten kilobytes a document, 90
+at the longest. Beyond that the stretch is cut, and the report says so."""
+_EMPTY_PAGES_MAX = 3
+_NO_STREAM = frozenset({"ResourceNotFoundException"})
+_KEPT = Gap(
+    metric=NAME,
+    reason="it is on, but its log holds nothing of this window",
+    remedy="Keep the log group RDSOSMetrics longer than the window is old; 30 days are usual.",
+)
+OFF = Gap(
+    metric=NAME,
+    reason="it is off, so bursts shorter than a minute do not show",
+    remedy="Turn it on with an interval of 1 s, if seconds matter.",
+)
+
+
+def calls_for(interval_s: int, fine_s: int) -> int:
+    """Requests that one instance takes at most: the newest document, and the stretch if it is finer."""
+    if interval_s <= 0:
+        return 0
+    if fine_s <= 0 or interval_s >= 60:
+        return 1
+    documents = -(-fine_s // interval_s)
+    pages = -(-documents * DOCUMENT_BYTES_MAX // PAGE_BYTES)
+    return 1 + min(1 + pages, CALLS_MAX)
+
+
+def newest(account: Account, described: Described, window_s: tuple[int, int]) -> Reading:
+    """
+    What the newest document of the window says of the instance: hints, no samples.
+
+    Raises:
+        SourceError: CloudWatch Logs refused or did not answer.
+    """
+    reading = Reading()
+    request = _request(described, window_s, startFromHead=False, limit=1)
+    for _ in range(_EMPTY_PAGES_MAX):
+        page = _page(account, request)
+        if page is None:
+            break
+        if page["events"]:
+            _add(page, described, reading)
+            reading.blocks.clear()
+            return reading
+        token = page.get("nextBackwardToken")
+        if not token or token == request.get("nextToken"):
+            break
+        request["nextToken"] = token
+    reading.gaps.append(_KEPT)
+    return reading
+
+
+def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) -> Reading:
+    """
+    Every document of a stretch of time.
+
+    Args:
+        stretch_s: epoch seconds, [start, end).
+
+    Raises:
+        SourceError: CloudWatch Logs refused or did not answer before the first document.
+    """
+    reading = Reading()
+    start_s, end_s = stretch_s
+    # A document describes the interval before its time, so the last one is written at the end.
+    asked_s = (start_s, end_s + described.monitoring_interval_s)
+    request = _request(described, asked_s, startFromHead=True)
+    for _ in range(CALLS_MAX):
+        page = _page(account, request)
+        if page is None:
+            return reading
+        if page["events"]:
+            _add(page, described, reading)
+        token = page.get("nextForwardToken")
+        if not token or token == request.get("nextToken"):
+            return reading
+        request["nextToken"] = token
+    reading.gaps.append(
+        Gap(
+            metric=NAME,
+            reason=(
+                f"read in part: {CALLS_MAX} requests did not reach {format_time(end_s)} "
+                f"from {format_time(start_s)}"
+            ),
+            remedy="Give a shorter window around the moment that matters.",
+        )
+    )
+    return reading
+
+
+def _request(described: Described, asked_s: tuple[int, int], **more: Any) -> dict[str, Any]:
+    return {
+        "logGroupName": GROUP,
+        "logStreamName": described.resource_id,
+        "startTime": asked_s[0] * 1000,
+        "endTime": asked_s[1] * 1000,
+        **more,
+    }
+
+
+def _page(account: Account, request: dict[str, Any]) -> dict[str, Any] | None:
+    """One page; None where the log group or the stream does not exist."""
+    try:
+        return account.call(GET_LOG_EVENTS, judged=_NO_STREAM, **request)
+    except Refused:
+        return None
+
+
+def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
+    """
+    Add the documents of a page under the instance's present name.
+
+    The stream is the instance's own; documents written before it was renamed bear the old name.
+    """
+    found = Reading()
+    try:
+        bad = read_log_events({"events": page["events"]}, found, where=f"the log group {GROUP}")
+    except DataError as error:
+        gap = Gap(metric=NAME, reason=error.message, remedy="Look at the log group itself.")
+        if gap not in reading.gaps:
+            reading.gaps.append(gap)
+        return
+    name = described.instance.identifier
+    reading.blocks += [replace(b, instance=name) for b in found.blocks]
+    reading.hints += [msgspec.structs.replace(h, identifier=name) for h in found.hints]
+    reading.remarks |= found.remarks
+    reading.bad_times += found.bad_times + bad

@@ -1,0 +1,453 @@
+"""
+Instances of an account as snapshots.
+
+What is needed fails the instance; what is optional leaves a gap; one instance never costs another.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import msgspec
+
+from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.overview import Unread
+from plimsoll.model.snapshot import Annotation, Gap, Snapshot
+from plimsoll.sources.assemble import assemble
+from plimsoll.sources.aws import described as describing
+from plimsoll.sources.aws import events as rds_events
+from plimsoll.sources.aws import insights, instance_types, metric_data, os_metrics
+from plimsoll.sources.aws.account import CONCURRENCY, Account
+from plimsoll.sources.aws.busiest import busiest_stretch
+from plimsoll.sources.aws.described import Described
+from plimsoll.sources.aws.metric_data import RATES, Answer, Grid, Query
+from plimsoll.sources.aws.operations import (
+    DESCRIBE_CLUSTERS,
+    DESCRIBE_EVENTS,
+    DESCRIBE_INSTANCE_TYPES,
+    GET_LOG_EVENTS,
+    GET_RESOURCE_METRICS,
+    Operation,
+)
+from plimsoll.sources.aws.plan import planned_calls
+from plimsoll.sources.aws.workers import Workers
+from plimsoll.sources.reading import Reading
+from plimsoll.sources.shown import counted
+
+__all__ = ["Ec2TypeOf", "planned_calls", "read_instance", "read_instances"]
+
+Ec2TypeOf = Callable[[str], str | None]
+"""From an instance class to the EC2 type it runs on; None where it is not known."""
+
+# Enough to keep every thread busy while one instance is put together, and little enough that a
+# thousand instances are never in memory at once.
+CALLS_AHEAD = 2 * CONCURRENCY
+
+# A state that RDS reports now says something about a window only if the window reaches to now.
+_NOW_S = 3600
+
+
+@dataclass(slots=True)
+class _Extras:
+    """What is read of one instance beside its metrics."""
+
+    reading: Reading = field(default_factory=Reading)
+    annotations: list[Annotation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Part:
+    """One instance on its way: what was asked for, and what may be read of it later."""
+
+    described: Described
+    calls: range
+    """Which of the calls for metrics hold its queries."""
+    extras: "Future[_Extras] | None" = None
+
+
+def read_instance(
+    account: Account,
+    identifier: str,
+    window_s: tuple[int, int],
+    *,
+    ec2_type_of: Ec2TypeOf,
+    fine_s: int = 3600,
+) -> Snapshot:
+    """
+    The snapshot of one instance.
+
+    Args:
+        identifier: its name or its ARN; the ARN's region goes before the account's.
+        window_s: epoch seconds, [start, end).
+        ec2_type_of: from class to EC2 type.
+        fine_s: length of the stretch read by the second where Enhanced Monitoring is finer than a
+            minute; 0 for none.
+
+    Raises:
+        UsageError: no such instance, a window that CloudWatch does not keep, or more requests than
+            allowed.
+        SourceError: AWS refused what is needed, or did not answer.
+        DataError: there is no sample of the instance.
+    """
+    region, name = describing.region_of(identifier)
+    if region is not None:
+        account = account.in_region(region)
+    grid = metric_data.grid_of(window_s, account.now_s())
+    account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
+    found = describing.describe_one(account, name)
+    if not found.is_rds:
+        raise _not_rds(found)
+    run = _Run(account, [found], window_s, grid, ec2_type_of, fine_s)
+    ((_, result),) = run.results()
+    if isinstance(result, PlimsollError):
+        raise result
+    return result
+
+
+def read_instances(
+    account: Account,
+    pattern: str,
+    window_s: tuple[int, int],
+    *,
+    ec2_type_of: Ec2TypeOf,
+    fine_s: int = 0,
+) -> Iterator[Snapshot | Unread]:
+    """
+    The snapshots of every instance whose name fits, in the order of names.
+
+    Args:
+        pattern: as file names are matched, upper and lower case alike: `*`, `orders-*`.
+        window_s, ec2_type_of, fine_s: as for `read_instance`.
+
+    Returns:
+        One snapshot an instance, or why it could not be read. Little more is held in memory than
+        the caller keeps.
+
+    Raises:
+        UsageError: no name fits, a window that CloudWatch does not keep, or more requests than
+            allowed.
+        SourceError: the instances could not be listed.
+    """
+    grid = metric_data.grid_of(window_s, account.now_s())
+    account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
+    every = describing.describe_all(account, pattern)
+    readable = [d for d in every if d.is_rds]
+    results = _Run(account, readable, window_s, grid, ec2_type_of, fine_s).results()
+    for found in every:
+        if not found.is_rds:
+            yield _unread(found, _not_rds(found))
+            continue
+        described, result = next(results)
+        assert described.instance.identifier == found.instance.identifier
+        yield _unread(found, result) if isinstance(result, PlimsollError) else result
+
+
+class _Run:
+    """One reading of instances that are described already."""
+
+    def __init__(
+        self,
+        account: Account,
+        every: Sequence[Described],
+        window_s: tuple[int, int],
+        grid: Grid,
+        ec2_type_of: Ec2TypeOf,
+        fine_s: int,
+    ) -> None:
+        self._account = account
+        self._window_s = window_s
+        self._grid = grid
+        self._ec2_type_of = ec2_type_of
+        self._fine_s = fine_s
+        self._shared_gaps: dict[str, list[Gap]] = {}
+        self._every = list(every)
+        self._calls = metric_data.packed([d.instance.identifier for d in self._every], grid.points)
+
+    def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
+        """Every instance in order, with its snapshot or why there is none."""
+        self._account.meter.refuse_beyond(self._planned(), counted(len(self._every), "instance"))
+        self._add_capacities()
+        self._add_type_facts()
+        with Workers(CONCURRENCY) as workers:
+            yield from self._in_order(workers)
+
+    def _planned(self) -> int:
+        """Requests still to come; the description is at hand."""
+        now_s = self._account.now_s()
+        types = {t for d in self._every if (t := self._type_of(d)) is not None}
+        total = planned_calls(
+            len(self._every),
+            self._window_s,
+            now_s=now_s,
+            serverless_cluster_count=len({d.cluster for d in self._every if d.is_serverless}),
+            type_count=len(types),
+            monitoring_intervals_s=[
+                d.monitoring_interval_s if d.resource_id else 0 for d in self._every
+            ],
+            insights_count=sum(self._has_insights(d) for d in self._every),
+            fine_s=self._fine_s,
+        )
+        return total - 1
+
+    def _in_order(self, workers: Workers) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
+        answers: dict[int, Future[Answer]] = {}
+        submitted = 0
+        waiting = deque(self._parts())
+        begun: deque[_Part] = deque()
+        while waiting or begun:
+            while waiting and len(begun) < CALLS_AHEAD:
+                part = waiting[0]
+                if begun and part.calls.stop > begun[0].calls.stop + CALLS_AHEAD:
+                    break
+                for index in range(submitted, part.calls.stop):
+                    answers[index] = workers.submit(
+                        metric_data.ask, self._account, self._calls[index], self._grid
+                    )
+                submitted = max(submitted, part.calls.stop)
+                part.extras = workers.submit(self._extras_of, part.described)
+                begun.append(waiting.popleft())
+            part = begun.popleft()
+            yield part.described, self._result(part, answers)
+            following = begun or waiting
+            keep_from = following[0].calls.start if following else submitted
+            for index in [i for i in answers if i < keep_from]:
+                del answers[index]
+
+    def _parts(self) -> list[_Part]:
+        size = metric_data.queries_a_call(self._grid.points)
+        wanted = len(metric_data.WANTED)
+        return [
+            _Part(described, range(i * wanted // size, ((i + 1) * wanted - 1) // size + 1))
+            for i, described in enumerate(self._every)
+        ]
+
+    def _result(
+        self, part: _Part, answers: dict[int, "Future[Answer]"]
+    ) -> Snapshot | PlimsollError:
+        try:
+            return self._snapshot(part, [answers[index].result() for index in part.calls])
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            return error
+
+    def _snapshot(self, part: _Part, answers: list[Answer]) -> Snapshot:
+        described = part.described
+        name = described.instance.identifier
+        assert part.extras is not None
+        reading = Reading(described=[described.instance])
+        failures: dict[Query, PlimsollError] = {}
+        for answer in answers:
+            _add(answer.readings.pop(name, Reading()), reading)
+            failures |= {q: e for q, e in answer.failures.items() if q.identifier == name}
+        if not reading.blocks:
+            raise next(iter(failures.values()), None) or self._no_sample(described)
+        reading.gaps += _failure_gaps(failures)
+        extras = part.extras.result()
+        _add(extras.reading, reading)
+        reading.gaps += [*described.gaps, *self._shared_gaps.get(name, ())]
+        snapshot = self._assembled(described, reading)
+        if self._add_stretch(described, snapshot, reading):
+            snapshot = self._assembled(described, reading)
+        return msgspec.structs.replace(
+            snapshot,
+            gaps=(*snapshot.gaps, *_rate_gaps(snapshot)),
+            annotations=self._annotations(described, extras.annotations),
+        )
+
+    def _assembled(self, described: Described, reading: Reading) -> Snapshot:
+        name = described.instance.identifier
+        return assemble(reading, identifier=name, source=f"rds:{name} in {self._account.region}")
+
+    # --- what is optional -------------------------------------------------------------------------
+
+    def _add_capacities(self) -> None:
+        serverless = [d for d in self._every if d.is_serverless]
+        clusters = sorted({d.cluster for d in serverless if d.cluster is not None})
+        if not clusters:
+            return
+        try:
+            found = describing.capacities(self._account, clusters)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            self._share(serverless, _gap("Aurora capacity", DESCRIBE_CLUSTERS, error))
+            return
+        self._every = [
+            describing.with_capacity(d, found[d.cluster])
+            if d.is_serverless and d.cluster in found
+            else d
+            for d in self._every
+        ]
+
+    def _add_type_facts(self) -> None:
+        types = {t for d in self._every if (t := self._type_of(d)) is not None}
+        if not types:
+            return
+        try:
+            found = instance_types.facts_of(self._account, types)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            self._share(self._every, _gap("EC2 limits", DESCRIBE_INSTANCE_TYPES, error))
+            return
+        self._every = [
+            msgspec.structs.replace(d, instance=instance_types.with_facts(d.instance, found[t]))
+            if (t := self._type_of(d)) in found
+            else d
+            for d in self._every
+        ]
+
+    def _extras_of(self, described: Described) -> _Extras:
+        extras = _Extras()
+        self._add_events(described, extras)
+        self._add_newest_document(described, extras.reading)
+        self._add_insights(described, extras.reading)
+        return extras
+
+    def _add_events(self, described: Described, extras: _Extras) -> None:
+        if not rds_events.is_kept(self._window_s, self._account.now_s()):
+            extras.reading.gaps.append(
+                Gap(
+                    metric="RDS events",
+                    reason="the window is older than the 14 days for which RDS keeps events",
+                    remedy="Nothing brings them back; changes before that are not on the timeline.",
+                )
+            )
+            return
+        try:
+            extras.annotations += rds_events.events_of(self._account, described.instance.identifier)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            extras.reading.gaps.append(_gap("RDS events", DESCRIBE_EVENTS, error))
+
+    def _add_newest_document(self, described: Described, reading: Reading) -> None:
+        if not described.monitoring_interval_s or described.resource_id is None:
+            reading.gaps.append(os_metrics.OFF)
+            return
+        try:
+            _add(os_metrics.newest(self._account, described, self._window_s), reading)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            reading.gaps.append(_gap(os_metrics.NAME, GET_LOG_EVENTS, error))
+
+    def _add_insights(self, described: Described, reading: Reading) -> None:
+        if not described.has_insights or described.resource_id is None:
+            reading.gaps.append(insights.OFF)
+            return
+        try:
+            insights.read_insights(self._account, described, self._window_s, reading)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            reading.gaps.append(_gap(insights.NAME, GET_RESOURCE_METRICS, error))
+
+    def _add_stretch(self, described: Described, snapshot: Snapshot, reading: Reading) -> bool:
+        """Add the busiest stretch by the second, if there is one; whether anything was added."""
+        interval_s = described.monitoring_interval_s
+        is_finer = 0 < interval_s < self._grid.period_s and interval_s < 60
+        if not is_finer or self._fine_s <= 0 or described.resource_id is None:
+            return False
+        rates = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
+        stretch_s = busiest_stretch(
+            [snapshot.series[m] for m in rates if m in snapshot.series],
+            (self._grid.start_s, self._grid.end_s),
+            self._fine_s,
+        )
+        if stretch_s is None:
+            return False
+        try:
+            _add(os_metrics.stretch(self._account, described, stretch_s), reading)
+        except UsageError:
+            raise
+        except PlimsollError as error:
+            gap = _gap(os_metrics.NAME, GET_LOG_EVENTS, error)
+            reading.gaps += [] if gap in reading.gaps else [gap]
+        return True
+
+    # --- small parts ------------------------------------------------------------------------------
+
+    def _share(self, every: Sequence[Described], gap: Gap) -> None:
+        for described in every:
+            self._shared_gaps.setdefault(described.instance.identifier, []).append(gap)
+
+    def _type_of(self, described: Described) -> str | None:
+        db_class = described.instance.db_class
+        return None if db_class is None else self._ec2_type_of(db_class)
+
+    def _has_insights(self, described: Described) -> bool:
+        span = insights.span_of(self._window_s, self._account.now_s(), described.insights_kept_s)
+        return described.has_insights and described.resource_id is not None and span is not None
+
+    def _annotations(self, described: Described, found: list[Annotation]) -> tuple[Annotation, ...]:
+        now_s = self._account.now_s()
+        if described.operation is not None and now_s - self._window_s[1] < _NOW_S:
+            since_s = described.operation.time_s or min(int(now_s), self._window_s[1] - 1)
+            found = [*found, msgspec.structs.replace(described.operation, time_s=since_s)]
+        return tuple(sorted(found, key=lambda a: (a.time_s, a.text)))
+
+    def _no_sample(self, described: Described) -> DataError:
+        name, status = described.instance.identifier, described.status
+        return DataError(
+            f"CloudWatch has no sample of '{name}' in this window; its status is '{status}'",
+            "Take a window in which it ran.",
+        )
+
+
+def _add(found: Reading, reading: Reading) -> None:
+    reading.blocks += found.blocks
+    reading.hints += found.hints
+    reading.gaps += found.gaps
+    reading.remarks |= found.remarks
+    reading.bad_times += found.bad_times
+
+
+def _failure_gaps(failures: dict[Query, PlimsollError]) -> list[Gap]:
+    """Metrics whose requests failed although those of others came, by cause."""
+    by_cause: dict[tuple[str, str], list[str]] = {}
+    for query, error in failures.items():
+        name = METRICS[query.metric].cloudwatch or query.metric.value
+        by_cause.setdefault((error.message, error.hint), []).append(name)
+    return [
+        Gap(metric=", ".join(names), reason=reason, remedy=remedy)
+        for (reason, remedy), names in by_cause.items()
+    ]
+
+
+def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
+    """Rates that every instance has and this one has not; other absences say something of it."""
+    said = {gap.metric for gap in snapshot.gaps}
+    failed = {name for gap in snapshot.gaps for name in gap.metric.split(", ")}
+    return [
+        Gap(
+            metric=metric.value,
+            reason="CloudWatch has no sample of it in this window",
+            remedy="Take a window in which the instance ran.",
+        )
+        for metric in RATES
+        if metric not in snapshot.series
+        and metric.value not in said
+        and METRICS[metric].cloudwatch not in failed
+    ]
+
+
+def _gap(name: str, operation: Operation, error: PlimsollError) -> Gap:
+    return Gap(
+        metric=name, reason=f"{error.message}; not known is {operation.lost}", remedy=error.hint
+    )
+
+
+def _not_rds(described: Described) -> UsageError:
+    instance = described.instance
+    return UsageError(
+        f"'{instance.identifier}' is an instance of {instance.engine}, not of RDS",
+        "Its metrics are of another kind; name an instance of RDS or Aurora.",
+    )
+
+
+def _unread(described: Described, error: PlimsollError) -> Unread:
+    return Unread(identifier=described.instance.identifier, reason=error.message, remedy=error.hint)
