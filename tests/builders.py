@@ -41,6 +41,8 @@ _DIMENSIONS = {
     Family.CONNECTIONS: (Dimension.AMOUNT, "count"),
     Family.NETWORK: (Dimension.AMOUNT, "bytes/s"),
     Family.STORAGE_SPACE: (Dimension.AMOUNT, "bytes"),
+    Family.LOCAL_STORAGE: (Dimension.AMOUNT, "bytes"),
+    Family.CAPACITY: (Dimension.AMOUNT, "ratio"),
 }
 
 

@@ -7,20 +7,26 @@ A mean over a step is not a peak: peaks here are of means over the step, and the
 from collections.abc import Callable
 
 import numpy as np
+from msgspec.structs import replace
 
 from plimsoll.diagnosis.frame import Frame, sample_widths
-from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.limits.layout import is_aurora, is_serverless
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_duration, format_ratio
+from plimsoll.units import format_bytes, format_duration, format_ratio
 
 # Near: demand came within a fifth of the ceiling, for more than a stray minute.
 NEAR_RATIO = 0.8
 NEAR_MIN_MINUTES = 5.0
 # In a window of minutes, a twentieth of it counts as that.
 NEAR_MIN_SHARE = 0.05
+# CloudWatch rounds ACUUtilization to whole percents: from here on there is nothing left to grow into.
+_FULL_RATIO = 0.995
+# A disk whose free space moves by less than a percent shows nothing of how large it is.
+_USE_SEEN_RATIO = 0.01
 
 _NAMES = {
     Family.INSTANCE_EBS_THROUGHPUT: "instance EBS throughput",
@@ -32,8 +38,23 @@ _NAMES = {
     Family.CONNECTIONS: "connections",
     Family.NETWORK: "network",
     Family.STORAGE_SPACE: "storage space",
+    Family.LOCAL_STORAGE: "local storage",
+    Family.CAPACITY: "capacity",
 }
-
+# What no Aurora instance has: its data is in a cluster volume that has no documented rates and grows
+# by itself.
+_NOT_ON_AURORA = (
+    Family.INSTANCE_EBS_THROUGHPUT,
+    Family.INSTANCE_EBS_IOPS,
+    Family.VOLUME_THROUGHPUT,
+    Family.VOLUME_IOPS,
+    Family.STORAGE_SPACE,
+)
+_ONLY_WHERE_MEASURED = {
+    Family.LOCAL_STORAGE: Metric.FREE_LOCAL_STORAGE_BYTES,
+    Family.CAPACITY: Metric.CAPACITY_RATIO,
+}
+_SEEN = Origin(source="the most that was free in the window", read_on="")
 
 _UNITS = {
     Family.INSTANCE_EBS_THROUGHPUT: "bytes/s",
@@ -45,6 +66,8 @@ _UNITS = {
     Family.CONNECTIONS: "count",
     Family.NETWORK: "bytes/s",
     Family.STORAGE_SPACE: "bytes",
+    Family.LOCAL_STORAGE: "bytes",
+    Family.CAPACITY: "ratio",
 }
 
 
@@ -59,14 +82,71 @@ def resources_of(
     ceilings: tuple[Ceiling, ...],
     time_at: tuple[CeilingTime, ...],
 ) -> tuple[Resource, ...]:
-    """Every resource in a fixed order: the four of storage, then the rest of the machine."""
+    """
+    Every resource in a fixed order: the four of storage, then the rest of the machine.
+
+    Aurora has none of the four, and local storage and capacity in their place.
+    """
     found = []
-    for family in _NAMES:
+    for family in _families(snapshot):
+        if family == Family.LOCAL_STORAGE:
+            found.append(_local_storage(snapshot, _held_ceiling(family, ceilings)))
+            continue
         values, width_s, gap = _used(family, snapshot, frame, ceilings)
         ceiling = _held_ceiling(family, ceilings)
         bound = [t for t in time_at if t.family == family]
         found.append(_resource(family, values, width_s, ceiling, bound, gap))
     return tuple(found)
+
+
+def _families(snapshot: Snapshot) -> list[Family]:
+    instance = snapshot.instance
+    has = {family: metric in snapshot.series for family, metric in _ONLY_WHERE_MEASURED.items()}
+    # Aurora Serverless has a capacity and does not report its local storage; Aurora is the other way.
+    has[Family.CAPACITY] |= is_serverless(instance)
+    has[Family.LOCAL_STORAGE] |= is_aurora(instance) and not is_serverless(instance)
+    left_out = _NOT_ON_AURORA if is_aurora(instance) else ()
+    return [family for family in _NAMES if family not in left_out and has.get(family, True)]
+
+
+def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
+    """
+    What was used of the local disk, where its size is documented or its filling was seen.
+
+    Without a documented size the most that was ever free is a lower bound of it: what is near that
+    bound is nearer still to the size, but what is far from it may be near nonetheless, and is unknown.
+    """
+    family, metric = Family.LOCAL_STORAGE, Metric.FREE_LOCAL_STORAGE_BYTES
+    series = snapshot.series.get(metric)
+    if series is None or not np.isfinite(series.value).any():
+        gap = METRICS[metric].cloudwatch or metric.value
+        return _resource(family, None, np.zeros(0), documented, [], gap)
+    most, least = float(np.nanmax(series.value)), float(np.nanmin(series.value))
+    widths = sample_widths(series.time_s, series.step_s)
+    if documented is not None and most <= documented.value:
+        return _resource(family, documented.value - series.value, widths, documented, [], "")
+    why = "its size is not documented for this class"
+    if documented is not None:
+        why = f"more was free than the {format_bytes(documented.value)} documented for this class"
+    if most - least <= _USE_SEEN_RATIO * most:
+        unknown = _resource(family, None, widths, None, [], "")
+        return replace(unknown, note=f"{why}, and the window shows no use of it")
+    seen = Ceiling(
+        family=family,
+        phase=Phase.FIXED,
+        dimension=Dimension.AMOUNT,
+        value=most,
+        unit="bytes",
+        origin=_SEEN,
+        note="a lower bound of the size",
+    )
+    judged = _resource(family, most - series.value, widths, seen, [], "")
+    use = f"{format_bytes(most - least)} of at least {format_bytes(most)} were in use at the peak"
+    if judged.verdict != Verdict.NEAR:
+        judged = replace(
+            judged, verdict=Verdict.UNKNOWN, ceiling=None, minutes_above_80=None, headroom=None
+        )
+    return replace(judged, note=f"{why}: {use}")
 
 
 def _held_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
@@ -90,9 +170,11 @@ def _used(
     size = total.value if total else float("nan")
     plain: dict[Family, tuple[Metric, Callable[[FloatArray], FloatArray]]] = {
         Family.CPU: (Metric.CPU_RATIO, lambda v: v),
-        Family.MEMORY: (Metric.FREEABLE_MEMORY_BYTES, lambda v: size - v),
+        # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
+        Family.MEMORY: (Metric.FREEABLE_MEMORY_BYTES, lambda v: np.maximum(size - v, 0.0)),
         Family.CONNECTIONS: (Metric.CONNECTION_COUNT, lambda v: v),
         Family.STORAGE_SPACE: (Metric.FREE_STORAGE_BYTES, lambda v: size - v),
+        Family.CAPACITY: (Metric.CAPACITY_RATIO, lambda v: v),
     }
     if family == Family.NETWORK:
         return _network(snapshot)
@@ -149,6 +231,8 @@ def _resource(
         note = ""
         if family == Family.MEMORY and verdict == Verdict.NEAR:
             verdict, note = _memory_verdict(used, width, ceiling.value)
+        if family == Family.CAPACITY:
+            note = _capacity_note(used, width)
     if bound:
         longest = max(bound, key=lambda t: t.seconds)
         verdict = Verdict.BINDS
@@ -163,6 +247,15 @@ def _resource(
 
 def _near_min_minutes(width_s: FloatArray) -> float:
     return min(NEAR_MIN_MINUTES, NEAR_MIN_SHARE * float(width_s.sum()) / 60)
+
+
+def _capacity_note(used: FloatArray, width: FloatArray) -> str:
+    full_s = float(width[used >= _FULL_RATIO].sum())
+    if not full_s:
+        return ""
+    return (
+        f"at its largest capacity for {format_duration(full_s)}, with no more CPU and memory to add"
+    )
 
 
 def _memory_verdict(used: FloatArray, width: FloatArray, size: float) -> tuple[Verdict, str]:
