@@ -1,0 +1,1 @@
+"""Metrics that a Prometheus-compatible server keeps of an instance or a host."""

@@ -1,0 +1,244 @@
+"""
+Questions to a Prometheus-compatible server: bounded in time and size, repeated where that helps.
+
+Rule 1: nothing is changed on the server: only `series`, `label values` and `query` are called.
+Rule 2: an answer has a deadline and a largest size; what is larger is asked for in halves.
+Rule 3: 429, 502, 503, 504 and broken connections are tried three times; nothing else is.
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from msgspec import Struct
+
+from plimsoll.errors import PlimsollError, SourceError, Unreachable
+from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, refusal, said
+from plimsoll.sources.prometheus.server import Server
+from plimsoll.sources.prometheus.signing import signed
+
+Parameters = Sequence[tuple[str, str]]
+
+_AGAIN = frozenset({429, 502, 503, 504})
+_FORM = "application/x-www-form-urlencoded"
+
+# Proxies and servers take lines of 4 to 8 KB; longer questions are posted.
+LONGEST_LINE = 1_800
+
+# A server that says when to come back is believed up to here; nobody waits longer in an incident.
+LONGEST_WAIT_S = 10.0
+
+
+class Bounds(Struct, frozen=True, kw_only=True):
+    """How long and how much."""
+
+    connect_s: float = 5.0
+    read_s: float = 30.0
+    """Longest silence in the middle of an answer."""
+    answer_s: float = 120.0
+    """Longest time of one whole answer: a server that drips must not hold us."""
+    answer_bytes_max: int = 64 * 1024**2
+    """200,000 samples take 6 MB; ten times that is a question we would not ask."""
+    tries: int = 3
+    first_wait_s: float = 0.5
+    """Before the second try; doubled before the third."""
+
+
+class Client:
+    """A connection to one server, to be closed after use."""
+
+    def __init__(
+        self,
+        server: Server,
+        bounds: Bounds | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Prepare; nothing is asked yet.
+
+        Args:
+            server: whom to ask.
+            bounds: how long and how much.
+            sleep: waits between tries.
+            clock: seconds that never step back.
+        """
+        import httpx
+
+        self.server = server
+        self.bounds = bounds or Bounds()
+        self.warnings: dict[str, None] = {}
+        self._sleep, self._clock = sleep, clock
+        self._http = httpx.Client(
+            timeout=httpx.Timeout(self.bounds.read_s, connect=self.bounds.connect_s),
+            follow_redirects=False,
+            # A proxy for the outside world has no way back to this machine.
+            trust_env=not _is_loopback(urlsplit(server.url).hostname or ""),
+            auth=None
+            if server.user is None
+            else httpx.BasicAuth(server.user, server.password or ""),
+        )
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def ask(self, path: str, parameters: Parameters, *, may_post: bool = True) -> Answer:
+        """
+        The answer to one question.
+
+        Args:
+            path: below the server's address, such as `/api/v1/query`.
+            parameters: names and values, not yet encoded.
+            may_post: whether the interface takes this question by POST as well.
+
+        Raises:
+            TooMuch: the answer is larger than we take or the server gives.
+            SourceError: no usable answer; AccessDenied, Unreachable and Throttled say which way.
+        """
+        url, body = self.server.url + path, b""
+        line = urlencode(parameters, quote_via=quote)
+        if may_post and len(line) > LONGEST_LINE:
+            body = line.encode()
+        else:
+            url = f"{url}?{line}"
+        wait_s = self.bounds.first_wait_s
+        for attempt in range(1, self.bounds.tries + 1):
+            outcome, asked_wait_s = self._try(url, body)
+            if isinstance(outcome, Answer):
+                self._note(outcome)
+                return outcome
+            is_last = attempt == self.bounds.tries
+            if asked_wait_s is None or is_last:
+                raise outcome
+            self._sleep(max(wait_s, min(asked_wait_s, LONGEST_WAIT_S)))
+            wait_s *= 2
+        raise AssertionError("the last try ends the loop")
+
+    def _note(self, answer: Answer) -> None:
+        for warning in answer.warnings or ():
+            self.warnings[said(Answer(status="", error=warning), self.server)] = None
+        if answer.is_partial:
+            self.warnings["a storage node did not answer"] = None
+
+    def _try(self, url: str, body: bytes) -> tuple[Answer | PlimsollError | TooMuch, float | None]:
+        """An answer, or what went wrong and the seconds to wait if trying again can help."""
+        import httpx
+
+        server = self.server
+        method = "POST" if body else "GET"
+        headers = self._headers(method, url, body)
+        try:
+            with self._http.stream(method, url, content=body or None, headers=headers) as response:
+                content = self._content(response)
+                if response.status_code == 200:
+                    kind = response.headers.get("content-type", "")
+                    return answer_of(content, server, kind), None
+                wait_s = _seconds(response.headers.get("retry-after", ""))
+                error = refusal(response.status_code, content, server)
+                again = response.status_code in _AGAIN and not isinstance(error, TooMuch)
+                return error, wait_s if again else None
+        except TooMuch as much:
+            return much, None
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            return _broken(server), 0.0
+        except httpx.HTTPError as error:
+            return _unreachable(server, error, self.bounds), None
+        except SourceError as error:
+            return error, None
+
+    def _headers(self, method: str, url: str, body: bytes) -> dict[str, str]:
+        headers = {"Accept": "application/json", **dict(self.server.headers)}
+        if body:
+            headers["Content-Type"] = _FORM
+        if self.server.token is not None:
+            headers["Authorization"] = f"Bearer {self.server.token}"
+        if self.server.region is not None:
+            return signed(method, url, body, headers, self.server.region)
+        return headers
+
+    def _content(self, response: Any) -> bytes:
+        deadline = self._clock() + self.bounds.answer_s
+        parts: list[bytes] = []
+        size = 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > self.bounds.answer_bytes_max:
+                raise TooMuch(f"the answer is larger than {self.bounds.answer_bytes_max:,} bytes")
+            if self._clock() > deadline:
+                raise Unreachable(
+                    f"{self.server.url} did not finish an answer in {self.bounds.answer_s:g} s",
+                    "Ask for a shorter window with --last, or when the server is less busy.",
+                )
+            parts.append(part)
+        return b"".join(parts)
+
+
+def _broken(server: Server) -> Unreachable:
+    return Unreachable(
+        f"{server.url} broke off its answer",
+        "Check the server and the proxy before it, and try again.",
+    )
+
+
+def _unreachable(server: Server, error: Exception, bounds: Bounds) -> Unreachable:
+    import httpx
+
+    url = server.url
+    if isinstance(error, httpx.ConnectTimeout):
+        return Unreachable(
+            f"{url} did not take a connection in {bounds.connect_s:g} s",
+            "Check host and port, and whether a firewall or a VPN lies between.",
+        )
+    if isinstance(error, httpx.TimeoutException):
+        return Unreachable(
+            f"{url} did not answer in {bounds.read_s:g} s",
+            "Ask for a shorter window with --last, or when the server is less busy.",
+        )
+    text = str(error)
+    if _is_tls(error) or "SSL" in text or "certificate" in text.lower():
+        return Unreachable(
+            f"no safe connection to {url}: {shorter(text)}",
+            "Check http or https, and name your authority's certificates with SSL_CERT_FILE.",
+        )
+    return Unreachable(
+        f"unable to reach {url}: {shorter(server.hidden(text))}",
+        "Check host and port, and that the server listens there.",
+    )
+
+
+def shorter(text: str) -> str:
+    """The reason in a transport's message, without its numbers: `connection refused`."""
+    reason = text.rpartition("]")[2].strip() or text.strip("[] ") or "no reason given"
+    return reason[:120].rstrip(".").strip().lower()
+
+
+def _is_tls(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _seconds(text: str) -> float:
+    """Seconds of a Retry-After; a date counts as none."""
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,210 @@
+"""
+Which exporter wrote a series, about whom, and which of our metrics it is.
+
+Names, labels and units were read in the exporters' own sources and test files on 2026-11-20:
+prometheus-rds-exporter 1aead48, yet-another-cloudwatch-exporter 1a0ddb1, cloudwatch_exporter
+8b110cf, rds_exporter d78e641 and node_exporter a7dcc3a.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.metric import Metric
+from plimsoll.sources.names import recognise
+from plimsoll.sources.prometheus.node import DISK_DEVICES_LEFT_OUT, NODE_NAMES
+from plimsoll.sources.reading import Statistic
+
+
+class Exporter(StrEnum):
+    """Programs whose names we know; the value is the program's name."""
+
+    QONTO = "prometheus-rds-exporter"
+    YACE = "yet-another-cloudwatch-exporter"
+    CLOUDWATCH = "cloudwatch_exporter"
+    PERCONA = "rds_exporter"
+    PERCONA_OS = "rds_exporter (Enhanced Monitoring)"
+    NODE = "node_exporter"
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """Whom a series is about."""
+
+    identifier: str
+    region: str | None = None
+    account: str | None = None
+
+
+class Track(Struct, frozen=True, kw_only=True):
+    """One series that we know, without its samples."""
+
+    exporter: Exporter
+    subject: Subject
+    label: str
+    """The label that names the subject."""
+    name: str
+    labels: Mapping[str, str]
+    written: str | None = None
+    """The name under which the rest of the program knows this metric; None for a fact."""
+    metric: Metric | None = None
+    """None for a fact, and for counters that only together become a metric."""
+    statistic: Statistic = Statistic.AVERAGE
+
+
+# Qonto's names of facts, each with the label `dbidentifier`.
+INFO = "rds_instance_info"
+AGE = "rds_instance_age_seconds"
+STATUS = "rds_instance_status"
+ALLOCATED = "rds_allocated_storage_bytes"
+ALLOCATED_OPS = "rds_allocated_disk_iops_average"
+ALLOCATED_THROUGHPUT = "rds_allocated_disk_throughput_bytes"
+QONTO_FACTS = frozenset({INFO, AGE, STATUS, ALLOCATED, ALLOCATED_OPS, ALLOCATED_THROUGHPUT})
+
+# rds_exporter writes these three CloudWatch metrics under names of node_exporter.
+PERCONA_NAMES = {
+    "node_cpu_average": "CPUUtilization",
+    "node_filesystem_free_bytes": "FreeStorageSpace",
+    "node_memory_Cached_bytes": "FreeableMemory",
+}
+# Of Enhanced Monitoring, only what enhanced_monitoring.py reads of a document.
+PERCONA_OS_NAMES = (
+    "timestamp",
+    "General_numVCPUs",
+    "cpuUtilization_total",
+    "loadAverageMinute_one",
+    "memory_total",
+    "swap_(total|free)",
+    "network_(rx|tx)",
+    "fileSys_(total|used)",
+    "diskIO_(readIOsPS|writeIOsPS|readKbPS|writeKbPS|await|avgQueueLen)",
+    "diskIO_(readThroughput|writeThroughput|readLatency|writeLatency|diskQueueDepth)",
+)
+OS_PREFIX = "rdsosmetrics_"
+
+FAMILIES = {
+    Exporter.QONTO: "rds_.+",
+    Exporter.YACE: "aws_rds_.+",
+    Exporter.PERCONA: f"{OS_PREFIX}({'|'.join(PERCONA_OS_NAMES)})|{'|'.join(PERCONA_NAMES)}",
+    Exporter.NODE: "|".join(NODE_NAMES),
+}
+"""Names to look for, as regular expressions; `aws_rds_` is what three exporters share."""
+
+_PLAIN = re.compile(r"[^a-z0-9]+")
+_NODE = re.compile("|".join(NODE_NAMES))
+_RDS_LABELS = ("dimension_DBInstanceIdentifier", "dimension_dbinstance_identifier")
+_TARGETS = ("exported_instance", "instance")
+IDENTITY: Mapping[Exporter, tuple[str, ...]] = {
+    Exporter.QONTO: ("dbidentifier",),
+    Exporter.YACE: (*_RDS_LABELS, "dbinstance_identifier", *_TARGETS),
+    Exporter.PERCONA: _TARGETS,
+    Exporter.NODE: _TARGETS,
+}
+"""Labels that may name the subject, by family."""
+IDENTITY_LABELS = frozenset(label for labels in IDENTITY.values() for label in labels)
+
+# A series with another dimension is a sum over a class, an engine or a cluster, or one volume.
+_OTHER_DIMENSIONS = frozenset(
+    {"databaseclass", "enginename", "dbclusteridentifier", "role", "sourceregion", "volumename"}
+)
+
+
+def classify(listed: Sequence[Mapping[str, str]]) -> list[Track]:
+    """
+    The series that we know among those a server listed.
+
+    rds_exporter imitates node_exporter: what both could have written about one name is left to it.
+    """
+    found = [track for labels in listed if (track := track_of(labels)) is not None]
+    imitated = {
+        t.subject.identifier for t in found if t.exporter in (Exporter.PERCONA, Exporter.PERCONA_OS)
+    }
+    os_jobs = {t.labels.get("job") for t in found if t.exporter is Exporter.PERCONA_OS}
+    return [
+        t
+        for t in found
+        if not (t.exporter is Exporter.NODE and t.subject.identifier in imitated)
+        # Both of its pages have this name: one means FreeableMemory, the other the page cache.
+        and not (t.name == "node_memory_Cached_bytes" and t.labels.get("job") in os_jobs)
+    ]
+
+
+def track_of(labels: Mapping[str, str]) -> Track | None:
+    """What a series is by its name and labels; None for one that we do not read."""
+    name = labels.get("__name__", "")
+    if name.startswith(OS_PREFIX):
+        return _track(Exporter.PERCONA_OS, _TARGETS, name, labels)
+    if name.startswith("rds_"):
+        written = None if name in QONTO_FACTS else name
+        return _track(Exporter.QONTO, IDENTITY[Exporter.QONTO], name, labels, written=written)
+    if name.startswith("aws_rds_"):
+        return _of_cloudwatch(name, labels)
+    if name in PERCONA_NAMES:
+        # Its Enhanced Monitoring has these with a mode or a mount point, as node_exporter has.
+        if labels.get("mode") or labels.get("mountpoint") or not labels.get("region"):
+            return None
+        return _track(Exporter.PERCONA, _TARGETS, name, labels, written=PERCONA_NAMES[name])
+    return _of_node(name, labels)
+
+
+def _of_cloudwatch(name: str, labels: Mapping[str, str]) -> Track | None:
+    plain = {_PLAIN.sub("", label.lower()): label for label, value in labels.items() if value}
+    if any(d in plain or f"dimension{d}" in plain for d in _OTHER_DIMENSIONS):
+        return None
+    for exporter, key in (
+        (Exporter.YACE, "dimensiondbinstanceidentifier"),
+        (Exporter.CLOUDWATCH, "dbinstanceidentifier"),
+    ):
+        if key in plain:
+            return _track(exporter, (plain[key],), name, labels, written=name)
+    # rds_exporter sets `instance` and `region` itself, and knows one statistic.
+    if labels.get("region") and name.endswith("_average"):
+        return _track(Exporter.PERCONA, _TARGETS, name, labels, written=name)
+    return None
+
+
+def _of_node(name: str, labels: Mapping[str, str]) -> Track | None:
+    if not _NODE.fullmatch(name):
+        return None
+    if name.startswith("node_disk_") and DISK_DEVICES_LEFT_OUT.match(labels.get("device", "")):
+        return None
+    if name == "node_cpu_seconds_total" and labels.get("mode") not in ("idle", "iowait"):
+        return None
+    return _track(Exporter.NODE, _TARGETS, name, labels)
+
+
+def _track(
+    exporter: Exporter,
+    candidates: Sequence[str],
+    name: str,
+    labels: Mapping[str, str],
+    *,
+    written: str | None = None,
+) -> Track | None:
+    label = next((c for c in candidates if labels.get(c)), None)
+    if label is None:
+        return None
+    metric, statistic = None, Statistic.AVERAGE
+    if written is not None:
+        named = recognise(written)
+        metric = named.metric
+        statistic = named.statistic or Statistic.AVERAGE
+        if metric is None:
+            return None
+    is_host = exporter is Exporter.NODE
+    return Track(
+        exporter=exporter,
+        # A host may have a label `region` on some of its jobs only: it is no part of its name.
+        subject=Subject(
+            identifier=labels[label],
+            region=None if is_host else labels.get("aws_region") or labels.get("region"),
+            account=None if is_host else labels.get("aws_account_id") or labels.get("account_id"),
+        ),
+        label=label,
+        name=name,
+        labels=labels,
+        written=written,
+        metric=metric,
+        statistic=statistic,
+    )

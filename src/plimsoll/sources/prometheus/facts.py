@@ -1,0 +1,215 @@
+"""
+What prometheus-rds-exporter says of an instance: what was bought, and when that changed. Pure.
+
+Its instance class limits come from DescribeInstanceTypes in decimal MB/s but are multiplied by
+1,024² on the way (internal/app/ec2/ec2.go, internal/app/unit/converter.go), so they are turned
+back. Its storage limits of gp2, io1 and io2 are its own arithmetic for one volume and are left out:
+only what RDS itself said is taken.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from plimsoll.model.instance import EbsLimits, Instance, Storage
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.sources.prometheus.exporters import (
+    AGE,
+    ALLOCATED,
+    ALLOCATED_OPS,
+    ALLOCATED_THROUGHPUT,
+    INFO,
+    STATUS,
+    Exporter,
+)
+from plimsoll.sources.prometheus.node import Counted, latest
+from plimsoll.sources.shown import shown
+from plimsoll.units import GIB, MIB, mb_per_s
+
+_CLASS = "rds_instance_"
+_PROVISIONED_OPS = frozenset({"gp3", "io1", "io2"})
+_PROVISIONED_THROUGHPUT = frozenset({"gp3"})
+
+# Codes of rds_instance_status, README of prometheus-rds-exporter.
+_EVENTS = {
+    11.0: (EventKind.OPTIMISATION, "storage optimisation began"),
+    2.0: (EventKind.BACKUP, "backup began"),
+    -5.0: (EventKind.RESTART, "instance restarts"),
+}
+_OPTIMISED = "storage optimisation finished"
+
+
+def last_info(series: Sequence[Counted]) -> Counted | None:
+    """The description of the instance that was seen last; None where none was."""
+    found = [s for s in series if s.name == INFO and s.time_ms.size]
+    return max(found, key=lambda s: int(s.time_ms[-1])) if found else None
+
+
+def described(
+    identifier: str, series: Sequence[Counted], of_class: Sequence[Counted]
+) -> Instance | None:
+    """
+    The instance as described last.
+
+    Args:
+        identifier: its name.
+        series: its facts.
+        of_class: what is said of instance classes and clusters, which name no instance.
+
+    Returns:
+        None where the exporter describes no such instance.
+    """
+    info = last_info(series)
+    if info is None:
+        return None
+
+    def said(label: str) -> str | None:
+        return shown(info.labels.get(label, ""), 63) or None
+
+    kind, engine = (said("storage_type") or "").lower() or None, said("engine")
+    is_aurora = (engine or "").startswith("aurora") or (kind or "").startswith("aurora")
+    allocated = _positive(latest(series, ALLOCATED))
+    ops = _positive(latest(series, ALLOCATED_OPS)) if kind in _PROVISIONED_OPS else None
+    throughput = _positive(latest(series, ALLOCATED_THROUGHPUT))
+    return Instance(
+        identifier=shown(identifier, 63),
+        db_class=said("instance_class"),
+        engine=engine,
+        engine_version=said("engine_version"),
+        region=said("aws_region"),
+        multi_az={"true": True, "false": False}.get(info.labels.get("multi_az", "")),
+        storage=Storage(
+            kind=kind,
+            # An Aurora volume grows by itself; RDS reports 1 GiB for it.
+            size_gib=None if is_aurora or allocated is None else allocated / GIB,
+            provisioned_ops_per_s=ops,
+            # RDS says MiB/s of a volume, so here 1,024² is right.
+            provisioned_bytes_per_s=throughput if kind in _PROVISIONED_THROUGHPUT else None,
+        ),
+        launched_s=_launched(series),
+        vcpu_count=_whole(latest(of_class, f"{_CLASS}vcpu_average")),
+        memory_bytes=_whole(latest(of_class, f"{_CLASS}memory_bytes")),
+        ebs_limits=_ebs_limits(said("instance_class"), of_class),
+        capacity_acu_max=_positive(latest(of_class, "rds_cluster_acu_max_average")),
+    )
+
+
+def _launched(series: Sequence[Counted]) -> int | None:
+    ages = [s for s in series if s.name == AGE and s.time_ms.size]
+    if not ages:
+        return None
+    last = max(ages, key=lambda s: int(s.time_ms[-1]))
+    return round(int(last.time_ms[-1]) / 1000 - float(last.value[-1]))
+
+
+def _ebs_limits(db_class: str | None, of_class: Sequence[Counted]) -> EbsLimits | None:
+    numbers = [
+        _positive(latest(of_class, f"{_CLASS}{which}"))
+        for which in (
+            "baseline_throughput_bytes",
+            "max_throughput_bytes",
+            "baseline_iops_average",
+            "max_iops_average",
+        )
+    ]
+    if db_class is None or any(n is None for n in numbers):
+        return None
+    baseline, burst, baseline_ops, burst_ops = (n for n in numbers if n is not None)
+    last_ms = max(int(s.time_ms[-1]) for s in of_class if s.time_ms.size)
+    return EbsLimits(
+        baseline_bytes_per_s=decimal(baseline),
+        burst_bytes_per_s=decimal(burst),
+        baseline_ops_per_s=baseline_ops,
+        burst_ops_per_s=burst_ops,
+        source=f"ec2:DescribeInstanceTypes of {db_class.removeprefix('db.')}, read by {Exporter.QONTO}",
+        read_on=datetime.fromtimestamp(last_ms / 1000, UTC).date().isoformat(),
+    )
+
+
+def decimal(exported: float) -> float:
+    """
+    Bytes/s of a class limit that was exported as MB × 1,024².
+
+    EC2 gives at most three decimals of a MB/s; a number that has them as decimal MB and not as MiB
+    comes from a release that no longer multiplies so.
+    """
+    as_mib, as_mb = exported / MIB * 1000, exported / 1e6 * 1000
+    is_mended = abs(as_mb - round(as_mb)) < 1e-6 < abs(as_mib - round(as_mib))
+    return exported if is_mended else float(mb_per_s(round(exported / MIB, 6)))
+
+
+def changes(series: Sequence[Counted]) -> tuple[Annotation, ...]:
+    """What happened to the instance in the window, as the exporter saw it, in order of time."""
+    found = _turns(
+        [(int(s.time_ms[0]), s.labels.get("instance_class", "")) for s in series if _is_info(s)],
+        EventKind.CLASS_CHANGE,
+        lambda old, new: f"class changed from {shown(old, 63)} to {shown(new, 63)}",
+    )
+    found += _turns(
+        [(int(s.time_ms[0]), s.labels.get("storage_type", "")) for s in series if _is_info(s)],
+        EventKind.STORAGE_CHANGE,
+        lambda old, new: f"storage changed from {shown(old, 63)} to {shown(new, 63)}",
+    )
+    found += _turns(
+        _values(series, ALLOCATED),
+        EventKind.STORAGE_CHANGE,
+        lambda old, new: f"storage changed from {old / GIB:,.0f} to {new / GIB:,.0f} GiB",
+    )
+    found += _turns(
+        _values(series, ALLOCATED_OPS),
+        EventKind.STORAGE_CHANGE,
+        lambda old, new: f"provisioned IOPS changed from {old:,.0f} to {new:,.0f}",
+    )
+    found += _events(series)
+    return tuple(sorted(found, key=lambda a: (a.time_s, a.text)))
+
+
+def _is_info(series: Counted) -> bool:
+    return series.name == INFO and bool(series.time_ms.size)
+
+
+def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
+    return [
+        (int(t), float(v))
+        for s in series
+        if s.name == name
+        for t, v in zip(s.time_ms.tolist(), s.value.tolist(), strict=True)
+        if v == v  # noqa: PLR0124  NaN alone differs from itself
+    ]
+
+
+def _turns(
+    moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]
+) -> list[Annotation]:
+    """An annotation wherever a value is followed by another one."""
+    return [
+        Annotation(time_s=at // 1000, text=text(old, new), kind=kind)
+        for (_, old), (at, new) in pairwise(sorted(moments))
+        if old != new
+    ]
+
+
+def _events(series: Sequence[Counted]) -> list[Annotation]:
+    found = []
+    states = sorted(_values(series, STATUS))
+    for (_, old), (at, new) in pairwise(states):
+        if old == new:
+            continue
+        if old == 11.0:
+            found.append(
+                Annotation(time_s=at // 1000, text=_OPTIMISED, kind=EventKind.OPTIMISATION)
+            )
+        if new in _EVENTS:
+            kind, text = _EVENTS[new]
+            found.append(Annotation(time_s=at // 1000, text=text, kind=kind))
+    return found
+
+
+def _positive(value: float | None) -> float | None:
+    return value if value is not None and 0 < value < 1e16 else None
+
+
+def _whole(value: float | None) -> int | None:
+    known = _positive(value)
+    return None if known is None else int(known)

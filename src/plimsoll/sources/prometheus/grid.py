@@ -1,0 +1,145 @@
+"""
+Samples of gauges that repeat CloudWatch's last word are put on its grid. Pure.
+
+Rule 1: times that are whole minutes to the millisecond were set by the exporter: they are kept. A
+        scrape falls on one by chance once in 60,000 times.
+Rule 2: other times are those of scrapes. Of several scrapes in a minute the last one counts, at
+        the start of that minute; a longer scrape interval gives that step.
+Rule 3: an exporter that fetches less often than it is scraped repeats itself. Where all its
+        metrics change only every so many steps, each repetition is one sample of that length:
+        a number said five times is not five minutes of a steady load.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.sources.steps import usual_step_s
+
+MINUTE_MS = 60_000
+
+# Fewer changes may be a rhythm by chance; a fetch that comes a scrape late now and then is still one.
+FEWEST_CHANGES = 4
+SHARE_IN_RHYTHM = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gridded:
+    """One series on the grid."""
+
+    time_s: IntArray
+    """Start of each step, epoch seconds, strictly increasing, shape (n,)."""
+    value: FloatArray
+    """As written, shape (n,), none of them NaN."""
+    step_s: int | None
+    """Where the scrapes show it; None for times of the exporter's own."""
+
+    @property
+    def has_own_times(self) -> bool:
+        """Whether the exporter said when, so that nothing is late."""
+        return self.step_s is None
+
+
+def joined(parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
+    """
+    Samples of several series that continue each other, in order of time; NaN is left out.
+
+    Exporters move between machines and run in pairs; of samples of one moment the last part counts.
+
+    Args:
+        parts: epoch milliseconds and values, shape (n,) each.
+    """
+    time_ms = np.concatenate([t for t, _ in parts])
+    value = np.concatenate([v for _, v in parts])
+    known = np.isfinite(value)
+    time_ms, value = time_ms[known], value[known]
+    order = np.argsort(time_ms, kind="stable")
+    time_ms, value = time_ms[order], value[order]
+    is_last = np.append(time_ms[1:] != time_ms[:-1], True)[: time_ms.size]
+    return time_ms[is_last], value[is_last]
+
+
+def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
+    """
+    A series of scrapes on the minute grid, or of own times as it is.
+
+    Args:
+        time_ms: epoch milliseconds, strictly increasing, shape (n,).
+        value: shape (n,), no NaN.
+    """
+    if not np.any(time_ms % MINUTE_MS):
+        return Gridded(time_s=time_ms // 1000, value=value, step_s=None)
+    interval_s = usual_step_s(np.round(time_ms / 1000).astype(np.int64)) or 60
+    if interval_s < 60:
+        slot = time_ms // MINUTE_MS
+        start_s, step_s = slot * 60, 60
+    else:
+        # One scrape a step: its place in the rhythm counts, so that a scrape which comes a
+        # millisecond before the full minute does not fall into the minute before.
+        step_s = interval_s
+        first_ms = int(time_ms[0])
+        slot = np.round((time_ms - first_ms) / (1000 * step_s)).astype(np.int64)
+        origin_s = first_ms // MINUTE_MS * 60 if step_s % 60 == 0 else first_ms // 1000
+        start_s = origin_s + slot * step_s
+    is_last = np.append(slot[1:] != slot[:-1], True)
+    return Gridded(time_s=start_s[is_last], value=value[is_last], step_s=step_s)
+
+
+def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridded], int | None]:
+    """
+    Every repetition of an exporter's last fetch as one sample, after rule 3.
+
+    Args:
+        series: all gauges of one exporter about one subject, by any key.
+
+    Returns:
+        The series, and the seconds between two fetches; None where it fetches for every scrape, or
+        where too little is there to tell.
+    """
+    scraped = {key: s for key, s in series.items() if not s.has_own_times}
+    steps = {s.step_s for s in scraped.values()}
+    if len(steps) != 1:
+        return dict(series), None
+    step_s = steps.pop()
+    assert step_s is not None
+    time_s = np.unique(np.concatenate([s.time_s for s in scraped.values()]))
+    changed = _changed(time_s, scraped)
+    starts = np.flatnonzero(changed)
+    if starts.size < FEWEST_CHANGES + 1:
+        return dict(series), None
+    lengths = np.diff(time_s[starts])
+    rhythm_s = int(np.median(lengths))
+    in_rhythm = np.abs(lengths - rhythm_s) <= step_s
+    if rhythm_s < 2 * step_s or in_rhythm.mean() < SHARE_IN_RHYTHM:
+        return dict(series), None
+    kept_s = _kept(time_s, changed, rhythm_s, step_s)
+    thinned = {
+        key: Gridded(
+            time_s=s.time_s[(keep := np.isin(s.time_s, kept_s))],
+            value=s.value[keep],
+            step_s=rhythm_s,
+        )
+        for key, s in scraped.items()
+    }
+    return {**series, **thinned}, rhythm_s
+
+
+def _changed(time_s: IntArray, series: Mapping[str, Gridded]) -> BoolArray:
+    """Where any series says something new, shape of `time_s`; the first time counts as new."""
+    changed = np.zeros(time_s.size, dtype=np.bool_)
+    changed[:1] = True
+    for one in series.values():
+        at = np.searchsorted(time_s, one.time_s)
+        changed[at[1:][one.value[1:] != one.value[:-1]]] = True
+    return changed
+
+
+def _kept(time_s: IntArray, changed: BoolArray, rhythm_s: int, step_s: int) -> IntArray:
+    """The first time of every fetch; a fetch that brought the same numbers is one all the same."""
+    kept: list[int] = []
+    for moment, is_new in zip(time_s.tolist(), changed.tolist(), strict=True):
+        if is_new or moment - kept[-1] >= rhythm_s + step_s:
+            kept.append(moment)
+    return np.array(kept, dtype=np.int64)

@@ -1,0 +1,275 @@
+"""
+node_exporter's counters of a Linux host become rates. Pure: no network, no clock.
+
+Rule 1: a rate is what a counter grew between two scrapes of one target, over the time between.
+Rule 2: a counter that went backwards began anew (a restart, another device) or, if it counts the
+        kernel's 32-bit milliseconds, wrapped; a wrap is corrected, the rest is a gap, never a
+        negative rate.
+Rule 3: nothing to measure is no sample: no read completed, so no read had a latency.
+
+Source: Linux documentation, admin-guide/iostats.rst; node_exporter, collector/diskstats_linux.go.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import FloatArray, IntArray
+
+NODE_NAMES = (
+    "node_disk_(reads|writes)_completed_total",
+    "node_disk_(read|written)_bytes_total",
+    "node_disk_(read|write)_time_seconds_total",
+    "node_disk_io_time_weighted_seconds_total",
+    "node_cpu_seconds_total",
+    "node_memory_(MemTotal|MemAvailable|SwapTotal|SwapFree)_bytes",
+    "node_network_(receive|transmit)_bytes_total",
+    "node_load1",
+)
+"""Names to ask for, as regular expressions."""
+
+# Memory and images dressed as disks, and RDS's devices as another exporter writes them: those are
+# amounts of an interval under the name of a counter.
+DISK_DEVICES_LEFT_OUT = re.compile(r"(loop|z?ram|sr|fd|nbd)\d|rds|filesystem\Z")
+_PARTITION = re.compile(r"(?:(.*\d)p\d+|([hsv]d[a-z]+|xvd[a-z]+)\d+)\Z")
+_STACKED = re.compile(r"(dm-|md)\d")
+_HARDWARE = re.compile(r"(eth|en[opsx]|ib|wl)")
+
+# The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds.
+_TIME_WRAP_S = 2**32 / 1000
+
+# A mean over a few missed scrapes still tells the rate; over half an hour it tells nothing of when.
+LONGEST_PAUSE_STEPS = 4
+LONGEST_PAUSE_S = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counted:
+    """One series as the server keeps it."""
+
+    labels: Mapping[str, str]
+    time_ms: IntArray
+    """Epoch milliseconds, strictly increasing, shape (n,)."""
+    value: FloatArray
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return self.labels["__name__"]
+
+    @property
+    def device(self) -> str:
+        """Disk or interface; empty for neither."""
+        return self.labels.get("device", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rates:
+    """What one target says of its host; every column has the shape (n,)."""
+
+    time_s: IntArray
+    """Start of each step, epoch seconds."""
+    step_s: int
+    columns: Mapping[Metric, FloatArray]
+    """NaN where nothing was measured."""
+
+
+def disks_of(series: Sequence[Counted]) -> list[str]:
+    """
+    Names of the whole disks, in order.
+
+    A partition is left out where its disk is there, and what is made of disks (LVM, RAID) where
+    any disk is there: their work is counted below again.
+    """
+    names = sorted({s.device for s in series if s.name.startswith("node_disk_") and s.device})
+    whole = [n for n in names if not _is_part(n, names)]
+    return [n for n in whole if not _STACKED.match(n)] or whole
+
+
+def _is_part(name: str, names: Sequence[str]) -> bool:
+    match = _PARTITION.match(name)
+    return match is not None and (match.group(1) or match.group(2)) in names
+
+
+def busiest(series: Sequence[Counted], disks: Sequence[str]) -> str:
+    """The disk that moved most bytes in the window; of equal ones the first by name."""
+    moved = dict.fromkeys(disks, 0.0)
+    for one in series:
+        if one.device in moved and one.name.endswith(("read_bytes_total", "written_bytes_total")):
+            moved[one.device] += float(np.maximum(np.diff(one.value), 0).sum())
+    return max(disks, key=lambda name: (moved[name], -list(disks).index(name)))
+
+
+def cpu_count(series: Sequence[Counted]) -> int | None:
+    """Processors that were counted; None where none was."""
+    return len({s.labels.get("cpu") for s in series if s.name == "node_cpu_seconds_total"}) or None
+
+
+def latest(series: Sequence[Counted], name: str) -> float | None:
+    """The last value under a name; None where there is none."""
+    ends = [(int(s.time_ms[-1]), float(s.value[-1])) for s in series if s.name == name]
+    return max(ends)[1] if ends else None
+
+
+def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[Rates]:
+    """
+    Rates of one host, one part per scrape target it had.
+
+    Args:
+        series: all counters of the host.
+        devices: disks whose work is added up.
+    """
+    targets: dict[frozenset[tuple[str, str]], list[Counted]] = {}
+    for one in series:
+        key = frozenset(
+            item for item in one.labels.items() if item[0] not in ("__name__", *_INNER_LABELS)
+        )
+        targets.setdefault(key, []).append(one)
+    parts = [_of_target(found, devices) for found in targets.values()]
+    return [p for p in parts if p is not None]
+
+
+_INNER_LABELS = ("device", "mode", "cpu")
+
+
+class _Table:
+    """The counters of one target side by side, on its scrapes."""
+
+    def __init__(self, series: Sequence[Counted], time_ms: IntArray) -> None:
+        self.time_ms = time_ms
+        self.series = series
+
+    def column(self, one: Counted) -> FloatArray:
+        values = np.full(self.time_ms.size, np.nan)
+        values[np.searchsorted(self.time_ms, one.time_ms)] = one.value
+        return values
+
+    def levels(self, name: str) -> FloatArray | None:
+        found = [s for s in self.series if s.name == name]
+        return self.column(found[0])[1:] if found else None
+
+    def growths(self, name: str, keep: Callable[[Counted], bool]) -> list[FloatArray]:
+        """What each counter grew per step; NaN where it began anew."""
+        found = []
+        for one in self.series:
+            if one.name == name and keep(one):
+                grown = np.diff(self.column(one))
+                if name.endswith("_time_seconds_total") or "weighted" in name:
+                    # Less than zero by about the whole range is a wrap, by less a new beginning.
+                    wrapped = grown + _TIME_WRAP_S
+                    grown = np.where((grown < 0) & (wrapped < _TIME_WRAP_S / 2), wrapped, grown)
+                found.append(np.where(grown < 0, np.nan, grown))
+        return found
+
+
+def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> Rates | None:
+    time_ms = np.unique(np.concatenate([s.time_ms for s in series]))
+    pauses_ms = np.diff(time_ms)
+    if not pauses_ms.size:
+        return None
+    step_s = max(round(float(np.median(pauses_ms)) / 1000), 1)
+    longest_ms = 1000 * max(LONGEST_PAUSE_STEPS * step_s, LONGEST_PAUSE_S)
+    table = _Table(series, time_ms)
+    elapsed_s = np.where(pauses_ms <= longest_ms, pauses_ms / 1000, np.nan)
+    is_told = np.isfinite(elapsed_s)
+    columns = {
+        metric: np.where(is_told, values, np.nan)
+        for metric, values in (
+            _disks(table, devices, elapsed_s)
+            | _cpu(table, elapsed_s)
+            | _network(table, elapsed_s)
+            | _levels(table)
+        ).items()
+    }
+    # Scrapes keep a rhythm to the millisecond; counted from the first, steps stand on a grid.
+    steps = np.round((time_ms[:-1] - time_ms[0]) / (1000 * step_s)).astype(np.int64)
+    first_s = int(time_ms[0]) // 1000
+    is_first = np.append(True, np.diff(steps) > 0)
+    return Rates(
+        time_s=(first_s + steps * step_s)[is_first],
+        step_s=step_s,
+        columns={metric: values[is_first] for metric, values in columns.items()},
+    )
+
+
+def _sum(columns: Sequence[FloatArray], count: int) -> FloatArray | None:
+    """The sum where every one is known: a sum without one of its devices would be too low."""
+    return np.sum(columns, axis=0) if columns and len(columns) == count else None
+
+
+def _disks(
+    table: _Table, devices: Sequence[str], elapsed_s: FloatArray
+) -> dict[Metric, FloatArray]:
+    def total(name: str) -> FloatArray | None:
+        grown = table.growths(f"node_disk_{name}_total", lambda s: s.device in devices)
+        return _sum(grown, len(devices))
+
+    found: dict[Metric, FloatArray] = {}
+    for metric, name in (
+        (Metric.READ_BYTES_PER_S, "read_bytes"),
+        (Metric.WRITE_BYTES_PER_S, "written_bytes"),
+        (Metric.READ_OPS_PER_S, "reads_completed"),
+        (Metric.WRITE_OPS_PER_S, "writes_completed"),
+        # Time spent by all requests per time passed is their mean number (Little's law).
+        (Metric.QUEUE_DEPTH, "io_time_weighted_seconds"),
+    ):
+        grown = total(name)
+        if grown is not None:
+            found[metric] = grown / elapsed_s
+    for metric, time, ops in (
+        (Metric.READ_LATENCY_S, "read_time_seconds", "reads_completed"),
+        (Metric.WRITE_LATENCY_S, "write_time_seconds", "writes_completed"),
+    ):
+        spent_s, done = total(time), total(ops)
+        if spent_s is not None and done is not None:
+            found[metric] = np.divide(
+                spent_s, done, out=np.full(done.size, np.nan), where=(done > 0)
+            )
+    return found
+
+
+def _cpu(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
+    """Waiting for a disk is idle time; stolen time is not."""
+    idle = table.growths("node_cpu_seconds_total", lambda s: s.labels.get("mode") == "idle")
+    wait = table.growths("node_cpu_seconds_total", lambda s: s.labels.get("mode") == "iowait")
+    if not idle:
+        return {}
+    count = np.isfinite(idle).sum(axis=0)
+    # Waiting may go back a little (proc.rst), which is no waiting; idle tells whether there was time.
+    spare_s = np.nansum([*idle, *wait], axis=0)
+    wanted_s = np.where(count > 0, count * elapsed_s, np.nan)
+    return {Metric.CPU_RATIO: np.clip(1 - spare_s / wanted_s, 0, 1)}
+
+
+def _network(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
+    """Interfaces with hardware behind them; bridges and tunnels carry the same bytes again."""
+    names = {s.device for s in table.series if s.name.startswith("node_network_")} - {"lo", ""}
+    counted = {n for n in names if _HARDWARE.match(n)} or names
+    found: dict[Metric, FloatArray] = {}
+    for metric, way in (
+        (Metric.NETWORK_RECEIVE_BYTES_PER_S, "receive"),
+        (Metric.NETWORK_TRANSMIT_BYTES_PER_S, "transmit"),
+    ):
+        grown = table.growths(f"node_network_{way}_bytes_total", lambda s: s.device in counted)
+        total = _sum(grown, len(counted))
+        if total is not None:
+            found[metric] = total / elapsed_s
+    return found
+
+
+def _levels(table: _Table) -> dict[Metric, FloatArray]:
+    """What was found at the end of each step."""
+    found: dict[Metric, FloatArray] = {}
+    available = table.levels("node_memory_MemAvailable_bytes")
+    if available is not None:
+        found[Metric.FREEABLE_MEMORY_BYTES] = available
+    total, free = (table.levels(f"node_memory_Swap{w}_bytes") for w in ("Total", "Free"))
+    if total is not None and free is not None:
+        found[Metric.SWAP_BYTES] = np.maximum(total - free, 0)
+    load = table.levels("node_load1")
+    if load is not None:
+        found[Metric.LOAD_AVERAGE] = load
+    return found

@@ -1,0 +1,242 @@
+"""
+What a Prometheus-compatible server knows of one instance or host, as a snapshot.
+
+`server.py` says whom to ask, `client.py` asks, `fetch.py` asks for series and samples,
+`exporters.py` knows whose series they are, `grid.py`, `node.py` and `percona.py` make samples of
+them as exports have them; the rest of the way is that of every export.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.errors import UsageError
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.snapshot import Annotation, Gap, Snapshot
+from plimsoll.sources.assemble import assemble
+from plimsoll.sources.prometheus import facts, node, remarks, selectors
+from plimsoll.sources.prometheus.client import Bounds, Client
+from plimsoll.sources.prometheus.exporters import Exporter, Track, classify
+from plimsoll.sources.prometheus.fetch import label_values, list_series, read_samples
+from plimsoll.sources.prometheus.gauges import Gauges, blocks_of, gauges_of
+from plimsoll.sources.prometheus.node import Counted
+from plimsoll.sources.prometheus.percona import read_os_metrics
+from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
+from plimsoll.sources.prometheus.server import Server, server_of
+from plimsoll.sources.prometheus.subjects import chosen, subject_of
+from plimsoll.sources.reading import Block, Reading
+from plimsoll.sources.shown import shown
+
+__all__ = ["Server", "read_prometheus", "server_of"]
+
+_MOST_LISTED = 12
+Window = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Found:
+    """All series of one subject with their samples."""
+
+    identifier: str
+    region: str | None
+    tracks: Sequence[tuple[Track, Counted]]
+    of_class: Sequence[Counted]
+
+    def of(self, *exporters: Exporter) -> list[Counted]:
+        return [series for track, series in self.tracks if track.exporter in exporters]
+
+
+def read_prometheus(
+    server: Server,
+    window_s: Window,
+    *,
+    identifier: str | None = None,
+    bounds: Bounds | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Snapshot:
+    """
+    The snapshot of one instance or host.
+
+    Args:
+        server: whom to ask, and which labels to meet.
+        window_s: epoch seconds, [start, end).
+        identifier: which instance, if the matches leave several.
+        bounds: how long and how much to ask for.
+        sleep: waits between tries.
+
+    Returns:
+        Its series in our units, on the grid of minutes where the samples are those of scrapes.
+
+    Raises:
+        UsageError: nothing fits the matches, or several instances do.
+        SourceError: no usable answer; AccessDenied, Unreachable and Throttled say which way.
+        DataError: nothing that could be a sample.
+    """
+    with Client(server, bounds, sleep=sleep) as client:
+        found = _search(client, window_s, identifier)
+        warnings = list(client.warnings)
+    return _snapshot(server, found, window_s, warnings)
+
+
+def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:
+    server = client.server
+    # One exporter's samples are those of ten minutes before.
+    reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
+    tracks = classify(list_series(client, selectors.discovery(server, identifier), reach))
+    if not tracks:
+        raise _nothing(client, reach, identifier)
+    mine = chosen(tracks, identifier)
+    subject = subject_of(mine)
+    known = {frozenset(t.labels.items()): t for t in mine}
+    pairs = [
+        (known[key], series)
+        for selector, count in selectors.samples(server, mine)
+        for series in read_samples(client, selector, reach, count)
+        if (key := frozenset(series.labels.items())) in known and series.time_ms.size
+    ]
+    info = facts.last_info([s for _, s in pairs])
+    of_class: list[Counted] = []
+    if info is not None:
+        last_day = (max(window_s[0], window_s[1] - 86_400), window_s[1])
+        asked = [selectors.of_class(server, subject, info.labels.get("instance_class", ""))]
+        if cluster := info.labels.get("cluster_identifier"):
+            asked.append(selectors.of_cluster(server, subject, cluster))
+        of_class = [s for q in asked for s in read_samples(client, q, last_day, 10)]
+    return _Found(
+        identifier=subject.identifier, region=subject.region, tracks=pairs, of_class=of_class
+    )
+
+
+def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageError:
+    """Nothing fits: say which values the label that was matched has."""
+    server = client.server
+    named = [(label, value) for label, value in server.match if label != selectors.DEVICE]
+    labels = [label for label, _ in named] or [
+        "dbidentifier",
+        "dimension_DBInstanceIdentifier",
+        "dbinstance_identifier",
+        "instance",
+    ]
+    texts = []
+    for label in dict.fromkeys(labels):
+        values = label_values(client, label, selectors.everything(), window_s)
+        if values:
+            listed = ", ".join(shown(v, 63) for v in values[:_MOST_LISTED])
+            more = len(values) - _MOST_LISTED
+            texts.append(f"{label} has {listed}" + (f" and {more:,} more" if more > 0 else ""))
+    if not texts:
+        programs = ", ".join(e.value for e in Exporter if e is not Exporter.PERCONA_OS)
+        return UsageError(
+            f"{server.url} has no metrics of an exporter that plimsoll knows in this window",
+            f"It knows {programs}; check the address and the window.",
+        )
+    what = ", ".join(f"{label}={shown(value)}" for label, value in named)
+    what = what or f"instance '{shown(identifier)}'"
+    return UsageError(f"{server.url} has no series with {what}", f"There, {'; '.join(texts)}.")
+
+
+def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[str]) -> Snapshot:
+    reading = Reading()
+    annotations: tuple[Annotation, ...] = ()
+    used: list[Used] = []
+    if counters := found.of(Exporter.NODE):
+        used += _read_host(server, found.identifier, counters, reading, window_s)
+    else:
+        used += _read_rds(found, reading, window_s)
+        own = found.of(Exporter.QONTO)
+        told = facts.described(found.identifier, own, found.of_class)
+        reading.described += [told] if told is not None else []
+        annotations = tuple(a for a in facts.changes(own) if window_s[0] <= a.time_s < window_s[1])
+    if found.region is not None:
+        reading.hints.append(Instance(identifier=found.identifier, region=shown(found.region, 63)))
+    if warnings:
+        reading.gaps.append(
+            Gap(
+                metric="answers of the server",
+                reason="; ".join(warnings[:3]),
+                remedy="Read again when all of its parts answer.",
+            )
+        )
+    snapshot = assemble(
+        reading, identifier=found.identifier, source=remarks.source_of(server.url, used)
+    )
+    have = [*snapshot.series, *(t.metric for t, _ in found.tracks if t.metric is not None)]
+    missing = remarks.missing_on_server(have, snapshot.instance, [u.exporter for u in used])
+    note = " ".join(n for n in (remarks.note_of(used), snapshot.note) if n)
+    return replace(snapshot, note=note, gaps=(*snapshot.gaps, *missing), annotations=annotations)
+
+
+def _read_rds(found: _Found, reading: Reading, window_s: Window) -> list[Used]:
+    gauges: list[Gauges] = []
+    for exporter in (Exporter.QONTO, Exporter.YACE, Exporter.CLOUDWATCH, Exporter.PERCONA):
+        pairs = [(t, s) for t, s in found.tracks if t.exporter is exporter and t.metric is not None]
+        if pairs:
+            gauges.append(gauges_of(exporter, pairs, window_s))
+    blocks, used = blocks_of(gauges, found.identifier)
+    reading.blocks += blocks
+    if os_series := found.of(Exporter.PERCONA_OS):
+        before = len(reading.blocks)
+        read_os_metrics(found.identifier, os_series, reading, window_s)
+        if len(reading.blocks) > before:
+            names = tuple(s.name for s in os_series)
+            used.append(Used(exporter=Exporter.PERCONA_OS, names=names))
+    if not used:
+        facts_only = tuple(dict.fromkeys(t.exporter for t, _ in found.tracks))
+        used = [Used(exporter=e, names=()) for e in facts_only] or [
+            Used(exporter=Exporter.QONTO, names=())
+        ]
+    return used
+
+
+def _read_host(
+    server: Server,
+    identifier: str,
+    counters: Sequence[Counted],
+    reading: Reading,
+    window_s: Window,
+) -> list[Used]:
+    disks = node.disks_of(counters)
+    devices = _devices(server, disks, counters)
+    for part in node.rates_of(counters, devices):
+        inside = (part.time_s >= window_s[0]) & (part.time_s < window_s[1])
+        for metric, values in part.columns.items():
+            keep = inside & np.isfinite(values)
+            if keep.any():
+                reading.blocks.append(
+                    Block(
+                        name=metric.value,
+                        metric=metric,
+                        instance=identifier,
+                        time_s=part.time_s[keep],
+                        value=values[keep],
+                        period_s=part.step_s,
+                    )
+                )
+    memory = node.latest(counters, "node_memory_MemTotal_bytes")
+    reading.described.append(
+        Instance(
+            identifier=shown(identifier, 63),
+            vcpu_count=node.cpu_count(counters),
+            memory_bytes=None if memory is None else int(memory),
+            storage=Storage(volume_count=len(devices) or None),
+        )
+    )
+    names = tuple(s.name for s in counters)
+    return [Used(exporter=Exporter.NODE, names=names, devices=devices, disk_count=len(disks))]
+
+
+def _devices(server: Server, disks: Sequence[str], counters: Sequence[Counted]) -> tuple[str, ...]:
+    named = selectors.devices_of(server)
+    known = {s.device for s in counters if s.name.startswith("node_disk_")}
+    for name in named:
+        if name not in known:
+            raise UsageError(
+                f"the host has no disk '{shown(name)}' there",
+                f"Choose with --match device=…: {', '.join(disks) or 'it shows none'}.",
+            )
+    if named or not disks:
+        return named
+    return (node.busiest(counters, disks),)

@@ -1,0 +1,77 @@
+"""Which instance or host is meant, among those a server has metrics of. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from plimsoll.errors import UsageError
+from plimsoll.sources.prometheus.exporters import Exporter, Subject, Track
+from plimsoll.sources.shown import shown
+
+_MOST_LISTED = 12
+_PLACES = ("aws_region", "region", "aws_account_id", "account_id")
+
+
+def chosen(tracks: Sequence[Track], identifier: str | None) -> list[Track]:
+    """
+    The series of the one subject that is meant.
+
+    Args:
+        tracks: at least one.
+        identifier: as the user said, compared without case; for a host with or without its port.
+
+    Raises:
+        UsageError: several and none chosen, or the chosen one is not among them.
+    """
+    by_name: dict[tuple[str, bool], list[Track]] = {}
+    for track in tracks:
+        key = (track.subject.identifier.lower(), track.exporter is Exporter.NODE)
+        by_name.setdefault(key, []).append(track)
+    meant = {
+        key: found
+        for key, found in by_name.items()
+        if identifier is None or identifier.lower() in (key[0], key[0].rpartition(":")[0])
+    }
+    if not meant:
+        raise UsageError(
+            f"the server has no metrics of '{shown(identifier)}'",
+            f"It has metrics of {_listing(by_name)}.",
+        )
+    if len(meant) > 1:
+        raise UsageError(
+            f"the server has metrics of {len(meant):,} instances",
+            f"Choose one with --match: {_listing(meant)}.",
+        )
+    return _of_one_place(next(iter(meant.values())))
+
+
+def subject_of(tracks: Sequence[Track]) -> Subject:
+    """What all series of one subject together say of its name and place."""
+    return Subject(
+        identifier=tracks[0].subject.identifier,
+        region=next((t.subject.region for t in tracks if t.subject.region), None),
+        account=next((t.subject.account for t in tracks if t.subject.account), None),
+    )
+
+
+def _of_one_place(tracks: list[Track]) -> list[Track]:
+    """RDS names are unique in a region of an account only; exporters without either fit any."""
+    for what in ("region", "account"):
+        places = {p for t in tracks if (p := getattr(t.subject, what)) is not None}
+        if len(places) > 1:
+            matches = {
+                f"{label}={shown(t.labels[label], 63)}": None
+                for t in tracks
+                for label in _PLACES
+                if t.labels.get(label) in places
+            }
+            raise UsageError(
+                f"'{shown(tracks[0].subject.identifier, 63)}' is in {len(places)} {what}s",
+                f"Choose one with --match: {', '.join([*matches][:_MOST_LISTED])}.",
+            )
+    return tracks
+
+
+def _listing(by_name: Mapping[tuple[str, bool], Sequence[Track]]) -> str:
+    names = [f"{t[0].label}={shown(t[0].subject.identifier, 63)}" for t in by_name.values()]
+    more = len(names) - _MOST_LISTED
+    listed = ", ".join(sorted(names)[:_MOST_LISTED])
+    return listed + (f" and {more:,} more" if more > 0 else "")
