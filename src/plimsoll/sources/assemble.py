@@ -1,7 +1,8 @@
 """From everything that was read to a snapshot of one instance."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 from msgspec.structs import replace as replace_field
 
 from plimsoll.errors import DataError
@@ -15,8 +16,9 @@ from plimsoll.sources.resolve import Samples, metric_asked, resolve
 from plimsoll.sources.shown import counted
 from plimsoll.units import format_ratio
 
-# Enhanced Monitoring is finer, CloudWatch usually longer. The finer one is worth having only if
-# the window is (nearly) the same; four fifths lets an hour of late documents pass in a working day.
+# Enhanced Monitoring is finer, CloudWatch usually longer. The finer one takes the other's place only
+# if the window is (nearly) the same; four fifths lets an hour of late documents pass in a working
+# day. What covers less is kept beside it: whole hours must not be lost for one hour of seconds.
 SHARE_TO_PREFER_FINER = 0.8
 
 # CloudWatch tells reads from writes; Enhanced Monitoring has one wait for both.
@@ -58,11 +60,13 @@ def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapsh
             )
         )
     mine = [p for p in parts if p.instance is None or p.instance.lower() == chosen.lower()]
-    series, note, more = _series(mine, reading)
+    series, fine, note, more = _series(mine, reading)
     gaps += more
     if not series and not _explains_emptiness(reading):
         raise _empty(source, resolved.unknown, gaps)
-    if longest_window_steps(series.values()) > MOST_STEPS:
+    # What lies beside the window at a finer step has a grid of its own.
+    usual = [s for m, s in series.items() if m not in fine or s.step_s != fine[m].step_s]
+    if longest_window_steps(usual) > MOST_STEPS:
         raise DataError(
             f"the times in {source} are too far apart to be one window",
             "Give one export of one window; a stray sample of another year may be in it.",
@@ -74,6 +78,7 @@ def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapsh
         is_simulated=reading.simulated is not None,
         note=" ".join(n for n in (reading.simulated, note) if n),
         gaps=tuple(dict.fromkeys(gaps)),
+        fine=fine,
     )
 
 
@@ -104,8 +109,10 @@ def _with_weak_labels_dropped(
     return [replace(p, instance=None) for p in parts]
 
 
-def _series(parts: list[Samples], reading: Reading) -> tuple[dict[Metric, Series], str, list[Gap]]:
-    """Every metric's series, a sentence if two origins met, and what has to be said."""
+def _series(
+    parts: list[Samples], reading: Reading
+) -> tuple[dict[Metric, Series], dict[Metric, Series], str, list[Gap]]:
+    """Every metric's series, the finer ones, a sentence if two origins met, and what must be said."""
     by_origin: dict[Origin, dict[Metric, list[Samples]]] = {o: {} for o in Origin}
     for part in parts:
         by_origin[part.origin].setdefault(part.metric, []).append(part)
@@ -113,50 +120,93 @@ def _series(parts: list[Samples], reading: Reading) -> tuple[dict[Metric, Series
         origin: {metric: merge(metric, found) for metric, found in by_metric.items()}
         for origin, by_metric in by_origin.items()
     }
-    cloudwatch, fine = merged[Origin.CLOUDWATCH], merged[Origin.ENHANCED_MONITORING]
+    enhanced = merged[Origin.ENHANCED_MONITORING]
+    meeting = _Meeting.of(
+        [s for s, _ in merged[Origin.CLOUDWATCH].values() if s],
+        [s for s, _ in enhanced.values() if s],
+    )
     series: dict[Metric, Series] = {}
     gaps: list[Gap] = []
-    is_fine_preferred, note = _preference(
-        [s for s, _ in cloudwatch.values() if s], [s for s, _ in fine.values() if s]
-    )
     for metric in Metric:
-        candidates = [cloudwatch.get(metric), fine.get(metric)]
-        if is_fine_preferred and metric not in _ALWAYS_CLOUDWATCH:
-            candidates.reverse()
+        candidates = [merged[origin].get(metric) for origin in Origin]
+        if meeting.is_finer_preferred and metric not in _ALWAYS_CLOUDWATCH:
+            candidates[:2] = candidates[1::-1]
         for found in candidates:
             if found is None:
                 continue
             gaps += found[1]
             if found[0] is not None:
                 series[metric] = found[0]
-                if found is fine.get(metric) and metric in reading.remarks:
+                if found is enhanced.get(metric) and metric in reading.remarks:
                     gaps.append(reading.remarks[metric])
                 break
-    return series, note, gaps
+    return series, meeting.beside(enhanced), meeting.note, gaps
 
 
-def _preference(cloudwatch: list[Series], fine: list[Series]) -> tuple[bool, str]:
-    """Whether Enhanced Monitoring goes before CloudWatch, and the sentence that says it."""
-    if not cloudwatch or not fine:
-        return False, ""
-    fine_step_s = min(s.step_s for s in fine)
-    step_s = min(s.step_s for s in cloudwatch)
-    first = min(int(s.time_s[0]) for s in cloudwatch)
-    last = max(int(s.time_s[-1]) + s.step_s for s in cloudwatch)
-    longest = max(fine, key=lambda s: s.time_s.size)
-    inside = (longest.time_s >= first) & (longest.time_s < last)
-    covered = float(inside.sum()) * longest.step_s / (last - first)
-    preferred = fine_step_s < step_s and covered >= SHARE_TO_PREFER_FINER
-    if preferred:
-        return True, (
-            f"Where Enhanced Monitoring ({fine_step_s} s) and CloudWatch ({step_s} s) report the "
-            f"same metric, Enhanced Monitoring is used; latencies are CloudWatch's."
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Meeting:
+    """How CloudWatch and Enhanced Monitoring share the window."""
+
+    is_finer_preferred: bool = False
+    """Enhanced Monitoring takes CloudWatch's place."""
+    part_s: tuple[int, int] | None = None
+    """The window whose part Enhanced Monitoring shows in more detail; None if it shows none."""
+    note: str = ""
+
+    @classmethod
+    def of(cls, cloudwatch: list[Series], enhanced: list[Series]) -> "_Meeting":
+        if not cloudwatch or not enhanced:
+            return cls()
+        fine_step_s = min(s.step_s for s in enhanced)
+        step_s = min(s.step_s for s in cloudwatch)
+        first = min(int(s.time_s[0]) for s in cloudwatch)
+        last = max(int(s.time_s[-1]) + s.step_s for s in cloudwatch)
+        longest = max(enhanced, key=lambda s: s.time_s.size)
+        inside = (longest.time_s >= first) & (longest.time_s < last)
+        covered = float(inside.sum()) * longest.step_s / (last - first)
+        is_finer = fine_step_s < step_s
+        if is_finer and covered >= SHARE_TO_PREFER_FINER:
+            return cls(
+                is_finer_preferred=True,
+                note=(
+                    f"Where Enhanced Monitoring ({fine_step_s} s) and CloudWatch ({step_s} s) "
+                    "report the same metric, Enhanced Monitoring is used; latencies are "
+                    "CloudWatch's."
+                ),
+            )
+        share = format_ratio(min(covered, 1))
+        is_beside = is_finer and covered > 0
+        return cls(
+            part_s=(first, last) if is_beside else None,
+            note=(
+                f"Where CloudWatch ({step_s} s) and Enhanced Monitoring ({fine_step_s} s) report "
+                f"the same metric, CloudWatch is used; Enhanced Monitoring covers {share} of it"
+                + (", which is looked at by itself too." if is_beside else ".")
+            ),
         )
-    share = format_ratio(min(covered, 1))
-    return False, (
-        f"Where CloudWatch ({step_s} s) and Enhanced Monitoring ({fine_step_s} s) report the "
-        f"same metric, CloudWatch is used; Enhanced Monitoring covers {share} of it."
-    )
+
+    def beside(
+        self, enhanced: dict[Metric, tuple[Series | None, list[Gap]]]
+    ) -> dict[Metric, Series]:
+        """
+        The finer series inside CloudWatch's window.
+
+        Their latencies are of reads and writes together; no gap says so, since CloudWatch's tell
+        them apart and are what the report is about.
+        """
+        if self.part_s is None:
+            return {}
+        found: dict[Metric, Series] = {}
+        for metric in Metric:
+            whole = enhanced.get(metric, (None, []))[0]
+            if whole is None:
+                continue
+            first, last = np.searchsorted(whole.time_s, self.part_s)
+            if first < last:
+                found[metric] = replace(
+                    whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
+                )
+        return found
 
 
 def _explains_emptiness(reading: Reading) -> bool:

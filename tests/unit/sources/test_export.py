@@ -169,13 +169,44 @@ def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
     assert LATENCY_GAP in snapshot.gaps
 
 
-def test_enhanced_monitoring_of_a_part_only_fills_what_is_missing(tmp_path):
+def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(tmp_path):
+    """
+    The window keeps CloudWatch's step; its ten minutes by ten seconds are the finer series.
+    """
     folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=60)
     snapshot = read_export(folder)
 
     assert snapshot.series[Metric.READ_OPS_PER_S].step_s == 60
     assert snapshot.series[Metric.WRITE_OPS_PER_S].step_s == 10
+    assert {10} == {s.step_s for s in snapshot.fine.values()}
+    assert {Metric.READ_OPS_PER_S, Metric.READ_LATENCY_S} <= snapshot.fine.keys()
+    assert 60 >= snapshot.fine[Metric.READ_OPS_PER_S].time_s.size >= 59
     assert "CloudWatch is used; Enhanced Monitoring covers 16 %" in snapshot.note
+    assert snapshot.note.endswith("which is looked at by itself too.")
+
+
+def test_enhanced_monitoring_of_the_whole_window_leaves_nothing_beside(tmp_path):
+    """
+    What is used for the window is not looked at a second time.
+    """
+    folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=330)
+
+    assert {} == read_export(folder).fine
+
+
+def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
+    """
+    At the same step there is nothing more to see.
+    """
+    day = corpus.made(60, names=("ReadIOPS",))
+    folder = corpus.write(
+        tmp_path / "e",
+        {"m.json": corpus.metric_data(day), "e.jsonl": corpus.enhanced_lines(20, 60)},
+    )
+    snapshot = read_export(folder)
+
+    assert {} == snapshot.fine
+    assert snapshot.note.endswith("covers 32 % of it.")
 
 
 def test_two_exports_years_apart_are_not_one_window(tmp_path):

@@ -19,7 +19,8 @@ from plimsoll.sources.aws.account import Account, Refused
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.operations import GET_LOG_EVENTS
 from plimsoll.sources.enhanced_monitoring import read_log_events
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.merge import FEWEST_FOR_PERIOD
+from plimsoll.sources.reading import Block, Reading
 from plimsoll.units import format_time
 
 GROUP = "RDSOSMetrics"
@@ -151,7 +152,16 @@ def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
             reading.gaps.append(gap)
         return
     name = described.instance.identifier
-    reading.blocks += [replace(b, instance=name) for b in found.blocks]
+    reading.blocks += [
+        replace(_stepped(b, described.monitoring_interval_s), instance=name) for b in found.blocks
+    ]
     reading.hints += [msgspec.structs.replace(h, identifier=name) for h in found.hints]
     reading.remarks |= found.remarks
     reading.bad_times += found.bad_times + bad
+
+
+def _stepped(block: Block, interval_s: int) -> Block:
+    """The block at the interval that RDS states, where the page is too short to show its own."""
+    if block.period_s is None or block.time_s.size >= FEWEST_FOR_PERIOD:
+        return block
+    return replace(block, time_s=block.time_s + block.period_s - interval_s, period_s=interval_s)
