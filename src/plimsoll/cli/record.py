@@ -65,11 +65,22 @@ Duration = Annotated[
     ),
 ]
 Every = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--every",
         metavar="TIME",
-        help="Length of a step, in whole seconds.",
+        help="Length of a step, in whole seconds; 1s without it. With --from only for a capture of "
+        "iostat without times.",
+        rich_help_panel=_RECORDING,
+    ),
+]
+Capture = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Instead of this host's counters, what iostat -x -t, sar or sadf -j wrote, or a binary "
+        "file of sysstat; '-' is standard input. auto is then its busiest device.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -163,7 +174,8 @@ def host(
     command: Command = None,
     device: Device = "auto",
     duration: Duration = None,
-    every: Every = "1s",
+    every: Every = None,
+    capture: Capture = None,
     dsn: Dsn = None,
     output: HostOutput = None,
     embedded_postgres: Embedded = False,
@@ -181,7 +193,8 @@ def host(
     Sample this host's counters: plimsoll record host --for 60s -o FILE.
 
     The class and storage given here are those whose limits the host is held against. Without them
-    its plateaus are found all the same, as limits that nobody documented.
+    its plateaus are found all the same, as limits that nobody documented. With --from, what another
+    program measured: ssh db1 iostat -x -t 1 600 | plimsoll record host --from - -o FILE.
     """
     from plimsoll.cli.record_host import HostFlags, record_host
 
@@ -194,6 +207,7 @@ def host(
         is_embedded=embedded_postgres,
         scale=scale,
         keeps_stdout=output == "-",
+        capture=capture,
         instance=InstanceFlags(
             identifier=identifier,
             db_class=db_class,

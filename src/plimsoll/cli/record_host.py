@@ -1,5 +1,5 @@
 """
-Composition of `plimsoll record host`: devices, database, command, loop, snapshot.
+Composition of `plimsoll record host`: devices, database, command, loop, snapshot; or a capture.
 
 This file starts and ends things in the right order; what they are is said elsewhere.
 """
@@ -28,8 +28,10 @@ from plimsoll.sources.host_device import choose, look, size_bytes
 from plimsoll.sources.host_loop import Plan, Recording, record
 from plimsoll.sources.host_reader import HostReader, SystemClock
 from plimsoll.sources.pg_stat import DatabaseProbe, ServerFacts
+from plimsoll.sources.target import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
+_DEFAULT_STEP_S = 1
 _DEFAULT_DURATION_S = 60
 
 # Without a command, the embedded server runs pgbench with as many clients as keep two processors
@@ -43,7 +45,8 @@ class HostFlags(Struct, frozen=True, kw_only=True):
 
     device: str
     duration: str | None
-    every: str
+    every: str | None
+    """None for one second."""
     dsn: str | None
     command: tuple[str, ...]
     is_embedded: bool
@@ -51,6 +54,8 @@ class HostFlags(Struct, frozen=True, kw_only=True):
     keeps_stdout: bool
     """Whether standard output is the snapshot's, so that the command must not write there."""
     instance: InstanceFlags
+    capture: str | None = None
+    """What another program measured, instead of counters: a file, or `-` for standard input."""
 
 
 def record_host(flags: HostFlags) -> Snapshot:
@@ -61,8 +66,10 @@ def record_host(flags: HostFlags) -> Snapshot:
         UsageError: flags that contradict each other, or name what this host has not.
         SourceError: counters or database cannot be read, or nothing was measured.
     """
-    plan = _plan(flags)
     with_flags(Instance(), flags.instance)  # Flags that cannot be are refused now, not at the end.
+    if flags.capture is not None:
+        return _of_capture(flags, flags.capture)
+    plan = _plan(flags)
     if flags.is_embedded and not flags.command:
         # Until pgbench has ended: its processes report their last counts as they end.
         flags = msgspec.structs.replace(
@@ -107,8 +114,32 @@ def record_host(flags: HostFlags) -> Snapshot:
     )
 
 
+def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
+    """The snapshot of what another program measured, elsewhere or before."""
+    for name, is_given in (
+        ("--for", flags.duration is not None),
+        ("--dsn", bool(flags.dsn)),
+        ("--embedded-postgres", flags.is_embedded),
+        ("--scale", flags.scale is not None),
+        ("a command", bool(flags.command)),
+    ):
+        if is_given:
+            raise UsageError(
+                f"--from reads what was measured, and {name} is about measuring",
+                "Leave one of them out; PLIMSOLL_DSN counts as --dsn.",
+            )
+    step_s = seconds_of(flags.every, "--every") if flags.every is not None else None
+    path = Path(capture)
+    if capture == "-" and sys.stderr.isatty():
+        _say("reading standard input until it ends; Ctrl-C ends it early and keeps what came")
+    with _ended_like_ctrl_c():
+        snapshot = read_capture(path, device=flags.device, step_s=step_s)
+    instance = _claimed(snapshot.instance, flags)
+    return msgspec.structs.replace(snapshot, instance=instance)
+
+
 def _plan(flags: HostFlags) -> Plan:
-    step_s = seconds_of(flags.every, "--every")
+    step_s = seconds_of(flags.every, "--every") if flags.every is not None else _DEFAULT_STEP_S
     duration_s = seconds_of(flags.duration, "--for") if flags.duration is not None else None
     if duration_s is not None and duration_s < step_s:
         raise UsageError(
@@ -184,12 +215,16 @@ def _host(
 
 
 def _instance(host: Host, flags: HostFlags) -> Instance:
-    """
-    What the host stands for: itself, or the class that was claimed.
+    """What the host stands for: itself, or the class that was claimed."""
+    return _claimed(instance_of(host), flags)
 
-    With a claimed class, the documented rule says how many volumes its storage has, not this host.
+
+def _claimed(instance: Instance, flags: HostFlags) -> Instance:
     """
-    instance = instance_of(host)
+    The instance with what the flags claim.
+
+    With a claimed class, the documented rule says how many volumes its storage has, not the host.
+    """
     if flags.instance.db_class is not None:
         storage = msgspec.structs.replace(instance.storage, volume_count=None)
         instance = msgspec.structs.replace(instance, storage=storage)

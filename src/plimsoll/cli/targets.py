@@ -32,6 +32,7 @@ Meter = Callable[[], Usage]
 RDS = "rds:"
 PROMETHEUS = "prom:"
 DEFAULT_LAST = "24h"
+STANDARD_INPUT = "-"
 _WILDCARDS = frozenset("*?[")
 
 
@@ -174,7 +175,7 @@ def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
     from plimsoll.sources import target as sources
 
     path = Path(target)
-    if not path.exists():
+    if not path.exists() and target != STANDARD_INPUT:
         raise UsageError(
             f"target '{target}' does not exist",
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",

@@ -54,6 +54,16 @@ def load(path: Path) -> bytes:
         ) from error
     if len(data) > MAX_BYTES:
         raise _too_large(path)
+    return unwrapped(data, path)
+
+
+def unwrapped(data: bytes, path: Path) -> bytes:
+    """
+    Content that is at hand already, as `load` gives it; `path` names it in messages.
+
+    Raises:
+        DataError: larger than MAX_BYTES once unpacked, a broken gzip, or broken UTF-16.
+    """
     if data.startswith(_GZIP):
         data = _unpacked(data, path)
     return _as_utf8(data, path)

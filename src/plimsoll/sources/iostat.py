@@ -4,11 +4,11 @@ A capture of `iostat -x -t` as a snapshot: any Linux host can make one, with not
 Rule 1: the first report of a run is about the time since boot, so it is not a sample. Nothing in a
         capture says whether `-y` left it out; dropping one more step is the safe side.
 Rule 2: a report is about the step that ends at its time.
+Rule 3: several devices are added up; a report without one of them has no sum.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import nan
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +17,19 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.capture import (
+    CUT,
+    FIRST_LINES,
+    ROUNDED,
+    Devices,
+    choose_devices,
+    header_of,
+    is_one_step,
+    series_of,
+    time_gaps,
+    usual_length_s,
+)
+from plimsoll.sources.capture_times import midnight_s, order_of
 from plimsoll.sources.iostat_reports import (
     HOW,
     Capture,
@@ -27,81 +39,94 @@ from plimsoll.sources.iostat_reports import (
     reports_of_json,
     reports_of_text,
 )
+from plimsoll.sources.shown import counted
 
 Row = dict[str, float]
 
 # -k, -m and neither, and the names before sysstat 12; iostat's kB is 1024 bytes, its MB 1024².
 _BYTES = {"kB/s": 1024.0, "MB/s": 1024.0**2, "sec/s": 512.0}
 _QUEUES = ("aqu-sz", "avgqu-sz")
-
-_NOT_DISKS = ("loop", "ram", "zram", "sr", "fd")
+_IN_A_ROW = (
+    "For a capture that cannot be taken again, 'plimsoll record host --from FILE --every 1s' says "
+    "how long its steps are."
+)
+_DISK_METRICS = (
+    Metric.READ_BYTES_PER_S,
+    Metric.WRITE_BYTES_PER_S,
+    Metric.READ_OPS_PER_S,
+    Metric.WRITE_OPS_PER_S,
+    Metric.READ_LATENCY_S,
+    Metric.WRITE_LATENCY_S,
+    Metric.QUEUE_DEPTH,
+)
 
 
 def is_iostat(text_head: bytes) -> bool:
     """Whether a file that begins so is an iostat capture, as text or JSON."""
     head = text_head.lstrip()
     if head.startswith(b"{"):
-        # `sadf -j` has "sysstat" too, and says its own version first.
-        return b'"sysstat"' in head and b'"number-of-cpus"' in head and b"sysdata" not in head
-    first = head.split(b"\n", 1)[0]
-    return (
-        first.startswith(b"Linux ")
-        and first.rstrip().endswith(b" CPU)")
-        and any(word in head for word in (b"avg-cpu:", b"\nDevice"))
+        # `sadf -j` has "sysstat" too, and says when its file was made or its own version.
+        is_sadf = b'"file-date"' in head or b'"sysdata-version"' in head
+        return b'"sysstat"' in head and b'"number-of-cpus"' in head and not is_sadf
+    lines = head.decode(errors="replace").splitlines()
+    return any(header_of(line) for line in lines[:FIRST_LINES]) and any(
+        line.startswith(("avg-cpu:", "Device")) or line.endswith(" Device") for line in lines
     )
 
 
-def read_iostat(path: Path, device: str | None = None) -> Snapshot:
+def parse_iostat(
+    data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
+) -> Snapshot:
     """
     The snapshot of a capture.
 
     Args:
-        path: text of `iostat -x -t -k 1` (also -m, also compressed), or `iostat -x -t -o JSON 1`.
-        device: name of a device in it; None takes the busiest.
+        data: text of `iostat -x -t -k 1` (also -m), or of `iostat -x -t -o JSON 1`.
+        where: names the capture in messages.
+        device: names of devices in it, separated by commas, whose work is added up; None or `auto`
+            takes the busiest.
+        step_s: length of a step of a capture without times; its reports are then put in a row from
+            midnight of its date on.
 
     Raises:
-        DataError: not a capture, without times, or without -x.
-        UsageError: the device is not in it.
-        SourceError: the file cannot be read.
-    """
-    return parse_iostat(load(path), where=f"'{path}'", device=device)
-
-
-def parse_iostat(data: bytes, *, where: str, device: str | None = None) -> Snapshot:
-    """
-    The snapshot of a capture's bytes; `where` names it in messages.
-
-    Raises:
-        DataError: not a capture, without times, or without -x.
-        UsageError: the device is not in it.
+        DataError: not a capture, without -x, or without times and step.
+        UsageError: a device is not in it, or a step for a capture that has times.
     """
     if data.lstrip().startswith(b"{"):
         capture = reports_of_json(data, where)
     else:
-        capture = reports_of_text(data.decode(errors="replace"))
+        capture = reports_of_text(data)
     reports = [report for report in capture.reports if report.disks]
     _refuse(reports, where)
-    moments = moments_of([report.stamp or "" for report in reports], where)
-    step_s = _step_s(moments, where)
-    samples = _samples(reports, moments, step_s)
-    if not samples:
+    is_timed = any(report.stamp is not None for report in reports)
+    if is_timed and step_s is not None:
+        raise UsageError(f"{where} says when its reports were made", "Leave out --every.")
+    if is_timed or step_s is None:
+        moments = _moments(reports, where)
+    else:
+        moments = _in_a_row(len(reports), capture, step_s)
+    usual_s = usual_length_s(np.diff(np.array(moments.time_s, dtype=np.int64)).tolist())
+    samples = _samples(reports, moments, usual_s) if usual_s is not None else []
+    if usual_s is None or not samples:
         raise DataError(f"{where} holds no report after the one since boot", HOW)
-    name, others = _device([report for _, report in samples], device, where)
-    rows = [(time_s, report.disks.get(name, {}), report.cpu) for time_s, report in samples]
-    series = _series(rows, step_s)
+    devices = _devices([report for _, report in samples], device, where)
+    series = _series(samples, devices.names, usual_s)
     if Metric.READ_BYTES_PER_S not in series:
-        raise DataError(f"{where} has no rates of reads and writes for '{name}'", HOW)
-    busiest = f" (busiest of {len(others) + 1})" if others and device is None else ""
+        raise DataError(f"{where} has no rates of reads and writes for {devices.label}", HOW)
     return Snapshot(
         instance=Instance(
             identifier=capture.host or "host",
             vcpu_count=capture.cpu_count,
-            storage=Storage(volume_count=1),
+            storage=Storage(volume_count=devices.volume_count),
         ),
         series=series,
-        source=f"iostat capture {where}, device {name}{busiest}",
-        note=f"Taken from an iostat capture of device {name}{busiest} in steps of {step_s} s.",
-        gaps=_gaps(capture, moments, len(samples), series),
+        source=f"iostat capture {where}, {devices.label}",
+        note=f"Taken from an iostat capture of {devices.label} in steps of {usual_s} s.",
+        gaps=(
+            *_time_gaps(moments, is_timed=is_timed),
+            *_gaps(capture, len(samples), series),
+            *_wait_gaps(samples, devices.names),
+        ),
     )
 
 
@@ -112,16 +137,27 @@ def _refuse(reports: list[Report], where: str) -> None:
         raise DataError(
             f"{where} was captured without -x: reads and writes are not told apart", HOW
         )
+
+
+def _moments(reports: list[Report], where: str) -> Moments:
     if any(report.stamp is None for report in reports):
-        raise DataError(f"{where} was captured without -t: its reports have no times", HOW)
+        raise DataError(
+            f"{where} was captured without -t: its reports have no times", f"{HOW} {_IN_A_ROW}"
+        )
+    return moments_of([report.stamp or "" for report in reports], where)
 
 
-def _step_s(moments: Moments, where: str) -> int:
-    steps = np.diff(np.array(moments.time_s, dtype=np.int64))
-    steps = steps[steps > 0]
-    if not steps.size:
-        raise DataError(f"{where} holds no report after the one since boot", HOW)
-    return int(np.median(steps))
+def _in_a_row(count: int, capture: Capture, step_s: int) -> Moments:
+    """Moments for reports without any: one step after the other, from midnight on."""
+    start_s, is_ambiguous = 0, False
+    if capture.date is not None:
+        order, is_ambiguous = order_of([capture.date], has_halves=False)
+        try:
+            start_s = midnight_s(capture.date, order)
+        except ValueError:
+            is_ambiguous = False
+    time_s = [start_s + at * step_s for at in range(count)]
+    return Moments(time_s=time_s, has_zone=True, is_ambiguous=is_ambiguous)
 
 
 def _samples(reports: list[Report], moments: Moments, step_s: int) -> list[tuple[int, Report]]:
@@ -132,40 +168,22 @@ def _samples(reports: list[Report], moments: Moments, step_s: int) -> list[tuple
         is_step = (
             last_s is not None
             and not report.is_since_boot
-            # Times are whole seconds, so a step may look one second longer than it is; a report
-            # about much more than a step (the machine slept) is not a sample of one.
-            and 0 < time_s - last_s <= step_s + max(1, step_s // 2)
+            and is_one_step(time_s - last_s, step_s)
+            and (not samples or time_s - step_s > samples[-1][0])
         )
-        if is_step and (not samples or time_s - step_s > samples[-1][0]):
+        if is_step:
             samples.append((time_s - step_s, report))
         last_s = time_s if last_s is None else max(time_s, last_s)
     return samples
 
 
-def _device(reports: list[Report], device: str | None, where: str) -> tuple[str, list[str]]:
-    """The device to take, and the names of the others that could have been."""
+def _devices(reports: list[Report], asked: str | None, where: str) -> Devices:
     total: dict[str, float] = {}
     for report in reports:
         for name, row in report.disks.items():
             moved = np.nan_to_num([_bytes(row, "r"), _bytes(row, "w")])
             total[name] = total.get(name, 0.0) + float(moved.sum())
-    if device is not None:
-        name = device.removeprefix("/dev/")
-        if name not in total:
-            raise UsageError(
-                f"device '{name}' is not in {where}", f"It has {', '.join(sorted(total))}."
-            )
-        return name, [other for other in total if other != name]
-    disks = [n for n in total if not n.startswith(_NOT_DISKS) and not _is_partition(n, total)]
-    disks = disks or list(total)
-    # What is stacked on a disk (dm-0, md0) moves the same bytes; the disk itself wins a tie.
-    name = max(disks, key=lambda n: (total[n], not n.startswith(("dm-", "md")), n))
-    return name, [other for other in disks if other != name]
-
-
-def _is_partition(name: str, names: dict[str, float]) -> bool:
-    stem = name.rstrip("0123456789")
-    return stem != name and (stem in names or (stem.endswith("p") and stem[:-1] in names))
+    return choose_devices(total, asked, where)
 
 
 def _bytes(row: Row, side: str) -> float:
@@ -175,9 +193,9 @@ def _bytes(row: Row, side: str) -> float:
     return nan
 
 
-def _latency(row: Row, side: str) -> float:
-    # Without an operation there is no latency; iostat prints 0.00 then.
-    return row.get(f"{side}_await", nan) / 1000 if row.get(f"{side}/s", nan) > 0 else nan
+def _wait_s(row: Row, side: str) -> float:
+    """Mean wait; before sysstat 9.1.2 there was one for reads and writes together."""
+    return row.get(f"{side}_await", row.get("await", nan)) / 1000
 
 
 def _queue(row: Row) -> float:
@@ -185,57 +203,73 @@ def _queue(row: Row) -> float:
 
 
 def _cpu(cpu: Row) -> float:
-    return 1 - (cpu.get("idle", nan) + cpu.get("iowait", nan)) / 100
+    return min(max(1 - (cpu.get("idle", nan) + cpu.get("iowait", nan)) / 100, 0.0), 1.0)
 
 
-def _series(rows: list[tuple[int, Row, Row]], step_s: int) -> dict[Metric, Series]:
-    of_disk: dict[Metric, Callable[[Row], float]] = {
-        Metric.READ_BYTES_PER_S: lambda row: _bytes(row, "r"),
-        Metric.WRITE_BYTES_PER_S: lambda row: _bytes(row, "w"),
-        Metric.READ_OPS_PER_S: lambda row: row.get("r/s", nan),
-        Metric.WRITE_OPS_PER_S: lambda row: row.get("w/s", nan),
-        Metric.READ_LATENCY_S: lambda row: _latency(row, "r"),
-        Metric.WRITE_LATENCY_S: lambda row: _latency(row, "w"),
-        Metric.QUEUE_DEPTH: _queue,
-    }
-    values = {metric: [read(disk) for _, disk, _ in rows] for metric, read in of_disk.items()}
-    values[Metric.CPU_RATIO] = [min(max(_cpu(cpu), 0.0), 1.0) if cpu else nan for *_, cpu in rows]
-    time_s = np.array([time_s for time_s, _, _ in rows], dtype=np.int64)
-    return {
-        metric: Series(
-            metric=metric, step_s=step_s, time_s=time_s, value=np.array(numbers, dtype=np.float64)
-        )
-        for metric, numbers in values.items()
-        if not np.isnan(numbers).all()
-    }
+def _disk_values(rows: Sequence[Row | None]) -> tuple[float, ...]:
+    """The seven values of `_DISK_METRICS` for the devices together; None is a device not there."""
+    if any(row is None for row in rows):
+        return (nan,) * len(_DISK_METRICS)
+    there = [row for row in rows if row is not None]
+    ops = {side: [row.get(f"{side}/s", nan) for row in there] for side in "rw"}
+
+    def latency(side: str) -> float:
+        # Without an operation there is no latency; iostat prints 0.00 then.
+        done = [(n, _wait_s(row, side)) for n, row in zip(ops[side], there, strict=True) if n > 0]
+        return sum(n * wait for n, wait in done) / sum(n for n, _ in done) if done else nan
+
+    return (
+        sum(_bytes(row, "r") for row in there),
+        sum(_bytes(row, "w") for row in there),
+        sum(ops["r"]),
+        sum(ops["w"]),
+        latency("r"),
+        latency("w"),
+        sum(_queue(row) for row in there),
+    )
 
 
-def _gaps(
-    capture: Capture, moments: Moments, samples: int, series: dict[Metric, Series]
-) -> tuple[Gap, ...]:
-    gaps = []
-    if not moments.has_zone:
+def _series(
+    samples: list[tuple[int, Report]], names: tuple[str, ...], step_s: int
+) -> dict[Metric, Series]:
+    table = np.array(
+        [_disk_values([report.disks.get(name) for name in names]) for _, report in samples],
+        dtype=np.float64,
+    )
+    columns = {metric: table[:, at] for at, metric in enumerate(_DISK_METRICS)}
+    columns[Metric.CPU_RATIO] = np.array(
+        [_cpu(report.cpu) if report.cpu else nan for _, report in samples], dtype=np.float64
+    )
+    return series_of(columns, [start_s for start_s, _ in samples], step_s)
+
+
+def _time_gaps(moments: Moments, *, is_timed: bool) -> list[Gap]:
+    gaps = time_gaps(
+        has_zone=moments.has_zone,
+        is_ambiguous=moments.is_ambiguous,
+        remedy="Capture with S_TIME_FORMAT=ISO.",
+    )
+    if not is_timed:
         gaps.append(
             Gap(
-                metric="time zone",
-                reason="the capture does not say it; its times are taken as UTC",
-                remedy="Capture with S_TIME_FORMAT=ISO.",
+                metric="times",
+                reason="the capture has none (no -t): its steps are counted from midnight of the "
+                "day it began, so no time of day means anything",
+                remedy="Capture with -t.",
             )
         )
-    if moments.is_ambiguous:
-        gaps.append(
-            Gap(
-                metric="date",
-                reason="day and month could be the other way round; the month is taken as first",
-                remedy="Capture with S_TIME_FORMAT=ISO.",
-            )
-        )
+    return gaps
+
+
+def _gaps(capture: Capture, samples: int, series: dict[Metric, Series]) -> list[Gap]:
+    gaps = [CUT] if capture.is_cut else []
+    gaps += [ROUNDED] if capture.is_rounded else []
     lost = len([r for r in capture.reports if not r.is_since_boot]) - samples
     if lost > 0:
         gaps.append(
             Gap(
                 metric="iostat reports",
-                reason=f"{lost} reports are not about one step after the report before",
+                reason=f"{counted(lost, 'report')} not about one step after the report before",
                 remedy="Capture in one run of iostat.",
             )
         )
@@ -247,4 +281,17 @@ def _gaps(
                 remedy="Capture without -d.",
             )
         )
-    return tuple(gaps)
+    return gaps
+
+
+def _wait_gaps(samples: list[tuple[int, Report]], names: tuple[str, ...]) -> list[Gap]:
+    rows = [report.disks[name] for _, report in samples for name in names if name in report.disks]
+    if any("r_await" in row for row in rows) or not any("await" in row for row in rows):
+        return []
+    return [
+        Gap(
+            metric="read_latency_s, write_latency_s",
+            reason="iostat of that version has one wait for reads and writes together",
+            remedy="Capture with sysstat 9.1.2 or later to tell them apart.",
+        )
+    ]

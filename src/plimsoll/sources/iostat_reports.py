@@ -1,30 +1,36 @@
 """
 The reports of an `iostat -x -t` capture, from its text or its JSON.
 
-Rule 1: columns are found by name; sysstat has renamed and added some over the years.
-Rule 2: a number that is not one, or is negative, is NaN; a report that says nothing is still one.
+Rule 1: columns are found by name; sysstat has renamed and added some over the years, and --pretty
+        puts the device last and makes several tables of one report.
+Rule 2: a row with fewer or more words than its table has columns is broken, and not read.
 Rule 3: dates are read as the capture's locale wrote them, decided once for the whole capture.
-Source: iostat(1) of sysstat 12, and its rd_stats/iostat.c for the JSON form.
+Source: iostat(1) of sysstat 10 to 12, and its iostat.c for the JSON form.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from math import nan
+from datetime import timedelta
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.sources.json_text import decode
+from plimsoll.sources.capture import Header, header_of, is_human, lines_of, value_of
+from plimsoll.sources.capture_times import DATE, Date, midnight_s, order_of, second_of_day
+from plimsoll.sources.shown import shown
+from plimsoll.sources.sysstat_json import hosts_of
 
 HOW = "Capture with 'S_TIME_FORMAT=ISO iostat -x -t -k 1', and give that file."
 
-_HEADER = re.compile(r"^Linux \S+ \((?P<host>[^)]*)\)\s+\S+.*\((?P<cpus>\d+) CPU\)\s*$")
 _TIME = re.compile(
-    r"^(\d{1,4})([/.-])(\d{1,2})[/.-](\d{1,4})[\sT](\d{1,2}):(\d{2}):(\d{2})"
+    rf"^{DATE}[\sT](\d{{1,2}}):(\d{{2}}):(\d{{2}})"
     r"(?:\s*([AP]M))?(?:\s?(Z|UTC|GMT|[+-]\d{2}:?\d{2}|[A-Z]{2,5}))?$"
 )
-_VALUE = re.compile(r"^\d+(?:[.,]\d+)?$")
+# The others (merges, sizes of requests, utilisation) are not used; a year of them is gigabytes.
+_COLUMNS = frozenset(
+    {"r/s", "w/s", "rkB/s", "wkB/s", "rMB/s", "wMB/s", "rsec/s", "wsec/s"}
+    | {"r_await", "w_await", "await", "aqu-sz", "avgqu-sz"}
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,7 +53,13 @@ class Capture:
 
     host: str | None = None
     cpu_count: int | None = None
+    date: Date | None = None
+    """The day it began, out of its first line."""
     reports: list[Report] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether it ends in the middle of a report."""
+    is_rounded: bool = False
+    """Whether its numbers were shortened for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,34 +74,80 @@ class Moments:
     """Whether day and month could be the other way round."""
 
 
-def reports_of_text(text: str) -> Capture:
+def reports_of_text(data: bytes) -> Capture:
     """The reports of iostat's own text; lines that are none of its forms are passed over."""
-    capture = Capture()
-    stamp: str | None = None
-    is_first, section, columns = True, "", list[str]()
-    report: Report | None = None
-    for line in text.splitlines():
+    lines, is_cut = lines_of(data)
+    reader = _TextReader(Capture(is_cut=is_cut))
+    for line in lines:
+        reader.take(line.strip())
+    return reader.capture
+
+
+class _TextReader:
+    """Takes line by line; knows in which table it is."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self._stamp: str | None = None
+        self._is_first = True
+        self._report: Report | None = None
+        self._section = ""
+        self._columns: list[str] = []
+
+    def take(self, line: str) -> None:
         words = line.split()
-        header = _HEADER.match(line.strip())
-        if header:
-            capture.host = capture.host or header["host"]
-            capture.cpu_count = capture.cpu_count or int(header["cpus"][:6])
-            is_first, report, section = True, None, ""
+        header = header_of(line)
+        if header is not None:
+            self._begin_run(header)
         elif not words:
-            section = ""
-        elif _TIME.match(line.strip()):
-            stamp, report, section = line.strip(), None, ""
-        elif words[0] in {"avg-cpu:", "Device", "Device:"}:
-            if report is None or words[0] == "avg-cpu:" or report.disks:
-                report = Report(stamp=stamp, is_since_boot=is_first)
-                capture.reports.append(report)
-                is_first, stamp = False, None
-            section, columns = words[0], words[1:]
-        elif report is not None and section == "avg-cpu:":
-            report.cpu = _row([c.lstrip("%") for c in columns], words)
-        elif report is not None and section:
-            report.disks[words[0]] = _row(columns, words[1:])
-    return capture
+            self._section = ""
+        elif line[0].isdigit() and _TIME.match(line):
+            self._stamp, self._report, self._section = line, None, ""
+        elif words[0] == "avg-cpu:":
+            self._begin_report()
+            self._section, self._columns = "cpu", [c.lstrip("%") for c in words[1:]]
+        elif words[0] in {"Device", "Device:"} or words[-1] == "Device":
+            self._begin_disks(is_last=words[-1] == "Device" and len(words) > 1, words=words)
+        elif self._report is not None and self._section == "cpu":
+            self._report.cpu = self._row(words) or {}
+        elif self._report is not None and self._section:
+            is_last = self._section == "disks, named last"
+            name = words[-1] if is_last else words[0]
+            row = self._row(words[:-1] if is_last else words[1:])
+            if row is not None:
+                self._report.disks.setdefault(name, {}).update(row)
+
+    def _begin_run(self, header: Header) -> None:
+        capture = self.capture
+        capture.host = capture.host or header.host
+        capture.cpu_count = capture.cpu_count or header.cpu_count
+        capture.date = capture.date or header.date
+        self._is_first, self._report, self._section = True, None, ""
+
+    def _begin_report(self) -> None:
+        self._report = Report(stamp=self._stamp, is_since_boot=self._is_first)
+        self.capture.reports.append(self._report)
+        self._is_first, self._stamp = False, None
+
+    def _begin_disks(self, *, is_last: bool, words: list[str]) -> None:
+        columns = words[:-1] if is_last else words[1:]
+        # A table whose columns were there already is the next report's (iostat -d, without -t).
+        had = {name for row in self._report.disks.values() for name in row} if self._report else ()
+        if self._report is None or not set(columns).isdisjoint(had):
+            self._begin_report()
+        self._section, self._columns = "disks, named last" if is_last else "disks", columns
+
+    def _row(self, words: list[str]) -> dict[str, float] | None:
+        if len(words) != len(self._columns):
+            return None
+        wanted = [
+            (column, word)
+            for column, word in zip(self._columns, words, strict=True)
+            if self._section == "cpu" or column in _COLUMNS
+        ]
+        if not self.capture.is_rounded and self._section != "cpu":
+            self.capture.is_rounded = any(is_human(word) for _, word in wanted)
+        return {column: value_of(word, column) for column, word in wanted}
 
 
 def reports_of_json(data: bytes, where: str) -> Capture:
@@ -97,18 +155,21 @@ def reports_of_json(data: bytes, where: str) -> Capture:
     The reports of `iostat -o JSON`.
 
     Raises:
-        DataError: not JSON, cut off, or not iostat's.
+        DataError: not JSON, or not iostat's.
     """
-    hosts = _within(decode(data, where), "sysstat", "hosts")
-    if not isinstance(hosts, list) or not hosts or not isinstance(hosts[0], dict):
+    hosts, is_cut = hosts_of(data, where)
+    if not hosts:
         raise DataError(f"{where} is not what 'iostat -o JSON' writes", HOW)
-    name, cpus = hosts[0].get("nodename"), hosts[0].get("number-of-cpus")
-    statistics = hosts[0].get("statistics")
-    entries = [e for e in statistics if isinstance(e, dict)] if isinstance(statistics, list) else []
     return Capture(
-        host=name if isinstance(name, str) else None,
-        cpu_count=cpus if isinstance(cpus, int) and not isinstance(cpus, bool) else None,
-        reports=[_entry(entry, is_first=at == 0) for at, entry in enumerate(entries)],
+        host=hosts[0].name,
+        cpu_count=hosts[0].cpu_count,
+        reports=[
+            _entry(entry, is_first=at == 0)
+            for host in hosts
+            if host.name == hosts[0].name
+            for at, entry in enumerate(host.entries)
+        ],
+        is_cut=is_cut,
     )
 
 
@@ -122,9 +183,11 @@ def moments_of(stamps: list[str], where: str) -> Moments:
     matches = [_TIME.match(stamp) for stamp in stamps]
     for stamp, match in zip(stamps, matches, strict=True):
         if match is None:
-            raise DataError(f"{where} has a time that cannot be read: '{stamp[:40]}'", HOW)
-    found = [match.groups() for match in matches if match is not None]
-    order, is_ambiguous = _order(found)
+            raise DataError(f"{where} has a time that cannot be read: '{shown(stamp, 40)}'", HOW)
+    found: list[tuple[Any, ...]] = [match.groups() for match in matches if match is not None]
+    order, is_ambiguous = order_of(
+        [(g[0], g[1], g[2], g[3]) for g in found], has_halves=any(groups[7] for groups in found)
+    )
     zones = {groups[8] for groups in found}
     try:
         time_s = [_epoch(groups, order) for groups in found]
@@ -134,38 +197,12 @@ def moments_of(stamps: list[str], where: str) -> Moments:
     return Moments(time_s=time_s, has_zone=known, is_ambiguous=is_ambiguous)
 
 
-def _order(found: list[tuple[Any, ...]]) -> tuple[str, bool]:
-    """
-    The order of year, month and day (`ymd`, `dmy`, `mdy`), and whether it is a guess.
-
-    Locales: 2026-11-20 is ISO; 20.11.2026 and 20-11-2026 begin with the day; with slashes, AM and PM
-    go with the month first, a number above twelve is a day, and else it is the C locale's order.
-    """
-    first, mark, second = found[0][0], found[0][1], [int(g[2]) for g in found]
-    if len(first) == 4:
-        return "ymd", False
-    if mark != "/":
-        return "dmy", False
-    if any(groups[7] for groups in found) or max(second) > 12:
-        return "mdy", False
-    if max(int(groups[0]) for groups in found) > 12:
-        return "dmy", False
-    same = all(int(groups[0]) == int(groups[2]) for groups in found)
-    return "mdy", not same
-
-
 def _epoch(groups: tuple[Any, ...], order: str) -> int:
-    parts = dict(zip(order, (groups[0], groups[2], groups[3]), strict=True))
-    year = int(parts["y"]) + (2000 if len(parts["y"]) <= 2 else 0)
-    hour = int(groups[4])
-    if groups[7]:
-        hour = hour % 12 + (12 if groups[7] == "PM" else 0)
-    moment = datetime(
-        year, int(parts["m"]), int(parts["d"]), hour, int(groups[5]), int(groups[6]), tzinfo=UTC
+    moment_s = midnight_s((groups[0], groups[1], groups[2], groups[3]), order) + second_of_day(
+        *groups[4:8]
     )
-    if not 1970 <= year < 2100:
-        raise ValueError
-    return int((moment - (_offset(groups[8]) or timedelta())).timestamp())
+    east = _offset(groups[8]) or timedelta()
+    return moment_s - int(east.total_seconds())
 
 
 def _offset(zone: str | None) -> timedelta | None:
@@ -179,35 +216,17 @@ def _offset(zone: str | None) -> timedelta | None:
     return -east if zone[0] == "-" else east
 
 
-def _row(columns: list[str], words: list[str]) -> dict[str, float]:
-    return {column: _value(word) for column, word in zip(columns, words, strict=False)}
-
-
-def _value(word: object) -> float:
-    if isinstance(word, str):
-        return float(word.replace(",", ".")) if word.isascii() and _VALUE.match(word) else nan
-    if isinstance(word, (int, float)) and not isinstance(word, bool) and 0 <= word < 1e18:
-        return float(word)
-    return nan
-
-
-def _within(document: Any, *names: str) -> Any:
-    for name in names:
-        document = document.get(name) if isinstance(document, dict) else None
-    return document
-
-
 def _entry(entry: dict[str, Any], *, is_first: bool) -> Report:
     stamp, cpu, disks = (entry.get(name) for name in ("timestamp", "avg-cpu", "disk"))
     report = Report(
         stamp=stamp.strip() if isinstance(stamp, str) else None,
         is_since_boot=is_first,
-        cpu={str(k): _value(v) for k, v in cpu.items()} if isinstance(cpu, dict) else {},
+        cpu={str(k): value_of(v) for k, v in cpu.items()} if isinstance(cpu, dict) else {},
     )
     for disk in _dictionaries(disks):
         name = disk.get("disk_device")
         if isinstance(name, str):
-            report.disks[name] = {k: _value(v) for k, v in disk.items() if k != "disk_device"}
+            report.disks[name] = {k: value_of(v) for k, v in disk.items() if k in _COLUMNS}
     return report
 
 

@@ -1,4 +1,8 @@
-"""Whatever a command is pointed at: a recorded snapshot, or a file or folder of exports."""
+"""
+Whatever a command is pointed at: a recorded snapshot, a capture of a host, or exports.
+
+`-` is standard input; formats are told apart by content there as in files.
+"""
 
 from pathlib import Path
 
@@ -6,10 +10,17 @@ from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources import export, iostat, snapshot_file
+from plimsoll.sources import export, snapshot_file
 from plimsoll.sources.choose_instance import UNNAMED, choose, describe
-from plimsoll.sources.file_bytes import HEAD_BYTES, load
+from plimsoll.sources.file_bytes import load
+from plimsoll.sources.host_capture import is_host_capture, parse_capture
 from plimsoll.sources.shown import shown
+from plimsoll.sources.standard_input import (
+    INTERRUPTED,
+    NAME,
+    STANDARD_INPUT,
+    load_standard_input,
+)
 
 _MARK = b'"plimsoll.snapshot/'
 
@@ -21,8 +32,8 @@ def read(
     The snapshot of a target, told apart by content.
 
     Args:
-        path: a recorded snapshot, an iostat capture, an export file, or a folder of exports;
-            a folder with one file is that file.
+        path: a recorded snapshot, a capture of iostat, sar or sadf, an export file, or a folder of
+            exports; a folder with one file is that file; `-` is standard input.
         instance_file: a `describe-db-instances` answer; it wins over what the target says.
         identifier: which instance, if the target holds several.
 
@@ -31,14 +42,55 @@ def read(
         SourceError: a file that cannot be opened.
         DataError: nothing that can be read.
     """
+    if path == STANDARD_INPUT:
+        data, was_interrupted = load_standard_input()
+        snapshot = _read_bytes(data, Path(NAME), instance_file, identifier)
+        gaps = (INTERRUPTED,) if was_interrupted else ()
+        return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
     if path.is_dir():
         files = export.data_files(path)
         if len(files) != 1:
             return export.read_export(path, instance_file=instance_file, identifier=identifier)
         path = files[0]  # a folder with a single file is that file, be it a snapshot
-    data = load(path)
-    if iostat.is_iostat(data[:HEAD_BYTES]):
-        return iostat.parse_iostat(data, where=f"'{shown(path.name, 100)}'")
+    return _read_bytes(load(path), path, instance_file, identifier)
+
+
+def read_capture(path: Path, *, device: str | None = None, step_s: int | None = None) -> Snapshot:
+    """
+    The snapshot of a capture of a host.
+
+    Args:
+        path: what iostat, sar or sadf wrote, or a binary file of sysstat; `-` is standard input.
+        device: names of devices separated by commas, whose work is added up; None or `auto` takes
+            the busiest.
+        step_s: length of a step, for a capture of iostat without times.
+
+    Raises:
+        UsageError: a device is not in it, a step for a capture that has times, or a terminal.
+        SourceError: it cannot be opened.
+        DataError: it is no such capture, or holds nothing that can be used.
+    """
+    if path != STANDARD_INPUT:
+        return parse_capture(load(path), where=_where(path), device=device, step_s=step_s)
+    data, was_interrupted = load_standard_input()
+    snapshot = parse_capture(data, where=NAME, device=device, step_s=step_s)
+    return replace(snapshot, gaps=(*snapshot.gaps, *((INTERRUPTED,) if was_interrupted else ())))
+
+
+def _where(path: Path) -> str:
+    return NAME if path == Path(NAME) else f"'{shown(path.name, 100)}'"
+
+
+def _read_bytes(
+    data: bytes, path: Path, instance_file: Path | None, identifier: str | None
+) -> Snapshot:
+    if is_host_capture(data):
+        snapshot = parse_capture(data, where=_where(path))
+        if instance_file is None:
+            return snapshot
+        # A host's name is not the database's: the one described instance is meant.
+        host = replace(snapshot.instance, identifier=UNNAMED)
+        return _described(replace(snapshot, instance=host), None, instance_file, identifier)
     if _MARK not in data:
         return export.read_loaded(data, path, instance_file=instance_file, identifier=identifier)
     snapshot = snapshot_file.decode(data, path)
@@ -53,7 +105,13 @@ def read(
         )
     if instance_file is None:
         return snapshot
+    return _described(snapshot, snapshot.instance.identifier, instance_file, identifier)
+
+
+def _described(
+    snapshot: Snapshot, name: str | None, instance_file: Path, identifier: str | None
+) -> Snapshot:
     described = export.read_instance_file(instance_file)
-    chosen = choose([snapshot.instance.identifier], described, identifier)
+    chosen = choose([name], described, identifier)
     instance, gaps = describe(chosen, described, [snapshot.instance])
     return replace(snapshot, instance=instance, gaps=(*snapshot.gaps, *gaps))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from plimsoll.sources.iostat import is_iostat, parse_iostat, read_iostat
+from plimsoll.sources.iostat import is_iostat, parse_iostat
 
 CAPTURES = Path(__file__).parent / "captures"
 TEXT = CAPTURES / "saturated-iostat.txt"
@@ -44,6 +44,10 @@ loop0             0.00     1.00   10.00    0.00     99.0     0.00   200.00     0
 
 def read(text: str, device: str | None = None) -> Snapshot:
     return parse_iostat(text.encode(), where="capture", device=device)
+
+
+def read_iostat(path: Path) -> Snapshot:
+    return parse_iostat(path.read_bytes(), where=f"'{path.name}'")
 
 
 def at(snapshot: Snapshot, metric: Metric) -> list[float]:
@@ -211,7 +215,7 @@ def test_a_report_over_many_steps_is_a_gap():
     snapshot = read(HEADER + text)
 
     assert [2.0, 3.0, 5.0] == at(snapshot, Metric.READ_OPS_PER_S)
-    assert "1 reports" in {gap.metric: gap.reason for gap in snapshot.gaps}["iostat reports"]
+    assert "1 report " in {gap.metric: gap.reason for gap in snapshot.gaps}["iostat reports"]
 
 
 def test_a_device_that_comes_late_has_a_gap_before():

@@ -1,0 +1,76 @@
+"""
+Standard input as a target: `-`.
+
+Ctrl-C ends the reading and keeps what came, as it does for a live recording: a pipeline's programs
+are interrupted together, so it is how people end a capture.
+"""
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.file_bytes import MAX_BYTES, unwrapped
+
+STANDARD_INPUT = Path("-")
+"""The target that means it; a file of that name is `./-`."""
+NAME = "standard input"
+
+INTERRUPTED = Gap(
+    metric=NAME,
+    reason="reading was ended from outside (Ctrl-C); what came before is used",
+    remedy="Let the command before the pipe end by itself: give it a count.",
+)
+
+_CHUNK_BYTES = 1 << 16
+
+
+def load_standard_input(stream: BinaryIO | None = None) -> tuple[bytes, bool]:
+    """
+    All of standard input, unpacked if it is gzip, and whether Ctrl-C ended it.
+
+    Args:
+        stream: read this instead.
+
+    Raises:
+        UsageError: it is a terminal, where nobody would type a capture.
+        SourceError: it is closed, or cannot be read.
+        DataError: nothing came, or more than MAX_BYTES.
+        KeyboardInterrupt: Ctrl-C before anything came.
+    """
+    stream = stream if stream is not None else _stream()
+    parts: list[bytes] = []
+    size = 0
+    was_interrupted = False
+    try:
+        # `read1` gives what is there, so an interrupt loses nothing that had come.
+        while part := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read():
+            parts.append(part)
+            size += len(part)
+            if size > MAX_BYTES:
+                raise DataError(f"{NAME} holds more than 2 GiB", "Give a shorter capture.")
+    except KeyboardInterrupt:
+        if not parts:
+            raise
+        was_interrupted = True
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SourceError(f"unable to read {NAME}: {reason}", "Give a file instead.") from error
+    if not size:
+        raise DataError(
+            f"nothing came from {NAME}",
+            "The command before the pipe ended without output; its own message says why.",
+        )
+    return unwrapped(b"".join(parts), Path(NAME)), was_interrupted
+
+
+def _stream() -> BinaryIO:
+    if sys.stdin is None or sys.stdin.closed:
+        raise SourceError(f"{NAME} is closed", "Give a file, or pipe something into it.")
+    if sys.stdin.isatty():
+        raise UsageError(
+            f"{NAME} is a terminal",
+            "Pipe something into it: 'ssh db1 iostat -x -t 1 60 | plimsoll diagnose -'.",
+        )
+    return sys.stdin.buffer
