@@ -66,6 +66,16 @@ def span_of(
     return (start_s, -(-end_s // period_s) * period_s), period_s
 
 
+def is_on(described: Described) -> bool:
+    """Whether the instance has Performance Insights."""
+    return described.has_insights and described.resource_id is not None
+
+
+def is_read(described: Described, window_s: tuple[int, int], now_s: float) -> bool:
+    """Whether a request is sent for this instance and window."""
+    return is_on(described) and span_of(window_s, now_s, described.insights_kept_s) is not None
+
+
 def read_insights(
     account: Account, described: Described, window_s: tuple[int, int], reading: Reading
 ) -> None:

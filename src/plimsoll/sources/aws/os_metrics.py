@@ -25,6 +25,7 @@ from plimsoll.units import format_time
 
 GROUP = "RDSOSMetrics"
 NAME = "Enhanced Monitoring"
+CLOUDWATCH_STEP_S = 60
 PAGE_BYTES = 1_000_000
 DOCUMENT_BYTES_MAX = 25_000
 """Documents that people have published have 7 to 15 kB; many vCPUs and processes make them longer."""
@@ -49,11 +50,21 @@ def calls_for(interval_s: int, fine_s: int) -> int:
     """Requests that one instance takes at most: the newest document, and the stretch if it is finer."""
     if interval_s <= 0:
         return 0
-    if fine_s <= 0 or interval_s >= 60:
+    if fine_s <= 0 or interval_s >= CLOUDWATCH_STEP_S:
         return 1
     documents = -(-fine_s // interval_s)
     pages = -(-documents * DOCUMENT_BYTES_MAX // PAGE_BYTES)
     return 1 + min(1 + pages, CALLS_MAX)
+
+
+def is_on(described: Described) -> bool:
+    """Whether the instance has Enhanced Monitoring."""
+    return described.monitoring_interval_s > 0 and described.resource_id is not None
+
+
+def is_finer(described: Described) -> bool:
+    """Whether it shows more than CloudWatch does."""
+    return is_on(described) and described.monitoring_interval_s < CLOUDWATCH_STEP_S
 
 
 def newest(account: Account, described: Described, window_s: tuple[int, int]) -> Reading:

@@ -7,29 +7,24 @@ What is needed fails the instance; what is optional leaves a gap; one instance n
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
 from plimsoll.errors import DataError, PlimsollError, UsageError
-from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.metric import METRICS
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.aws import described as describing
-from plimsoll.sources.aws import events as rds_events
 from plimsoll.sources.aws import insights, instance_types, metric_data, os_metrics
 from plimsoll.sources.aws.account import CONCURRENCY, Account
-from plimsoll.sources.aws.busiest import busiest_stretch
 from plimsoll.sources.aws.described import Described
+from plimsoll.sources.aws.extras import Extras, add_reading, add_stretch, extras_of, gap_of
 from plimsoll.sources.aws.metric_data import RATES, Answer, Grid, Query
 from plimsoll.sources.aws.operations import (
     DESCRIBE_CLUSTERS,
-    DESCRIBE_EVENTS,
     DESCRIBE_INSTANCE_TYPES,
-    GET_LOG_EVENTS,
-    GET_RESOURCE_METRICS,
-    Operation,
 )
 from plimsoll.sources.aws.plan import planned_calls
 from plimsoll.sources.aws.workers import Workers
@@ -50,21 +45,13 @@ _NOW_S = 3600
 
 
 @dataclass(slots=True)
-class _Extras:
-    """What is read of one instance beside its metrics."""
-
-    reading: Reading = field(default_factory=Reading)
-    annotations: list[Annotation] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Part:
     """One instance on its way: what was asked for, and what may be read of it later."""
 
     described: Described
     calls: range
     """Which of the calls for metrics hold its queries."""
-    extras: "Future[_Extras] | None" = None
+    extras: "Future[Extras] | None" = None
 
 
 def read_instance(
@@ -184,9 +171,9 @@ class _Run:
             serverless_cluster_count=len({d.cluster for d in self._every if d.is_serverless}),
             type_count=len(types),
             monitoring_intervals_s=[
-                d.monitoring_interval_s if d.resource_id else 0 for d in self._every
+                d.monitoring_interval_s if os_metrics.is_on(d) else 0 for d in self._every
             ],
-            insights_count=sum(self._has_insights(d) for d in self._every),
+            insights_count=sum(insights.is_read(d, self._window_s, now_s) for d in self._every),
             fine_s=self._fine_s,
         )
         return total - 1
@@ -206,7 +193,9 @@ class _Run:
                         metric_data.ask, self._account, self._calls[index], self._grid
                     )
                 submitted = max(submitted, part.calls.stop)
-                part.extras = workers.submit(self._extras_of, part.described)
+                part.extras = workers.submit(
+                    extras_of, self._account, part.described, self._window_s
+                )
                 begun.append(waiting.popleft())
             part = begun.popleft()
             yield part.described, self._result(part, answers)
@@ -240,16 +229,18 @@ class _Run:
         reading = Reading(described=[described.instance])
         failures: dict[Query, PlimsollError] = {}
         for answer in answers:
-            _add(answer.readings.pop(name, Reading()), reading)
+            add_reading(answer.readings.pop(name, Reading()), reading)
             failures |= {q: e for q, e in answer.failures.items() if q.identifier == name}
         if not reading.blocks:
             raise next(iter(failures.values()), None) or self._no_sample(described)
         reading.gaps += _failure_gaps(failures)
         extras = part.extras.result()
-        _add(extras.reading, reading)
+        add_reading(extras.reading, reading)
         reading.gaps += [*described.gaps, *self._shared_gaps.get(name, ())]
         snapshot = self._assembled(described, reading)
-        if self._add_stretch(described, snapshot, reading):
+        if add_stretch(
+            self._account, described, snapshot, self._grid, self._fine_s, reading=reading
+        ):
             snapshot = self._assembled(described, reading)
         return msgspec.structs.replace(
             snapshot,
@@ -273,7 +264,7 @@ class _Run:
         except UsageError:
             raise
         except PlimsollError as error:
-            self._share(serverless, _gap("Aurora capacity", DESCRIBE_CLUSTERS, error))
+            self._share(serverless, gap_of("Aurora capacity", DESCRIBE_CLUSTERS, error))
             return
         self._every = [
             describing.with_capacity(d, found[d.cluster])
@@ -291,7 +282,7 @@ class _Run:
         except UsageError:
             raise
         except PlimsollError as error:
-            self._share(self._every, _gap("EC2 limits", DESCRIBE_INSTANCE_TYPES, error))
+            self._share(self._every, gap_of("EC2 limits", DESCRIBE_INSTANCE_TYPES, error))
             return
         self._every = [
             msgspec.structs.replace(d, instance=instance_types.with_facts(d.instance, found[t]))
@@ -299,75 +290,6 @@ class _Run:
             else d
             for d in self._every
         ]
-
-    def _extras_of(self, described: Described) -> _Extras:
-        extras = _Extras()
-        self._add_events(described, extras)
-        self._add_newest_document(described, extras.reading)
-        self._add_insights(described, extras.reading)
-        return extras
-
-    def _add_events(self, described: Described, extras: _Extras) -> None:
-        if not rds_events.is_kept(self._window_s, self._account.now_s()):
-            extras.reading.gaps.append(
-                Gap(
-                    metric="RDS events",
-                    reason="the window is older than the 14 days for which RDS keeps events",
-                    remedy="Nothing brings them back; changes before that are not on the timeline.",
-                )
-            )
-            return
-        try:
-            extras.annotations += rds_events.events_of(self._account, described.instance.identifier)
-        except UsageError:
-            raise
-        except PlimsollError as error:
-            extras.reading.gaps.append(_gap("RDS events", DESCRIBE_EVENTS, error))
-
-    def _add_newest_document(self, described: Described, reading: Reading) -> None:
-        if not described.monitoring_interval_s or described.resource_id is None:
-            reading.gaps.append(os_metrics.OFF)
-            return
-        try:
-            _add(os_metrics.newest(self._account, described, self._window_s), reading)
-        except UsageError:
-            raise
-        except PlimsollError as error:
-            reading.gaps.append(_gap(os_metrics.NAME, GET_LOG_EVENTS, error))
-
-    def _add_insights(self, described: Described, reading: Reading) -> None:
-        if not described.has_insights or described.resource_id is None:
-            reading.gaps.append(insights.OFF)
-            return
-        try:
-            insights.read_insights(self._account, described, self._window_s, reading)
-        except UsageError:
-            raise
-        except PlimsollError as error:
-            reading.gaps.append(_gap(insights.NAME, GET_RESOURCE_METRICS, error))
-
-    def _add_stretch(self, described: Described, snapshot: Snapshot, reading: Reading) -> bool:
-        """Add the busiest stretch by the second, if there is one; whether anything was added."""
-        interval_s = described.monitoring_interval_s
-        is_finer = 0 < interval_s < self._grid.period_s and interval_s < 60
-        if not is_finer or self._fine_s <= 0 or described.resource_id is None:
-            return False
-        rates = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
-        stretch_s = busiest_stretch(
-            [snapshot.series[m] for m in rates if m in snapshot.series],
-            (self._grid.start_s, self._grid.end_s),
-            self._fine_s,
-        )
-        if stretch_s is None:
-            return False
-        try:
-            _add(os_metrics.stretch(self._account, described, stretch_s), reading)
-        except UsageError:
-            raise
-        except PlimsollError as error:
-            gap = _gap(os_metrics.NAME, GET_LOG_EVENTS, error)
-            reading.gaps += [] if gap in reading.gaps else [gap]
-        return True
 
     # --- small parts ------------------------------------------------------------------------------
 
@@ -378,10 +300,6 @@ class _Run:
     def _type_of(self, described: Described) -> str | None:
         db_class = described.instance.db_class
         return None if db_class is None else self._ec2_type_of(db_class)
-
-    def _has_insights(self, described: Described) -> bool:
-        span = insights.span_of(self._window_s, self._account.now_s(), described.insights_kept_s)
-        return described.has_insights and described.resource_id is not None and span is not None
 
     def _annotations(self, described: Described, found: list[Annotation]) -> tuple[Annotation, ...]:
         now_s = self._account.now_s()
@@ -396,14 +314,6 @@ class _Run:
             f"CloudWatch has no sample of '{name}' in this window; its status is '{status}'",
             "Take a window in which it ran.",
         )
-
-
-def _add(found: Reading, reading: Reading) -> None:
-    reading.blocks += found.blocks
-    reading.hints += found.hints
-    reading.gaps += found.gaps
-    reading.remarks |= found.remarks
-    reading.bad_times += found.bad_times
 
 
 def _failure_gaps(failures: dict[Query, PlimsollError]) -> list[Gap]:
@@ -433,12 +343,6 @@ def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
         and metric.value not in said
         and METRICS[metric].cloudwatch not in failed
     ]
-
-
-def _gap(name: str, operation: Operation, error: PlimsollError) -> Gap:
-    return Gap(
-        metric=name, reason=f"{error.message}; not known is {operation.lost}", remedy=error.hint
-    )
 
 
 def _not_rds(described: Described) -> UsageError:

@@ -1,0 +1,146 @@
+"""
+What is read of an instance beside its metrics: events, seconds, sessions.
+
+None of it is needed: what fails leaves a gap that names the permission or the remedy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from plimsoll.errors import PlimsollError, UsageError
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Annotation, Gap, Snapshot
+from plimsoll.sources.aws import events, insights, os_metrics
+from plimsoll.sources.aws.account import Account
+from plimsoll.sources.aws.busiest import busiest_stretch
+from plimsoll.sources.aws.described import Described
+from plimsoll.sources.aws.metric_data import Grid
+from plimsoll.sources.aws.operations import (
+    DESCRIBE_EVENTS,
+    GET_LOG_EVENTS,
+    GET_RESOURCE_METRICS,
+    Operation,
+)
+from plimsoll.sources.reading import Reading
+
+_TOO_OLD = Gap(
+    metric="RDS events",
+    reason="the window is older than the 14 days for which RDS keeps events",
+    remedy="Nothing brings them back; what happened then is not on the timeline.",
+)
+
+
+@dataclass(slots=True)
+class Extras:
+    """What was read of one instance beside its metrics."""
+
+    reading: Reading = field(default_factory=Reading)
+    annotations: list[Annotation] = field(default_factory=list)
+
+
+def extras_of(account: Account, described: Described, window_s: tuple[int, int]) -> Extras:
+    """
+    Events, the newest document of Enhanced Monitoring, and Performance Insights.
+
+    Raises:
+        UsageError: one request more than allowed.
+    """
+    found = Extras()
+    gaps = found.reading.gaps
+    if events.is_kept(window_s, account.now_s()):
+        name = described.instance.identifier
+        _optional(
+            lambda: found.annotations.extend(events.events_of(account, name)),
+            gaps,
+            "RDS events",
+            DESCRIBE_EVENTS,
+        )
+    else:
+        gaps.append(_TOO_OLD)
+    if os_metrics.is_on(described):
+        _optional(
+            lambda: add_reading(os_metrics.newest(account, described, window_s), found.reading),
+            gaps,
+            os_metrics.NAME,
+            GET_LOG_EVENTS,
+        )
+    else:
+        gaps.append(os_metrics.OFF)
+    if insights.is_on(described):
+        _optional(
+            lambda: insights.read_insights(account, described, window_s, found.reading),
+            gaps,
+            insights.NAME,
+            GET_RESOURCE_METRICS,
+        )
+    else:
+        gaps.append(insights.OFF)
+    return found
+
+
+def add_stretch(
+    account: Account,
+    described: Described,
+    snapshot: Snapshot,
+    grid: Grid,
+    fine_s: int,
+    *,
+    reading: Reading,
+) -> bool:
+    """
+    Add the busiest stretch of the window by the second, where Enhanced Monitoring is that fine.
+
+    Args:
+        snapshot: what CloudWatch showed; it says which stretch was the busiest.
+        fine_s: length of the stretch; 0 for none.
+
+    Returns:
+        Whether anything was asked for.
+
+    Raises:
+        UsageError: one request more than allowed.
+    """
+    if fine_s <= 0 or not os_metrics.is_finer(described):
+        return False
+    rates = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
+    stretch_s = busiest_stretch(
+        [snapshot.series[m] for m in rates if m in snapshot.series],
+        (grid.start_s, grid.end_s),
+        fine_s,
+    )
+    if stretch_s is None:
+        return False
+    _optional(
+        lambda: add_reading(os_metrics.stretch(account, described, stretch_s), reading),
+        reading.gaps,
+        os_metrics.NAME,
+        GET_LOG_EVENTS,
+    )
+    return True
+
+
+def add_reading(found: Reading, reading: Reading) -> None:
+    """Add all that was found to a reading; a gap that is there already is not repeated."""
+    reading.blocks += found.blocks
+    reading.hints += found.hints
+    reading.gaps += [gap for gap in found.gaps if gap not in reading.gaps]
+    reading.remarks |= found.remarks
+    reading.bad_times += found.bad_times
+
+
+def gap_of(name: str, operation: Operation, error: PlimsollError) -> Gap:
+    """The gap that a failed optional request leaves."""
+    return Gap(
+        metric=name, reason=f"{error.message}; not known is {operation.lost}", remedy=error.hint
+    )
+
+
+def _optional(read: Callable[[], None], gaps: list[Gap], name: str, operation: Operation) -> None:
+    try:
+        read()
+    except UsageError:
+        raise
+    except PlimsollError as error:
+        gap = gap_of(name, operation, error)
+        if gap not in gaps:
+            gaps.append(gap)
