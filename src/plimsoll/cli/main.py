@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 # One module per command; each declares its options and calls `register(app)`.
-COMMANDS = ("diagnose", "limits", "record", "catalog")
+COMMANDS = ("diagnose", "compare", "limits", "record", "catalog")
 
 
 @app.callback(invoke_without_command=True)

@@ -156,7 +156,7 @@ def _samples(
         operations = _operations(subject, frame)
     else:
         series = snapshot.series.get(METRICS_OF[subject][0])
-        if subject in _STORAGE or series is None:
+        if series is None:
             return None
         value, time_s = series.value, series.time_s
         width_s = sample_widths(time_s, series.step_s)
@@ -174,11 +174,8 @@ def _samples(
     )
 
 
-_STORAGE = frozenset(list(Subject)[: list(Subject).index(Subject.QUEUE_DEPTH) + 1])
-
-
 def _columns(frame: Frame) -> dict[Subject, FloatArray]:
-    """What the frame holds; sums of reads and writes are unknown where either is."""
+    """What the frame holds on one grid; a sum is unknown where either direction is."""
     plain_ops = frame.read_ops_per_s + frame.write_ops_per_s
     with np.errstate(all="ignore"):
         size = np.where(plain_ops > 0, frame.bytes_per_s / plain_ops, np.nan)
@@ -192,7 +189,6 @@ def _columns(frame: Frame) -> dict[Subject, FloatArray]:
         Subject.IO_SIZE: size,
         Subject.READ_LATENCY: frame.read_latency_s,
         Subject.WRITE_LATENCY: frame.write_latency_s,
-        Subject.QUEUE_DEPTH: frame.queue_depth,
     }
 
 
@@ -213,12 +209,11 @@ def _measure(
         return Measure(value=None, gap=_gap(METRICS_OF[subject], snapshot))
     value, weight = samples.value, samples.weight
     if statistic is Statistic.MEAN and subject in (*_OPERATIONS_OF, Subject.IO_SIZE):
-        if samples.operations is None:
+        operations = samples.operations
+        if operations is None or not np.isfinite(operations).any():
             return Measure(value=None, gap=_gap((_OPERATIONS_OF[subject],), snapshot))
-        known = np.isfinite(samples.operations)
-        if not known.any():
-            return Measure(value=None, gap=_gap((_OPERATIONS_OF[subject],), snapshot))
-        value, weight = value[known], weight[known] * samples.operations[known]
+        known = np.isfinite(operations)
+        value, weight = value[known], weight[known] * operations[known]
     return Measure(value=_number(statistic, value, weight))
 
 
@@ -246,7 +241,7 @@ def _gap(metrics: Iterable[Metric], snapshot: Snapshot) -> str:
     for metric in absent:
         reason = reasons.get(metric.value, "not measured")
         names.setdefault(reason, []).append(METRICS[metric].cloudwatch or metric.value)
-    return "; ".join(f"{', '.join(named)} {reason}" for reason, named in names.items())
+    return "; ".join(f"{', '.join(named)}: {reason}" for reason, named in names.items())
 
 
 def _has(snapshot: Snapshot, metric: Metric) -> bool:

@@ -1,0 +1,124 @@
+"""`plimsoll compare`: two windows side by side, before and after a change."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from plimsoll.cli import options
+from plimsoll.cli import side_options as sides
+from plimsoll.cli.diagnose import Format
+from plimsoll.cli.sides import Split, read_sides
+from plimsoll.cli.targets import Reach
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.model.comparison import Comparison, Outcome
+from plimsoll.model.snapshot import Snapshot
+
+EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
+
+At = Annotated[
+    str | None,
+    typer.Option("--at", metavar="MOMENT", help="Split at the change, as 2026-11-20T10:00Z."),
+]
+WindowA = Annotated[
+    str | None,
+    typer.Option("--window-a", metavar="INTERVAL", help="Before, as 2026-11-01/2026-11-08."),
+]
+WindowB = Annotated[
+    str | None,
+    typer.Option("--window-b", metavar="INTERVAL", help="After, as 2026-11-10/P7D."),
+]
+Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
+Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("compare")(compare)
+
+
+def compare(
+    before: Annotated[str, typer.Argument(help="A target as for diagnose; alone, it is split.")],
+    after: Annotated[
+        str | None, typer.Argument(help="What it is compared with, a target of any kind.")
+    ] = None,
+    at: At = None,
+    window_a: WindowA = None,
+    window_b: WindowB = None,
+    class_a: sides.ClassA = None,
+    class_b: sides.ClassB = None,
+    storage_a: sides.StorageA = None,
+    storage_b: sides.StorageB = None,
+    size_gib_a: sides.SizeGibA = None,
+    size_gib_b: sides.SizeGibB = None,
+    iops_a: sides.IopsA = None,
+    iops_b: sides.IopsB = None,
+    throughput_a: sides.ThroughputA = None,
+    throughput_b: sides.ThroughputB = None,
+    launched_a: sides.LaunchedA = None,
+    launched_b: sides.LaunchedB = None,
+    identifier: options.Identifier = None,
+    instance_file: options.InstanceFile = None,
+    engine: options.Engine = None,
+    last: options.Last = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    profile: options.Profile = None,
+    region: options.Region = None,
+    max_api_calls: options.MaxApiCalls = 1000,
+    match: options.Match = None,
+    header: options.Header = None,
+    form: Form = Format.TEXT,
+    width: Width = None,
+) -> None:
+    """
+    Set two windows side by side: limits, what was served, latency, headroom.
+
+    Exit status: 0 after is not worse, 1 it is worse (a heavier verdict, or more of the time at a
+    ceiling), 2 could not tell or bad input.
+    """
+    common = InstanceFlags(identifier=identifier, instance_file=instance_file, engine=engine)
+    flags = (
+        replace(
+            common, db_class=class_a, storage=storage_a, size_gib=size_gib_a, iops=iops_a,
+            throughput_mibps=throughput_a, launched=launched_a,
+        ),
+        replace(
+            common, db_class=class_b, storage=storage_b, size_gib=size_gib_b, iops=iops_b,
+            throughput_mibps=throughput_b, launched=launched_b,
+        ),
+    )  # fmt: skip
+    reach = Reach(
+        last=last, since=since, until=until, profile=profile, region=region,
+        max_api_calls=max_api_calls, match=tuple(match or ()), headers=tuple(header or ()),
+    )  # fmt: skip
+    split = Split(at=at, window_a=window_a, window_b=window_b)
+    comparison = compare_snapshots(*read_sides((before, after), split, flags, reach))
+    _print(comparison, form, width)
+    raise typer.Exit(EXIT[comparison.outcome])
+
+
+def compare_snapshots(before: Snapshot, after: Snapshot) -> Comparison:
+    """Both diagnosed against the catalog of this version, side by side."""
+    from plimsoll.diagnosis import compare as law
+
+    return law.compare(diagnose_snapshot(before), before, diagnose_snapshot(after), after)
+
+
+def _print(comparison: Comparison, form: Format, width: int | None) -> None:
+    if form == Format.JSON:
+        from plimsoll.sinks.compare_json import render_compare_json
+
+        sys.stdout.write(render_compare_json(comparison).decode())
+    elif form == Format.MARKDOWN:
+        from plimsoll.sinks.compare_markdown import render_compare_markdown
+
+        sys.stdout.write(render_compare_markdown(comparison))
+    else:
+        from plimsoll.sinks.compare_text import render_compare
+
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sys.stdout.write(render_compare(comparison, width=width, color=color))
+    sys.stdout.flush()

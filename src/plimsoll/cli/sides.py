@@ -1,0 +1,217 @@
+"""
+From a command line to two snapshots: two targets, one target split at a moment, or two windows of it.
+
+One target is read once. Only a live target with two windows is read twice, because what lies between
+them may be a year of samples that nobody asked for.
+"""
+
+import re
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.cli.moments import epoch_of, seconds_of
+from plimsoll.cli.targets import DEFAULT_LAST, PROMETHEUS, RDS, Reach, read_target
+from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.instance import Storage
+from plimsoll.model.snapshot import Annotation, EventKind, Snapshot, cut
+from plimsoll.units import format_time
+
+_DURATION = re.compile(
+    r"P(?:([0-9]{1,4})W|(?:([0-9]{1,4})D)?(?:T(?:([0-9]{1,5})H)?(?:([0-9]{1,6})M)?)?)"
+)
+_LENGTHS_S = (7 * 86_400, 86_400, 3600, 60)
+_CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"}
+
+
+class Split(Struct, frozen=True, kw_only=True):
+    """How one target becomes two sides."""
+
+    at: str | None = None
+    """ISO date or moment."""
+    window_a: str | None = None
+    window_b: str | None = None
+    """ISO 8601 intervals."""
+
+
+def read_sides(
+    targets: tuple[str, str | None],
+    split: Split,
+    flags: tuple[InstanceFlags, InstanceFlags],
+    reach: Reach,
+) -> tuple[Snapshot, Snapshot]:
+    """
+    The snapshots before and after.
+
+    Args:
+        targets: one or two, of any kind.
+        split: for one target, where it is cut.
+        flags: what the command line says of the instance on each side.
+        reach: window and access, the same for both.
+
+    Raises:
+        UsageError: too little or too much is said, or something that cannot be.
+        SourceError: a source refuses, or does not answer.
+        DataError: a side holds no sample.
+    """
+    before, after = targets
+    is_split = any(getattr(split, name) is not None for name in split.__struct_fields__)
+    if after is not None:
+        if is_split:
+            raise UsageError(
+                "two targets are two sides already",
+                "Leave --at, --window-a and --window-b out, or name one target.",
+            )
+        return read_target(before, flags[0], reach), read_target(after, flags[1], reach)
+    parts = _parts(before, split, flags[0], reach)
+    events = tuple(dict.fromkeys((*parts[0].annotations, *parts[1].annotations)))
+    a, b = (_as_it_was(part, one, events) for part, one in zip(parts, flags, strict=True))
+    return a, b
+
+
+def interval_of(text: str, option: str) -> tuple[int, int]:
+    """
+    Epoch seconds [start, end) of an ISO 8601 interval: start/end, start/duration or duration/end.
+
+    Durations are weeks, or days, hours and minutes: `P7D`, `PT36H`, `P1W`.
+
+    Raises:
+        UsageError: not an interval, or one that ends before it starts.
+    """
+    first, slash, last = text.strip().partition("/")
+    if not (slash and first and last):
+        raise UsageError(
+            f"{option} '{text}' is not an ISO 8601 interval",
+            "Write it as 2026-11-01/2026-11-08 or 2026-11-01T08:00Z/PT12H.",
+        )
+    if first.startswith("P"):
+        end = epoch_of(last)
+        start = end - _duration_s(first, option)
+    else:
+        start = epoch_of(first)
+        end = start + _duration_s(last, option) if last.startswith("P") else epoch_of(last)
+    if start >= end:
+        raise UsageError(
+            f"{option} '{text}' ends before it starts",
+            "Write the earlier moment first; the end is not included.",
+        )
+    return start, end
+
+
+def _duration_s(text: str, option: str) -> int:
+    match = _DURATION.fullmatch(text)
+    counts = [int(part or 0) for part in match.groups()] if match else []
+    seconds = sum(count * length for count, length in zip(counts, _LENGTHS_S, strict=False))
+    if not seconds:
+        raise UsageError(
+            f"{option}: '{text}' is not an ISO 8601 duration",
+            "Write it as P7D, P1W, PT12H or P1DT6H.",
+        )
+    return seconds
+
+
+def _parts(
+    target: str, split: Split, flags: InstanceFlags, reach: Reach
+) -> tuple[Snapshot, Snapshot]:
+    """One target, cut, without what the command line says of each side."""
+    common = InstanceFlags(
+        identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine
+    )
+    if split.window_a is not None or split.window_b is not None:
+        return _two_windows(target, split, common, reach)
+    if split.at is None:
+        raise _no_moment(read_target(target, common, reach))
+    at = epoch_of(split.at)
+    is_open = reach.last is None and reach.since is None and reach.until is None
+    if _is_live(target) and is_open:
+        around = seconds_of(DEFAULT_LAST, "--last")
+        reach = replace(reach, since=format_time(at - around), until=format_time(at + around))
+    whole = read_target(target, common, reach)
+    start, end = whole.window_s or (at, at)
+    return _cut(target, whole, (start, at)), _cut(target, whole, (at, end))
+
+
+def _two_windows(
+    target: str, split: Split, flags: InstanceFlags, reach: Reach
+) -> tuple[Snapshot, Snapshot]:
+    if split.window_a is None or split.window_b is None:
+        raise UsageError(
+            "one window is not two sides", "Give both --window-a and --window-b, or --at."
+        )
+    if any((split.at, reach.last, reach.since, reach.until)):
+        raise UsageError(
+            "two windows and another one contradict each other",
+            "Leave --at, --last, --from and --to out beside --window-a and --window-b.",
+        )
+    windows = (
+        interval_of(split.window_a, "--window-a"),
+        interval_of(split.window_b, "--window-b"),
+    )
+    if _is_live(target):
+        a, b = (
+            read_target(
+                target, flags, replace(reach, since=format_time(start), until=format_time(end))
+            )
+            for start, end in windows
+        )
+        return _cut(target, a, windows[0]), _cut(target, b, windows[1])
+    whole = read_target(target, flags, reach)
+    return _cut(target, whole, windows[0]), _cut(target, whole, windows[1])
+
+
+def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
+    """
+    The part within a window, with every event that was told, for what came later tells what was.
+
+    Raises:
+        DataError: no sample is in it.
+    """
+    part = cut(whole, window_s)
+    if part.series:
+        return replace(part, annotations=whole.annotations)
+    said = (
+        f"'{target}' holds no sample from {format_time(window_s[0])} to {format_time(window_s[1])}"
+    )
+    reached = whole.window_s
+    if reached is None:
+        raise DataError(said, "Name a window in which the instance was there and measured.")
+    raise DataError(
+        said, f"It reaches from {format_time(reached[0])} to {format_time(reached[1])}."
+    )
+
+
+def _as_it_was(part: Snapshot, flags: InstanceFlags, events: tuple[Annotation, ...]) -> Snapshot:
+    """
+    A part with the instance as it was then.
+
+    A source describes the instance as it is. Where class or storage were changed after this part,
+    what they were is what the command line says, and without that not known.
+    """
+    _, end = part.window_s or (0, 0)
+    changed = {event.kind for event in events if event.time_s >= end}
+    instance = part.instance
+    if EventKind.CLASS_CHANGE in changed:
+        instance = replace(instance, db_class=None, ebs_limits=None)
+    if EventKind.STORAGE_CHANGE in changed:
+        instance = replace(instance, storage=Storage())
+    return replace(
+        part,
+        instance=with_flags(instance, flags),
+        annotations=tuple(event for event in part.annotations if event.time_s < end),
+    )
+
+
+def _no_moment(whole: Snapshot) -> UsageError:
+    start, end = whole.window_s or (0, 0)
+    changes = [e for e in whole.annotations if e.kind in _CHANGES and start < e.time_s < end]
+    hint = "Name a second target, the moment with --at, or --window-a and --window-b."
+    if changes:
+        last = max(changes, key=lambda event: event.time_s)
+        when = format_time(last.time_s)
+        hint = f"The {_CHANGES[last.kind]} was changed at {when}: add --at {when}."
+    return UsageError("one target is one side, and two are compared", hint)
+
+
+def _is_live(target: str) -> bool:
+    return target.startswith((RDS, PROMETHEUS))

@@ -1,0 +1,208 @@
+"""
+Two windows side by side: before and after a change, or two instances.
+
+Nothing here knows which side is the better one of a quantity; only time at ceilings and verdicts
+are judged. Exchanging the sides exchanges `before` and `after` everywhere and changes nothing else.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import Diagnosis, Resource
+
+
+class Outcome(StrEnum):
+    """What became of the limits, from before to after."""
+
+    BETTER = "better"
+    """A lighter verdict, or less of the time at a ceiling."""
+    SAME = "same"
+    WORSE = "worse"
+    """A heavier verdict, or more of the time at a ceiling."""
+    UNKNOWN = "unknown"
+    """One side could not be judged."""
+
+
+class Subject(StrEnum):
+    """What was measured on both sides; rates and latencies are of storage."""
+
+    THROUGHPUT = "throughput"
+    """Reads and writes together."""
+    READ_THROUGHPUT = "read_throughput"
+    WRITE_THROUGHPUT = "write_throughput"
+    IOPS = "iops"
+    """Reads and writes together, as limits count them: an I/O above 256 KiB is several."""
+    READ_IOPS = "read_iops"
+    WRITE_IOPS = "write_iops"
+    IO_SIZE = "io_size"
+    READ_LATENCY = "read_latency"
+    WRITE_LATENCY = "write_latency"
+    QUEUE_DEPTH = "queue_depth"
+    BYTE_BALANCE = "byte_balance"
+    IO_BALANCE = "io_balance"
+    VOLUME_BALANCE = "volume_balance"
+    CPU = "cpu"
+    CONNECTIONS = "connections"
+    FREE_MEMORY = "free_memory"
+
+
+class Statistic(StrEnum):
+    """Which number stands for the window."""
+
+    MEAN = "mean"
+    """Over the measured time; of latency over the operations, of I/O size bytes per operation."""
+    MEDIAN = "median"
+    P95 = "p95"
+    P99 = "p99"
+    """What the samples of that share of the measured time stayed at or below."""
+    PEAK = "peak"
+    """The largest sample; a mean over its step."""
+    LOWEST = "lowest"
+    """The smallest sample; a mean over its step."""
+    BELOW_TENTH = "below_tenth"
+    """Share of the measured time, 0–1, in which the value was below 10 %."""
+
+
+class Bought(Struct, frozen=True, kw_only=True):
+    """One thing that is not the same on both sides: class, size, version …"""
+
+    name: str
+    """Field of the instance: `db_class`, `storage.size_gib`."""
+    before: str | float | None
+    after: str | float | None
+    """None where it is not known."""
+
+
+class CeilingPair(Struct, frozen=True, kw_only=True):
+    """One number of one limit on both sides."""
+
+    family: Family
+    phase: Phase
+    former_phase: Phase | None
+    dimension: Dimension
+    unit: str
+    """`bytes/s`, `ops/s`, `bytes`, `count`, `ratio`, `credits`"""
+    before: Ceiling | None
+    after: Ceiling | None
+    """None where that side has no such limit, or it is not documented."""
+
+
+class TimePair(Struct, frozen=True, kw_only=True):
+    """Time at one limit on both sides."""
+
+    family: Family
+    phase: Phase
+    former_phase: Phase | None
+    dimension: Dimension
+    before_s: float | None
+    after_s: float | None
+    """Seconds; zero where that side was judged and was not at it, None where it was not judged."""
+    level_before: float | None
+    level_after: float | None
+    """The documented number, or the level where none is documented; None where it was not reached."""
+
+
+class Quantity(Struct, frozen=True, kw_only=True):
+    """One number on both sides."""
+
+    subject: Subject
+    statistic: Statistic
+    unit: str
+    """`bytes/s`, `ops/s`, `bytes`, `s`, `requests`, `ratio`, `count`"""
+    before: float | None
+    after: float | None
+    gap_before: str = ""
+    gap_after: str = ""
+    """Why that side is None, lower case without full stop; empty where it is known."""
+
+    @property
+    def difference(self) -> float | None:
+        """After − before, in `unit`; None if a side is unknown."""
+        return difference_of(self.before, self.after)
+
+    @property
+    def change_ratio(self) -> float | None:
+        """(After − before) / before; None if a side is unknown, or before is zero."""
+        return change_ratio_of(self.before, self.after)
+
+
+class ResourcePair(Struct, frozen=True, kw_only=True):
+    """One resource on both sides: how near it came, and the verdict."""
+
+    family: Family
+    before: Resource | None
+    after: Resource | None
+    """None where that side has no such resource."""
+
+
+class SharedHours(Struct, frozen=True, kw_only=True):
+    """The comparison again, over the hours of day that both windows cover; each counts the same."""
+
+    hours: tuple[int, ...]
+    """UTC, 0–23, increasing."""
+    quantities: tuple[Quantity, ...]
+    at_ceiling_before: float | None
+    at_ceiling_after: float | None
+    """Share of those hours spent at any ceiling, 0–1; None where the verdict is unknown."""
+
+
+class Caveat(Struct, frozen=True, kw_only=True):
+    """What a reader must know before believing a difference."""
+
+    kind: str
+    """`length`, `step`, `hours`, `weekdays`, `gaps`, `demand`, `instances`, `order`, `overlap`,
+    `change`, `loading`"""
+    text: str
+    """A sentence."""
+
+
+class Side(Struct, frozen=True, kw_only=True):
+    """One window: what was found in it."""
+
+    diagnosis: Diagnosis
+    at_ceiling_s: float | None
+    """Seconds at any ceiling, two at once counted once; None where the verdict is unknown."""
+
+    @property
+    def at_ceiling_share(self) -> float | None:
+        """Of the measured time, 0–1; None where the verdict is unknown."""
+        return self.share_of(self.at_ceiling_s)
+
+    def share_of(self, seconds: float | None) -> float | None:
+        """A time of this window as a ratio 0–1 of what was measured; None for None."""
+        measured_s = self.diagnosis.measured_s
+        return None if seconds is None or measured_s <= 0 else min(seconds / measured_s, 1.0)
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """The whole answer for two windows."""
+
+    before: Side
+    after: Side
+    outcome: Outcome
+    bought: tuple[Bought, ...]
+    """What differs; empty where the same was bought."""
+    time_at: tuple[TimePair, ...]
+    """Every limit that one side was at, the longest first."""
+    quantities: tuple[Quantity, ...]
+    """Every quantity in a fixed order, those not measured too."""
+    ceilings: tuple[CeilingPair, ...]
+    """Every present limit of either side; former ones only where a side was at them."""
+    headroom: tuple[ResourcePair, ...]
+    shared_hours: SharedHours | None
+    """None where both windows cover the hours of day alike, or share none."""
+    caveats: tuple[Caveat, ...]
+
+
+def difference_of(before: float | None, after: float | None) -> float | None:
+    """After − before; None if either is unknown."""
+    return None if before is None or after is None else after - before
+
+
+def change_ratio_of(before: float | None, after: float | None) -> float | None:
+    """(After − before) / before; None if either is unknown, or before is zero."""
+    if before is None or after is None or before == 0:
+        return None
+    return (after - before) / before

@@ -1,0 +1,87 @@
+"""The comparison as Markdown, for a ticket or a pull request: the same content, the same order."""
+
+from collections.abc import Iterable
+
+from plimsoll.model.comparison import Comparison
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.sinks.compare_outline import (
+    BADGES,
+    NOTHING_CHANGED,
+    CompareOutline,
+    Row,
+    compare_outline,
+)
+from plimsoll.sinks.markdown import _bullets, _escaped, _facts, _section, _table
+from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS
+
+_SIDES = ("Before", "After")
+
+
+def render_compare_markdown(comparison: Comparison) -> str:
+    """Render the comparison as GitHub-flavoured Markdown that ends with a newline."""
+    said = compare_outline(comparison)
+    return "\n\n".join(part for part in _parts(said) if part) + "\n"
+
+
+def _parts(said: CompareOutline) -> Iterable[str]:
+    yield f"# {_escaped(said.headline)}"
+    for note in said.simulated:
+        yield f"> **Simulated data.** {_escaped(note)}".rstrip()
+    yield _facts(said.sides)
+    bought = _table(("", *_SIDES), ((r.name, r.before, r.after) for r in said.bought))
+    yield _section("What changed", bought or NOTHING_CHANGED)
+    yield _section(f"Time at ceilings: {BADGES[said.outcome]}", _times(said), _facts(said.bounds))
+    for section in said.sections:
+        yield _section(section.title, _numbers(_named(section.rows)))
+    yield _section("Ceilings", _numbers(said.ceilings))
+    yield _section(
+        "Headroom",
+        _table(
+            ("", "Before", "Headroom", "After", "Headroom"),
+            (
+                (r.name, _verdict(r.verdict_before), r.before, _verdict(r.verdict_after), r.after)
+                for r in said.headroom
+            ),
+        ),
+    )
+    yield _section("Not compared", _facts(said.unknown))
+    yield _section("Caveats", _bullets(said.caveats))
+
+
+def _times(said: CompareOutline) -> str:
+    verdicts = ("verdict", *map(_verdict, said.verdicts), "")
+    rows = ((r.name, r.before, r.after, r.difference) for r in said.time_at)
+    return _table(("", *_SIDES, "Difference"), (verdicts, *rows))
+
+
+def _numbers(rows: Iterable[Row]) -> str:
+    """Cells of two lines, such as a ceiling in both units, are joined: a table has no lines."""
+    return _table(
+        ("", *_SIDES, "Difference", "In percent"),
+        (
+            [cell.replace("\n", ", ") for cell in (r.name, r.before, r.after, r.difference)]
+            + [r.percent]
+            for r in rows
+        ),
+    )
+
+
+def _named(rows: Iterable[Row]) -> Iterable[Row]:
+    """Rows with the name of their subject in each, since a ticket may quote one of them."""
+    name = parent = ""
+    for row in rows:
+        if row.name.startswith(" "):
+            name = f"{parent}, {row.name.strip()}"
+        elif row.name:
+            name = parent = row.name
+        yield Row(
+            name=f"{name}, {row.statistic}",
+            before=row.before,
+            after=row.after,
+            difference=row.difference,
+            percent=row.percent,
+        )
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    return "–" if verdict is None else f"{VERDICT_SIGNS[verdict]} {VERDICT_WORDS[verdict]}"
