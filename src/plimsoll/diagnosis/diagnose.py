@@ -59,7 +59,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     frame_now = judged.frame
     resources = resources_of(recent, frame_now, ceilings, time_at)
     measured_s = _measured_s(frame)
-    size = snapshot.instance.storage.size_gib
+    size = snapshot.instance.storage.total_gib
     series = dict(recent.series)
     buckets = bucket_fits(frame_now, series) if frame_now else ()
     space = gib(size) if size else None

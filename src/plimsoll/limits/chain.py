@@ -12,7 +12,7 @@ from plimsoll.kernel import Stage
 from plimsoll.limits import volume_iops, volume_throughput
 from plimsoll.limits.bucket import capacity_bounds
 from plimsoll.limits.class_limits import limits_of
-from plimsoll.limits.layout import is_aurora, volumes_of
+from plimsoll.limits.layout import is_aurora, volume_count_of
 from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import FormerLimits
@@ -72,8 +72,7 @@ def _instance_stages(
 
 
 def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
-    volumes = volumes_of(instance, catalog)
-    stripes = volumes.count if volumes else 1
+    stripes = volume_count_of(instance, catalog) or 1
     unit_bytes = None if instance.storage.kind == "standard" else _SSD_UNIT_BYTES
     throughput = volume_throughput.ceilings(instance, catalog)
     ops = volume_iops.ceilings(instance, catalog)

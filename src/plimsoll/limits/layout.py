@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from math import isfinite
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
@@ -64,11 +65,32 @@ def above_zero(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) and value > 0 else None
 
 
+def each_storage(instance: Instance) -> tuple[Instance, ...]:
+    """
+    The instance once for each storage that was bought on its own: the first one, then additional ones.
+
+    How many volumes were seen in all says nothing about any one of several, so it is dropped then.
+    """
+    storage = instance.storage
+    if not storage.additional:
+        return (instance,)
+    first = replace(storage, additional=(), volume_count=None)
+    return tuple(replace(instance, storage=one) for one in (first, *storage.additional))
+
+
+def volume_count_of(instance: Instance, catalog: Catalog) -> int | None:
+    """All EBS volumes under an instance; None where any storage's layout is not known."""
+    found = [volumes_of(one, catalog) for one in each_storage(instance)]
+    known = [volumes.count for volumes in found if volumes is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
 def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     """
     The volumes under an instance; None where type, size or number of volumes is not known.
 
     A number of volumes that was seen on the instance wins over the documented striping rule.
+    Additional storage is left out: `each_storage` takes the instance apart.
     """
     storage = instance.storage
     size_gib = above_zero(storage.size_gib)

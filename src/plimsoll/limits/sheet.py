@@ -6,7 +6,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Curve, Stage, ceiling_curve, knee_bytes
 from plimsoll.limits import ceilings_of, chain_of, limits_of
 from plimsoll.limits.balances import balances_of
-from plimsoll.limits.layout import is_aurora, volumes_of
+from plimsoll.limits.layout import is_aurora, volume_count_of, volumes_of
 from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import InstanceLimits
@@ -42,12 +42,11 @@ def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
     """
     ceilings = ceilings_of(instance, catalog)
     chain = chain_of(instance, catalog)
-    volumes = volumes_of(instance, catalog)
     bursts = any(stage.burst > stage.baseline for stage in chain)
     return LimitSheet(
         schema=SHEET_SCHEMA,
         instance=instance,
-        volume_count=volumes.count if volumes else None,
+        volume_count=volume_count_of(instance, catalog),
         rows=_rows(chain, TABLE_SIZES),
         knee=_knee(chain, burst=False),
         burst_knee=_knee(chain, burst=True) if bursts else None,

@@ -15,13 +15,13 @@ def metrics() -> tuple[Metric, ...]:
 
 def applies(instance: Instance) -> bool:
     """An instance with storage of a fixed size; Aurora's grows by itself."""
-    return instance.storage.size_gib is not None and not is_aurora(instance)
+    return instance.storage.total_gib is not None and not is_aurora(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """One, in bytes: what was allocated; none where it is not known."""
     del catalog
-    size_gib = above_zero(instance.storage.size_gib)
+    size_gib = above_zero(instance.storage.total_gib)
     if size_gib is None or not applies(instance):
         return ()
     return (

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
+from plimsoll.limits.several import together
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -26,6 +27,10 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
     gp2 earns credits and bursts, every volume for itself; the others have one fixed number.
     """
+    return together(_of_one, instance, catalog)
+
+
+def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     if instance.storage.kind == "standard":
         return _magnetic(catalog)
     volumes = volumes_of(instance, catalog)

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
+from plimsoll.limits.several import together
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import VolumeRule
@@ -34,6 +35,10 @@ def applies(instance: Instance) -> bool:
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """What all volumes together move, bytes/s; none where it is not known or not documented."""
+    return together(_of_one, instance, catalog)
+
+
+def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     volumes = volumes_of(instance, catalog)
     if volumes is None:
         return ()

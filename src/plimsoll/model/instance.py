@@ -44,6 +44,15 @@ class Storage(Struct, frozen=True, kw_only=True):
     """Provisioned throughput; the RDS API says MiB/s, we keep bytes/s."""
     volume_count: int | None = None
     """Volumes seen under the instance; None leaves it to the documented striping rule."""
+    additional: tuple["Storage", ...] = ()
+    """Oracle and SQL Server: storage that was bought beside this one, each with its own limits."""
+
+    @property
+    def total_gib(self) -> float | None:
+        """Allocated storage with all that is additional; None where any part of it is not known."""
+        sizes = [self.size_gib, *(more.size_gib for more in self.additional)]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
 
 
 class EbsLimits(Struct, frozen=True, kw_only=True):

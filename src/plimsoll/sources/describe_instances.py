@@ -22,8 +22,22 @@ _REGION_OF_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)")
 # gp2 and magnetic volumes have no provisioned rates; RDS still shows an IOPS number for some.
 _WITHOUT_PROVISIONED = frozenset({"gp2", "standard"})
 
+# Additional storage that is not there yet, or not any more.
+_NOT_THERE = frozenset({"CREATING", "DELETING"})
+
 _MOST = 1e9
 """A number above this is a broken file: the largest volume has 64 Ti, the most IOPS are 256,000."""
+
+
+class _Volume(Struct, rename="pascal"):
+    """Storage beside the first one. Its IOPS are spelt otherwise than those of the instance."""
+
+    volume_name: str | None = None
+    storage_type: str | None = None
+    allocated_storage: float | None = None
+    iops: float | None = field(name="IOPS", default=None)
+    storage_throughput: float | None = None
+    storage_volume_status: str | None = None
 
 
 class _ProcessorFeature(Struct, rename="pascal"):
@@ -43,6 +57,7 @@ class _Pending(Struct, rename="pascal"):
     storage_throughput: float | None = None
     processor_features: list[_ProcessorFeature] | None = None
     dedicated_log_volume: bool | None = None
+    additional_storage_volumes: list[_Volume] | None = None
 
 
 class _DBInstance(Struct, rename="pascal"):
@@ -61,6 +76,7 @@ class _DBInstance(Struct, rename="pascal"):
     arn: str | None = field(name="DBInstanceArn", default=None)
     cluster: str | None = field(name="DBClusterIdentifier", default=None)
     processor_features: list[_ProcessorFeature] | None = None
+    additional_storage_volumes: list[_Volume] | None = None
     pending: _Pending | None = field(name="PendingModifiedValues", default=None)
 
 
@@ -103,8 +119,6 @@ def instance_of(document: dict[str, Any]) -> Instance:
 def _instance(described: _DBInstance) -> Instance:
     kind = described.storage_type.lower() if described.storage_type else None
     is_aurora = (described.engine or "").startswith("aurora") or (kind or "").startswith("aurora")
-    provisioned = kind not in _WITHOUT_PROVISIONED and not is_aurora
-    throughput = _positive(described.storage_throughput) if provisioned else None
     return Instance(
         identifier=shown(described.identifier, 63),
         db_class=_text(described.db_class),
@@ -113,16 +127,29 @@ def _instance(described: _DBInstance) -> Instance:
         region=_region(described),
         # Members of a Multi-AZ DB cluster say false of themselves; the cluster is what spans zones.
         multi_az=True if described.cluster and not is_aurora else described.multi_az,
-        storage=Storage(
-            kind=_text(kind),
-            # An Aurora volume grows by itself; RDS reports 1 GiB for it.
-            size_gib=None if is_aurora else _positive(described.allocated_storage),
-            provisioned_ops_per_s=_positive(described.iops) if provisioned else None,
-            provisioned_bytes_per_s=None if throughput is None else mib_per_s(throughput),
-        ),
+        # An Aurora volume grows by itself; RDS reports 1 GiB for it.
+        storage=Storage(kind=_text(kind)) if is_aurora else _storage(described),
         launched_s=_launched(described.instance_create_time),
         vcpu_count=_vcpus(described.processor_features),
         pending=_pending(described.pending or _Pending()),
+    )
+
+
+def _storage(bought: _DBInstance | _Volume) -> Storage:
+    kind = bought.storage_type.lower() if bought.storage_type else None
+    provisioned = kind not in _WITHOUT_PROVISIONED
+    throughput = _positive(bought.storage_throughput) if provisioned else None
+    more = (bought.additional_storage_volumes or []) if isinstance(bought, _DBInstance) else []
+    return Storage(
+        kind=_text(kind),
+        size_gib=_positive(bought.allocated_storage),
+        provisioned_ops_per_s=_positive(bought.iops) if provisioned else None,
+        provisioned_bytes_per_s=None if throughput is None else mib_per_s(throughput),
+        additional=tuple(
+            _storage(volume)
+            for volume in more
+            if (volume.storage_volume_status or "").upper() not in _NOT_THERE
+        ),
     )
 
 
@@ -159,6 +186,11 @@ def _pending(ordered: _Pending) -> tuple[str, ...]:
         {True: "dedicated log volume", False: "no dedicated log volume", None: ""}[
             ordered.dedicated_log_volume
         ],
+        *(
+            f"additional storage {_text(volume.volume_name)}"
+            for volume in ordered.additional_storage_volumes or []
+            if volume.volume_name
+        ),
         {True: "Multi-AZ", False: "single-AZ", None: ""}[ordered.multi_az],
         f"engine version {_text(ordered.engine_version)}" if ordered.engine_version else "",
     )

@@ -91,6 +91,7 @@ def test_flags_reach_the_instance():
             "provisioned_ops_per_s": 20_000.0,
             "provisioned_bytes_per_s": 1000.0 * 2**20,
             "volume_count": 4,
+            "additional": [],
         },
         "launched_s": 1_559_347_200,
         "connection_max": None,

@@ -155,6 +155,7 @@ def test_changes_that_were_ordered_are_short_phrases():
         "MultiAZ": True,
         "EngineVersion": "15.4",
         "DedicatedLogVolume": True,
+        "AdditionalStorageVolumes": [{"VolumeName": "rdsdbdata2", "AllocatedStorage": 500}],
         "ProcessorFeatures": [
             {"Name": "coreCount", "Value": "4"},
             {"Name": "threadsPerCore", "Value": "2"},
@@ -169,6 +170,7 @@ def test_changes_that_were_ordered_are_short_phrases():
         "IOPS 20,000",
         "storage throughput 750 MiB/s",
         "dedicated log volume",
+        "additional storage rdsdbdata2",
         "Multi-AZ",
         "engine version 15.4",
     )
@@ -217,3 +219,38 @@ def test_a_member_of_a_multi_az_cluster_is_multi_az():
 
     assert described(Engine="postgres", StorageType="io1", **member).multi_az is True
     assert described(Engine="aurora-postgresql", **member).multi_az is False
+
+
+def test_additional_storage_is_read_with_its_own_rates():
+    """
+    RDS spells its IOPS in capitals and its types too; what is not there yet is left out.
+    """
+    instance = described(
+        Engine="oracle-ee",
+        StorageType="gp3",
+        AllocatedStorage=1000,
+        Iops=12000,
+        StorageThroughput=500,
+        AdditionalStorageVolumes=[
+            {
+                "VolumeName": "rdsdbdata2",
+                "StorageVolumeStatus": "ACTIVE",
+                "StorageType": "IO2",
+                "AllocatedStorage": 400,
+                "IOPS": 20000,
+                "StorageThroughput": 0,
+            },
+            {
+                "VolumeName": "rdsdbdata3",
+                "StorageVolumeStatus": "CREATING",
+                "StorageType": "GP3",
+                "AllocatedStorage": 200,
+            },
+        ],
+    )
+
+    assert instance.storage.additional == (
+        Storage(kind="io2", size_gib=400, provisioned_ops_per_s=20000),
+    )
+    assert instance.storage.provisioned_ops_per_s == 12000
+    assert instance.storage.total_gib == 1400
