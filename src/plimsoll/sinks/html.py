@@ -46,6 +46,27 @@ _READOUT = (
 
 def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
     """Render the report as one HTML document; equal inputs give equal text."""
+    from markupsafe import Markup
+
+    samples = chart_samples(diagnosis, snapshot)
+    has_chart = bool(samples.metric)
+    chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
+    return rendered_page(
+        "report.html.j2",
+        said=outline(diagnosis),
+        title=words.subject(diagnosis.instance),
+        verdict_badges=words.VERDICT_BADGES,
+        has_chart=has_chart,
+        caption=caption(samples),
+        svg=Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
+        document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
+        script=Markup(_text("report.js")),  # noqa: S704  package data
+        vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
+    )
+
+
+def rendered_page(template: str, **values: Any) -> str:
+    """A template of the package filled with values; its style and the verdicts' words are given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -58,22 +79,11 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    samples = chart_samples(diagnosis, snapshot)
-    has_chart = bool(samples.metric)
-    chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
-    return environment.get_template("report.html.j2").render(
-        said=outline(diagnosis),
-        title=words.subject(diagnosis.instance),
+    return environment.get_template(template).render(
         signs=words.VERDICT_SIGNS,
         verdict_words=words.VERDICT_WORDS,
-        verdict_badges=words.VERDICT_BADGES,
-        has_chart=has_chart,
-        caption=caption(samples),
-        svg=Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
-        document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
         style=Markup(_style()),  # noqa: S704  package data
-        script=Markup(_text("report.js")),  # noqa: S704  package data
-        vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
+        **values,
     )
 
 

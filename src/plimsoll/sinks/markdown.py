@@ -23,58 +23,62 @@ def render_markdown(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
 
 
 def _parts(said: Outline, blocks: list[str]) -> Iterable[str]:
-    yield f"# {_escaped(said.headline)}"
+    yield f"# {escaped(said.headline)}"
     if said.is_simulated:
-        yield f"> **Simulated data.** {_escaped(said.note)}".rstrip()
-    yield _facts(said.identity)
-    yield _section("What to do first", _numbered(said.moves))
+        yield f"> **Simulated data.** {escaped(said.note)}".rstrip()
+    yield facts(said.identity)
+    yield section("What to do first", _numbered(said.moves))
     if said.verdict is Verdict.UNKNOWN:
-        yield _section("Not known", _facts(said.missing))
-    yield _section("Why", *_why(said))
-    yield _section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
-    yield _section("What happened", _events(said), _escaped(said.events.more))
-    yield _section("Not the cause", _facts(said.ruled_out))
-    yield _section("Resources", _resources(said))
-    yield _section("Time at a ceiling", _facts(said.time_at), _intervals(said))
-    yield _section("Credits and forecasts", _bullets((*said.forecasts, *said.buckets)))
-    yield _section("Also found", _also_found(said))
+        yield section("Not known", facts(said.missing))
+    yield section("Why", *_why(said))
+    yield section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
+    yield section("What happened", _events(said), escaped(said.events.more))
+    yield section("Not the cause", facts(said.ruled_out))
+    yield section("Resources", _resources(said))
+    yield section("Time at a ceiling", facts(said.time_at), _intervals(said))
+    yield section("Credits and forecasts", bullets((*said.forecasts, *said.buckets)))
+    yield section("Also found", _also_found(said))
     if said.verdict is not Verdict.UNKNOWN:
-        yield _section("Not known", _facts(said.missing))
-    yield _section("Documented ceilings", _ceilings(said))
-    yield _section("How it was measured", _facts(said.measured))
+        yield section("Not known", facts(said.missing))
+    yield section("Documented ceilings", _ceilings(said))
+    yield section("How it was measured", facts(said.measured))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text in which nothing is Markdown or HTML."""
     return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
 
 
-def _section(title: str, *parts: str) -> str:
+def section(title: str, *parts: str) -> str:
+    """A heading with the parts that are not empty; nothing where all are."""
     filled = [part for part in parts if part]
     return "\n\n".join([f"## {title}", *filled]) if filled else ""
 
 
-def _bullets(items: Sequence[str]) -> str:
-    return "\n".join(f"- {_escaped(item)}" for item in items)
+def bullets(items: Sequence[str]) -> str:
+    """One list item each."""
+    return "\n".join(f"- {escaped(item)}" for item in items)
 
 
 def _numbered(items: Sequence[str]) -> str:
-    return "\n".join(f"{n}. {_escaped(item)}" for n, item in enumerate(items, start=1))
+    return "\n".join(f"{n}. {escaped(item)}" for n, item in enumerate(items, start=1))
 
 
-def _facts(facts: Sequence[Fact]) -> str:
-    return "\n".join(f"- **{_escaped(f.name)}:** {_escaped(f.value)}" for f in facts)
+def facts(items: Sequence[Fact]) -> str:
+    """One list item each, its name in bold."""
+    return "\n".join(f"- **{escaped(f.name)}:** {escaped(f.value)}" for f in items)
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain cells; nothing without a row."""
     lines = ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
-    lines += ["| " + " | ".join(_escaped(cell) for cell in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(escaped(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def _why(said: Outline) -> Iterable[str]:
     if said.findings:
-        yield _escaped(f"{said.findings[0].title} {said.findings[0].text}".strip())
+        yield escaped(f"{said.findings[0].title} {said.findings[0].text}".strip())
     if said.shown:
         yield f"Evidence, {said.shown.when} UTC, confidence {said.shown.confidence}:"
     items = list(said.evidence)
@@ -87,11 +91,11 @@ def _why(said: Outline) -> Iterable[str]:
     if said.refuted_by:
         items.append(sentence(f"Refuted by: {said.refuted_by}"))
     if said.findings or said.shown:
-        yield _bullets(items)
+        yield bullets(items)
 
 
 def _resources(said: Outline) -> str:
-    table = _table(
+    shown = table(
         ("Resource", "Verdict", "Peak", "p99", "Mean", "Ceiling", "Above 80 %"),
         (
             (
@@ -102,12 +106,12 @@ def _resources(said: Outline) -> str:
             for row in said.resources
         ),
     )
-    notes = _facts([Fact(row.name, row.note) for row in said.resources if row.note])
-    return "\n\n".join(part for part in (table, notes) if part)
+    notes = facts([Fact(row.name, row.note) for row in said.resources if row.note])
+    return "\n\n".join(part for part in (shown, notes) if part)
 
 
 def _intervals(said: Outline) -> str:
-    table = _table(
+    shown = table(
         ("When (UTC)", "Long", "Served", "Limit", "Confidence"),
         (
             (
@@ -120,12 +124,12 @@ def _intervals(said: Outline) -> str:
             for r in said.intervals
         ),
     )
-    return f"{table}\n\n{said.intervals_more}" if said.intervals_more else table
+    return f"{shown}\n\n{said.intervals_more}" if said.intervals_more else shown
 
 
 def _events(said: Outline) -> str:
     """Each event beside the letter that marks it on the timeline."""
-    return _table(
+    return table(
         ("", "When (UTC)", "Kind", "What the source said"),
         (
             (
@@ -142,13 +146,13 @@ def _events(said: Outline) -> str:
 def _also_found(said: Outline) -> str:
     lines = []
     for finding in said.findings[1:]:
-        lines.append(f"- {_escaped(f'{finding.title} {finding.text}'.strip())}")
-        lines += [f"  - {_escaped(move)}" for move in finding.moves]
+        lines.append(f"- {escaped(f'{finding.title} {finding.text}'.strip())}")
+        lines += [f"  - {escaped(move)}" for move in finding.moves]
     return "\n".join(lines)
 
 
 def _ceilings(said: Outline) -> str:
-    return _table(
+    return table(
         ("Ceiling", "Value", "Valid", "Source"),
         (
             (r.name, r.value, r.valid, f"{r.source}. {r.note}" if r.note else r.source)

@@ -6,11 +6,8 @@ Rule 2: no line is longer than `width`; without colour there is no escape sequen
 """
 
 from collections.abc import Iterable, Sequence
-from io import StringIO
-from shutil import get_terminal_size
 
-from rich.console import Console, Group, JustifyMethod, RenderableType
-from rich.padding import Padding
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +15,18 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
 from plimsoll.sinks.outline import Fact, Outline, outline
-from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, kept_together, sentence
+from plimsoll.sinks.terminal import (
+    STYLES,
+    bullets,
+    columns_of,
+    glued,
+    heading,
+    indented,
+    pairs,
+    rendered,
+    styled,
+)
+from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
 
 WIDTH_MIN = 40
 # Lines longer than this are hard to read back; wider terminals keep a margin.
@@ -26,18 +34,7 @@ WIDTH_MAX = 120
 # Below this a table keeps only the columns that carry the verdict.
 _NARROW = 76
 
-# Rich breaks lines at every kind of space, so what is kept together is joined by this private
-# character until the lines are made.
-_GLUE = "\ue000"
-
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-_STYLES = {
-    Verdict.BINDS: "bold red",
-    Verdict.NEAR: "yellow",
-    Verdict.SLACK: "green",
-    Verdict.UNKNOWN: "magenta",
-}
 
 
 def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, color: bool) -> str:
@@ -50,69 +47,44 @@ def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, 
         width: columns, at least 40; None takes the terminal's, at most 120, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
     """
-    if width is None:
-        width = min(get_terminal_size().columns, WIDTH_MAX)
-    width = max(width, WIDTH_MIN)
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ={},
-    )
+    width = columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
     said = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=width)
-    console.print(Group(*_sections(said, blocks, width)))
-    # Tables pad their last column; a line ends where its text ends.
-    lines = out.getvalue().replace(_GLUE, " ").split("\n")
-    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+    return rendered([*_sections(said, blocks, width)], width=width, color=color)
 
 
 def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[RenderableType]:
-    yield _text(said.headline, style=_STYLES[said.verdict])
+    yield styled(said.headline, style=STYLES[said.verdict])
     if said.is_simulated:
-        yield Text.assemble(("SIMULATED DATA", "bold reverse"), _glued(f" · {said.note}"))
+        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(f" · {said.note}"))
     known = [_identified(fact) for fact in said.identity if fact.value not in said.headline]
-    yield _text(" · ".join(known), style="dim")
+    yield styled(" · ".join(known), style="dim")
     if said.verdict is Verdict.UNKNOWN:
         yield from _missing(said)
     if said.moves:
-        yield _heading("What to do first")
-        yield _list(said.moves, numbered=True)
+        yield heading("What to do first")
+        yield bullets(said.moves, numbered=True)
     yield from _why(said)
     if blocks:
-        yield _heading("Timeline")
+        yield heading("Timeline")
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
     yield from _events(said)
     if said.ruled_out:
-        yield _heading("Not the cause")
+        yield heading("Not the cause")
         yield _facts(said.ruled_out)
     if said.resources:
-        yield _heading("Resources")
+        yield heading("Resources")
         yield _resources(said, width)
     if said.intervals:
         yield from _intervals(said, width)
     if said.buckets or said.forecasts:
-        yield _heading("Credits and forecasts")
-        yield _list((*said.forecasts, *said.buckets))
+        yield heading("Credits and forecasts")
+        yield bullets((*said.forecasts, *said.buckets))
     yield from _also_found(said)
     if said.verdict is not Verdict.UNKNOWN:
         yield from _missing(said)
-    yield _heading("How it was measured")
-    yield _pairs(said.measured)
-
-
-def _glued(text: str) -> str:
-    return kept_together(text, _GLUE)
-
-
-def _text(text: str, style: str = "") -> Text:
-    return Text(_glued(text), style=style)
+    yield heading("How it was measured")
+    yield pairs([(f.name, f.value) for f in said.measured])
 
 
 def _identified(fact: Fact) -> str:
@@ -128,64 +100,43 @@ def _events(said: Outline) -> Iterable[RenderableType]:
     """Each event beside the letter that marks it on the timeline."""
     if not (said.events.rows or said.events.more):
         return
-    yield _heading("What happened")
+    yield heading("What happened")
     grid = Table.grid(padding=(0, 1, 0, 0))
     for row in said.events.rows:
         told = Text.assemble(
             ("" if row.mark else "before the window: ", "dim"),
             (f"{row.kind}: " if row.kind else "", "bold"),
-            _glued(row.text),
+            glued(row.text),
         )
         grid.add_row(row.mark or "-", Text(row.short_when, no_wrap=True), told)
     if said.events.rows:
-        yield Padding(grid, (0, 0, 0, 2))
+        yield indented(grid)
     if said.events.more:
-        yield Padding(_text(said.events.more), (0, 0, 0, 2))
+        yield indented(styled(said.events.more))
 
 
 def _missing(said: Outline) -> Iterable[RenderableType]:
     if said.missing:
-        yield _heading("Not known")
+        yield heading("Not known")
         yield _facts(said.missing)
-
-
-def _heading(title: str) -> RenderableType:
-    return Padding(Text(title.upper(), style="bold"), (1, 0, 0, 0))
-
-
-def _list(items: Sequence[str], *, numbered: bool = False) -> RenderableType:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    for index, item in enumerate(items, start=1):
-        grid.add_row(f"{index}." if numbered else "-", _text(item))
-    return Padding(grid, (0, 0, 0, 2))
 
 
 def _facts(facts: Sequence[Fact]) -> RenderableType:
     """Name and sentence in one paragraph each."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    for fact in facts:
-        grid.add_row("-", _fact(fact))
-    return Padding(grid, (0, 0, 0, 2))
+    return bullets([_fact(fact) for fact in facts])
 
 
 def _fact(fact: Fact) -> Text:
-    return Text.assemble((_glued(fact.name), "bold"), ": ", _glued(fact.value))
-
-
-def _pairs(facts: Sequence[Fact]) -> RenderableType:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for fact in facts:
-        grid.add_row(Text(fact.name, style="dim"), _text(fact.value))
-    return Padding(grid, (0, 0, 0, 2))
+    return Text.assemble((glued(fact.name), "bold"), ": ", glued(fact.value))
 
 
 def _why(said: Outline) -> Iterable[RenderableType]:
     first = said.findings[0] if said.findings else None
     if not (first or said.shown):
         return
-    yield _heading("Why")
+    yield heading("Why")
     if first:
-        yield Padding(_text(f"{first.title} {first.text}"), (0, 0, 0, 2))
+        yield indented(styled(f"{first.title} {first.text}"))
     items = list(said.evidence)
     if said.documented:
         row = said.documented
@@ -197,20 +148,20 @@ def _why(said: Outline) -> Iterable[RenderableType]:
         refuted = f"; refuted by: {said.refuted_by}" if said.refuted_by else ""
         items.append(sentence(f"Confidence {said.shown.confidence}{refuted}"))
     if items:
-        yield _list(items)
+        yield bullets(items)
 
 
 def _also_found(said: Outline) -> Iterable[RenderableType]:
     rest = said.findings[1:]
     if not rest:
         return
-    yield _heading("Also found")
+    yield heading("Also found")
     grid = Table.grid(padding=(0, 1, 0, 0))
     for finding in rest:
-        grid.add_row("-", _text(f"{finding.title} {finding.text}"))
+        grid.add_row("-", styled(f"{finding.title} {finding.text}"))
         for move in finding.moves:
-            grid.add_row("", _text(f"→ {move}"))
-    yield Padding(grid, (0, 0, 0, 2))
+            grid.add_row("", styled(f"→ {move}"))
+    yield indented(grid)
 
 
 def _table(columns: Sequence[tuple[str, str]], *, gap: int = 2) -> Table:
@@ -231,14 +182,14 @@ def _resources(said: Outline, width: int) -> RenderableType:
         sign, word = VERDICT_SIGNS[row.verdict], VERDICT_WORDS[row.verdict]
         shown = word.upper() if row.verdict is Verdict.BINDS else word
         cells = [
-            Text(f"{sign} {shown}", style=_STYLES[row.verdict]),
-            *map(_text, (row.name, row.peak, row.ceiling)),
+            Text(f"{sign} {shown}", style=STYLES[row.verdict]),
+            *map(styled, (row.name, row.peak, row.ceiling)),
         ]
         if width >= _NARROW:
-            cells.append(_text(row.above))
+            cells.append(styled(row.above))
         table.add_row(*cells)
     notes = [Fact(row.name, row.note) for row in said.resources if row.note]
-    parts: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
+    parts: list[RenderableType] = [indented(table)]
     if notes:
         parts.append(_facts(notes))
     return Group(*parts)
@@ -247,7 +198,7 @@ def _resources(said: Outline, width: int) -> RenderableType:
 def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
     count, shown = said.interval_count, len(said.intervals)
     which = f"the {shown} longest of {count}" if count > shown else f"{count}"
-    yield _heading(f"Pegged intervals: {which}")
+    yield heading(f"Pegged intervals: {which}")
     yield _facts(said.time_at)
     columns = [("When (UTC)", "left"), ("Long", "right"), ("Served", "right"), ("Limit", "left")]
     if width >= _NARROW:
@@ -259,12 +210,12 @@ def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
         cells = [row.short_when, row.duration, row.level, row.short_limit + sign]
         if width >= _NARROW:
             cells.append(row.confidence)
-        table.add_row(*map(_text, cells))
-    yield Padding(table, (0, 0, 0, 2))
+        table.add_row(*map(styled, cells))
+    yield indented(table)
     for index, remark in enumerate(remarks):
-        yield Padding(_text(f"{_sign(index)} {sentence(remark)}"), (0, 0, 0, 2))
+        yield indented(styled(f"{_sign(index)} {sentence(remark)}"))
     if said.intervals_more:
-        yield Padding(_text(said.intervals_more), (0, 0, 0, 2))
+        yield indented(styled(said.intervals_more))
 
 
 def _sign(index: int) -> str:

@@ -166,7 +166,7 @@ def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
     """A ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
     if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
         return quantity(ceiling.value, ceiling.unit)
-    text = _published(ceiling.value, ceiling.unit)
+    text = published(ceiling.value, ceiling.unit)
     if as_sold and ceiling.family in _VOLUME:
         return f"{text} ({number(ceiling.value / MIB)} MiB/s)"
     return text
@@ -221,12 +221,12 @@ def ebs_limits(limits: EbsLimits) -> str:
         (limits.baseline_bytes_per_s, limits.burst_bytes_per_s, "bytes/s"),
         (limits.baseline_ops_per_s, limits.burst_ops_per_s, "ops/s"),
     ):
-        said = [_published(rate, unit) for rate in dict.fromkeys((baseline, burst))]
+        said = [published(rate, unit) for rate in dict.fromkeys((baseline, burst))]
         rates.append(", ".join(said) + (" in bursts" if len(said) > 1 else ""))
     return f"{'; '.join(rates)} ({plain(limits.source)}, {plain(limits.read_on)})"
 
 
-def _published(value: float, unit: str) -> str:
+def published(value: float, unit: str) -> str:
     """A published rate; limits have up to five significant figures: 86.875, 593.75."""
     return format_bytes_per_s(value, 5) if unit == "bytes/s" else quantity(value, unit)
 

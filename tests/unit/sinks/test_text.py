@@ -199,9 +199,9 @@ def test_the_width_of_a_pipe_is_eighty(monkeypatch):
     """
     Without a width the terminal's is taken, 80 without one, and never more than 120.
     """
-    monkeypatch.setattr("plimsoll.sinks.text.get_terminal_size", _size(80))
+    monkeypatch.setattr("plimsoll.sinks.terminal.get_terminal_size", _size(80))
     narrow = render_text(*pressed(), width=None, color=False)
-    monkeypatch.setattr("plimsoll.sinks.text.get_terminal_size", _size(400))
+    monkeypatch.setattr("plimsoll.sinks.terminal.get_terminal_size", _size(400))
     wide = render_text(*pressed(), width=None, color=False)
 
     assert text_of("pressed") == narrow
@@ -218,4 +218,4 @@ def test_equal_reports_are_equal_texts():
 def _size(columns):
     from os import terminal_size
 
-    return lambda: terminal_size((columns, 24))
+    return lambda _=None: terminal_size((columns, 24))
