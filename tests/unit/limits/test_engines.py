@@ -8,6 +8,7 @@ provisioned-iops (2026-11), multiplied by hand.
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
 from plimsoll.limits import chain_of
@@ -217,3 +218,13 @@ def test_the_chain_has_the_sum_of_additional_storage():
     stage = next(s for s in chain_of(subject, catalog()) if s.name == "volume_iops")
 
     assert (stage.stripes, stage.baseline * stage.stripes) == (8, 24_000)
+
+
+def test_volumes_seen_in_all_are_not_those_of_the_first_storage():
+    """
+    Enhanced Monitoring counts every device; with several storages the rule of each one decides.
+    """
+    subject = bought("oracle-ee", "gp3", 1000, AdditionalStorageVolumes=[more()])
+    seen = replace(subject, storage=replace(subject.storage, volume_count=8))
+
+    assert of(seen, IOPS)[0].value == of(subject, IOPS)[0].value == 24_000
