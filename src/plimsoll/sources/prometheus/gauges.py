@@ -30,7 +30,10 @@ class Gauges:
     series: Mapping[Key, Gridded]
     names: Mapping[Key, tuple[str, str]]
     """Name on the server, and the name it is known by."""
+    scraped_every_s: int | None
+    """None where it says itself when a sample is from."""
     fetched_every_s: int | None
+    """None where it fetches for every scrape."""
 
     @property
     def metrics(self) -> set[Metric]:
@@ -69,11 +72,13 @@ def gauges_of(
         if cut is not None:
             found[f"{key}"] = cut
             keys[f"{key}"] = key
+    steps = [s.step_s for s in found.values() if s.step_s is not None]
     kept, fetched_every_s = without_repetitions(found)
     return Gauges(
         exporter=exporter,
         series={keys[text]: s for text, s in kept.items()},
         names=names,
+        scraped_every_s=min(steps) if steps else None,
         fetched_every_s=fetched_every_s,
     )
 
@@ -120,7 +125,7 @@ def blocks_of(gauges: Sequence[Gauges], identifier: str) -> tuple[list[Block], l
         Used(
             exporter=g.exporter,
             names=tuple(taken[g.exporter]),
-            scraped_every_s=_scraped_every_s(g),
+            scraped_every_s=g.scraped_every_s,
             fetched_every_s=g.fetched_every_s,
             passed_over=tuple(passed[g.exporter]),
             preferred=tuple(dict.fromkeys(passed[g.exporter].values())),
@@ -140,8 +145,3 @@ def _ranked(gauges: Sequence[Gauges]) -> list[Gauges]:
         return is_short, not has_own, step_s, -len(one.metrics)
 
     return sorted((g for g in gauges if g.series), key=rank)
-
-
-def _scraped_every_s(gauges: Gauges) -> int | None:
-    steps = [s.step_s for s in gauges.series.values() if s.step_s is not None]
-    return min(steps) if steps else None

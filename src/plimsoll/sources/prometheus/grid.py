@@ -142,4 +142,6 @@ def _kept(time_s: IntArray, changed: BoolArray, rhythm_s: int, step_s: int) -> I
     for moment, is_new in zip(time_s.tolist(), changed.tolist(), strict=True):
         if is_new or moment - kept[-1] >= rhythm_s + step_s:
             kept.append(moment)
-    return np.array(kept, dtype=np.int64)
+    # The window may begin amid a repetition, whose beginning it does not show.
+    is_cut = kept[1] - kept[0] < rhythm_s - step_s
+    return np.array(kept[1:] if is_cut else kept, dtype=np.int64)

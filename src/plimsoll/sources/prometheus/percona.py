@@ -39,7 +39,8 @@ def read_os_metrics(
     for time_ms in sorted(scrapes):
         scrape = scrapes[time_ms]
         at_s = scrape.get("timestamp")
-        if at_s is not None and window_s[0] <= at_s < window_s[1]:
+        # A document tells of the time before its own.
+        if at_s is not None and window_s[0] < at_s <= window_s[1]:
             whole = {k: [*v.values()] if k in _LISTS else v for k, v in scrape.items()}
             documents[int(at_s)] = {**whole, "instanceID": identifier}
     if documents:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from plimsoll.errors import UsageError
+from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.assemble import assemble
@@ -97,6 +97,11 @@ def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:
         for series in read_samples(client, selector, reach, count)
         if (key := frozenset(series.labels.items())) in known and series.time_ms.size
     ]
+    if not pairs:
+        raise DataError(
+            f"{server.url} has no sample of '{shown(subject.identifier, 63)}' in this window",
+            "Its series are older or newer; choose the window with --from and --to.",
+        )
     info = facts.last_info([s for _, s in pairs])
     of_class: list[Counted] = []
     if info is not None:
@@ -183,12 +188,9 @@ def _read_rds(found: _Found, reading: Reading, window_s: Window) -> list[Used]:
         if len(reading.blocks) > before:
             names = tuple(s.name for s in os_series)
             used.append(Used(exporter=Exporter.PERCONA_OS, names=names))
-    if not used:
-        facts_only = tuple(dict.fromkeys(t.exporter for t, _ in found.tracks))
-        used = [Used(exporter=e, names=()) for e in facts_only] or [
-            Used(exporter=Exporter.QONTO, names=())
-        ]
-    return used
+    # One of which only facts were found, or nothing inside the window.
+    others = dict.fromkeys(t.exporter for t, _ in found.tracks)
+    return used or [Used(exporter=e, names=()) for e in others]
 
 
 def _read_host(

@@ -86,7 +86,7 @@ class Used(Struct, frozen=True, kw_only=True):
 
 def source_of(url: str, used: Sequence[Used]) -> str:
     """Where the samples came from, for people."""
-    names = " and ".join(u.exporter.value for u in used if u.names)
+    names = " and ".join(u.exporter.value for u in used if u.names or len(used) == 1)
     return f"Prometheus server {url}, {names}"
 
 
