@@ -232,6 +232,115 @@ def test_a_device_that_comes_late_has_a_gap_before():
     assert 900.0 == values[1]
 
 
+SYSSTAT_9 = """\
+Linux 2.6.32-754.el6.x86_64 (db1) \t11/20/2026 \t_x86_64_\t(8 CPU)
+
+11/20/2026 12:00:00 PM
+Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util
+sda               0.00     1.00   10.00   30.00  2000.00  6000.00   200.00     1.00   25.00   1.00   1.00
+
+11/20/2026 12:00:01 PM
+Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util
+sda               0.00     1.00   10.00   30.00  2000.00  6000.00   200.00     1.00   25.00   1.00   1.00
+"""
+PRETTY = """\
+Linux 6.1.0 (db1) \t2026-11-20 \t_x86_64_\t(8 CPU)
+
+2026-11-20T12:00:00+0000
+     r/s     rMB/s r_await Device
+    1.00      1.0M    2.00 vda
+     w/s     wMB/s w_await Device
+    1.00      1.0M    2.00 vda
+  aqu-sz  %util Device
+    0.50   1.0% vda
+
+2026-11-20T12:00:01+0000
+     r/s     rMB/s r_await Device
+   10.00      1.5G    2.00 vda
+     w/s     wMB/s w_await Device
+   30.00    512.0k    4.00 vda
+  aqu-sz  %util Device
+    2.50   1.0% vda
+"""
+
+
+def test_one_wait_for_both_directions_is_given_to_both():
+    """
+    Before sysstat 9.1.2 iostat had a single await; a gap says that it is not told apart.
+    """
+    snapshot = read(SYSSTAT_9)
+
+    assert [0.025] == at(snapshot, Metric.READ_LATENCY_S) == at(snapshot, Metric.WRITE_LATENCY_S)
+    assert [2000 * 512] == at(snapshot, Metric.READ_BYTES_PER_S)
+    assert (
+        "one wait" in {g.metric: g.reason for g in snapshot.gaps}["read_latency_s, write_latency_s"]
+    )
+
+
+def test_tables_for_people_are_one_report():
+    """
+    --pretty puts the device last and splits a report into tables; -h shortens the numbers.
+    """
+    snapshot = read(PRETTY)
+
+    assert is_iostat(PRETTY.encode())
+    assert [1.5 * 1024**3] == at(snapshot, Metric.READ_BYTES_PER_S)
+    assert [512 * 1024] == at(snapshot, Metric.WRITE_BYTES_PER_S)
+    assert [10.0] == at(snapshot, Metric.READ_OPS_PER_S)
+    assert [0.004] == at(snapshot, Metric.WRITE_LATENCY_S)
+    assert [2.5] == at(snapshot, Metric.QUEUE_DEPTH)
+    assert "rates" in {gap.metric for gap in snapshot.gaps}
+
+
+def test_several_devices_are_added_up():
+    """
+    Rates and queues add up, waits are weighted by operations; a report without one has no sum.
+    """
+    stamps = [f"2026-11-20T12:00:0{second}Z" for second in range(3)]
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    both = "sda 10.00 80.00 1.00 0.00 0.00 0.00 0.01 1.00\nsdb 30.00 80.00 5.00 0.00 0.00 0.00 0.02 1\n"
+    text = HEADER + "".join(f"{stamp}\n{head}{both}\n" for stamp in stamps[:2]) + report(stamps[2])
+    snapshot = read(text, device="sda,/dev/sdb")
+
+    assert "devices sda, sdb" in snapshot.source
+    assert 2 == snapshot.instance.storage.volume_count
+    assert 40.0 == at(snapshot, Metric.READ_OPS_PER_S)[0]
+    assert 0.004 == pytest.approx(at(snapshot, Metric.READ_LATENCY_S)[0])
+    assert 0.03 == pytest.approx(at(snapshot, Metric.QUEUE_DEPTH)[0])
+    assert np.isnan(at(snapshot, Metric.READ_OPS_PER_S)[1])
+
+
+def test_reports_without_times_stand_in_a_row_if_their_step_is_given():
+    """
+    From midnight of the capture's day on, and a gap says that the time of day means nothing.
+    """
+    text = HEADER + "".join(report("", ops=n) for n in range(1, 4))
+    snapshot = parse_iostat(text.encode(), where="capture", step_s=5)
+    series = snapshot.series[Metric.READ_OPS_PER_S]
+
+    assert [2.0, 3.0] == series.value.tolist()
+    assert [1795132800, 1795132805] == series.time_s.tolist()  # 2026-11-20T00:00:00Z
+    assert "no -t" in {gap.metric: gap.reason for gap in snapshot.gaps}["times"]
+    with pytest.raises(UsageError, match="says when"):
+        parse_iostat(OLD.encode(), where="capture", step_s=5)
+
+
+@pytest.mark.parametrize("name", ["saturated-iostat.txt", "saturated-iostat.json"])
+def test_what_came_whole_before_a_cut_is_used(name: str):
+    """
+    A stream that ends in the middle of a line or an entry loses that, and the report says so.
+    """
+    data = (CAPTURES / name).read_bytes()
+    whole = parse_iostat(data, where="capture")
+    cut = parse_iostat(data[: len(data) * 2 // 3], where="capture")
+    count = cut.series[Metric.READ_OPS_PER_S].time_s.size
+
+    assert 20 < count < 30
+    assert at(whole, Metric.READ_OPS_PER_S)[: count - 1] == at(cut, Metric.READ_OPS_PER_S)[:-1]
+    assert "end of the capture" in {gap.metric for gap in cut.gaps}
+    assert "end of the capture" not in {gap.metric for gap in whole.gaps}
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -1,0 +1,200 @@
+"""What an operator can send through a pipe, at the command line."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz import corpus
+from plimsoll.cli.main import main
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot, decode_snapshot
+
+CAPTURES = Path(__file__).parents[1] / "sources/captures"
+SAR = CAPTURES / "sar.txt"
+WITHOUT_TIMES = "\n".join(
+    line
+    for line in (CAPTURES / "sar-iostat.txt").read_text().splitlines()
+    if not line.startswith("2026-")
+)
+
+
+@pytest.fixture
+def plimsoll(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path):
+    """
+    Run a command line with something on standard input: exit status, output, standard error.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+
+    def call(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
+        with pytest.raises(SystemExit) as raised:
+            main()
+        captured = capsys.readouterr()
+        code = raised.value.code
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return call
+
+
+def saved(name: str = "f.json") -> Snapshot:
+    return decode_snapshot(Path(name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    "name", ["sar.txt", "sadf.json", "sar-iostat.txt", "saturated-iostat.json"]
+)
+def test_a_capture_is_diagnosed_from_standard_input_as_from_a_file(plimsoll, name: str):
+    """
+    The same report, but for the name of where it came from.
+    """
+    path = CAPTURES / name
+    from_file = plimsoll("diagnose", str(path), "--format", "json")
+    piped = plimsoll("diagnose", "-", "--format", "json", given=path.read_bytes())
+
+    assert from_file[0] == piped[0]
+    assert from_file[1].replace(f"'{name}'", "standard input") == piped[1]
+    assert "standard input" in piped[1]
+
+
+@pytest.mark.parametrize("name", ["metric-data.json", "wide.csv", "enhanced.jsonl", "long.parquet"])
+def test_every_format_is_read_from_standard_input(plimsoll, name: str):
+    """
+    Not only captures: whatever a file may hold, and a recorded snapshot again.
+    """
+    data = corpus.all_formats()[name]
+    status, _, told = plimsoll("record", "-", "-o", "f.json", given=data)
+    assert (0, True) == (status, "standard input" in told), told
+    status, _, told = plimsoll("record", "-", "-o", "g.json", given=Path("f.json").read_bytes())
+
+    assert 0 == status, told
+    assert saved("f.json") == saved("g.json")
+    assert Metric.READ_OPS_PER_S in saved().series
+
+
+def test_a_capture_is_recorded_for_chosen_devices_and_a_claimed_class(plimsoll):
+    """
+    The class brings its own number of volumes; the identifier is what the reports will say.
+    """
+    flags = ("--class", "db.r5.2xlarge", "--storage", "gp2", "--size-gib", "1000")
+    given = SAR.read_bytes()
+    arguments = ("record", "host", "--from", "-", "--device", "vda,loop0", "-o", "f.json")
+    status, _, told = plimsoll(*arguments, "--identifier", "orders", *flags, given=given)
+
+    assert 0 == status, told
+    assert "devices vda, loop0" in saved().source
+    assert ("orders", "db.r5.2xlarge", None) == (
+        saved().instance.identifier,
+        saved().instance.db_class,
+        saved().instance.storage.volume_count,
+    )
+
+
+def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
+    """
+    Without -o the file is called after the host and the first moment.
+    """
+    status, _, told = plimsoll("record", "host", "--from", str(SAR))
+
+    assert 0 == status, told
+    assert "sar output 'sar.txt', device vda" == saved("host-20261120T124522Z.json").source
+
+
+def test_a_described_instance_goes_with_a_capture(plimsoll, tmp_path: Path):
+    """
+    A host's name is not the database's, so the one description is meant.
+    """
+    (tmp_path / "d.json").write_bytes(corpus.described())
+    arguments = ("record", "-", "--instance", "d.json", "-o", "f.json")
+    status, _, told = plimsoll(*arguments, given=SAR.read_bytes())
+
+    assert 0 == status, told
+    assert (corpus.IDENTIFIER, "db.r5.2xlarge", 2) == (
+        saved().instance.identifier,
+        saved().instance.db_class,
+        saved().instance.vcpu_count,
+    )
+
+
+def test_a_capture_without_times_needs_the_length_of_its_steps(plimsoll):
+    """
+    The error tells both ways out; with --every its reports stand in a row.
+    """
+    given = WITHOUT_TIMES.encode()
+    status, _, told = plimsoll("diagnose", "-", given=given)
+    assert (2, True, True) == (status, "without -t" in told, "--every 1s" in told)
+
+    arguments = ("record", "host", "--from", "-", "--every", "1s", "-o", "f.json")
+    assert 0 == plimsoll(*arguments, given=given)[0]
+    assert {"times"} & {gap.metric for gap in saved().gaps}
+    status, _, told = plimsoll(*arguments, given=SAR.read_bytes())
+    assert (2, True) == (status, "Leave out --every" in told)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--for", "60s"), "--for"),
+        (("--dsn", "host=localhost"), "--dsn"),
+        (("--embedded-postgres",), "--embedded-postgres"),
+        (("--", "sleep", "1"), "a command"),
+        (("--class", "db.r5.2xlarge", "--storage", "gp7"), "gp7"),
+    ],
+)
+def test_what_is_about_measuring_does_not_go_with_a_capture(plimsoll, more, says: str):
+    """
+    Contradictions are told before standard input is read.
+    """
+    status, _, told = plimsoll("record", "host", "--from", "-", *more)
+
+    assert (2, True) == (status, says in told)
+    assert "nothing came" not in told
+
+
+def test_an_export_is_no_capture(plimsoll):
+    """
+    `record host --from` says where exports go.
+    """
+    status, _, told = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
+
+    assert (2, True) == (status, "no capture of iostat, sar or sadf" in told)
+    assert "plimsoll record TARGET" in told
+
+
+def test_a_missing_file_is_one_sentence(plimsoll):
+    """
+    As for every file.
+    """
+    status, _, told = plimsoll("record", "host", "--from", "none.txt")
+
+    assert (2, True) == (status, "unable to read 'none.txt'" in told)
+
+
+class Interrupted(io.BytesIO):
+    """A pipe on which Ctrl-C comes where its data ends."""
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        part = super().read1(size)
+        if not part:
+            raise KeyboardInterrupt
+        return part
+
+
+def test_ctrl_c_ends_a_capture_and_keeps_it(plimsoll, monkeypatch: pytest.MonkeyPatch):
+    """
+    The snapshot is there, and says that it was ended from outside.
+    """
+    pipe = Interrupted(SAR.read_bytes())
+    monkeypatch.setattr("plimsoll.sources.standard_input._stream", lambda: pipe)
+    status, _, told = plimsoll("record", "host", "--from", "-", "-o", "f.json")
+
+    assert 0 == status, told
+    assert "ended from outside" in {g.metric: g.reason for g in saved().gaps}["standard input"]
+
+    pipe.seek(0)
+    _, out, _ = plimsoll("diagnose", "-", "--format", "json")
+    assert "ended from outside" in json.dumps(json.loads(out))

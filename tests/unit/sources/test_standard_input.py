@@ -1,0 +1,101 @@
+"""Standard input is a target like a file, until whoever writes it stops."""
+
+import gzip
+import io
+import sys
+
+import pytest
+
+from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.sources import standard_input
+from plimsoll.sources.standard_input import load_standard_input
+
+
+class Pipe(io.BytesIO):
+    """A pipe that gives a few bytes at a time and may be interrupted after some."""
+
+    def __init__(self, data: bytes, *, interrupted_after: int | None = None) -> None:
+        super().__init__(data)
+        self._after = interrupted_after
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        if self._after is not None and self.tell() >= self._after:
+            raise KeyboardInterrupt
+        return super().read1(7)
+
+
+class Terminal(io.StringIO):
+    """Somebody's keyboard."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_all_of_it_is_read_to_its_end():
+    """
+    However small the pieces in which it comes.
+    """
+    assert (b"0123456789" * 10, False) == load_standard_input(Pipe(b"0123456789" * 10))
+
+
+def test_packed_text_is_unpacked():
+    """
+    As in a file.
+    """
+    assert (b"12:00:00", False) == load_standard_input(Pipe(gzip.compress(b"12:00:00")))
+
+
+def test_ctrl_c_keeps_what_came():
+    """
+    It is how people end a capture in a pipeline.
+    """
+    assert (b"0123456", True) == load_standard_input(Pipe(b"0123456789", interrupted_after=7))
+
+
+def test_ctrl_c_before_anything_came_is_ctrl_c():
+    """
+    There is nothing to keep.
+    """
+    with pytest.raises(KeyboardInterrupt):
+        load_standard_input(Pipe(b"0123456789", interrupted_after=0))
+
+
+def test_nothing_is_an_error_that_points_at_the_command_before_the_pipe():
+    """
+    An ssh that failed has said why.
+    """
+    with pytest.raises(DataError) as raised:
+        load_standard_input(Pipe(b""))
+
+    assert "nothing came" in raised.value.message
+    assert "before the pipe" in raised.value.hint
+
+
+def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """
+    Memory is bounded as it is for files.
+    """
+    monkeypatch.setattr(standard_input, "MAX_BYTES", 20)
+    with pytest.raises(DataError, match="more than 2 GiB"):
+        load_standard_input(Pipe(bytes(40)))
+
+
+def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """
+    Nobody types a capture, and waiting for one would look like hanging.
+    """
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    with pytest.raises(UsageError) as raised:
+        load_standard_input()
+
+    assert "standard input is a terminal" == raised.value.message
+    assert "| plimsoll diagnose -" in raised.value.hint
+
+
+def test_a_closed_one_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    """
+    Some services start programs without any.
+    """
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SourceError, match="closed"):
+        load_standard_input()
