@@ -1,0 +1,427 @@
+import json
+import threading
+
+import pytest
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+
+from plimsoll import __version__
+from plimsoll.errors import (
+    AccessDenied,
+    PlimsollError,
+    SourceError,
+    Throttled,
+    Unreachable,
+    UsageError,
+)
+from plimsoll.model.overview import Usage
+from plimsoll.sources.aws.account import ATTEMPTS_MAX, FAILURES_IN_A_ROW_MAX, open_account
+from plimsoll.sources.aws.operations import (
+    DESCRIBE_EVENTS,
+    DESCRIBE_INSTANCES,
+    GET_LOG_EVENTS,
+    OPERATIONS,
+    Operation,
+)
+from unit.sources.aws.cloud import (
+    KEY,
+    NOW_S,
+    SECRET,
+    TOKEN,
+    Cloud,
+    Reply,
+    account_of,
+    described,
+    error,
+    in_turn,
+    instance,
+)
+
+
+def opened(**options):
+    return open_account(
+        **{"profile": None, "region": None, "max_api_calls": 10, "now_s": lambda: NOW_S} | options
+    )
+
+
+def test_a_request_is_counted_by_its_action():
+    """
+    What is counted is named as IAM and the bill name it.
+    """
+    account = account_of(Cloud())
+    account.call(DESCRIBE_INSTANCES)
+    account.call(DESCRIBE_INSTANCES)
+    account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
+
+    assert account.usage == Usage(
+        calls=(("rds:DescribeDBInstances", 2), ("logs:GetLogEvents", 1)), metrics_requested=0
+    )
+
+
+def test_retries_are_counted():
+    """
+    AWS sees three requests where two were throttled, and so does the count.
+    """
+    cloud = Cloud(
+        DescribeDBInstances=in_turn(error("Throttling"), Reply(b"", 503), described(instance()))
+    )
+    account = account_of(cloud)
+    answer = account.call(DESCRIBE_INSTANCES)
+
+    assert [i["DBInstanceIdentifier"] for i in answer["DBInstances"]] == ["orders-primary"]
+    assert account.usage.call_count == 3 == len(cloud.sent)
+
+
+def test_no_request_is_sent_beyond_the_bound():
+    """
+    The fourth is refused here, and AWS never sees it.
+    """
+    cloud = Cloud()
+    account = account_of(cloud, most=3)
+    for _ in range(3):
+        account.call(DESCRIBE_INSTANCES)
+    with pytest.raises(UsageError, match="stopped after 3 requests to AWS") as caught:
+        account.call(DESCRIBE_INSTANCES)
+
+    assert "--max-api-calls" in caught.value.hint
+    assert len(cloud.sent) == 3
+
+
+def test_the_bound_holds_in_the_midst_of_retries():
+    """
+    A throttled request is not repeated beyond it either.
+    """
+    cloud = Cloud(DescribeDBInstances=lambda _: error("Throttling"))
+    with pytest.raises(UsageError, match="stopped after 2 requests"):
+        account_of(cloud, most=2).call(DESCRIBE_INSTANCES)
+
+    assert len(cloud.sent) == 2
+
+
+def test_the_bound_holds_for_many_threads():
+    """
+    Eight threads of ten requests each send exactly as many as allowed.
+    """
+    cloud = Cloud()
+    account = account_of(cloud, most=30)
+    refused = []
+
+    def work():
+        for _ in range(10):
+            try:
+                account.call(DESCRIBE_INSTANCES)
+            except UsageError as found:
+                refused.append(found)
+
+    account.call(DESCRIBE_INSTANCES)
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(cloud.sent) == 30 == account.usage.call_count
+    assert len(refused) == 51
+
+
+def test_a_plan_beyond_the_bound_is_refused_with_its_number():
+    """
+    Nothing is begun that cannot end.
+    """
+    account = account_of(Cloud(), most=100)
+    account.meter.refuse_beyond(100, "50 instances")
+    with pytest.raises(UsageError) as caught:
+        account.meter.refuse_beyond(101, "50 instances")
+
+    assert caught.value.message == (
+        "reading 50 instances takes 101 requests to AWS; --max-api-calls allows 100"
+    )
+
+
+def test_only_operations_of_the_table_are_sent():
+    """
+    Another one is our own mistake, and no request.
+    """
+    cloud = Cloud()
+    other = Operation(
+        service="rds",
+        name="DeleteDBInstance",
+        action="rds:DeleteDBInstance",
+        resource="*",
+        answer_key="DBInstance",
+        purpose="",
+        is_needed=False,
+        lost="",
+    )
+    with pytest.raises(AssertionError):
+        account_of(cloud).call(other)
+
+    assert cloud.sent == []
+
+
+def test_every_operation_of_the_table_only_reads():
+    """
+    Actions begin with Describe or Get, and each is one that the service has.
+    """
+    for operation in OPERATIONS:
+        assert operation.name.startswith(("Describe", "Get"))
+        assert operation.action.partition(":")[2] == operation.name
+
+
+def test_requests_name_the_program():
+    """
+    Whoever reads the account's trail finds who asked.
+    """
+    cloud = Cloud()
+    account_of(cloud).call(DESCRIBE_INSTANCES)
+
+    assert f"plimsoll/{__version__}" in cloud.headers[0]["User-Agent"]
+
+
+def test_times_stay_as_they_were_written():
+    """
+    Making a datetime of each would take longer than everything else.
+    """
+    cloud = Cloud(DescribeDBInstances=described(instance()))
+    answer = account_of(cloud).call(DESCRIBE_INSTANCES)
+
+    assert answer["DBInstances"][0]["InstanceCreateTime"] == "2024-03-01T08:00:00.000Z"
+
+
+def test_pages_are_followed_to_the_last():
+    """
+    RDS gives a marker, and the next request hands it back.
+    """
+    cloud = Cloud(DescribeDBInstances=described(*(instance(f"i{n}") for n in range(5)), page=2))
+    pages = list(account_of(cloud).pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=20))
+
+    assert [len(p["DBInstances"]) for p in pages] == [2, 2, 1]
+
+
+def test_pages_that_repeat_do_not_go_on_for_ever():
+    """
+    The same marker twice is no progress.
+    """
+    cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": "again"})
+    with pytest.raises(SourceError, match="repeat and do not end"):
+        list(account_of(cloud).pages(DESCRIBE_EVENTS, "Marker", "Marker"))
+
+    assert len(cloud.sent) == 2
+
+
+def test_pages_with_ever_new_markers_end_too():
+    """
+    There is a number of pages beyond which no answer of ours goes.
+    """
+    numbers = iter(range(10_000))
+    cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": f"m{next(numbers)}"})
+    with pytest.raises(SourceError, match="do not end"):
+        list(account_of(cloud).pages(DESCRIBE_EVENTS, "Marker", "Marker"))
+
+    assert len(cloud.sent) == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe"],
+)
+def test_an_answer_in_json_that_is_cut_off_is_asked_for_once_more(body):
+    """
+    botocore takes it for an empty answer; what comes the second time counts.
+    """
+    whole = {"events": [], "nextForwardToken": "f", "nextBackwardToken": "b"}
+    cloud = Cloud(GetLogEvents=in_turn(Reply(body), lambda _: whole))
+    asked = {"logGroupName": "g", "logStreamName": "s"}
+
+    assert account_of(cloud).call(GET_LOG_EVENTS, **asked)["events"] == []
+    assert len(cloud.sent) == 2
+
+    cloud = Cloud(GetLogEvents=lambda _: Reply(body))
+    with pytest.raises(SourceError, match="the answer to logs:GetLogEvents was cut off or garbled"):
+        account_of(cloud).call(GET_LOG_EVENTS, **asked)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<DescribeDBInstancesResponse><Descri",
+        b"",
+        b"<html><body>sign in</body></html>",
+        b"{}",
+        (
+            b"<DescribeDBInstancesResponse><DescribeDBInstancesResult><DBInstances><DBInstance>"
+            b"<AllocatedStorage>many</AllocatedStorage></DBInstance></DBInstances>"
+            b"</DescribeDBInstancesResult></DescribeDBInstancesResponse>"
+        ),
+    ],
+)
+def test_an_answer_in_xml_that_is_garbled_is_one_sentence(body):
+    """
+    Whatever botocore's parser raises, people are told what happened and what to do.
+    """
+    cloud = Cloud(DescribeDBInstances=lambda _: Reply(body))
+    with pytest.raises(SourceError, match="rds:DescribeDBInstances was cut off or garbled"):
+        account_of(cloud).call(DESCRIBE_INSTANCES)
+
+
+def test_a_service_that_does_not_answer_is_left_alone_after_a_while():
+    """
+    Three requests of four attempts each are an outage; the next is not even sent.
+    """
+    refused = EndpointConnectionError(endpoint_url="https://rds.eu-central-1.amazonaws.com/")
+    cloud = Cloud(DescribeDBInstances=lambda _: refused)
+    account = account_of(cloud)
+    for _ in range(FAILURES_IN_A_ROW_MAX):
+        with pytest.raises(Unreachable, match=r"unable to reach rds\.eu-central-1\.amazonaws\.com"):
+            account.call(DESCRIBE_INSTANCES)
+    sent = len(cloud.sent)
+    with pytest.raises(Unreachable, match="was not asked for: the last 3 requests to rds"):
+        account.call(DESCRIBE_INSTANCES)
+
+    assert sent == ATTEMPTS_MAX * FAILURES_IN_A_ROW_MAX == len(cloud.sent)
+
+
+def test_an_answer_ends_the_count_of_failures():
+    """
+    Only failures in a row are an outage.
+    """
+    late = ReadTimeoutError(endpoint_url="https://rds.example/")
+    cloud = Cloud(DescribeDBInstances=lambda _: late)
+    account = account_of(cloud)
+    for _ in range(2 * FAILURES_IN_A_ROW_MAX):
+        with pytest.raises(Unreachable, match=r"rds\.example did not answer"):
+            account.call(DESCRIBE_INSTANCES)
+        cloud.scripts["DescribeDBInstances"] = described()
+        account.call(DESCRIBE_INSTANCES)
+        cloud.scripts["DescribeDBInstances"] = lambda _: late
+
+
+def test_another_region_shares_the_count():
+    """
+    An ARN may lead to another region; the bound is the user's, not the region's.
+    """
+    account = account_of(Cloud(), most=2)
+    other = account.in_region("us-east-1")
+    account.call(DESCRIBE_INSTANCES)
+    other.call(DESCRIBE_INSTANCES)
+
+    assert (account.region, other.region) == ("eu-central-1", "us-east-1")
+    assert account.in_region("eu-central-1") is account
+    with pytest.raises(UsageError, match="stopped after 2"):
+        other.call(DESCRIBE_INSTANCES)
+
+
+def test_the_region_is_given_or_of_the_environment_or_of_the_profile(monkeypatch, tmp_path):
+    """
+    In the order of the AWS command line.
+    """
+    (tmp_path / "config").write_text("[profile shop]\nregion = eu-north-1\n")
+
+    assert opened(profile="shop").region == "eu-north-1"
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-2")
+    assert opened().region == "eu-west-2"
+    monkeypatch.setenv("AWS_REGION", "eu-west-3")
+    assert opened().region == "eu-west-3"
+    assert opened(region="us-east-1").region == "us-east-1"
+
+
+def test_no_region_is_said():
+    """
+    Guessing one would show an account without instances.
+    """
+    with pytest.raises(UsageError, match="no AWS region is set") as caught:
+        opened()
+
+    assert "--region" in caught.value.hint
+
+
+def test_a_profile_that_does_not_exist_lists_those_that_do(tmp_path):
+    """
+    Also where a region is given.
+    """
+    (tmp_path / "config").write_text("[profile shop]\nregion = eu-north-1\n[profile books]\n")
+    with pytest.raises(UsageError, match="no profile 'shpo'") as caught:
+        opened(profile="shpo", region="eu-west-1")
+
+    assert caught.value.hint == "Give --profile one of: books, shop."
+
+
+def test_a_configuration_that_cannot_be_read_is_said(tmp_path):
+    """
+    Its path and its content stay out of the message.
+    """
+    (tmp_path / "config").write_text(f"[profile shop\naws_secret_access_key = {SECRET}\n")
+    with pytest.raises(UsageError, match="the AWS configuration file cannot be used") as caught:
+        opened(region="eu-west-1")
+
+    assert SECRET not in caught.value.message + caught.value.hint
+
+
+def test_without_credentials_the_first_request_says_so():
+    """
+    Opening asks nothing; the sentence comes with the first request.
+    """
+    account = opened(region="eu-west-1")
+    with pytest.raises(AccessDenied, match="no AWS credentials were found") as caught:
+        account.call(DESCRIBE_INSTANCES)
+
+    assert "--profile" in caught.value.hint
+    assert account.usage.call_count == 0
+
+
+def test_half_a_credential_is_said(monkeypatch):
+    """
+    A key without its secret is a typing error, not an absence.
+    """
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    with pytest.raises(AccessDenied, match="credentials are incomplete") as caught:
+        opened(region="eu-west-1").call(DESCRIBE_INSTANCES)
+
+    assert KEY not in caught.value.message + caught.value.hint
+
+
+def test_a_single_sign_on_that_has_expired_says_how_to_renew_it(tmp_path, monkeypatch):
+    """
+    The most common failure of all at eight in the morning.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "config").write_text(
+        "[profile shop]\nsso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
+        "region = eu-west-1\n[sso-session s]\nsso_region = eu-west-1\n"
+        "sso_start_url = https://nobody.example/start\n"
+    )
+    with pytest.raises(AccessDenied, match="single sign-on session has expired") as caught:
+        opened(profile="shop").call(DESCRIBE_INSTANCES)
+
+    assert "aws sso login" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (error("AccessDenied", f"User {KEY} is not", 403), AccessDenied),
+        (error("InvalidClientTokenId", f"{KEY} {TOKEN}", 403), AccessDenied),
+        (error("SignatureDoesNotMatch", f"canonical {SECRET} {TOKEN}", 403), AccessDenied),
+        (error("ExpiredToken", TOKEN, 403), AccessDenied),
+        (error("Throttling", TOKEN), Throttled),
+        (error("InternalFailure", SECRET, 500), SourceError),
+        (error("Whatever", SECRET, 400), SourceError),
+        (
+            EndpointConnectionError(endpoint_url=f"https://{KEY}:{SECRET}@proxy.example/"),
+            Unreachable,
+        ),
+        (ValueError(f"bad {SECRET}"), SourceError),
+    ],
+)
+def test_nothing_secret_is_repeated(reply, kind):
+    """
+    What AWS and botocore write may quote keys, tokens and addresses with passwords.
+    """
+    cloud = Cloud(DescribeDBInstances=lambda _: reply)
+    with pytest.raises(kind) as caught:
+        account_of(cloud).call(DESCRIBE_INSTANCES)
+    said = json.dumps([caught.value.message, caught.value.hint, str(caught.value)])
+
+    assert isinstance(caught.value, PlimsollError)
+    assert caught.value.__cause__ is None
+    assert not any(secret in said for secret in (KEY, SECRET, TOKEN))
+    assert caught.value.hint.endswith(".")

@@ -1,0 +1,362 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plimsoll.errors import UsageError
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.sources.aws import metric_data
+from plimsoll.sources.aws.metric_data import (
+    DAY_S,
+    POINTS_MAX,
+    QUERIES_MAX,
+    WANTED,
+    Grid,
+    Query,
+    ask,
+    calls_for,
+    grid_of,
+    packed,
+)
+from unit.sources.aws.cloud import (
+    NOW_S,
+    WINDOW_S,
+    Cloud,
+    Reply,
+    account_of,
+    error,
+    flat_metrics,
+    in_turn,
+    instance_name,
+    metric_name,
+    result,
+)
+
+GRID = Grid(period_s=60, start_s=WINDOW_S[0], end_s=WINDOW_S[1])
+TWO = [Query("a1", Metric.READ_OPS_PER_S), Query("b1", Metric.READ_OPS_PER_S)]
+
+
+@pytest.mark.parametrize(
+    ("age_s", "period_s"),
+    [
+        (60, 60),
+        (15 * DAY_S, 60),
+        (15 * DAY_S + 1, 300),
+        (63 * DAY_S, 300),
+        (63 * DAY_S + 1, 3600),
+        (455 * DAY_S, 3600),
+    ],
+)
+def test_the_period_follows_from_the_age_of_the_oldest_sample(age_s, period_s):
+    """
+    CloudWatch keeps minutes for 15 days, five minutes for 63, hours for 455.
+    """
+    assert grid_of((NOW_S - age_s, NOW_S), NOW_S).period_s == period_s
+
+
+def test_what_cloudwatch_no_longer_keeps_is_refused_before_it_is_asked_for():
+    """
+    The hint says what the oldest start is.
+    """
+    with pytest.raises(UsageError, match="CloudWatch keeps 455 days") as caught:
+        grid_of((NOW_S - 455 * DAY_S - 1, NOW_S), NOW_S)
+
+    assert "2025-08-23T12:00:00Z" in caught.value.hint
+
+
+def test_a_window_in_the_future_is_refused():
+    """
+    It would be empty, which looks like an instance that is idle.
+    """
+    with pytest.raises(UsageError, match="lies in the future"):
+        grid_of((NOW_S + 60, NOW_S + 120), NOW_S)
+
+
+@given(start_s=st.integers(NOW_S - 455 * DAY_S, NOW_S - 1), length_s=st.integers(1, 400 * DAY_S))
+def test_a_grid_holds_the_window_and_less_than_a_period_more(start_s, length_s):
+    """
+    Its ends are multiples of the period, as CloudWatch would round them itself.
+    """
+    grid = grid_of((start_s, start_s + length_s), NOW_S)
+
+    assert grid.start_s % grid.period_s == 0 == grid.end_s % grid.period_s
+    assert start_s - grid.period_s < grid.start_s <= start_s
+    assert start_s + length_s <= grid.end_s < start_s + length_s + grid.period_s
+    assert grid.points >= 1
+
+
+@given(count=st.integers(1, 60), points=st.integers(1, 22_000))
+def test_every_metric_of_every_instance_is_asked_for_once_within_the_limits(count, points):
+    """
+    No call has more queries or more samples than one page may answer, and their number is known.
+    """
+    names = [f"i{n}" for n in range(count)]
+    calls = packed(names, points)
+
+    assert [q for call in calls for q in call] == [Query(n, m) for n in names for m in WANTED]
+    assert max(len(call) for call in calls) <= QUERIES_MAX
+    assert max(len(call) for call in calls) * points <= POINTS_MAX
+    assert len(calls) == calls_for(count, points)
+
+
+def test_every_metric_that_cloudwatch_has_is_wanted():
+    """
+    Also those that most instances lack, since their absence says something.
+    """
+    assert {m for m in Metric if METRICS[m].cloudwatch} == set(WANTED)
+
+
+def test_a_request_says_exactly_what_is_wanted():
+    """
+    The mean by the minute of one metric of one instance, oldest first.
+    """
+    cloud = Cloud()
+    ask(account_of(cloud), TWO[:1], GRID)
+
+    assert cloud.sent[0][1] == {
+        "MetricDataQueries": [
+            {
+                "Id": "q0",
+                "MetricStat": {
+                    "Metric": {
+                        "Namespace": "AWS/RDS",
+                        "MetricName": "ReadIOPS",
+                        "Dimensions": [{"Name": "DBInstanceIdentifier", "Value": "a1"}],
+                    },
+                    "Period": 60,
+                    "Stat": "Average",
+                },
+                "ReturnData": True,
+            }
+        ],
+        "StartTime": GRID.start_s,
+        "EndTime": GRID.end_s,
+        "ScanBy": "TimestampAscending",
+    }
+
+
+def test_samples_arrive_as_they_were_sent():
+    """
+    Values in CloudWatch's unit, under CloudWatch's name, with the period that was asked for.
+    """
+    answer = ask(account_of(Cloud()), TWO, GRID)
+    (block,) = answer.readings["a1"].blocks
+
+    assert block.name == "ReadIOPS"
+    assert (block.instance, block.period_s) == ("a1", 60)
+    assert np.array_equal(block.time_s, np.arange(*WINDOW_S, 60))
+    assert np.array_equal(block.value, np.full(60, 10.0))
+    assert answer.failures == {}
+
+
+def test_metrics_are_counted_as_they_are_billed():
+    """
+    By metric and request, whatever comes back.
+    """
+    account = account_of(Cloud())
+    ask(account, TWO, GRID)
+
+    assert account.usage.metrics_requested == 2
+
+
+def page(*kept, token=None, status="Complete"):
+    """A page with the samples of `kept`, one slice a query, and a token for the next."""
+
+    def script(parameters):
+        found = {
+            "MetricDataResults": [
+                result(query, parameters, 10.0, keep=part, status=status)
+                for query, part in zip(parameters["MetricDataQueries"], kept, strict=False)
+            ]
+        }
+        return found | ({"NextToken": token} if token else {})
+
+    return script
+
+
+FIRST, REST, ALL = slice(0, 20), slice(20, None), slice(None)
+
+
+def test_pages_are_joined():
+    """
+    What the first page left open, the second completes; nothing is said of it.
+    """
+    cloud = Cloud(
+        GetMetricData=in_turn(page(FIRST, FIRST, token="t", status="PartialData"), page(REST, REST))
+    )
+    answer = ask(account_of(cloud), TWO, GRID)
+
+    assert cloud.sent[1][1]["NextToken"] == "t"
+    assert sum(b.time_s.size for b in answer.readings["a1"].blocks) == 60
+    assert answer.readings["a1"].gaps == []
+
+
+def test_a_metric_that_stays_in_part_is_a_gap():
+    """
+    Under our name of it, so that the report can say which.
+    """
+    cloud = Cloud(GetMetricData=page(FIRST, ALL, status="PartialData"))
+    gaps = ask(account_of(cloud), TWO, GRID).readings["a1"].gaps
+
+    assert [(g.metric, g.reason) for g in gaps] == [
+        ("read_ops_per_s", "partial data: CloudWatch did not send every sample")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("Forbidden", "access denied to cloudwatch:GetMetricData"),
+        ("InternalError", "CloudWatch answered InternalError"),
+    ],
+)
+def test_a_metric_that_was_not_answered_is_a_gap(status, reason):
+    """
+    CloudWatch answers query by query, and may refuse one of them.
+    """
+    cloud = Cloud(GetMetricData=page(slice(0, 0), status=status))
+    gaps = ask(account_of(cloud), TWO[:1], GRID).readings["a1"].gaps
+
+    assert [reason] == [g.reason for g in gaps]
+
+
+def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
+    """
+    Its code is repeated, not its text.
+    """
+
+    def script(parameters):
+        whole = flat_metrics()(parameters)
+        return whole | {"Messages": [{"Code": "MaxMetricsExceeded", "Value": "text"}]}
+
+    answer = ask(account_of(Cloud(GetMetricData=script)), TWO, GRID)
+    for name in ("a1", "b1"):
+        (gap,) = answer.readings[name].gaps
+        assert gap.reason == "the answer came with the remark MaxMetricsExceeded"
+
+
+def test_a_token_that_repeats_ends_the_pages_and_is_said():
+    """
+    What came is kept.
+    """
+    cloud = Cloud(GetMetricData=page(FIRST, FIRST, token="again", status="PartialData"))
+    answer = ask(account_of(cloud), TWO, GRID)
+    (gap,) = answer.readings["a1"].gaps
+
+    assert len(cloud.sent) == 2
+    assert gap.reason == "partial data: the pages of cloudwatch:GetMetricData repeat and do not end"
+    assert answer.readings["a1"].blocks
+
+
+def test_pages_with_ever_new_tokens_end_too():
+    """
+    A page of a few samples at a time is not followed for ever.
+    """
+    tokens = iter(range(1000))
+
+    def script(parameters):
+        return page(FIRST, FIRST, token=f"t{next(tokens)}", status="PartialData")(parameters)
+
+    cloud = Cloud(GetMetricData=script)
+    ask(account_of(cloud), TWO, GRID)
+
+    assert len(cloud.sent) == metric_data.PAGES_MAX
+
+
+def test_a_page_that_fails_costs_only_what_was_still_open():
+    """
+    The first instance was complete; the second is told what it lacks.
+    """
+    cloud = Cloud(GetMetricData=in_turn(page(ALL, token="t"), error("InternalFailure", status=500)))
+    answer = ask(account_of(cloud), TWO, GRID)
+
+    assert answer.readings["a1"].gaps == []
+    assert [g.reason for g in answer.readings["b1"].gaps] == [
+        "partial data: AWS failed to answer cloudwatch:GetMetricData (an error on its side)"
+    ]
+    assert answer.failures == {}
+
+
+def poisoned(name, reply):
+    """A cloud in which every call that asks about one instance fails."""
+
+    def script(parameters):
+        if any(instance_name(q) == name for q in parameters["MetricDataQueries"]):
+            return reply
+        return flat_metrics()(parameters)
+
+    return Cloud(GetMetricData=script)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        error("InvalidParameterValue"),
+        error("Throttling"),
+        error("InternalFailure", status=500),
+        Reply(b'{"MetricData'),
+    ],
+)
+def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
+    """
+    The call is asked again in halves until the one is alone.
+    """
+    names = [f"i{n}" for n in range(8)]
+    queries = [Query(n, m) for n in names for m in (Metric.CPU_RATIO, Metric.READ_OPS_PER_S)]
+    answer = ask(account_of(poisoned("i5", reply)), queries, GRID)
+
+    assert {"i5"} == {q.identifier for q in answer.failures}
+    assert len(answer.failures) == 2
+    assert {n for n in names if n != "i5"} == {n for n, r in answer.readings.items() if r.blocks}
+    assert {2} == {len(r.blocks) for r in answer.readings.values() if r.blocks}
+
+
+def test_halving_is_bounded():
+    """
+    If everyone fails, a call of eight becomes at most 15 smaller ones, and 8 second chances.
+    """
+    cloud = Cloud(GetMetricData=lambda _: error("InvalidParameterValue"))
+    queries = [Query(f"i{n}", Metric.CPU_RATIO) for n in range(8)]
+    answer = ask(account_of(cloud), queries, GRID)
+
+    assert len(answer.failures) == 8
+    assert len(cloud.sent) == 15 + 8
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidClientTokenId"])
+def test_what_would_fail_everywhere_is_asked_once(code):
+    """
+    Smaller calls would be denied as well.
+    """
+    cloud = Cloud(GetMetricData=lambda _: error(code, status=403))
+    answer = ask(account_of(cloud), TWO, GRID)
+
+    assert len(cloud.sent) == 1
+    assert len(answer.failures) == 2
+
+
+def test_a_single_instance_has_a_second_chance():
+    """
+    A fault that passes is not a failure.
+    """
+    cloud = Cloud(GetMetricData=in_turn(error("InvalidParameterValue"), flat_metrics()))
+    answer = ask(account_of(cloud), TWO[:1], GRID)
+
+    assert answer.failures == {}
+    assert len(answer.readings["a1"].blocks) == 1
+
+
+def test_results_of_no_query_are_left_out():
+    """
+    An Id that was not asked for belongs to nobody.
+    """
+
+    def script(parameters):
+        found = flat_metrics()(parameters)
+        found["MetricDataResults"].append({"Id": "zz", "Timestamps": [NOW_S], "Values": [1.0]})
+        return found
+
+    answer = ask(account_of(Cloud(GetMetricData=script)), TWO, GRID)
+
+    assert set(answer.readings) == {"a1", "b1"}
+    assert metric_name({"MetricStat": {"Metric": {"MetricName": "x"}}}) == "x"
