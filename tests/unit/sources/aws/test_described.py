@@ -1,0 +1,280 @@
+import pytest
+
+from plimsoll.errors import AccessDenied, UsageError
+from plimsoll.model.instance import Storage
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.sources.aws.described import (
+    capacities,
+    describe_all,
+    describe_one,
+    region_of,
+    with_capacity,
+)
+from unit.sources.aws.cloud import Cloud, account_of, described, error, in_turn, instance
+
+NAMES = ("billing", "orders-primary", "orders-replica")
+
+
+def of(*instances, page=100):
+    return account_of(Cloud(DescribeDBInstances=described(*instances, page=page)))
+
+
+def one(**fields):
+    return describe_one(of(instance(**fields)), "orders-primary")
+
+
+def test_an_instance_is_found_by_its_name_in_any_case():
+    """
+    RDS folds identifiers; what it answers is the name.
+    """
+    found = describe_one(of(*map(instance, NAMES)), "Orders-Primary")
+
+    assert found.instance.identifier == "orders-primary"
+    assert found.instance.storage == Storage(kind="gp2", size_gib=1000)
+    assert found.instance.launched_s == 1_709_280_000
+    assert (found.status, found.resource_id) == ("available", "db-ORDERS-PRIMARY")
+
+
+def test_a_region_is_known_even_without_a_zone():
+    """
+    It is the one that was asked.
+    """
+    found = describe_one(of(instance(AvailabilityZone="")), "orders-primary")
+
+    assert found.instance.region == "eu-central-1"
+
+
+def test_what_watches_an_instance_is_read():
+    """
+    Each switch of its own, off unless it says otherwise.
+    """
+    on = one(
+        MonitoringInterval=5,
+        PerformanceInsightsEnabled="true",
+        PerformanceInsightsRetentionPeriod=31,
+    )
+    off = one()
+
+    assert (on.monitoring_interval_s, on.has_insights, on.insights_kept_s) == (5, True, 31 * 86_400)
+    assert (off.monitoring_interval_s, off.has_insights) == (0, False)
+    assert off.insights_kept_s == 7 * 86_400
+
+
+def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
+    """
+    Never a guess: the nearest name is said, not read.
+    """
+    with pytest.raises(UsageError) as caught:
+        describe_one(of(*map(instance, NAMES)), "orders-primry")
+
+    assert caught.value.message == "no instance 'orders-primry' in eu-central-1"
+    assert "--region" in caught.value.hint
+    assert "Near it are: orders-primary" in caught.value.hint
+
+
+def test_a_name_far_from_all_lists_what_there_is():
+    """
+    Twelve names at most.
+    """
+    with pytest.raises(UsageError) as caught:
+        describe_one(of(*(instance(f"shop-{n:02d}") for n in range(15))), "zzz")
+
+    assert "shop-00, shop-01" in caught.value.hint
+    assert "and 3 more" in caught.value.hint
+
+
+def test_a_name_is_refused_even_where_listing_is_not_allowed():
+    """
+    A role may be limited to single instances.
+    """
+    cloud = Cloud(
+        DescribeDBInstances=in_turn(
+            error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)
+        )
+    )
+    with pytest.raises(UsageError, match="no instance 'orders'") as caught:
+        describe_one(account_of(cloud), "orders")
+
+    assert caught.value.hint.endswith("another region.")
+
+
+def test_a_name_that_rds_cannot_parse_is_a_name_that_is_not_there():
+    """
+    RDS refuses some characters before it looks.
+    """
+    cloud = Cloud(
+        DescribeDBInstances=in_turn(error("InvalidParameterValue"), described(instance()))
+    )
+    with pytest.raises(UsageError, match="no instance 'a_b'"):
+        describe_one(account_of(cloud), "a_b")
+
+
+def test_a_description_that_is_denied_is_no_missing_instance():
+    """
+    The permission is what is missing.
+    """
+    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
+    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
+        describe_one(account_of(cloud), "orders")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "region", "name"),
+    [
+        ("orders", None, "orders"),
+        ("arn:aws:rds:eu-west-1:123456789012:db:orders-1", "eu-west-1", "orders-1"),
+        ("arn:aws-us-gov:rds:us-gov-west-1:123456789012:db:a", "us-gov-west-1", "a"),
+    ],
+)
+def test_an_arn_says_region_and_name(identifier, region, name):
+    """
+    A plain name says only itself.
+    """
+    assert region_of(identifier) == (region, name)
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "arn:aws:rds:eu-west-1:123456789012:cluster:orders",
+        "arn:aws:ec2:eu-west-1:123456789012:instance/i-1",
+        "arn:aws:rds:eu-west-1:123456789012:db:",
+        "arn:x",
+    ],
+)
+def test_an_arn_of_something_else_is_refused(identifier):
+    """
+    The hint shows the form.
+    """
+    with pytest.raises(UsageError, match="is no ARN of an RDS instance"):
+        region_of(identifier)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*", NAMES),
+        ("orders-*", NAMES[1:]),
+        ("ORDERS-?rimary", NAMES[1:2]),
+        ("[bo]*ing", NAMES[:1]),
+    ],
+)
+def test_a_pattern_fits_names_in_any_case_and_in_order(pattern, names):
+    """
+    Whatever the order in which RDS lists them, and on however many pages.
+    """
+    account = of(*(instance(name) for name in reversed(NAMES)), page=1)
+
+    assert list(names) == [d.instance.identifier for d in describe_all(account, pattern)]
+
+
+def test_a_pattern_that_fits_none_says_what_there_is():
+    """
+    And where it looked.
+    """
+    with pytest.raises(UsageError) as caught:
+        describe_all(of(*map(instance, NAMES)), "shop-*")
+
+    assert caught.value.message == "none of the 3 instances in eu-central-1 is named like 'shop-*'"
+    assert "billing, orders-primary, orders-replica" in caught.value.hint
+
+
+def test_a_region_without_instances_is_said():
+    """
+    Most often it is the wrong region.
+    """
+    with pytest.raises(UsageError, match="none of the 0 instances in eu-central-1") as caught:
+        describe_all(of(), "*")
+
+    assert "--region" in caught.value.hint
+
+
+def test_additional_volumes_and_a_log_volume_are_named():
+    """
+    Their reads and writes are not where the instance's are.
+    """
+    volumes = [{"VolumeName": "rdsdbdata2"}, {"VolumeName": "rdsdbdata3"}]
+    gaps = one(AdditionalStorageVolumes=volumes, DedicatedLogVolume="true").gaps
+
+    assert ["additional storage volumes", "dedicated log volume"] == [g.metric for g in gaps]
+    assert "2 additional storage volumes" in gaps[0].reason
+    assert one().gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, None),
+        (
+            {"StorageOperationStatus": "Initializing", "StorageOperationPercentProgress": 43},
+            Annotation(
+                time_s=1_709_280_000,
+                text="volumes are being loaded from a snapshot, 43 % done",
+                kind=EventKind.RESTORE,
+            ),
+        ),
+        (
+            {"StorageOperationStatus": "Optimizing"},
+            Annotation(time_s=0, text="storage is being optimised", kind=EventKind.OPTIMISATION),
+        ),
+        (
+            {"DBInstanceStatus": "storage-optimization", "PercentProgress": "7"},
+            Annotation(
+                time_s=0, text="storage is being optimised, 7 % done", kind=EventKind.OPTIMISATION
+            ),
+        ),
+        ({"StorageOperationStatus": "Something new"}, None),
+    ],
+)
+def test_a_storage_operation_under_way_is_an_annotation(fields, expected):
+    """
+    Loading from a snapshot began with the instance; optimising goes on now.
+    """
+    assert one(**fields).operation == expected
+
+
+def test_capacities_are_of_the_clusters_that_have_one():
+    """
+    Asked for a hundred clusters at a time.
+    """
+
+    def script(parameters):
+        asked = [v for k, v in parameters.items() if k.startswith("Filters.Filter.1.Values")]
+        scaling = {"ServerlessV2ScalingConfiguration": {"MinCapacity": 0.5, "MaxCapacity": 32}}
+        return {
+            "DBClusters": [
+                {"DBClusterIdentifier": name} | (scaling if name != "c7" else {}) for name in asked
+            ]
+        }
+
+    cloud = Cloud(DescribeDBClusters=script)
+    found = capacities(account_of(cloud), [f"c{n}" for n in range(150)])
+
+    assert len(cloud.sent) == 2
+    assert len(found) == 149
+    assert found["c149"] == 32
+    assert "c7" not in found
+
+
+def test_only_serverless_instances_have_a_capacity():
+    """
+    A class of fixed size in the same cluster does not grow.
+    """
+    serverless = one(
+        DBInstanceClass="db.serverless", DBClusterIdentifier="c", Engine="aurora-mysql"
+    )
+    fixed = one(DBClusterIdentifier="c", Engine="aurora-mysql")
+
+    assert serverless.is_serverless
+    assert not fixed.is_serverless
+    assert with_capacity(serverless, 16).instance.capacity_acu_max == 16
+
+
+@pytest.mark.parametrize(
+    ("engine", "is_rds"), [("postgres", True), ("aurora-mysql", True), ("docdb", False)]
+)
+def test_other_services_answer_too(engine, is_rds):
+    """
+    DocumentDB and Neptune list their instances among those of RDS.
+    """
+    assert one(Engine=engine).is_rds is is_rds
