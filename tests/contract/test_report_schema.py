@@ -11,6 +11,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
+from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
@@ -67,14 +68,7 @@ def test_every_field_of_the_schema_is_explained():
     """
     Every property has a description that ends with a full stop.
     """
-    bare = [
-        f"{name}.{field}"
-        for name, definition in _objects().items()
-        for field, rule in definition["properties"].items()
-        if not rule.get("description", "").endswith(".")
-    ]
-
-    assert not bare, "\n".join(bare)
+    assert [] == undescribed(DOCUMENT, "report")
 
 
 def test_the_words_of_the_schema_are_those_of_the_model():
@@ -98,38 +92,9 @@ def test_the_page_has_the_table_of_every_object(name):
     """
     page = PAGE.read_text(encoding="utf-8")
 
-    assert _table(_objects()[name]) in page
+    assert table(objects(DOCUMENT, "report")[name]) in page
 
 
 def _errors(report):
     validator = jsonschema.Draft202012Validator(DOCUMENT)
     return [error.message for error in validator.iter_errors(report)]
-
-
-def _objects():
-    return {"report": DOCUMENT, **DOCUMENT["$defs"]}
-
-
-def _table(definition):
-    """The fields of one object as a Markdown table."""
-    rows = [
-        f"| `{field}` | {_kind(rule)} | {rule['description']} |"
-        for field, rule in definition["properties"].items()
-    ]
-    return "\n".join(["| Field | Type | Meaning |", "| --- | --- | --- |", *rows])
-
-
-def _kind(rule):
-    """The type of a field in words: `number or null`, `list of [interval](#interval)`."""
-    if "$ref" in rule:
-        name = rule["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.replace('_', '-')})"
-    if "anyOf" in rule:
-        return " or ".join(_kind(option) for option in rule["anyOf"])
-    if "const" in rule:
-        return f"`{rule['const']}`"
-    if "enum" in rule:
-        return ", ".join("null" if word is None else f"`{word}`" for word in rule["enum"])
-    if rule["type"] == "array":
-        return f"list of {_kind(rule['items'])}"
-    return rule["type"] if isinstance(rule["type"], str) else " or ".join(rule["type"])

@@ -1,6 +1,12 @@
-"""Many instances at once: what could not be read of them, and what the reading cost."""
+"""Many instances at once: a row for each, what could not be read, and what the reading cost."""
+
+from decimal import Decimal
 
 from msgspec import Struct
+
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import Missing, Verdict
+from plimsoll.model.instance import Instance
 
 
 class Unread(Struct, frozen=True, kw_only=True):
@@ -25,3 +31,107 @@ class Usage(Struct, frozen=True, kw_only=True):
     def call_count(self) -> int:
         """Requests of all actions."""
         return sum(count for _, count in self.calls)
+
+
+class BoundTime(Struct, frozen=True, kw_only=True):
+    """One ceiling of one instance, and the time spent at it."""
+
+    family: Family
+    phase: Phase
+    former_phase: Phase | None
+    """For a legacy limit: baseline, burst or fixed."""
+    dimension: Dimension
+    value: float
+    """The documented number, bytes/s or ops/s; of an unknown limit the level that was served."""
+    seconds: float
+    """Time at it."""
+    share_ratio: float
+    """That time as a ratio 0–1 of the time for which storage was measured."""
+    interval_count: int
+    first_s: int
+    last_s: int
+    """Epoch seconds UTC: start of its first interval, end of its last."""
+
+
+class Nearest(Struct, frozen=True, kw_only=True):
+    """The resource of an instance with the least room."""
+
+    family: Family
+    name: str
+    """For people: `volume IOPS`."""
+    verdict: Verdict
+    peak_ratio: float
+    """Largest use as a ratio of its ceiling; above 1 where credits allowed more."""
+    headroom: float
+    """Ceiling − peak, ≥ 0, in `unit`."""
+    unit: str
+    """`bytes/s`, `ops/s`, `ratio`, `bytes`, `count`"""
+
+
+class Left(Struct, frozen=True, kw_only=True):
+    """What is left of credits or space at the end of the window."""
+
+    family: Family
+    ratio: float
+    """0–1"""
+    empty_in_s: float | None
+    """Seconds from the end of the window at the present rate; None where it is not falling."""
+
+
+class OverviewRow(Struct, frozen=True, kw_only=True):
+    """One instance: the verdict, and the few facts that say how urgent it is."""
+
+    instance: Instance
+    window_s: tuple[int, int]
+    """First and last moment of its samples, epoch seconds, [start, end)."""
+    step_s: int
+    """0 where storage was not measured."""
+    measured_s: float
+    """Seconds for which storage was measured."""
+    is_simulated: bool
+    verdict: Verdict
+    binding: BoundTime | None
+    """The ceiling that bound for the longest time; None if none did."""
+    now: BoundTime | None
+    """The ceiling that binds at the end of the window; None if none does."""
+    nearest: Nearest | None
+    """The resource with the least room; None where a ceiling bound, or no ratio is known."""
+    credits_left: Left | None
+    """The lowest balance; None where every balance is full, or none was read."""
+    space_left: Left | None
+    """Storage that fills; None where it does not."""
+    latency_ratio: float | None
+    """Worst latency while pegged, as a ratio of what it is when the storage is not pressed."""
+    gaps: tuple[Missing, ...]
+    """What is missing and hides the verdict, or the limits it is judged by."""
+    contexts: tuple[str, ...]
+    """What happened that changes the reading: `lazy loading after a restore`; the longest first."""
+    ends_early: bool = False
+    """Whether its samples end well before the window does, so that nothing is known of *now*."""
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """All instances of one reading, the most urgent first."""
+
+    source: str
+    """What was read, for people: `rds:*`."""
+    window_s: tuple[int, int]
+    """Epoch seconds, [start, end)."""
+    rows: tuple[OverviewRow, ...]
+    """Ranked: bound now, bound, near, unknown, slack."""
+    unread: tuple[Unread, ...]
+    """By identifier; in rank they stand between unknown and slack."""
+    stopped: str
+    """Why the reading ended before its end; empty if it did not."""
+    usage: Usage | None
+    """None where no API was asked."""
+    usd: Decimal | None
+    """What that costs, US dollars; None where the price is not known, never zero for that."""
+
+    @property
+    def ranked(self) -> tuple[OverviewRow | Unread, ...]:
+        """Every instance in its rank, those that could not be read too."""
+        first_slack = next(
+            (i for i, row in enumerate(self.rows) if row.verdict is Verdict.SLACK), len(self.rows)
+        )
+        return (*self.rows[:first_slack], *self.unread, *self.rows[first_slack:])

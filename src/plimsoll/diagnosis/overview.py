@@ -1,0 +1,211 @@
+"""
+Many diagnoses in one table: which instance needs somebody first.
+
+Rule 1: unknown and unread are never counted as fine.
+Rule 2: the rank is total; it depends on the rows alone, not on the order in which they came.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+import msgspec
+
+from plimsoll.diagnosis.missing import VERDICT
+from plimsoll.model.ceiling import Family
+from plimsoll.model.diagnosis import (
+    CeilingTime,
+    Diagnosis,
+    Forecast,
+    Interval,
+    Resource,
+    Verdict,
+)
+from plimsoll.model.overview import (
+    BoundTime,
+    Left,
+    Nearest,
+    Overview,
+    OverviewRow,
+    Unread,
+    Usage,
+)
+
+# What was pegged within this time of the last sample is pegged now: balances come every five
+# minutes, so the window may end that much later than the rates do.
+NOW_S = 300
+# A minute's metric can arrive ten minutes late (cloudwatch_exporter waits that long by default,
+# its README, 2024); samples that end longer ago say nothing of now.
+LATE_S = 900
+
+_SPACES = (Family.STORAGE_SPACE, Family.LOCAL_STORAGE)
+# Without these a window may be called free only of signs, not of limits.
+_LIMITS = ("instance class", "storage type and size")
+_ORDER = (Verdict.BINDS, Verdict.NEAR, Verdict.UNKNOWN, Verdict.SLACK)
+
+
+def overview_row(diagnosis: Diagnosis) -> OverviewRow:
+    """The row of one instance; equal diagnoses give equal rows."""
+    binding = diagnosis.binding
+    open_at = _open_at(diagnosis)
+    credits_left = [_left(f) for f in diagnosis.forecasts if f.family not in _SPACES]
+    filling = [
+        _left(f) for f in diagnosis.forecasts if f.family in _SPACES and f.empty_in_s is not None
+    ]
+    return OverviewRow(
+        instance=diagnosis.instance,
+        window_s=diagnosis.window_s,
+        step_s=diagnosis.step_s,
+        measured_s=diagnosis.measured_s,
+        is_simulated=diagnosis.is_simulated,
+        verdict=diagnosis.verdict,
+        binding=_bound_time(binding, diagnosis) if binding else None,
+        now=_bound_time(open_at, diagnosis) if open_at else None,
+        nearest=None if binding else _nearest(diagnosis.resources),
+        credits_left=min(credits_left, key=lambda c: (c.ratio, c.family), default=None),
+        space_left=min(filling, key=lambda s: (s.empty_in_s or 0.0, s.family), default=None),
+        latency_ratio=max(filter(None, map(_latency_ratio, diagnosis.intervals)), default=None),
+        gaps=tuple(m for m in diagnosis.missing if m.hides == VERDICT or m.name in _LIMITS),
+        contexts=_contexts(diagnosis.intervals),
+    )
+
+
+def overview_of(
+    rows: Iterable[OverviewRow],
+    unread: Iterable[Unread],
+    *,
+    window_s: tuple[int, int] | None,
+    source: str,
+    usage: Usage | None = None,
+    usd: Decimal | None = None,
+    stopped: str = "",
+) -> Overview:
+    """
+    Rank the rows: bound now, then by time bound, near, unknown, unread, slack; ties by identifier.
+
+    Args:
+        rows: one per instance, in any order.
+        unread: instances without a row, in any order.
+        window_s: what was asked for, epoch seconds; None takes what the rows cover.
+        source: what was read, for people.
+        usage: what was asked of an API; None where none was.
+        usd: what that costs; None where it is not known.
+        stopped: why the reading ended before its end; empty if it did not.
+    """
+    found = list(rows)
+    covered = [row.window_s for row in found if row.window_s[1] > row.window_s[0]]
+    if window_s is None:
+        window_s = (
+            min((w[0] for w in covered), default=0),
+            max((w[1] for w in covered), default=0),
+        )
+    dated = [_dated(row, window_s[1]) for row in found]
+    return Overview(
+        source=source,
+        window_s=window_s,
+        rows=tuple(sorted(dated, key=rank_key)),
+        unread=tuple(sorted(unread, key=lambda u: (u.identifier, u.reason, u.remedy))),
+        stopped=stopped,
+        usage=usage,
+        usd=usd,
+    )
+
+
+def rank_key(row: OverviewRow) -> tuple[int, bool, float, float, str, bytes]:
+    """What rows are sorted by, the most urgent first; only equal rows have equal keys."""
+    return (
+        _ORDER.index(row.verdict),
+        row.now is None,
+        -row.binding.seconds if row.binding else 0.0,
+        -row.nearest.peak_ratio if row.nearest and row.verdict is not Verdict.UNKNOWN else 0.0,
+        row.instance.identifier,
+        msgspec.json.encode(row),
+    )
+
+
+def _dated(row: OverviewRow, end_s: int) -> OverviewRow:
+    """The row, which says nothing of now where its samples ended long ago."""
+    if row.window_s[1] >= end_s - max(LATE_S, 2 * row.step_s):
+        return row
+    return msgspec.structs.replace(row, now=None, ends_early=True)
+
+
+def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
+    here = [i for i in diagnosis.intervals if _key(i) == _key(at)]
+    start_s, end_s = diagnosis.window_s
+    measured_s = diagnosis.measured_s or float(end_s - start_s)
+    return BoundTime(
+        family=at.family,
+        phase=at.phase,
+        former_phase=at.ceiling.former_phase if at.ceiling else None,
+        dimension=at.dimension,
+        value=at.ceiling.value if at.ceiling else at.level,
+        seconds=at.seconds,
+        share_ratio=min(at.seconds / measured_s, 1.0) if measured_s > 0 else 0.0,
+        interval_count=at.interval_count,
+        first_s=min((i.start_s for i in here), default=start_s),
+        last_s=max((i.end_s for i in here), default=end_s),
+    )
+
+
+def _key(at: Interval | CeilingTime) -> tuple[object, ...]:
+    """What intervals at one ceiling have in common; unknown limits are told apart by level."""
+    bound = at.ceiling
+    where = (bound.family, bound.phase, bound.value) if bound else (round(at.level),)
+    return (at.dimension, *where)
+
+
+def _open_at(diagnosis: Diagnosis) -> CeilingTime | None:
+    """The ceiling that binds at the end of the window; of two the one that bound longer."""
+    reach_s = diagnosis.window_s[1] - _now_s(diagnosis.step_s)
+    still = {_key(i) for i in diagnosis.intervals if i.end_s >= reach_s}
+    return next((at for at in diagnosis.time_at if _key(at) in still), None)
+
+
+def _now_s(step_s: int) -> int:
+    """How long before the end of the window still counts as its end: one step, or ten short ones."""
+    return max(step_s, min(NOW_S, 10 * step_s))
+
+
+def _nearest(resources: tuple[Resource, ...]) -> Nearest | None:
+    """
+    The resource that comes first in rank: one that binds or is near, else the one with least room.
+
+    Memory that is not near is left out: a database fills it on purpose.
+    """
+    found = [
+        Nearest(
+            family=r.family,
+            name=r.name,
+            verdict=r.verdict,
+            peak_ratio=r.peak / r.ceiling.value,
+            headroom=r.headroom if r.headroom is not None else max(r.ceiling.value - r.peak, 0.0),
+            unit=r.unit,
+        )
+        for r in resources
+        if r.ceiling is not None and r.peak is not None and r.ceiling.value > 0
+        if r.verdict in (Verdict.BINDS, Verdict.NEAR)
+        or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
+    ]
+    return min(
+        found, key=lambda n: (_ORDER.index(n.verdict), -n.peak_ratio, n.family), default=None
+    )
+
+
+def _left(forecast: Forecast) -> Left:
+    return Left(
+        family=forecast.family, ratio=forecast.balance_ratio, empty_in_s=forecast.empty_in_s
+    )
+
+
+def _latency_ratio(interval: Interval) -> float | None:
+    if not interval.latency_s or not interval.latency_reference_s:
+        return None
+    return interval.latency_s / interval.latency_reference_s
+
+
+def _contexts(intervals: tuple[Interval, ...]) -> tuple[str, ...]:
+    seconds: dict[str, int] = {}
+    for i in intervals:
+        if i.context:
+            seconds[i.context] = seconds.get(i.context, 0) + i.end_s - i.start_s
+    return tuple(sorted(seconds, key=lambda context: (-seconds[context], context)))

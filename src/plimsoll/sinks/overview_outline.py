@@ -1,0 +1,302 @@
+"""
+The table of many instances before it has a form: what is said of each, in which words and groups.
+
+Rule 1: every instance is named in every form; what is folded is listed by name, never left out.
+Rule 2: unknown and unread are told with what would mend them, and are never counted as fine.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.overview import BoundTime, Left, Overview, OverviewRow, Unread
+from plimsoll.sinks import words
+from plimsoll.units import format_duration, format_ratio, number
+
+NOTHING = "–"
+"""Stands where nothing is to be said: no time at a ceiling, no balance below full."""
+
+# A change of latency below half as much again is seen without any limit.
+_SLOWER = 1.5
+# Less than this share of the window measured, and a verdict of `slack` needs the remark.
+_MEASURED = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSaid:
+    """One instance in words."""
+
+    rank: int
+    name: str
+    db_class: str
+    engine: str
+    storage: str
+    verdict: Verdict
+    word: str
+    """The verdict for people: `binds now`, `unread`."""
+    limit: str
+    """The ceiling that bound with its number, else the nearest resource with its share."""
+    time_at: str
+    share: str
+    credits: str
+    """Lowest balance, and when it is empty at the present rate."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Instances of which the same is missing."""
+
+    reason: str
+    remedy: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewSaid:
+    """Everything the table says."""
+
+    headline: str
+    worst: Verdict
+    """The verdict of the first in rank."""
+    stopped: str
+    """Why the reading ended early, as a sentence; empty if it did not."""
+    simulated: str
+    """Which of the instances are simulated, as a sentence; empty if none is."""
+    rows: tuple[RowSaid, ...]
+    """Every instance in its rank, those that could not be read too."""
+    unknown: tuple[Group, ...]
+    """Could not be judged, by what is missing."""
+    unread: tuple[Group, ...]
+    """Could not be read, by reason."""
+    measured: tuple[tuple[str, str], ...]
+
+
+def overview_outline(overview: Overview) -> OverviewSaid:
+    """Arrange many instances for people."""
+    return OverviewSaid(
+        headline=headline(overview),
+        worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
+        stopped=words.sentence(f"reading stopped early: {overview.stopped}")
+        if overview.stopped
+        else "",
+        simulated=_simulated(overview),
+        rows=tuple(
+            _row(item, rank, overview.window_s)
+            if isinstance(item, OverviewRow)
+            else _unread_row(item, rank)
+            for rank, item in enumerate(overview.ranked, start=1)
+        ),
+        unknown=_grouped(
+            (_gap_names(row), _remedies(row), row.instance.identifier)
+            for row in overview.rows
+            if row.verdict is Verdict.UNKNOWN
+        ),
+        unread=_grouped((u.reason, u.remedy, u.identifier) for u in overview.unread),
+        measured=_measured(overview),
+    )
+
+
+def headline(overview: Overview) -> str:
+    """How many are up against a limit, how many are not, and of how many nothing can be said."""
+    rows = overview.rows
+    total = len(rows) + len(overview.unread)
+    count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    unjudged = count[Verdict.UNKNOWN] + len(overview.unread)
+    free = count[Verdict.NEAR] + count[Verdict.SLACK]
+    bound = count[Verdict.BINDS]
+    if not total:
+        return "No instance was found."
+    if unjudged == total:
+        return f"None of {_instances(total)} could be judged."
+    parts = [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
+    if bound and free:
+        parts.append(f"{free:,} {'is' if free == 1 else 'are'} not")
+    if count[Verdict.NEAR]:
+        parts[-1] += f", but {count[Verdict.NEAR]:,} came near one"
+    if unjudged:
+        parts.append(f"{unjudged:,} could not be judged")
+    return "; ".join(parts) + "."
+
+
+def folded_name(row: RowSaid) -> str:
+    """An instance within a list of names, with what must be known of it in brackets."""
+    return f"{row.name} ({'; '.join(row.notes)})" if row.notes else row.name
+
+
+def _bound(bound: int, now: int, total: int, unjudged: int) -> str:
+    if not bound:
+        # What could not be judged is not said to be free.
+        judged = total - unjudged
+        if unjudged and judged == 1:
+            return "The one instance that could be judged was not up against a limit"
+        those = f"the {_instances(judged)} that could be judged" if unjudged else _instances(total)
+        return f"None of {those} was up against a limit"
+    who = f"{bound:,} of {_instances(total)}"
+    if not now:
+        return f"{who} {'was' if bound == 1 else 'were'} up against a limit, none of them now"
+    which = "now" if bound == 1 else "all of them now" if now == bound else f"{now:,} of them now"
+    return f"{who} {'is' if bound == 1 else 'are'} up against a limit, {which}"
+
+
+def _instances(count: int) -> str:
+    return f"{count:,} instance{'' if count == 1 else 's'}"
+
+
+def _row(row: OverviewRow, rank: int, window_s: tuple[int, int]) -> RowSaid:
+    instance, binding = row.instance, row.binding
+    engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
+    return RowSaid(
+        rank=rank,
+        name=words.plain(instance.identifier),
+        db_class=words.plain(instance.db_class or "unknown"),
+        engine=engine or "unknown",
+        storage=words.storage(instance),
+        verdict=row.verdict,
+        word=f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}",
+        limit=_limit(row),
+        time_at=format_duration(binding.seconds) if binding else NOTHING,
+        share=format_ratio(binding.share_ratio) if binding else NOTHING,
+        credits=_credits(row.credits_left),
+        notes=tuple(_notes(row, window_s)),
+    )
+
+
+def _unread_row(item: Unread, rank: int) -> RowSaid:
+    return RowSaid(
+        rank=rank,
+        name=words.plain(item.identifier),
+        db_class="unknown",
+        engine="unknown",
+        storage="unknown",
+        verdict=Verdict.UNKNOWN,
+        word="unread",
+        limit="unknown",
+        time_at=NOTHING,
+        share=NOTHING,
+        credits=NOTHING,
+        notes=(words.plain(item.reason),),
+    )
+
+
+def bound_name(bound: BoundTime) -> str:
+    """`instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
+    unit = "ops/s" if bound.dimension.value == "iops" else "bytes/s"
+    name = words.short_limit_name(bound.family, bound.phase, bound.former_phase)
+    # A documented number has up to five figures; a measured level is not known that well.
+    is_measured = bound.family.value == "unknown"
+    value = words.quantity(bound.value, unit) if is_measured else words.published(bound.value, unit)
+    return f"{name} {value}"
+
+
+def _limit(row: OverviewRow) -> str:
+    if row.binding:
+        return bound_name(row.binding)
+    if row.verdict is Verdict.UNKNOWN or row.nearest is None:
+        return "unknown"
+    return f"{words.plain(row.nearest.name)} {format_ratio(row.nearest.peak_ratio)}"
+
+
+def _credits(left: Left | None) -> str:
+    if left is None:
+        return NOTHING
+    if left.ratio <= 0.005:
+        return "none left"
+    time = "" if left.empty_in_s is None else f", {format_duration(left.empty_in_s)}"
+    return f"{format_ratio(left.ratio)}{time}"
+
+
+def _notes(row: OverviewRow, window_s: tuple[int, int]) -> Iterable[str]:
+    """What a reader must know beside the columns, the most urgent first."""
+    if row.now and row.now != row.binding:
+        yield f"now at {bound_name(row.now)}"
+    if row.binding:
+        yield _when(row.binding, row.now)
+    if row.latency_ratio is not None and row.latency_ratio >= _SLOWER:
+        yield f"requests took up to {number(row.latency_ratio, 2)} times as long"
+    yield from (words.plain(context) for context in row.contexts)
+    if row.space_left and row.space_left.empty_in_s is not None:
+        name = words.FAMILY_NAMES[row.space_left.family]
+        yield f"{name} full in {format_duration(row.space_left.empty_in_s)}"
+    if row.ends_early:
+        yield f"no samples after {words.moment(row.window_s[1])}"
+    length_s = window_s[1] - window_s[0]
+    if 0 < row.measured_s < _MEASURED * length_s:
+        yield f"measured for {format_duration(row.measured_s)} of {format_duration(length_s)}"
+    limits = [words.plain(m.name) for m in row.gaps if m.hides != "verdict"]
+    if limits:
+        yield f"limits not known: {words.series_of(limits)} missing"
+    hidden = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    if hidden:
+        yield f"missing: {words.series_of(hidden)}"
+    if row.instance.pending:
+        yield f"pending: {words.plain(', '.join(row.instance.pending))}"
+
+
+def _when(binding: BoundTime, now: BoundTime | None) -> str:
+    start = words.moment(binding.first_s)[5:]
+    count = f"{binding.interval_count} intervals"
+    if now == binding:
+        return f"since {start}" if binding.interval_count == 1 else f"{count} since {start}"
+    span = words.short_span(binding.first_s, binding.last_s)
+    return span if binding.interval_count == 1 else f"{count}, {span}"
+
+
+def _gap_names(row: OverviewRow) -> str:
+    names = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    return f"{words.series_of(names)} missing" if names else "not measured"
+
+
+def _remedies(row: OverviewRow) -> str:
+    said = dict.fromkeys(m.remedy for m in row.gaps if m.hides == "verdict")
+    return " ".join(words.sentence(remedy) for remedy in said)
+
+
+def _grouped(items: Iterable[tuple[str, str, str]]) -> tuple[Group, ...]:
+    """By reason and remedy, the largest group first."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for reason, remedy, name in items:
+        names.setdefault((reason, remedy), []).append(words.plain(name))
+    groups = [
+        Group(
+            reason=words.sentence(reason).rstrip("."),
+            remedy=words.sentence(remedy),
+            names=tuple(sorted(named)),
+        )
+        for (reason, remedy), named in names.items()
+    ]
+    return tuple(sorted(groups, key=lambda g: (-len(g.names), g.reason, g.remedy)))
+
+
+def _simulated(overview: Overview) -> str:
+    names = [words.plain(r.instance.identifier) for r in overview.rows if r.is_simulated]
+    if not names:
+        return ""
+    if len(names) == len(overview.rows):
+        return "The samples of every instance come from a simulator."
+    return f"The samples of {words.series_of(sorted(names))} come from a simulator."
+
+
+def _measured(overview: Overview) -> tuple[tuple[str, str], ...]:
+    start, end = overview.window_s
+    facts = [("Source", words.plain(overview.source))]
+    if end > start:
+        facts.append(("Window", f"{words.span(start, end)} UTC, {format_duration(end - start)}"))
+    steps = sorted({row.step_s for row in overview.rows if row.step_s})
+    if steps:
+        length = words.series_of([format_duration(s) for s in steps])
+        facts.append(("Step", f"one sample per {length}"))
+    if overview.usage is not None:
+        facts.append(("Asked of the API", _asked(overview)))
+    return tuple(facts)
+
+
+def _asked(overview: Overview) -> str:
+    usage = overview.usage
+    assert usage is not None
+    calls = ", ".join(f"{words.plain(action)} {count:,}" for action, count in usage.calls)
+    text = f"{usage.call_count:,} requests" + (f" ({calls})" if calls else "")
+    if usage.metrics_requested:
+        price = "at an unknown price" if overview.usd is None else f"about ${overview.usd:.4f}"
+        text += f"; {usage.metrics_requested:,} metrics, {price}"
+    return text
