@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from plimsoll.cli import options
-from plimsoll.cli.targets import Reach, read_target
+from plimsoll.cli.targets import (
+    Reach,
+    cost_of,
+    is_fleet,
+    live_window,
+    read_fleet,
+    read_target,
+)
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.errors import UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 
@@ -53,17 +61,55 @@ def diagnose(
     width: Annotated[
         int | None, typer.Option("--width", min=40, max=400, help="Columns of the text report.")
     ] = None,
+    lists_all: Annotated[
+        bool,
+        typer.Option("--all", help="Of many instances: a row for each that is near no limit, too."),
+    ] = False,
 ) -> None:
     """
     Find which limit binds, prove it, and say what was ruled out.
 
+    Many instances (rds:'*') give one table, the most urgent first.
+
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
     """
+    if is_fleet(target):
+        if png is not None or flags != InstanceFlags():
+            raise UsageError(
+                f"'{target}' names many instances: --png and what was bought are said of one",
+                "Leave them out, or name one instance.",
+            )
+        raise typer.Exit(_fleet(target, reach, form, width, html=html, lists_all=lists_all))
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
     _print(diagnosis, snapshot, form, width)
     _write_files(diagnosis, snapshot, html=html, png=png)
     raise typer.Exit(EXIT[diagnosis.verdict])
+
+
+def _fleet(
+    target: str,
+    reach: Reach,
+    form: Format,
+    width: int | None,
+    *,
+    html: Path | None,
+    lists_all: bool,
+) -> int:
+    from plimsoll.cli import fleet
+
+    window_s = live_window(reach)
+    stream, usage = read_fleet(target, reach, window_s)
+    return fleet.run(
+        target,
+        stream,
+        form=form.value,
+        width=width,
+        html=html,
+        lists_all=lists_all,
+        window_s=window_s,
+        spent=lambda: (usage(), cost_of(usage())),
+    )
 
 
 def _print(diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None) -> None:

@@ -86,7 +86,9 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 
-def read_fleet(target: str, reach: Reach) -> tuple[Iterator[Snapshot | Unread], Meter]:
+def read_fleet(
+    target: str, reach: Reach, window_s: tuple[int, int]
+) -> tuple[Iterator[Snapshot | Unread], Meter]:
     """
     All instances a pattern names, one by one, and what tells what reading them has cost so far.
 
@@ -97,9 +99,7 @@ def read_fleet(target: str, reach: Reach) -> tuple[Iterator[Snapshot | Unread], 
     from plimsoll.sources.aws.read import read_instances
 
     account = _account(reach)
-    stream = read_instances(
-        account, target.removeprefix(RDS), _live_window(reach), ec2_type_of=ec2_type_of
-    )
+    stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
     return stream, lambda: account.usage
 
 
@@ -108,7 +108,7 @@ def _read_rds(name: str, reach: Reach) -> Snapshot:
 
     account = _account(reach)
     try:
-        return read_instance(account, name, _live_window(reach), ec2_type_of=ec2_type_of)
+        return read_instance(account, name, live_window(reach), ec2_type_of=ec2_type_of)
     finally:
         say_usage(account.usage)
 
@@ -128,10 +128,11 @@ def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
-    return read_prometheus(server, _live_window(reach), identifier=flags.identifier)
+    return read_prometheus(server, live_window(reach), identifier=flags.identifier)
 
 
-def _live_window(reach: Reach) -> tuple[int, int]:
+def live_window(reach: Reach) -> tuple[int, int]:
+    """The window for which a live target is read, epoch seconds; the last day unless asked."""
     window = window_of(
         reach.last, reach.since, reach.until, now_s=int(time.time()), default=DEFAULT_LAST
     )
