@@ -1,5 +1,5 @@
 """
-Damaged exports: a seeded mutator over every format of `corpus.py`.
+Damaged exports: a seeded mutator over every format of `corpus.py` and `captures.py`.
 
 `write_mutants(folder, seed)` writes at least 200 targets, files and folders, and names each by what
 was done to it. Whatever reads them must answer with a snapshot or with one clear sentence. The
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz import corpus
+from fuzz import captures, corpus
 
 SEED = 20260401
 LARGE_BYTES = 100_000_000
@@ -154,6 +154,9 @@ TEXT: dict[str, Damage] = {
     "all-unknown": all_unknown,
     "foreign-keys": foreign_keys,
 }
+
+OF_CAPTURES = ("nan", "negative", "huge", "text-for-number", "year-9999", "text-for-time")
+"""Damage to text that a capture of a host can have as well."""
 
 # --- damage to the samples before they are written -----------------------------------------------
 
@@ -330,6 +333,11 @@ def _mutants(seed: int) -> Iterator[tuple[str, bytes]]:
         if not file.endswith((".bin", ".parquet")):
             for name, text_damage in TEXT.items():
                 yield f"{name}-{file}", text_damage(data, rng)
+    for file, data in captures.all_captures().items():
+        for damage in BYTES:
+            yield f"{damage.__name__}-{file}", damage(data, rng)
+        for name in OF_CAPTURES:
+            yield f"{name}-{file}", TEXT[name](data, rng)
     for name, change in SAMPLES.items():
         day = change(corpus.made(60, seed=seed % 1000), np.random.default_rng(seed))
         yield f"{name}-metric-data.json", corpus.metric_data(day)
