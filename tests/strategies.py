@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
@@ -29,20 +29,38 @@ words = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=20
 sentences = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 identifiers = words.map(lambda word: f"db-{word}")
 
+_bought = {
+    "kind": st.none() | st.sampled_from(["gp2", "gp3", "io1", "io2", "standard", "aurora"]),
+    "size_gib": st.none() | st.floats(5, 65_536),
+    "provisioned_ops_per_s": st.none() | st.floats(1_000, 256_000),
+    "provisioned_bytes_per_s": st.none() | st.floats(1e8, 4e9),
+    "volume_count": st.none() | st.sampled_from([1, 4]),
+}
 storages = st.builds(
     Storage,
-    kind=st.none() | st.sampled_from(["gp2", "gp3", "io1", "io2", "standard", "aurora"]),
-    size_gib=st.none() | st.floats(5, 65_536),
-    provisioned_ops_per_s=st.none() | st.floats(1_000, 256_000),
-    provisioned_bytes_per_s=st.none() | st.floats(1e8, 4e9),
-    volume_count=st.none() | st.sampled_from([1, 4]),
+    additional=st.lists(st.builds(Storage, **_bought), max_size=2).map(tuple),
+    **_bought,
 )
+"""What was bought; additional storage is drawn with any engine, as a file may hold it."""
+
+ebs_limits = st.builds(
+    EbsLimits,
+    baseline_bytes_per_s=st.just(0.0) | st.floats(1e6, 1e9),
+    burst_bytes_per_s=st.floats(1e9, 5e9),
+    baseline_ops_per_s=st.just(0.0) | st.floats(100, 2e4),
+    burst_ops_per_s=st.floats(2e4, 4e5),
+    source=st.just("ec2:DescribeInstanceTypes of r5.2xlarge"),
+    read_on=st.just("2026-11-20"),
+)
+"""What EC2 says; a baseline of zero is no answer."""
 
 instances = st.builds(
     Instance,
     identifier=identifiers,
-    db_class=st.none() | st.sampled_from(["db.r5.2xlarge", "db.t3.xlarge", "db.m6g.large"]),
-    engine=st.none() | st.sampled_from(["postgres", "mysql", "oracle-se2", "aurora-postgresql"]),
+    db_class=st.none()
+    | st.sampled_from(["db.r5.2xlarge", "db.t3.xlarge", "db.m6g.large", "db.serverless"]),
+    engine=st.none()
+    | st.sampled_from(["postgres", "mysql", "oracle-se2", "aurora-postgresql", "aurora-mysql"]),
     engine_version=st.none() | st.sampled_from(["12.5", "16.4", "8.0.35"]),
     region=st.none() | st.sampled_from(["us-east-1", "eu-west-1"]),
     multi_az=st.none() | st.booleans(),
@@ -51,6 +69,9 @@ instances = st.builds(
     connection_max=st.none() | st.integers(20, 10_000),
     vcpu_count=st.none() | st.sampled_from([2, 4, 8, 96]),
     memory_bytes=st.none() | st.integers(2**30, 2**45),
+    ebs_limits=st.none() | ebs_limits,
+    capacity_acu_max=st.none() | st.floats(0, 300),
+    pending=st.lists(sentences, max_size=2).map(tuple),
 )
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
@@ -14,8 +15,10 @@ from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.sheet import Knee
 from plimsoll.units import mib_per_s
+from strategies import ebs_limits
 
 ENGINES = ("postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se", "db2-se")
+AURORA = ("aurora-postgresql", "aurora-mysql")
 SIZES = st.floats(min_value=5, max_value=65_536)
 
 
@@ -36,12 +39,23 @@ def storages(draw: st.DrawFn) -> Storage:
 
 
 @st.composite
+def several(draw: st.DrawFn) -> Storage:
+    """
+    A storage with one or two more beside it.
+    """
+    more = draw(st.lists(storages(), min_size=1, max_size=2))
+    return replace(draw(storages()), additional=tuple(more))
+
+
+@st.composite
 def instances(draw: st.DrawFn) -> Instance:
     return Instance(
         db_class=draw(st.sampled_from(catalog().classes())),
-        engine=draw(st.sampled_from((*ENGINES, "aurora-postgresql")) | st.none()),
+        engine=draw(st.sampled_from((*ENGINES, *AURORA)) | st.none()),
         engine_version=draw(st.sampled_from(["10.4", "10.11", "16.3"]) | st.none()),
-        storage=draw(storages() | st.just(Storage())),
+        storage=draw(storages() | st.just(Storage()) | several()),
+        ebs_limits=draw(st.none() | ebs_limits),
+        capacity_acu_max=draw(st.none() | st.floats(min_value=0, max_value=300)),
         launched_s=draw(st.none() | st.integers(min_value=1_483_228_800, max_value=1_798_761_600)),
     )
 
@@ -202,7 +216,8 @@ def test_what_can_be_bought_has_known_limits(subject: Instance):
         check_purchase(subject, catalog())
     except UsageError:
         assume(False)
-    assume(subject.storage.kind in ("gp2", "gp3", "io1", "io2"))
+    # What is sold as additional storage is not checked, for it cannot be asked for here.
+    assume(subject.storage.kind in ("gp2", "gp3", "io1", "io2") and not subject.storage.additional)
     families = {c.family for c in ceilings_of(subject, catalog())}
 
     assert {Family.VOLUME_IOPS, Family.VOLUME_THROUGHPUT} <= families
@@ -210,3 +225,25 @@ def test_what_can_be_bought_has_known_limits(subject: Instance):
 
 def bytes_families() -> tuple[Family, Family]:
     return Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT
+
+
+@given(several(), st.sampled_from(ENGINES))
+@settings(deadline=None)
+def test_several_storages_have_what_each_has_alone(storage: Storage, engine: str):
+    """
+    The sum over the storages, or nothing where one of them is unknown.
+    """
+    alone = (replace(storage, additional=(), volume_count=None), *storage.additional)
+    for family in (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS):
+        parts = [held(Instance(engine=engine, storage=one), family) for one in alone]
+        whole = held(Instance(engine=engine, storage=storage), family)
+
+        assert whole == (sum(parts) if all(parts) else None)
+
+
+def held(subject: Instance, family: Family) -> float | None:
+    """
+    What can be held forever, or None.
+    """
+    rows = [c.value for c in ceilings_of(subject, catalog()) if c.family is family]
+    return rows[0] if rows else None
