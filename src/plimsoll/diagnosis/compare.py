@@ -159,8 +159,8 @@ def _quantity(subject: Subject, statistic: Statistic, before: Measure, after: Me
         unit=unit_of(subject, statistic),
         before=before.value,
         after=after.value,
-        gap_before=before.gap,
-        gap_after=after.gap,
+        gaps_before=before.gaps,
+        gaps_after=after.gaps,
     )
 
 

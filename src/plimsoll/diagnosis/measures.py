@@ -18,7 +18,7 @@ from plimsoll.diagnosis.frame import Frame, sample_widths
 from plimsoll.model.comparison import Statistic, Subject
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot import Gap, Snapshot
 
 Weigh = Callable[[IntArray, FloatArray], FloatArray]
 """Starts and lengths of samples, shape (n,), to what each counts; zero leaves a sample out."""
@@ -84,8 +84,8 @@ class Measure:
     """One number of one window, or why there is none."""
 
     value: float | None
-    gap: str = ""
-    """Lower case without full stop; empty where the value is known."""
+    gaps: tuple[Gap, ...] = ()
+    """Empty where the value is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,12 +206,12 @@ def _measure(
     subject: Subject, statistic: Statistic, samples: _Samples | None, snapshot: Snapshot
 ) -> Measure:
     if samples is None:
-        return Measure(value=None, gap=_gap(METRICS_OF[subject], snapshot))
+        return Measure(value=None, gaps=_gaps(METRICS_OF[subject], snapshot))
     value, weight = samples.value, samples.weight
     if statistic is Statistic.MEAN and subject in (*_OPERATIONS_OF, Subject.IO_SIZE):
         operations = samples.operations
         if operations is None or not np.isfinite(operations).any():
-            return Measure(value=None, gap=_gap((_OPERATIONS_OF[subject],), snapshot))
+            return Measure(value=None, gaps=_gaps((_OPERATIONS_OF[subject],), snapshot))
         known = np.isfinite(operations)
         value, weight = value[known], weight[known] * operations[known]
     return Measure(value=_number(statistic, value, weight))
@@ -231,17 +231,21 @@ def _number(statistic: Statistic, value: FloatArray, weight: FloatArray) -> floa
     return weighted_quantile(value, weight, _QUANTILES[statistic])
 
 
-def _gap(metrics: Iterable[Metric], snapshot: Snapshot) -> str:
-    """Why there is no number: what is missing, by the name that CloudWatch gives it."""
-    absent = [m for m in metrics if not _has(snapshot, m)]
-    reasons = {gap.metric: gap.reason for gap in snapshot.gaps}
-    if not absent:
-        return "its parts were not measured at the same time"
-    names: dict[str, list[str]] = {}
-    for metric in absent:
-        reason = reasons.get(metric.value, "not measured")
-        names.setdefault(reason, []).append(METRICS[metric].cloudwatch or metric.value)
-    return "; ".join(f"{', '.join(named)}: {reason}" for reason, named in names.items())
+def _gaps(metrics: Iterable[Metric], snapshot: Snapshot) -> tuple[Gap, ...]:
+    """What is missing for a number, by CloudWatch's name, with the reason that the source gave."""
+    told = {gap.metric: gap for gap in snapshot.gaps}
+    needed = [(m, METRICS[m].cloudwatch or m.value) for m in metrics]
+    absent = [
+        Gap(metric=name, reason=told[m].reason, remedy=told[m].remedy)
+        if m.value in told
+        else Gap(metric=name, reason="not measured", remedy="")
+        for m, name in needed
+        if not _has(snapshot, m)
+    ]
+    if absent:
+        return tuple(absent)
+    names = ", ".join(name for _, name in needed)
+    return (Gap(metric=names, reason="not measured at the same time", remedy=""),)
 
 
 def _has(snapshot: Snapshot, metric: Metric) -> bool:

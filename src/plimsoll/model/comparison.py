@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Resource
+from plimsoll.model.snapshot import Gap
 
 
 class Outcome(StrEnum):
@@ -113,9 +114,9 @@ class Quantity(Struct, frozen=True, kw_only=True):
     """`bytes/s`, `ops/s`, `bytes`, `s`, `requests`, `ratio`, `count`"""
     before: float | None
     after: float | None
-    gap_before: str = ""
-    gap_after: str = ""
-    """Why that side is None, lower case without full stop; empty where it is known."""
+    gaps_before: tuple[Gap, ...] = ()
+    gaps_after: tuple[Gap, ...] = ()
+    """What that side lacks, by the name that CloudWatch gives it; empty where it is known."""
 
     @property
     def difference(self) -> float | None:

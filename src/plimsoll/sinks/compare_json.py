@@ -26,7 +26,8 @@ from plimsoll.model.comparison import (
     difference_of,
 )
 from plimsoll.model.diagnosis import Resource
-from plimsoll.sinks.compare_outline import compare_headline
+from plimsoll.model.snapshot import Gap
+from plimsoll.sinks.compare_headline import compare_headline
 from plimsoll.units import format_time
 
 COMPARISON_SCHEMA = "plimsoll.comparison/1"
@@ -136,11 +137,15 @@ def _quantities(quantities: Iterable[Quantity]) -> list[dict[str, Any]]:
             "after": q.after,
             "difference": q.difference,
             "change_ratio": q.change_ratio,
-            "gap_before": q.gap_before,
-            "gap_after": q.gap_after,
+            "gaps_before": [_gap(gap) for gap in q.gaps_before],
+            "gaps_after": [_gap(gap) for gap in q.gaps_after],
         }
         for q in quantities
     ]
+
+
+def _gap(gap: Gap) -> dict[str, str]:
+    return {"metric": gap.metric, "reason": gap.reason, "remedy": gap.remedy}
 
 
 def _ceilings(pair: CeilingPair) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from plimsoll.sinks.compare_outline import (
     Row,
     compare_outline,
 )
-from plimsoll.sinks.markdown import _bullets, _escaped, _facts, _section, _table
+from plimsoll.sinks.markdown import escaped, section, table
+from plimsoll.sinks.outline import Fact
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS
 
 _SIDES = ("Before", "After")
@@ -24,19 +25,19 @@ def render_compare_markdown(comparison: Comparison) -> str:
 
 
 def _parts(said: CompareOutline) -> Iterable[str]:
-    yield f"# {_escaped(said.headline)}"
+    yield f"# {escaped(said.headline)}"
     for note in said.simulated:
-        yield f"> **Simulated data.** {_escaped(note)}".rstrip()
+        yield f"> **Simulated data.** {escaped(note)}".rstrip()
     yield _facts(said.sides)
-    bought = _table(("", *_SIDES), ((r.name, r.before, r.after) for r in said.bought))
-    yield _section("What changed", bought or NOTHING_CHANGED)
-    yield _section(f"Time at ceilings: {BADGES[said.outcome]}", _times(said), _facts(said.bounds))
-    for section in said.sections:
-        yield _section(section.title, _numbers(_named(section.rows)))
-    yield _section("Ceilings", _numbers(said.ceilings))
-    yield _section(
+    bought = table(("", *_SIDES), ((r.name, r.before, r.after) for r in said.bought))
+    yield section("What changed", bought or NOTHING_CHANGED)
+    yield section(f"Time at ceilings: {BADGES[said.outcome]}", _times(said), _facts(said.bounds))
+    for part in said.sections:
+        yield section(part.title, _numbers(_named(part.rows)))
+    yield section("Ceilings", _numbers(said.ceilings))
+    yield section(
         "Headroom",
-        _table(
+        table(
             ("", "Before", "Headroom", "After", "Headroom"),
             (
                 (r.name, _verdict(r.verdict_before), r.before, _verdict(r.verdict_after), r.after)
@@ -44,19 +45,23 @@ def _parts(said: CompareOutline) -> Iterable[str]:
             ),
         ),
     )
-    yield _section("Not compared", _facts(said.unknown))
-    yield _section("Caveats", _bullets(said.caveats))
+    yield section("Not compared", _facts(said.unknown))
+    yield section("Caveats", "\n".join(f"- {escaped(c)}" for c in said.caveats))
+
+
+def _facts(named: Iterable[Fact]) -> str:
+    return "\n".join(f"- **{escaped(f.name)}:** {escaped(f.value)}" for f in named)
 
 
 def _times(said: CompareOutline) -> str:
     verdicts = ("verdict", *map(_verdict, said.verdicts), "")
     rows = ((r.name, r.before, r.after, r.difference) for r in said.time_at)
-    return _table(("", *_SIDES, "Difference"), (verdicts, *rows))
+    return table(("", *_SIDES, "Difference"), (verdicts, *rows))
 
 
 def _numbers(rows: Iterable[Row]) -> str:
     """Cells of two lines, such as a ceiling in both units, are joined: a table has no lines."""
-    return _table(
+    return table(
         ("", *_SIDES, "Difference", "In percent"),
         (
             [cell.replace("\n", ", ") for cell in (r.name, r.before, r.after, r.difference)]

@@ -17,21 +17,21 @@ from plimsoll.model.comparison import (
     Outcome,
     Quantity,
     ResourcePair,
-    Side,
     Statistic,
     Subject,
     TimePair,
 )
 from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import Gap
 from plimsoll.sinks import words
+from plimsoll.sinks.compare_headline import compare_headline, limit_of, time_of
 from plimsoll.sinks.outline import Fact
 from plimsoll.sinks.pair import SAME, pair, percent_of
 from plimsoll.units import (
     MIB,
     format_bytes_per_s,
     format_duration,
-    format_latency,
     format_ops_per_s,
     format_ratio,
     number,
@@ -62,13 +62,6 @@ _SUBJECTS = {
     Subject.CPU: "CPU",
     Subject.CONNECTIONS: "connections",
     Subject.FREE_MEMORY: "freeable memory",
-}
-# Out of their table a word more is needed.
-_WHOLE_NAMES = {
-    Subject.READ_THROUGHPUT: "read throughput",
-    Subject.WRITE_THROUGHPUT: "write throughput",
-    Subject.READ_IOPS: "read IOPS",
-    Subject.WRITE_IOPS: "write IOPS",
 }
 _STATISTICS = {
     Statistic.MEAN: "mean",
@@ -186,7 +179,7 @@ def compare_outline(comparison: Comparison) -> CompareOutline:
     return CompareOutline(
         outcome=comparison.outcome,
         headline=compare_headline(comparison),
-        simulated=tuple(dict.fromkeys(words.plain(d.note) for d in diagnoses if d.is_simulated)),
+        simulated=_simulated(diagnoses),
         sides=(Fact("Before", _window(diagnoses[0])), Fact("After", _window(diagnoses[1]))),
         verdicts=(diagnoses[0].verdict, diagnoses[1].verdict),
         bought=tuple(_bought_row(b) for b in comparison.bought),
@@ -211,94 +204,6 @@ def _simulated(diagnoses: tuple[Diagnosis, Diagnosis]) -> tuple[str, ...]:
         for when, note, d in zip(("before", "after"), notes, diagnoses, strict=True)
         if d.is_simulated
     )
-
-
-def compare_headline(comparison: Comparison) -> str:
-    """What became of the limits and of latency, in one sentence with numbers and units."""
-    before, after = comparison.before.diagnosis, comparison.after.diagnosis
-    latency = _latencies(comparison.quantities)
-    tail = f"; {latency}" if latency else ""
-    names = [words.plain(d.instance.identifier) for d in (before, after)]
-    names = ["the instance" if name in ("", "unnamed") else name for name in names]
-    unknown = [
-        when for when, d in (("before", before), ("after", after)) if d.verdict is Verdict.UNKNOWN
-    ]
-    if unknown:
-        return (
-            f"It cannot be told whether {names[1]} was at a ceiling {' or '.join(unknown)}{tail}."
-        )
-    if _is_all_same(comparison):
-        return f"No difference: {names[1]} spent {_spent(comparison.after)}, on both sides."
-    said = _spent(comparison.before, like=comparison.after)
-    if names[0] != names[1]:
-        return f"{names[1]} spent {_spent(comparison.after)}; {names[0]} {said}{tail}."
-    lead = _lead(comparison)
-    return f"{lead} {names[1]} spent {_spent(comparison.after)}; before, {said}{tail}."
-
-
-def _lead(comparison: Comparison) -> str:
-    """`After the change to db.r5.4xlarge`, or the moment where nothing that was bought differs."""
-    changed = {b.name: b for b in comparison.bought}
-    to_class = changed.get("db_class")
-    if to_class and to_class.before and to_class.after:
-        return f"After the change to {words.plain(str(to_class.after))}"
-    if changed:
-        return "After the change"
-    return f"From {words.moment(comparison.after.diagnosis.window_s[0])} UTC"
-
-
-def _is_all_same(comparison: Comparison) -> bool:
-    pairs = [(t.before_s, t.after_s) for t in comparison.time_at]
-    pairs += [(q.before, q.after) for q in comparison.quantities]
-    return not comparison.bought and all(a == b for a, b in pairs)
-
-
-def _spent(side: Side, *, like: Side | None = None) -> str:
-    """
-    `7 h 12 min of 24 h at its instance EBS throughput, baseline, 86.875 MB/s`.
-
-    Args:
-        side: a side that was judged.
-        like: a side that was told just before; the same limit is not said twice.
-    """
-    seconds = side.at_ceiling_s or 0.0
-    time = f"{_time(seconds)} of {format_duration(side.diagnosis.measured_s)}"
-    binding = side.diagnosis.binding
-    if not seconds or binding is None:
-        return f"{time} at {'one' if like and like.at_ceiling_s else 'a ceiling'}"
-    limit = _limit(side.diagnosis)
-    if like is not None and _limit(like.diagnosis) == limit:
-        limit = "the same"
-    # Some minutes at another ceiling, such as a burst, are not worth a word here.
-    if binding.seconds > 0.95 * seconds:
-        return f"{time} at {limit}"
-    return f"{time} at ceilings, most of it at {limit}"
-
-
-def _limit(diagnosis: Diagnosis) -> str:
-    binding = diagnosis.binding
-    if binding is None:
-        return ""
-    ceiling = binding.ceiling
-    if ceiling is None or binding.family is Family.UNKNOWN:
-        what = "throughput" if binding.dimension is Dimension.THROUGHPUT else "IOPS"
-        return f"a limit of unknown origin, {words.level(binding.level, binding.dimension)} {what}"
-    return f"its {words.ceiling_name(ceiling)}, {words.ceiling_value(ceiling)}"
-
-
-def _latencies(quantities: Iterable[Quantity]) -> str:
-    """`reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
-    said: list[str] = []
-    for subject, noun in ((Subject.READ_LATENCY, "reads"), (Subject.WRITE_LATENCY, "writes")):
-        mean = next(
-            (q for q in quantities if q.subject is subject and q.statistic is Statistic.MEAN), None
-        )
-        if mean is None or mean.before is None or mean.after is None:
-            continue
-        old, new = format_latency(mean.before), format_latency(mean.after)
-        verb = "" if said else " take"
-        said.append(f"{noun}{verb} {new} {'as before' if old == new else f'instead of {old}'}")
-    return ", ".join(said)
 
 
 def _window(diagnosis: Diagnosis) -> str:
@@ -358,11 +263,7 @@ def _time_share(seconds: float | None, share: float | None) -> str:
         return "unknown"
     if not seconds:
         return "never"
-    return f"{_time(seconds)} ({format_ratio(share)})" if share is not None else _time(seconds)
-
-
-def _time(seconds: float) -> str:
-    return format_duration(seconds) if seconds else "0 min"
+    return f"{time_of(seconds)} ({format_ratio(share)})" if share is not None else time_of(seconds)
 
 
 def _levels(row: TimePair) -> str:
@@ -392,7 +293,7 @@ def _bound(diagnosis: Diagnosis) -> str:
         if following
         else ""
     )
-    limit = _limit(diagnosis).removeprefix("its ").removeprefix("a ")
+    limit = limit_of(diagnosis).removeprefix("its ")
     return f"{limit} binds{then}."
 
 
@@ -513,28 +414,20 @@ def _headroom(resource: Resource | None) -> str:
     return words.quantity(resource.headroom, resource.unit)
 
 
-def _unknown(quantities: Iterable[Quantity]) -> Iterable[Fact]:
-    """What could not be compared, and why; what fails for one reason is said once."""
+def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
+    """What could not be compared, and why; what is missing for one reason is said once."""
+    before = _gaps(gap for q in quantities for gap in q.gaps_before)
+    after = _gaps(gap for q in quantities for gap in q.gaps_after)
     groups: dict[tuple[str, str], list[str]] = {}
-    for quantity in quantities:
-        gaps = (quantity.gap_before, quantity.gap_after)
-        name = _WHOLE_NAMES.get(quantity.subject, _SUBJECTS[quantity.subject])
-        if all(gaps):
-            told = {("on neither side", _reason(name, gap)) for gap in gaps}
-        else:
-            told = {
-                (when, _reason(name, gap))
-                for when, gap in zip(("before", "after"), gaps, strict=True)
-                if gap
-            }
-        for key in sorted(told):
-            named = groups.setdefault(key, [])
-            if name not in named:
-                named.append(name)
+    for gap in dict.fromkeys((*before, *after)):
+        when = "on neither side" if gap in before and gap in after else "before"
+        when = when if gap in before else "after"
+        reason = f"{words.sentence(gap.reason)} {words.sentence(gap.remedy)}".strip()
+        groups.setdefault((when, reason), []).append(words.plain(gap.metric))
     for (when, reason), named in groups.items():
-        yield Fact(f"{words.series_of(named)}, {when}", words.sentence(reason))
+        yield Fact(f"{words.series_of(named)}, {when}", reason)
 
 
-def _reason(name: str, gap: str) -> str:
-    """The gap without a metric's name that has just been said."""
-    return gap.removeprefix(f"{name}: ")
+def _gaps(gaps: Iterable[Gap]) -> dict[Gap, None]:
+    """Each gap once, in the order in which they are met."""
+    return dict.fromkeys(gaps)

@@ -99,9 +99,9 @@ def _form(unit: str, known: list[float]) -> _Form:
 def _decimals(value: float, form: _Form) -> int:
     if form.digits is None:
         return 0
-    size = abs(value / form.scale)
     # A number that rounds up to another digit, such as 99.96, has that digit.
-    whole = len(str(int(float(f"{size:.{form.digits}g}")))) if size >= 1 else 0
+    size = float(f"{abs(value / form.scale):.{form.digits}g}")
+    whole = len(str(int(size))) if size >= 1 else 0
     return max(form.digits - whole, 0)
 
 

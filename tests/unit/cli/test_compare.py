@@ -1,0 +1,370 @@
+"""`plimsoll compare`, as it is called."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import builders
+from builders import START_S
+from contract.tree import ROOT
+from plimsoll.cli.main import main
+from plimsoll.cli.sides import Split, interval_of, read_sides
+from plimsoll.cli.targets import Reach
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.errors import UsageError
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Annotation, EventKind, Snapshot, encode_snapshot
+from plimsoll.units import format_time
+
+EXAMPLES = ROOT / "examples"
+SEARCH, AFTER = EXAMPLES / "search-service", EXAMPLES / "search-service-after"
+QUIET = EXAMPLES / "quiet"
+BASELINE = 86.875e6
+CHANGE_S = START_S + 12 * 3600
+NOTHING = InstanceFlags()
+
+
+class Ran:
+    """What one call of the command printed, and its exit status."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command line in this process, from its arguments to its exit status."""
+
+    def call(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return Ran(int(stopped.value.code or 0), printed.out, printed.err)
+
+    return call
+
+
+def changed(*events: Annotation) -> Snapshot:
+    """A day in whose middle the class was changed: held at the old baseline, then free."""
+    rng = np.random.default_rng(5)
+    demand = builders.working_day(rng, 0.3 * BASELINE, 2 * BASELINE, hours=12)
+    before = builders.held_at(demand, BASELINE, rng=rng, waiting=20)
+    after = builders.held_at(demand, 10 * BASELINE, rng=rng)
+    values = {metric: np.concatenate((before[metric], after[metric])) for metric in before}
+    held = np.where(demand > BASELINE, 0.0, 0.5)
+    values[Metric.BYTE_BALANCE_RATIO] = np.concatenate((held, np.ones(demand.size)))
+    instance = Instance(
+        identifier="claims",
+        db_class="db.m6g.xlarge",
+        engine="postgres",
+        storage=Storage(kind="gp3", size_gib=1200.0),
+    )
+    return replace(builders.snapshot(values, instance=instance), annotations=events)
+
+
+def of_class(time_s: int) -> Annotation:
+    """An event that tells of a change of class."""
+    return Annotation(time_s=time_s, text="class changed", kind=EventKind.CLASS_CHANGE)
+
+
+@pytest.fixture
+def export(tmp_path: Path):
+    """A file that holds both sides of a change of class."""
+
+    def write(*events: Annotation) -> Path:
+        file = tmp_path / "claims.json"
+        file.write_bytes(encode_snapshot(changed(*events)))
+        return file
+
+    return write
+
+
+def test_exit_0_where_after_is_better(run):
+    """
+    Two targets, the second without the ceiling of the first: 0, and standard output only.
+    """
+    ran = run("compare", SEARCH, AFTER)
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ran.out.startswith("After the change to db.r5.4xlarge search-service spent 0 min")
+
+
+def test_exit_0_where_nothing_differs(run):
+    """
+    A target beside itself is no worse.
+    """
+    ran = run("compare", QUIET, QUIET)
+
+    assert 0 == ran.status
+    assert ran.out.startswith("No difference: quiet")
+
+
+def test_exit_1_where_after_is_worse(run):
+    """
+    The same two the other way round: 1.
+    """
+    assert 1 == run("compare", AFTER, SEARCH).status
+
+
+def test_exit_2_where_it_cannot_be_told(run, tmp_path):
+    """
+    A side without storage metrics ends with 2, and what is known is still compared.
+    """
+    blind = tmp_path / "blind.json"
+    blind.write_bytes(encode_snapshot(builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)})))
+    ran = run("compare", QUIET, blind)
+
+    assert (2, "") == (ran.status, ran.err)
+    assert "It cannot be told whether" in ran.out
+    assert "CPU" in ran.out
+
+
+def test_one_target_is_split_at_the_change(run, export):
+    """
+    With what was bought on each side, the sentence names the change and both times.
+    """
+    ran = run(
+        "compare", export(), "--at", format_time(CHANGE_S),
+        "--class-a", "db.t3.xlarge", "--class-b", "m6g.xlarge", "--format", "json",
+    )  # fmt: skip
+    told = json.loads(ran.out)
+
+    assert 0 == ran.status
+    assert told["headline"].startswith("After the change to db.m6g.xlarge claims spent 0 min")
+    assert ["db_class"] == [b["name"] for b in told["bought"]]
+    assert ("baseline", BASELINE) == (
+        told["before"]["binding"]["phase"],
+        told["before"]["binding"]["ceiling"],
+    )
+    assert format_time(CHANGE_S) == told["before"]["end"] == told["after"]["start"]
+
+
+def test_every_option_belongs_to_its_side(run, export):
+    """
+    Storage, size, IOPS, throughput and launch date are said for each side alone.
+    """
+    ran = run(
+        "compare", export(), "--at", format_time(CHANGE_S), "--format", "json",
+        "--storage-a", "io1", "--size-gib-a", "400", "--iops-a", "4000", "--launched-a", "2019-06-01",
+        "--storage-b", "gp3", "--size-gib-b", "500", "--iops-b", "12000",
+        "--throughput-mibps-a", "300", "--throughput-mibps-b", "500", "--launched-b", "2024-06-01",
+    )  # fmt: skip
+    bought = {b["name"]: (b["before"], b["after"]) for b in json.loads(ran.out)["bought"]}
+
+    assert {
+        "storage.kind": ("io1", "gp3"),
+        "storage.size_gib": (400, 500),
+        "storage.provisioned_ops_per_s": (4000, 12_000),
+        "storage.provisioned_bytes_per_s": (300 * 2**20, 500 * 2**20),
+        "launched": ("2019-06-01T00:00:00Z", "2024-06-01T00:00:00Z"),
+    } == bought
+
+
+def test_a_former_class_that_nobody_said_is_unknown(run, export):
+    """
+    Where an event tells of a change of class, the present class is not taken for the former one.
+    """
+    target = export(of_class(CHANGE_S))
+    ran = run("compare", target, "--at", format_time(CHANGE_S), "--format", "json")
+    told = json.loads(ran.out)
+
+    assert (None, "db.m6g.xlarge") == (told["before"]["db_class"], told["after"]["db_class"])
+    assert "unknown" == told["before"]["binding"]["family"]
+    assert any("--class-a" in caveat["text"] for caveat in told["caveats"])
+
+
+def test_the_moment_of_the_change_is_offered(run, export):
+    """
+    One target without a moment is an error, whose hint names the last change of class or storage.
+    """
+    told = run("compare", export(of_class(CHANGE_S - 3600), of_class(CHANGE_S)))
+    untold = run("compare", QUIET)
+
+    assert (2, "") == (told.status, told.out)
+    assert f"hint: The class was changed at {format_time(CHANGE_S)}: add --at" in told.err
+    assert "--window-a and --window-b" in untold.err
+
+
+def test_two_windows_of_one_target(run):
+    """
+    Each window is cut from the target, its end not included.
+    """
+    ran = run(
+        "compare", SEARCH, "--format", "json",
+        "--window-a", "2021-03-09T02:00Z/2021-03-09T08:00Z", "--window-b", "2021-03-09T18:00Z/PT6H",
+    )  # fmt: skip
+    told = json.loads(ran.out)
+
+    assert ("2021-03-09T02:00:00Z", 6 * 3600) == (
+        told["before"]["start"],
+        told["before"]["duration_s"],
+    )
+    assert "2021-03-10T00:00:00Z" == told["after"]["end"]
+    assert "better" == told["outcome"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        ((QUIET, QUIET, "--at", "2026-09-08"), "two targets are two sides already"),
+        ((QUIET, "--window-a", "2026-09-07/P1D"), "one window is not two sides"),
+        (
+            (QUIET, "--window-a", "2026-09-07/P1D", "--window-b", "2026-09-08/P1D", "--at", "2026"),
+            "two windows and another one",
+        ),
+        ((QUIET, "--at", "2019-01-01"), "holds no sample from"),
+        ((QUIET, "--at", "noon"), "'noon' is not an ISO date"),
+        ((QUIET, QUIET, "--storage-b", "ssd"), "storage type 'ssd'"),
+        ((QUIET, ROOT / "none"), "does not exist"),
+        ((QUIET, "rds:*"), "names many instances"),
+    ],
+)
+def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
+    """
+    Bad input ends with 2, one line that says the cause and one that says what to do.
+    """
+    ran = run("compare", *arguments)
+    lines = ran.err.splitlines()
+
+    assert (2, "") == (ran.status, ran.out)
+    assert 2 == len(lines)
+    assert cause in lines[0]
+    assert lines[0].startswith("error: ")
+    assert lines[1].startswith("hint: ")
+
+
+@pytest.mark.parametrize("arguments", [(), (QUIET, QUIET, QUIET), (QUIET, QUIET, "--width", "40")])
+def test_a_wrong_flag_ends_with_2(run, arguments):
+    """
+    What the command line does not understand is said on standard error, with where to look.
+    """
+    ran = run("compare", *arguments)
+
+    assert (2, "") == (ran.status, ran.out)
+    assert "--help" in ran.err
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_text_keeps_to_its_width(run, width):
+    """
+    No line is wider than asked for.
+    """
+    ran = run("compare", SEARCH, AFTER, "--width", width)
+
+    assert max(len(line) for line in ran.out.splitlines()) <= width
+
+
+def test_markdown_is_for_tickets(run):
+    """
+    Markdown begins with the sentence as its heading.
+    """
+    ran = run("compare", SEARCH, AFTER, "--format", "markdown")
+
+    assert ran.out.startswith("# After the change to db.r5.4xlarge")
+    assert "\x1b" not in ran.out
+
+
+def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
+    """
+    On a terminal there is colour; NO_COLOR takes it away.
+    """
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("plimsoll.cli.compare.sys.stdout.isatty", lambda: True, raising=False)
+    coloured = run("compare", QUIET, QUIET, "--width", 80).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = run("compare", QUIET, QUIET, "--width", 80).out
+
+    assert "\x1b[" in coloured
+    assert "\x1b" not in plain
+
+
+@pytest.fixture
+def live(monkeypatch):
+    """Stands for every target: keeps how it was asked, and answers with the day of a change."""
+    asked: list[Reach] = []
+
+    def read(_target: str, _flags: InstanceFlags, reach: Reach) -> Snapshot:
+        asked.append(reach)
+        return changed()
+
+    monkeypatch.setattr("plimsoll.cli.sides.read_target", read)
+    return asked
+
+
+def test_a_live_target_is_read_a_day_to_each_side(live):
+    """
+    Without a window of its own a split reads from a day before the change to a day after, once.
+    """
+    read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), Reach())
+    (reach,) = live
+
+    assert (format_time(CHANGE_S - 86_400), format_time(CHANGE_S + 86_400)) == (
+        reach.since,
+        reach.until,
+    )
+
+
+def test_a_live_target_is_read_as_far_as_asked(live):
+    """
+    --from and --to are kept, and so is how the account is reached.
+    """
+    asked = Reach(since="2021-03-01", until="2021-03-20", profile="shop")
+    read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), asked)
+
+    assert [asked] == live
+
+
+def test_a_live_target_is_read_for_its_windows_only(live):
+    """
+    What lies between two windows is not asked for; a file is read once.
+    """
+    split = Split(
+        window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H"
+    )
+    read_sides(("prom:http://127.0.0.1:9090", None), split, (NOTHING, NOTHING), Reach())
+    windows = [(reach.since, reach.until) for reach in live]
+    live.clear()
+    read_sides((str(QUIET), None), split, (NOTHING, NOTHING), Reach())
+
+    assert [
+        (format_time(START_S), format_time(CHANGE_S)),
+        (format_time(CHANGE_S), format_time(CHANGE_S + 12 * 3600)),
+    ] == windows
+    assert 1 == len(live)
+
+
+@pytest.mark.parametrize(
+    ("text", "length_s"),
+    [
+        ("2026-11-01/2026-11-08", 7 * 86_400),
+        ("2026-11-01T08:00Z/PT12H", 12 * 3600),
+        ("P1W/2026-11-08", 7 * 86_400),
+        ("2026-11-01/P1DT6H30M", 86_400 + 6 * 3600 + 1800),
+        ("2026-11-01T00:00+01:00/2026-11-01T00:00Z", 3600),
+    ],
+)
+def test_intervals_are_read_as_iso_8601_has_them(text, length_s):
+    """
+    Start and end, start and duration, or duration and end; without an offset it is UTC.
+    """
+    start, end = interval_of(text, "--window-a")
+
+    assert length_s == end - start
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-11-01", "2026-11-01/", "2026-11-08/2026-11-01", "P1D/P1D", "2026-11-01/P", "x/P1Y"],
+)
+def test_what_is_no_interval_is_refused(text):
+    """
+    A single moment, an empty half, a reversed interval and a duration of nothing are errors.
+    """
+    with pytest.raises(UsageError):
+        interval_of(text, "--window-a")
