@@ -187,9 +187,12 @@ def _track(
         return None
     metric, statistic = None, Statistic.AVERAGE
     if written is not None:
-        named = recognise(written)
+        bare = written.removesuffix("_sum")
+        named = recognise(bare)
         metric = named.metric
         statistic = named.statistic or Statistic.AVERAGE
+        if bare != written:
+            written, statistic = bare, Statistic.SUM
         if metric is None:
             return None
     is_host = exporter is Exporter.NODE

@@ -116,6 +116,7 @@ def blocks_of(gauges: Sequence[Gauges], identifier: str) -> tuple[list[Block], l
                     Block(
                         name=written,
                         instance=identifier,
+                        statistic=key[1],
                         time_s=series.time_s,
                         value=series.value,
                         period_s=series.step_s,

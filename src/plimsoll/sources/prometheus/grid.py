@@ -71,7 +71,8 @@ def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
     """
     if not np.any(time_ms % MINUTE_MS):
         return Gridded(time_s=time_ms // 1000, value=value, step_s=None)
-    interval_s = usual_step_s(np.round(time_ms / 1000).astype(np.int64)) or 60
+    pauses_s = np.round(np.diff(time_ms) / 1000).astype(np.int64)
+    interval_s = usual_step_s(np.cumsum(np.append(0, pauses_s))) or 60
     if interval_s < 60:
         slot = time_ms // MINUTE_MS
         start_s, step_s = slot * 60, 60
