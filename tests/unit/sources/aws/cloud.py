@@ -101,21 +101,34 @@ def _core() -> Any:
     core.get_component("response_parser_factory").set_parser_defaults(
         timestamp_parser=accounts._as_written
     )
-    core.register("before-send", _delegate)
     return core
 
 
-_current: list[Cloud] = []
+class _Scripted(Account):
+    """An account whose every client is answered by one cloud, also after its test has ended."""
 
+    def __init__(self, cloud: Cloud, **options: Any) -> None:
+        super().__init__(_core(), **options)
+        self.cloud = cloud
 
-def _delegate(request: Any, event_name: str, **_: Any) -> AWSResponse:
-    return _current[-1].answer(request, event_name)
+    def in_region(self, region: str) -> Account:
+        if region == self.region:
+            return self
+        return _Scripted(self.cloud, region=region, meter=self.meter, now_s=self.now_s)
+
+    def _new_client(self, service: str) -> Any:
+        client = super()._new_client(service)
+        # After the meter's own, which is more specific: what is refused there never arrives here.
+        client.meta.events.register("before-send", self._answer)
+        return client
+
+    def _answer(self, request: Any, event_name: str, **_: Any) -> AWSResponse:
+        return self.cloud.answer(request, event_name)
 
 
 def account_of(cloud: Cloud, *, most: int = 1000, region: str = REGION) -> Account:
-    """An account whose requests go to that cloud; the last one made is the one that answers."""
-    _current[:] = [cloud]
-    return Account(_core(), region=region, meter=Meter(most), now_s=lambda: NOW_S)
+    """An account whose requests go to that cloud."""
+    return _Scripted(cloud, region=region, meter=Meter(most), now_s=lambda: NOW_S)
 
 
 def instance(name: str = "orders-primary", **fields: Any) -> dict[str, Any]:

@@ -306,6 +306,8 @@ def test_another_region_shares_the_count():
 
     assert (account.region, other.region) == ("eu-central-1", "us-east-1")
     assert account.in_region("eu-central-1") is account
+    real = opened(region="eu-west-1")
+    assert real.in_region("eu-west-2").meter is real.meter
     with pytest.raises(UsageError, match="stopped after 2"):
         other.call(DESCRIBE_INSTANCES)
 

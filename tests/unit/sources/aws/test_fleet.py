@@ -1,0 +1,253 @@
+import pytest
+
+from plimsoll.errors import (
+    AccessDenied,
+    UsageError,
+)
+from plimsoll.model.metric import Metric
+from plimsoll.model.overview import Unread
+from plimsoll.sources.aws.metric_data import DAY_S
+from plimsoll.sources.aws.read import planned_calls, read_instance
+from unit.sources.aws.cloud import (
+    NOW_S,
+    WINDOW_S,
+    Cloud,
+    account_of,
+    described,
+    error,
+    flat_metrics,
+    in_turn,
+    instance,
+    instance_name,
+    result,
+)
+from unit.sources.aws.readings import (
+    FLEET,
+    by_seconds,
+    fleet,
+    one,
+    read,
+    read_fleet,
+    type_of,
+)
+
+# --- many -----------------------------------------------------------------------------------------
+
+
+def test_a_fleet_is_read_in_the_order_of_names():
+    """
+    Each instance with its own samples.
+    """
+
+    def metrics(parameters):
+        worth = {name: float(10 * n + 1) for n, name in enumerate(FLEET)}
+        return {
+            "MetricDataResults": [
+                result(q, parameters, worth[instance_name(q)])
+                for q in parameters["MetricDataQueries"]
+            ]
+        }
+
+    found = list(read_fleet(fleet(*reversed(FLEET), GetMetricData=metrics)))
+
+    assert list(FLEET) == [s.instance.identifier for s in found]
+    assert [1, 11, 21] == [s.series[Metric.READ_OPS_PER_S].value[0] for s in found]
+
+
+def test_one_that_cannot_be_read_does_not_cost_the_others():
+    """
+    It stands in its place, with cause and remedy.
+    """
+
+    def metrics(parameters):
+        if any(instance_name(q) == "orders-primary" for q in parameters["MetricDataQueries"]):
+            return error("InternalFailure", status=500)
+        return flat_metrics()(parameters)
+
+    first, bad, last = read_fleet(fleet(GetMetricData=metrics))
+
+    assert ["billing", "orders-replica"] == [first.instance.identifier, last.instance.identifier]
+    assert isinstance(bad, Unread)
+    assert bad.identifier == "orders-primary"
+    assert bad.reason == "AWS failed to answer cloudwatch:GetMetricData (an error on its side)"
+    assert bad.remedy.endswith(".")
+
+
+def test_a_fleet_that_is_denied_its_metrics_is_unread_with_few_requests():
+    """
+    Each names the permission; nothing is asked twice for it.
+    """
+    cloud = fleet(GetMetricData=lambda _: error("AccessDenied", status=403))
+    found = list(read_fleet(cloud))
+
+    assert {"access denied to cloudwatch:GetMetricData"} == {u.reason for u in found}
+    assert cloud.counts["GetMetricData"] == 1
+
+
+def test_other_services_instances_are_unread():
+    """
+    They are named rather than left out in silence.
+    """
+    cloud = Cloud(
+        DescribeDBInstances=described(instance("a"), instance("b", Engine="neptune"), instance("c"))
+    )
+    found = list(read_fleet(cloud))
+
+    assert [type(f).__name__ for f in found] == ["Snapshot", "Unread", "Snapshot"]
+    assert "neptune" in found[1].reason
+
+
+def test_a_fleet_that_cannot_be_listed_is_an_error():
+    """
+    Nothing is known of anyone.
+    """
+    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
+    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
+        list(read_fleet(cloud))
+
+
+def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
+    """
+    After three requests that nobody answered the others are not sent.
+    """
+    from botocore.exceptions import EndpointConnectionError
+
+    gone = EndpointConnectionError(endpoint_url="https://aws.example/")
+    names = [f"i{n:03d}" for n in range(100)]
+    cloud = fleet(*names, GetMetricData=lambda _: gone, DescribeEvents=lambda _: gone)
+    found = list(read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S)))
+
+    assert all(isinstance(f, Unread) for f in found)
+    assert len(found) == 100
+    # Three failures end it; as many as run at once may have been under way by then.
+    assert cloud.counts["GetMetricData"] <= (3 + 8) * 4
+
+
+def test_little_is_read_ahead_of_who_takes_it():
+    """
+    A thousand instances are never in memory at once.
+    """
+    names = [f"i{n:04d}" for n in range(600)]
+    cloud = fleet(*names)
+    results = read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S), most=5000)
+    next(results)
+    results.close()
+
+    assert cloud.counts["GetMetricData"] <= 40
+    assert cloud.counts["DescribeEvents"] <= 40
+
+
+# --- what it costs --------------------------------------------------------------------------------
+
+
+def test_a_reading_beyond_the_bound_is_refused_with_its_number():
+    """
+    After the description, which says how many there are, and before anything else.
+    """
+    cloud = fleet()
+    with pytest.raises(UsageError) as caught:
+        list(read_fleet(cloud, most=5))
+
+    assert caught.value.message == (
+        "reading 3 instances takes 6 requests to AWS; --max-api-calls allows 5"
+    )
+    assert len(cloud.sent) == 1
+
+
+def test_a_bound_below_a_single_instance_is_refused_without_a_request():
+    """
+    Three are the least: what it is, its metrics and its events.
+    """
+    cloud = one()
+    with pytest.raises(UsageError, match="reading 1 instance takes 3 requests"):
+        read(cloud, most=2)
+    with pytest.raises(UsageError, match="reading 1 instance takes 3 requests"):
+        next(read_fleet(cloud, most=2))
+
+    assert cloud.sent == []
+
+
+def test_retries_that_reach_the_bound_end_the_reading():
+    """
+    Also those of an optional request: the bound is the user's.
+    """
+    cloud = fleet(DescribeEvents=lambda _: error("Throttling"))
+    with pytest.raises(UsageError, match="stopped after 8 requests"):
+        list(read_fleet(cloud, most=8))
+
+    assert len(cloud.sent) == 8
+
+
+@pytest.mark.parametrize(
+    ("count", "days", "age_days", "watched"),
+    [
+        (1, 1, 0, False),
+        (1, 3, 0, True),
+        (7, 1, 0, True),
+        (7, 3, 0, False),
+        (130, 1, 0, True),
+        (2, 20, 0, True),
+        (2, 1, 40, False),
+        (1, 400, 0, True),
+    ],
+)
+def test_requests_are_as_many_as_planned(count, days, age_days, watched):
+    """
+    Of every kind of window, with everything switched on and with nothing.
+    """
+    more = {"MonitoringInterval": 60, "PerformanceInsightsEnabled": "true"} if watched else {}
+    names = [f"i{n:03d}" for n in range(count)]
+    thin = lambda p: {  # noqa: E731
+        "MetricDataResults": [result(q, p, 10.0, keep=slice(0, 2)) for q in p["MetricDataQueries"]]
+    }
+    cloud = Cloud(
+        DescribeDBInstances=described(*(instance(n, **more) for n in names)), GetMetricData=thin
+    )
+    window_s = (NOW_S - (age_days + days) * DAY_S, NOW_S - age_days * DAY_S)
+    planned = planned_calls(
+        count,
+        window_s,
+        now_s=NOW_S,
+        listed_count=count,
+        type_count=1,
+        monitoring_intervals_s=[60] * count if watched else (),
+        insights_count=count if watched else 0,
+    )
+    # Enhanced Monitoring answers with empty pages here, which it would not be asked for twice.
+    cloud.scripts["GetLogEvents"] = by_seconds()
+    found = list(read_fleet(cloud, window_s=window_s))
+
+    assert count == len(found)
+    assert planned == len(cloud.sent)
+
+
+def test_seconds_take_no_more_requests_than_planned():
+    """
+    Their pages depend on the length of the documents; the plan is the most.
+    """
+    cloud = Cloud(
+        DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
+    )
+    read(cloud, window_s=(NOW_S - 7200, NOW_S), fine_s=600)
+    planned = planned_calls(
+        1,
+        (NOW_S - 7200, NOW_S),
+        now_s=NOW_S,
+        type_count=1,
+        monitoring_intervals_s=[1],
+        fine_s=600,
+    )
+
+    assert len(cloud.sent) <= planned
+
+
+def test_retried_requests_are_within_the_count_but_beyond_the_plan():
+    """
+    A plan is for when nothing fails.
+    """
+    cloud = one(DescribeEvents=in_turn(error("Throttling"), {"Events": []}))
+    account = account_of(cloud)
+    read_instance(account, "orders-primary", WINDOW_S, ec2_type_of=type_of)
+
+    assert account.usage.call_count == 5
+    assert planned_calls(1, WINDOW_S, now_s=NOW_S, type_count=1) == 4
