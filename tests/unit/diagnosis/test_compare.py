@@ -183,13 +183,13 @@ def test_means_of_latency_count_operations():
     """
     A minute with nine times the reads counts nine times; a minute without reads does not count.
     """
-    reads = np.array([900.0, 100.0, 0.0])
+    reads = np.array([900.0, 100.0, 0.0, 0.0])
     values = {
         Metric.READ_BYTES_PER_S: reads * 16 * KIB,
-        Metric.WRITE_BYTES_PER_S: np.ones(3),
+        Metric.WRITE_BYTES_PER_S: np.ones(4),
         Metric.READ_OPS_PER_S: reads,
-        Metric.WRITE_OPS_PER_S: np.ones(3),
-        Metric.READ_LATENCY_S: np.array([0.010, 0.001, 0.0]),
+        Metric.WRITE_OPS_PER_S: np.ones(4),
+        Metric.READ_LATENCY_S: np.array([0.010, 0.001, 0.0, 0.0]),
     }
     shot = builders.snapshot(values)
     found = compared(shot, shot)

@@ -1,5 +1,6 @@
 """The comparison as people read it: one sentence, then tables in the order of their weight."""
 
+import json
 import re
 
 import msgspec
@@ -13,6 +14,7 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Statistic, Subject
 from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.sinks.compare_headline import compare_headline
+from plimsoll.sinks.compare_json import render_compare_json
 from plimsoll.sinks.compare_markdown import render_compare_markdown
 from plimsoll.sinks.compare_outline import compare_outline
 from plimsoll.sinks.compare_text import render_compare
@@ -230,6 +232,24 @@ def test_no_name_breaks_the_width_or_escapes(name):
     assert 80 >= max(cell_len(line) for line in shown.split("\n"))
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert "<script" not in ticket
+
+
+def test_each_share_is_of_its_own_window():
+    """
+    Time at a ceiling is divided by what was measured on the same side, in every form.
+    """
+    diagnosis, shot = pressed()
+    half = msgspec.structs.replace(diagnosis, measured_s=diagnosis.measured_s / 2)
+    found = compare(diagnosis, shot, half, shot)
+    told = json.loads(render_compare_json(found))
+    (first, *_) = told["time_at"]
+
+    assert 2 * told["before"]["at_ceiling_ratio"] == told["after"]["at_ceiling_ratio"]
+    assert 2 * first["before_ratio"] == first["after_ratio"]
+    assert ("11 h 32 min (48 %)", "11 h 32 min (96 %)") == (
+        compare_outline(found).time_at[0].before,
+        compare_outline(found).time_at[0].after,
+    )
 
 
 def test_an_unknown_side_has_no_mean():
