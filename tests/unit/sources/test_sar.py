@@ -251,12 +251,12 @@ def test_of_several_devices_the_busiest_whole_disk_is_taken():
     """
     text = table(
         "12:00:00",
-        *(line("12:00:01", device=name) for name in ("vda", "dm-0", "loop0", "dev7-1")),
+        *(line("12:00:01", device=name) for name in ("dasda", "dm-0", "loop0", "dev7-1")),
         line("12:00:01", read_kb=9, write_kb=9, device="vdb"),
         line("12:00:01", read_kb=99_999, device="loop1"),
     )
 
-    assert "device vda (busiest of 3)" in read(text).source
+    assert "device dasda (busiest of 3)" in read(text).source
     assert read(text, "dm-0").instance.storage.volume_count is None
     with pytest.raises(UsageError) as raised:
         read(text, "nvme9n1")
