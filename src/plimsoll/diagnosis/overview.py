@@ -56,6 +56,7 @@ def overview_row(diagnosis: Diagnosis) -> OverviewRow:
         window_s=diagnosis.window_s,
         step_s=diagnosis.step_s,
         measured_s=diagnosis.measured_s,
+        expected_s=float(diagnosis.window_s[1] - diagnosis.window_s[0]),
         is_simulated=diagnosis.is_simulated,
         verdict=diagnosis.verdict,
         binding=_bound_time(binding, diagnosis) if binding else None,
@@ -92,13 +93,15 @@ def overview_of(
         stopped: why the reading ended before its end; empty if it did not.
     """
     found = list(rows)
-    covered = [row.window_s for row in found if row.window_s[1] > row.window_s[0]]
     if window_s is None:
-        window_s = (
-            min((w[0] for w in covered), default=0),
-            max((w[1] for w in covered), default=0),
-        )
-    dated = [_dated(row, window_s[1]) for row in found]
+        covered = [row.window_s for row in found if row.window_s[1] > row.window_s[0]]
+        starts, ends = [w[0] for w in covered], [w[1] for w in covered]
+        window_s = (min(starts, default=0), max(ends, default=0))
+    else:
+        length_s = float(window_s[1] - window_s[0])
+        found = [msgspec.structs.replace(row, expected_s=length_s) for row in found]
+    end_s = window_s[1]
+    dated = [_dated(row, end_s) for row in found]
     return Overview(
         source=source,
         window_s=window_s,

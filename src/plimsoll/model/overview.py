@@ -88,6 +88,8 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     """0 where storage was not measured."""
     measured_s: float
     """Seconds for which storage was measured."""
+    expected_s: float
+    """Seconds for which it should have been: the window asked for, or that of its own samples."""
     is_simulated: bool
     verdict: Verdict
     binding: BoundTime | None

@@ -78,6 +78,7 @@ def _row(row: OverviewRow, rank: int) -> dict[str, Any]:
         "window": _window(row.window_s),
         "step_s": row.step_s,
         "measured_s": row.measured_s,
+        "expected_s": row.expected_s,
         "ends_early": row.ends_early,
         "is_simulated": row.is_simulated,
         "verdict": row.verdict.value,

@@ -82,9 +82,7 @@ def overview_outline(overview: Overview) -> OverviewSaid:
         else "",
         simulated=_simulated(overview),
         rows=tuple(
-            _row(item, rank, overview.window_s)
-            if isinstance(item, OverviewRow)
-            else _unread_row(item, rank)
+            _row(item, rank) if isinstance(item, OverviewRow) else _unread_row(item, rank)
             for rank, item in enumerate(overview.ranked, start=1)
         ),
         unknown=_grouped(
@@ -143,7 +141,7 @@ def _instances(count: int) -> str:
     return f"{count:,} instance{'' if count == 1 else 's'}"
 
 
-def _row(row: OverviewRow, rank: int, window_s: tuple[int, int]) -> RowSaid:
+def _row(row: OverviewRow, rank: int) -> RowSaid:
     instance, binding = row.instance, row.binding
     engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
     return RowSaid(
@@ -158,7 +156,7 @@ def _row(row: OverviewRow, rank: int, window_s: tuple[int, int]) -> RowSaid:
         time_at=format_duration(binding.seconds) if binding else NOTHING,
         share=format_ratio(binding.share_ratio) if binding else NOTHING,
         credits=_credits(row.credits_left),
-        notes=tuple(_notes(row, window_s)),
+        notes=tuple(_notes(row)),
     )
 
 
@@ -206,7 +204,7 @@ def _credits(left: Left | None) -> str:
     return f"{format_ratio(left.ratio)}{time}"
 
 
-def _notes(row: OverviewRow, window_s: tuple[int, int]) -> Iterable[str]:
+def _notes(row: OverviewRow) -> Iterable[str]:
     """What a reader must know beside the columns, the most urgent first."""
     if row.now and row.now != row.binding:
         yield f"now at {bound_name(row.now)}"
@@ -220,9 +218,9 @@ def _notes(row: OverviewRow, window_s: tuple[int, int]) -> Iterable[str]:
         yield f"{name} full in {format_duration(row.space_left.empty_in_s)}"
     if row.ends_early:
         yield f"no samples after {words.moment(row.window_s[1])}"
-    length_s = window_s[1] - window_s[0]
-    if 0 < row.measured_s < _MEASURED * length_s:
-        yield f"measured for {format_duration(row.measured_s)} of {format_duration(length_s)}"
+    if 0 < row.measured_s < _MEASURED * row.expected_s:
+        expected = format_duration(row.expected_s)
+        yield f"measured for {format_duration(row.measured_s)} of {expected}"
     limits = [words.plain(m.name) for m in row.gaps if m.hides != "verdict"]
     if limits:
         yield f"limits not known: {words.series_of(limits)} missing"

@@ -4,7 +4,7 @@ import random
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
@@ -269,6 +269,19 @@ def test_samples_that_end_early_say_nothing_of_now():
     assert (None, True) == (late.now, late.ends_early)
 
 
+def test_what_should_have_been_measured_is_the_window_that_was_asked_for():
+    """
+    Without a window asked for it is that of the instance's own samples: a folder may hold two years.
+    """
+    own = row_of()
+    asked, unasked = (
+        overview_of([own], (), window_s=window_s, source="x").rows[0].expected_s
+        for window_s in ((END_S - 3 * DAY_S, END_S), None)
+    )
+
+    assert (3 * DAY_S, DAY_S) == (asked, unasked)
+
+
 def test_the_order_is_that_of_urgency():
     """
     Bound now, bound for longer, near, unknown, unread, slack.
@@ -366,6 +379,7 @@ unread = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(
     st.lists(rows(), max_size=12), st.lists(unread, max_size=5), st.randoms(use_true_random=False)
 )
@@ -380,6 +394,7 @@ def test_the_rank_does_not_depend_on_the_order_of_arrival(found, lost, dice):
     assert len(found) + len(lost) == len(overview.ranked)
 
 
+@settings(deadline=None)
 @given(st.lists(rows(), max_size=12))
 def test_the_rank_is_total_and_stable(found):
     """
@@ -388,11 +403,13 @@ def test_the_rank_is_total_and_stable(found):
     once = fleet(found, ()).rows
 
     assert once == fleet(once, ()).rows
-    for one in found:
-        for other in found:
-            assert (rank_key(one) == rank_key(other)) == (one == other)
+    keys = [rank_key(one) for one in found]
+    for one, key in zip(found, keys, strict=True):
+        for other, other_key in zip(found, keys, strict=True):
+            assert (key == other_key) == (one == other)
 
 
+@settings(deadline=None)
 @given(st.lists(rows(), max_size=12), st.lists(unread, max_size=3))
 def test_no_less_urgent_kind_comes_before_a_more_urgent_one(found, lost):
     """

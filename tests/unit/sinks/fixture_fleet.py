@@ -34,6 +34,7 @@ def row(name, verdict=Verdict.SLACK, **more):
         "window_s": WINDOW,
         "step_s": 60,
         "measured_s": float(DAY_S),
+        "expected_s": float(DAY_S),
         "is_simulated": False,
         "verdict": verdict,
         "binding": None,

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plimsoll.model.snapshot import Annotation, EventKind
@@ -114,6 +114,7 @@ def test_no_event_of_the_window_is_lost(notes):
     assert sorted(r.time_s for r in said.rows) == [r.time_s for r in said.rows]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, DAY_S - 1), max_size=12), st.integers(40, 120))
 def test_every_letter_stands_once_on_the_timeline(places, width):
     """

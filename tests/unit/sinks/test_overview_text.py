@@ -212,6 +212,7 @@ def test_the_sentence_counts_everybody_once(rows, unread, said):
 verdicts = st.lists(st.sampled_from(Verdict), max_size=30)
 
 
+@settings(deadline=None)
 @given(verdicts, st.integers(0, 5))
 def test_the_numbers_of_the_sentence_add_up(found, unread):
     """
