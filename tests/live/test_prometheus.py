@@ -21,14 +21,15 @@ import builders
 from fixtures.prometheus.expositions import CLOUDWATCH, QONTO, YACE, Series, history, page, text_of
 from fixtures.prometheus.servers import Pages
 from fuzz.corpus import Made, metric_data, request
+from live.machine import Run
 from live.prometheus_server import PrometheusServer, wait_for
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
-from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot import Snapshot, decode_snapshot
 from plimsoll.sources.export import read_export
 from plimsoll.sources.prometheus.read import read_prometheus, server_of
-from plimsoll.units import mb_per_s
+from plimsoll.units import format_time, mb_per_s
 
 pytestmark = pytest.mark.live
 
@@ -323,3 +324,24 @@ def test_a_match_without_series_tells_what_there_is(world: World):
 
     assert "no series with dbidentifier=oders-primary" in raised.value.message
     assert "dbidentifier has orders-primary, orders-replica" in raised.value.hint
+
+
+def test_the_command_line_reads_it_and_shows_no_secret(world: World, run: Run, tmp_path: Path):
+    """
+    One command from a server to a report and to a snapshot; credentials are in neither.
+    """
+    start_s, end_s = world.window_s
+    url = world.server.url.replace("//", "//ann:hunter2@")
+    window = ("--from", format_time(start_s), "--to", format_time(end_s))
+    match = ("--match", "dbidentifier=orders-primary", "--header", "X-Scope-OrgID:tenant-7")
+    report = run("diagnose", f"prom:{url}", *match, *window, PLIMSOLL_PROM_TOKEN="t0ken-1")
+    saved = run("record", f"prom:{url}", *match, *window, "-o", "s.json", COLUMNS="80")
+
+    assert 1 == report.returncode, report.stderr
+    assert "287.5 MB/s" in report.stdout
+    assert 0 == saved.returncode, saved.stderr
+    assert Metric.READ_OPS_PER_S in decode_snapshot((tmp_path / "s.json").read_bytes()).series
+    shown = report.stdout + report.stderr + saved.stdout + saved.stderr
+    shown += (tmp_path / "s.json").read_text()
+    for secret in ("hunter2", "ann:", "t0ken-1", "tenant-7"):
+        assert secret not in shown

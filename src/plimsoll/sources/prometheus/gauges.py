@@ -108,8 +108,9 @@ def blocks_of(gauges: Sequence[Gauges], identifier: str) -> tuple[list[Block], l
         for other in able:
             if other is not best:
                 passed[other.exporter][metric] = best.exporter
+        has_mean = (metric, Statistic.AVERAGE) in best.series
         for key, series in best.series.items():
-            if key[0] is metric:
+            if key[0] is metric and (key[1] is Statistic.AVERAGE or not has_mean):
                 name, written = best.names[key]
                 taken[best.exporter][name] = None
                 blocks.append(

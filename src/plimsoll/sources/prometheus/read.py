@@ -153,7 +153,9 @@ def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[st
         used += _read_rds(found, reading, window_s)
         own = found.of(Exporter.QONTO)
         told = facts.described(found.identifier, own, found.of_class)
-        reading.described += [told] if told is not None else []
+        if told is not None:
+            reading.described.append(told)
+            used = _describing(used)
         annotations = tuple(a for a in facts.changes(own) if window_s[0] <= a.time_s < window_s[1])
     if found.region is not None:
         reading.hints.append(Instance(identifier=found.identifier, region=shown(found.region, 63)))
@@ -172,6 +174,14 @@ def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[st
     missing = remarks.missing_on_server(have, snapshot.instance, [u.exporter for u in used])
     note = " ".join(n for n in (remarks.note_of(used), snapshot.note) if n)
     return replace(snapshot, note=note, gaps=(*snapshot.gaps, *missing), annotations=annotations)
+
+
+def _describing(used: Sequence[Used]) -> list[Used]:
+    """Marks the exporter whose description is used, with or without metrics of its own."""
+    marked = [replace(u, has_described=True) if u.exporter is Exporter.QONTO else u for u in used]
+    if not any(u.has_described for u in marked):
+        marked.append(Used(exporter=Exporter.QONTO, names=(), has_described=True))
+    return marked
 
 
 def _read_rds(found: _Found, reading: Reading, window_s: Window) -> list[Used]:

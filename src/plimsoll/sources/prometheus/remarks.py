@@ -70,6 +70,8 @@ class Used(Struct, frozen=True, kw_only=True):
     exporter: Exporter
     names: tuple[str, ...]
     """Metric names on the server."""
+    has_described: bool = False
+    """Whether it says what was bought."""
     scraped_every_s: int | None = None
     """None where it says itself when a sample is from."""
     fetched_every_s: int | None = None
@@ -86,8 +88,8 @@ class Used(Struct, frozen=True, kw_only=True):
 
 def source_of(url: str, used: Sequence[Used]) -> str:
     """Where the samples came from, for people."""
-    names = " and ".join(u.exporter.value for u in used if u.names or len(used) == 1)
-    return f"Prometheus server {url}, {names}"
+    told = [u.exporter.value for u in used if u.names or u.has_described or len(used) == 1]
+    return f"Prometheus server {url}, {' and '.join(told)}"
 
 
 def note_of(used: Sequence[Used]) -> str:
@@ -114,24 +116,31 @@ def note_of(used: Sequence[Used]) -> str:
             )
         if one.passed_over:
             others = " and ".join(p.value for p in one.preferred)
-            found.append(f"{name} also has {_metrics(one.passed_over)}; {others} is used for them.")
+            few, more = one.passed_over[:3], len(one.passed_over) - 3
+            listed = _metrics(few) + (f" and {more} more" if more > 0 else "")
+            found.append(f"{name} also has {listed}, for which {others} is used.")
+        if one.has_described:
+            found.append(f"What was bought is as {name} says.")
     return " ".join(found)
 
 
 def _names(names: Iterable[str]) -> str:
-    """`rds_{read_iops_average, write_iops_average}`; a name alone stays whole."""
-    groups: dict[str, list[str]] = {}
+    """`rds_{read_iops, write_iops}_average, rds_swap_usage_bytes`."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names)):
-        groups.setdefault(next(p for p in _PREFIXES if name.startswith(p)), []).append(name)
+        start = next(p for p in _PREFIXES if name.startswith(p))
+        end = next(s for s in _SUFFIXES if name.endswith(s))
+        groups.setdefault((start, end), []).append(name)
     return ", ".join(
         members[0]
         if len(members) == 1
-        else f"{shared}{{{', '.join(m.removeprefix(shared) for m in members)}}}"
-        for shared, members in groups.items()
+        else f"{start}{{{', '.join(m[len(start) : len(m) - len(end)] for m in members)}}}{end}"
+        for (start, end), members in groups.items()
     )
 
 
-_PREFIXES = ("aws_rds_", "rds_", "rdsosmetrics_", "node_", "")
+_PREFIXES = ("aws_rds_", "rds_", "rdsosmetrics_diskIO_", "rdsosmetrics_", "node_disk_", "node_", "")
+_SUFFIXES = ("_average", "_bytes", "_seconds_total", "_total", "")
 
 
 def _metrics(metrics: Iterable[Metric]) -> str:

@@ -284,7 +284,8 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     )
     assert "db.r5.2xlarge" == snapshot.instance.db_class
     assert "prometheus-rds-exporter also has ReadThroughput" in snapshot.note
-    assert "cloudwatch_exporter is used for them" in snapshot.note
+    assert "for which cloudwatch_exporter is used" in snapshot.note
+    assert "What was bought is as prometheus-rds-exporter says." in snapshot.note
     assert "prometheus-rds-exporter" in snapshot.source
     assert () == snapshot.gaps
 
