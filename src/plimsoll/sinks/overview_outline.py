@@ -112,6 +112,10 @@ def headline(overview: Overview) -> str:
         parts.append(f"{free:,} {'is' if free == 1 else 'are'} not")
     if count[Verdict.NEAR]:
         parts[-1] += f", but {count[Verdict.NEAR]:,} came near one"
+    # Without a documented limit, none that was reached is only a sign that none was.
+    guessed = sum(bool(r.gaps) for r in rows if r.verdict in (Verdict.NEAR, Verdict.SLACK))
+    if guessed:
+        parts.append(f"of {guessed:,} not all limits are known")
     if unjudged:
         parts.append(f"{unjudged:,} could not be judged")
     return "; ".join(parts) + "."

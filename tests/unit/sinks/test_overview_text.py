@@ -15,6 +15,7 @@ from plimsoll.sinks.overview_text import render_overview
 from unit.sinks.fixture_fleet import (
     BURST,
     LEGACY,
+    NO_CLASS,
     PRESSED,
     ROWS,
     SLACK,
@@ -183,14 +184,17 @@ def test_who_could_not_be_judged_is_grouped_by_what_is_missing():
     [
         ((), (), "No instance was found."),
         (ROWS, UNREAD,
-         ("4 of 50 instances are up against a limit, 2 of them now; 39 are not, but 2 came near one; "
-         "7 could not be judged.")),
+         ("4 of 50 instances are up against a limit, 2 of them now; 39 are not, but 2 came near one; of "
+         "1 not all limits are known; 7 could not be judged.")),
         ((binding("a", now=True),), (), "1 of 1 instance is up against a limit, now."),
         ((binding("a"), row("b")), (),
          "1 of 2 instances was up against a limit, none of them now; 1 is not."),
         ((binding("a", now=True), binding("b", now=True)), (),
          "2 of 2 instances are up against a limit, all of them now."),
         ((row("a"), row("b")), (), "None of 2 instances was up against a limit."),
+        ((row("a"), row("b", gaps=(NO_CLASS,)), row("c", Verdict.NEAR, gaps=(NO_CLASS,))), (),
+         ("None of 3 instances was up against a limit, but 1 came near one; of 2 not all limits are "
+         "known.")),
         ((row("a"), row("b", Verdict.NEAR)), (),
          "None of 2 instances was up against a limit, but 1 came near one."),
         ((row("a"), UNKNOWN[0]), UNREAD[:1],
