@@ -110,7 +110,7 @@ def _read_rds(name: str, reach: Reach) -> Snapshot:
     try:
         return read_instance(account, name, live_window(reach), ec2_type_of=ec2_type_of)
     finally:
-        say_usage(account.usage)
+        say_spent(account.usage)
 
 
 def _account(reach: Reach) -> "Account":
@@ -151,7 +151,7 @@ def ec2_type_of(db_class: str) -> str | None:
         return name if name.count(".") == 1 and name != "serverless" else None
 
 
-def say_usage(usage: Usage) -> None:
+def say_spent(usage: Usage) -> None:
     """Tell what was asked of AWS and what that costs, on standard error."""
     if not usage.call_count:
         return

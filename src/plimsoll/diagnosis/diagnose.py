@@ -1,6 +1,7 @@
 """Snapshot and catalog in, diagnosis out: the sentence of the product, stage by stage."""
 
 import numpy as np
+from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
@@ -21,6 +22,7 @@ from plimsoll.diagnosis.missing import missing_of
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
+from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import (
     CeilingTime,
@@ -31,8 +33,13 @@ from plimsoll.model.diagnosis import (
     Verdict,
 )
 from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import gib
+
+BALANCES = frozenset(
+    {Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO}
+)
 
 
 def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
@@ -46,6 +53,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     Returns:
         The diagnosis; equal inputs give equal values.
     """
+    snapshot = _as_meant(snapshot)
     ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
     frame = frame_of(snapshot)
     window_s = _window(snapshot, frame)
@@ -99,6 +107,13 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
         ceilings=ceilings,
         annotations=snapshot.annotations,
     )
+
+
+def _as_meant(snapshot: Snapshot) -> Snapshot:
+    """The snapshot without balances that say nothing of this instance's storage."""
+    others = other_meaning(snapshot.instance)
+    kept = {m: s for m, s in snapshot.series.items() if m not in others or m not in BALANCES}
+    return snapshot if len(kept) == len(snapshot.series) else replace(snapshot, series=kept)
 
 
 def _judged(snapshot: Snapshot, epochs: tuple[Epoch, ...]) -> tuple[Judged, tuple[Interval, ...]]:

@@ -162,7 +162,7 @@ def _balance_evidence(plateau: Plateau) -> list[Evidence]:
         name = METRICS[metric].cloudwatch
         middle = (view.low + view.high) / 2
         if view.is_empty:
-            text = f"{name} was at {format_ratio(middle)}: no credits left"
+            text = f"{name} was at {format_ratio(view.low)}: no credits left"
         elif view.change_per_s < 0:
             fall = format_ratio(-view.change_per_s * 3600)
             text = (

@@ -6,6 +6,7 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 
 from plimsoll.diagnosis.evidence import describe, format_ceiling, format_rate
 from plimsoll.diagnosis.headroom import name_of
+from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
     CeilingTime,
@@ -95,12 +96,7 @@ def _bound(
                 f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
                 f"{_unknown_text(at.dimension)}{tail}"
             ),
-            text=_joined(
-                "The level agrees with no number documented for this class and storage, now or "
-                "formerly: an undocumented or changed limit, a wrong class in the input, or storage "
-                "that is slower than it should be.",
-                _fine_text(mine, step_s),
-            ),
+            text=_joined(_unknown_meaning(instance), _fine_text(mine, step_s)),
             moves=_unknown_moves(instance),
         )
     code = CODES[at.family]
@@ -154,7 +150,26 @@ def _pending(instance: Instance) -> list[Finding]:
     ]
 
 
+def _unknown_meaning(instance: Instance) -> str:
+    if is_aurora(instance):
+        return (
+            "Aurora documents neither throughput nor IOPS for its cluster volume, so no number can be "
+            "compared with this level. The instance's network to the volume, its CPU, or the volume "
+            "itself may set it."
+        )
+    return (
+        "The level agrees with no number documented for this class and storage, now or formerly: an "
+        "undocumented or changed limit, a wrong class in the input, or storage that is slower than it "
+        "should be."
+    )
+
+
 def _unknown_moves(instance: Instance) -> tuple[str, ...]:
+    if is_aurora(instance):
+        return (
+            "Compare StorageNetworkThroughput at that time with the network bandwidth of the class.",
+            "Try a larger class for an hour: if the level moves, the instance sets it, not the volume.",
+        )
     if instance.db_class is None:
         return (
             "Say what was bought, with --class, --storage and --size-gib: then the limit has a name.",

@@ -18,7 +18,8 @@ from plimsoll.diagnosis.evidence import (
     waiting_evidence_of,
 )
 from plimsoll.diagnosis.frame import Frame, frame_of, on_grid
-from plimsoll.diagnosis.plateau import Plateau, plateaus_of
+from plimsoll.diagnosis.plateau import RATES, Plateau, plateaus_of
+from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Evidence, Interval, RuledOut
 from plimsoll.model.metric import Metric
@@ -60,8 +61,12 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
     if frame is None:
         return Judged(frame=None, congestion=None, intervals=())
     congestion = congestion_of(frame, load_of(frame))
-    plateaus = plateaus_of(frame, congestion, ceilings)
-    intervals = _intervals(plateaus, frame, congestion, ceilings, _sessions(snapshot, frame))
+    # Where operations are counted otherwise, a level of them would mean nothing.
+    is_counted = Metric.WRITE_OPS_PER_S not in other_meaning(snapshot.instance)
+    dimensions = RATES if is_counted else frozenset({Dimension.THROUGHPUT})
+    plateaus = plateaus_of(frame, congestion, ceilings, dimensions=dimensions)
+    sessions = _sessions(snapshot, frame)
+    intervals = _intervals(plateaus, frame, congestion, ceilings, sessions, is_counted=is_counted)
     return Judged(frame=frame, congestion=congestion, intervals=intervals)
 
 
@@ -110,12 +115,16 @@ def _intervals(
     congestion: Congestion,
     ceilings: tuple[Ceiling, ...],
     sessions: tuple[FloatArray, FloatArray] | None,
+    *,
+    is_counted: bool,
 ) -> tuple[Interval, ...]:
     found: list[Interval] = []
     for plateau in plateaus:
         is_bytes = plateau.dimension == Dimension.THROUGHPUT
         other = frame.ops_per_s if is_bytes else frame.bytes_per_s
         meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
+        if not is_counted:
+            meanwhile = np.full(meanwhile.size, np.nan)
         held = np.zeros(frame.size, dtype=bool)
         for a, b in plateau.runs:
             held[a:b] = True
@@ -125,17 +134,27 @@ def _intervals(
             ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile))),
             refuted_by=refuted_by(plateau),
         )
-        found += [_interval(level, int(a), int(b), frame, congestion) for a, b in plateau.runs]
+        found += [
+            _interval(level, int(a), int(b), frame, congestion, is_counted=is_counted)
+            for a, b in plateau.runs
+        ]
     return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
 
 
 def _interval(
-    shared: _Level, start: int, end: int, frame: Frame, congestion: Congestion
+    shared: _Level,
+    start: int,
+    end: int,
+    frame: Frame,
+    congestion: Congestion,
+    *,
+    is_counted: bool,
 ) -> Interval:
     plateau = shared.plateau
     stretch = slice(start, end)
     ops = _median(frame.ops_per_s[stretch])
-    size = _median(frame.bytes_per_s[stretch]) / ops if ops > 0 else float("nan")
+    has_size = is_counted and ops > 0
+    size = _median(frame.bytes_per_s[stretch]) / ops if has_size else float("nan")
     seen = {
         "latency_s": _known(_median(congestion.latency_s[stretch])),
         "reference_s": _known(_median(congestion.reference_s[stretch])),

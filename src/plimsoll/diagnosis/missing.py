@@ -6,6 +6,7 @@ from plimsoll.diagnosis.binding import RATE_FAMILIES
 from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
+from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.metric import METRICS, Metric
@@ -46,7 +47,8 @@ def missing_of(
                 remedy="Give a describe-db-instances answer with --instance, or --class.",
             )
         )
-    if snapshot.instance.storage.kind is None and snapshot.instance.db_class is not None:
+    is_storage_unknown = snapshot.instance.storage.kind is None
+    if is_storage_unknown and snapshot.instance.db_class and not is_aurora(snapshot.instance):
         found.append(
             Missing(
                 name="storage type and size",

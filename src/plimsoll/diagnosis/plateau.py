@@ -29,6 +29,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
 ACCEPT = 0.5
+RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
 # The enforced level itself wanders by a third of a percent or so: no error bar is narrower.
 LEVEL_LOG_FLOOR = 0.0015
 # Partly pegged samples lie up to a few percent below their level.
@@ -79,7 +80,11 @@ class Plateau:
 
 
 def plateaus_of(
-    frame: Frame, congestion: Congestion, ceilings: tuple[Ceiling, ...]
+    frame: Frame,
+    congestion: Congestion,
+    ceilings: tuple[Ceiling, ...],
+    *,
+    dimensions: frozenset[Dimension] = RATES,
 ) -> list[Plateau]:
     """
     The levels that are ceilings, without overlaps, the most probable first.
@@ -88,6 +93,7 @@ def plateaus_of(
         frame: what was measured.
         congestion: waiting per sample.
         ceilings: documented ceilings of the instance; empty works too, every limit is then unknown.
+        dimensions: the rates in which levels are looked for.
     """
     judged = []
     pressed, eased = _pressed(frame, congestion)
@@ -96,6 +102,8 @@ def plateaus_of(
         (Dimension.THROUGHPUT, frame.bytes_per_s),
         (Dimension.IOPS, frame.ops_per_s),
     ):
+        if dimension not in dimensions:
+            continue
         numbered = eased & near_documented(rate, dimension, ceilings)
         for waited in (pressed, numbered):
             levels = levels_of(rate, waited, congestion.log_excess, frame.time_s, frame.width_s)

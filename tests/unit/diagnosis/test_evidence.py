@@ -134,7 +134,7 @@ def test_recurrence_counts_stretches_and_time():
 @pytest.mark.parametrize(
     ("seen", "text"),
     [
-        (view(0.0, 0.01), "EBSByteBalance% was at 0.5 %: no credits left"),
+        (view(0.0, 0.01), "EBSByteBalance% was at 0 %: no credits left"),
         (view(0.2, 0.6, -0.1 / 3600), "EBSByteBalance% fell by 10 % an hour, from 60 % to 20 %"),
         (view(1.0, 1.0), "EBSByteBalance% stood at 100 %: credits were not short"),
     ],
