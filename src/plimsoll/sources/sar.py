@@ -127,7 +127,7 @@ def snapshot_of(capture: SarCapture, where: str, device: str | None = None) -> S
     """
     told = [moment for moment in capture.moments if moment.disks]
     if not told:
-        raise DataError(f"{where} holds no sample of disks by {capture.program}", HOW)
+        raise DataError(f"{where} holds no sample of disks", HOW)
     step_s = usual_length_s([moment.length_s for moment in told])
     if step_s is None:
         raise DataError(f"{where} does not say how long any step was", HOW)

@@ -14,7 +14,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.file_bytes import MAX_BYTES, unwrapped
 
 STANDARD_INPUT = Path("-")
-"""The target that means it; a file of that name is `./-`."""
+"""The target that means it; a file of that name is given by its whole path."""
 NAME = "standard input"
 
 INTERRUPTED = Gap(
