@@ -36,6 +36,19 @@ def test_of_equal_stretches_the_last_is_taken():
     assert busiest_stretch([flat], WINDOW_S, 3600) == (WINDOW_S[1] - 3600, WINDOW_S[1])
 
 
+def test_a_burst_at_the_very_end_is_seen_with_the_time_before_it():
+    """
+    A stretch has its full length where the window has room for it.
+    """
+    value = np.zeros(1440)
+    value[-1] = 5
+
+    assert busiest_stretch([series(READS, value)], WINDOW_S, 3600) == (
+        WINDOW_S[1] - 3600,
+        WINDOW_S[1],
+    )
+
+
 def test_a_window_shorter_than_the_stretch_is_taken_whole():
     """
     There is nothing to choose.

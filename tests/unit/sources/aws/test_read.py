@@ -69,6 +69,23 @@ def test_a_metric_that_does_not_exist_is_no_gap():
     ]
 
 
+def test_a_rate_that_was_refused_is_one_gap():
+    """
+    Why it is missing, and not a second time that it is.
+    """
+
+    def metrics(parameters):
+        found = flat_metrics(without=("ReadIOPS",))(parameters)
+        for query, answer in zip(
+            parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
+        ):
+            if metric_name(query) == "ReadIOPS":
+                answer["StatusCode"] = "Forbidden"
+        return found
+
+    assert "access denied" in gap(read(one(GetMetricData=metrics)), "read_ops_per_s").reason
+
+
 def test_what_was_not_switched_on_is_a_gap_with_its_remedy():
     """
     One for the seconds, one for the sessions.
