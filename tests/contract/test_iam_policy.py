@@ -10,6 +10,7 @@ import pytest
 
 from contract.tree import ROOT, SRC, texts
 from plimsoll.sources.aws.account import open_account
+from plimsoll.sources.aws.metric_data import WANTED
 from plimsoll.sources.aws.operations import OPERATIONS
 
 POLICY = ROOT / "docs" / "reference" / "iam-policy.json"
@@ -62,6 +63,17 @@ def test_it_names_every_action_in_full_and_all_of_them_read():
     No action has a wildcard, so no operation that AWS adds is allowed unseen.
     """
     assert all(READS.fullmatch(action) for action, _ in allowed())
+
+
+def test_the_guide_explains_every_action():
+    """
+    The guide's table of access and its table of requests name each action, and no other.
+    """
+    guide = (ROOT / "docs" / "guides" / "read-from-aws.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z]+:[A-Z]\w+)`", guide, re.MULTILINE)
+
+    assert sorted([o.action for o in OPERATIONS] * 2) == sorted(named)
+    assert f"An instance\nhas {len(WANTED)}," in guide
 
 
 def test_the_source_sends_nothing_beside_its_table(monkeypatch: pytest.MonkeyPatch):
