@@ -10,6 +10,8 @@ import typer
 
 from plimsoll.cli import options
 from plimsoll.cli.targets import (
+    PROMETHEUS,
+    RDS,
     Reach,
     cost_of,
     is_fleet,
@@ -69,17 +71,19 @@ def diagnose(
     """
     Find which limit binds, prove it, and say what was ruled out.
 
-    Many instances (rds:'*') give one table, the most urgent first.
+    Many instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
 
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
     """
-    if is_fleet(target):
-        if png is not None or flags != InstanceFlags():
+    is_every = flags.identifier == "*" and not target.startswith((RDS, PROMETHEUS))
+    if is_fleet(target) or is_every:
+        told = InstanceFlags(identifier="*", instance_file=flags.instance_file)
+        if png is not None or flags != (told if is_every else InstanceFlags()):
             raise UsageError(
                 f"'{target}' names many instances: --png and what was bought are said of one",
                 "Leave them out, or name one instance.",
             )
-        raise typer.Exit(_fleet(target, reach, form, width, html=html, lists_all=lists_all))
+        raise typer.Exit(_fleet(target, flags, reach, form, width, html=html, lists_all=lists_all))
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
     _print(diagnosis, snapshot, form, width)
@@ -89,6 +93,7 @@ def diagnose(
 
 def _fleet(
     target: str,
+    flags: InstanceFlags,
     reach: Reach,
     form: Format,
     width: int | None,
@@ -98,6 +103,15 @@ def _fleet(
 ) -> int:
     from plimsoll.cli import fleet
 
+    if not is_fleet(target):
+        return fleet.run(
+            target,
+            fleet.read_files(target, instance_file=flags.instance_file, reach=reach),
+            form=form.value,
+            width=width,
+            html=html,
+            lists_all=lists_all,
+        )
     window_s = live_window(reach)
     stream, usage = read_fleet(target, reach, window_s)
     return fleet.run(

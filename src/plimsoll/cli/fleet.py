@@ -9,15 +9,48 @@ from pathlib import Path
 
 import typer
 
+from plimsoll.cli.targets import Reach, in_window
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.diagnosis.overview import overview_of, overview_row
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.overview import Overview, OverviewRow, Unread, Usage
 from plimsoll.model.snapshot import Snapshot
 
 Spent = Callable[[], tuple[Usage | None, Decimal | None]]
 """Tells, once everything is read, what was asked of an API and what that costs in US dollars."""
+
+
+EVERY = "*"
+"""What `--identifier` is for every instance of a folder or file."""
+
+
+def read_files(
+    target: str, *, instance_file: Path | None, reach: Reach
+) -> Iterator[Snapshot | Unread]:
+    """
+    Every instance of a folder or file, each cut to the window that was asked for, if one was.
+
+    Raises:
+        UsageError: the target does not exist.
+        SourceError: it cannot be opened.
+        DataError: it holds nothing that can be read.
+    """
+    from plimsoll.sources.many import read_all
+
+    path = Path(target)
+    if not path.exists():
+        raise UsageError(f"target '{target}' does not exist", "Give a file or folder.")
+    for found in read_all(path, instance_file=instance_file):
+        if isinstance(found, Unread):
+            yield found
+            continue
+        try:
+            yield in_window(found, found.instance.identifier, reach)
+        except DataError as error:
+            yield Unread(
+                identifier=found.instance.identifier, reason=error.message, remedy=error.hint
+            )
 
 
 def run(

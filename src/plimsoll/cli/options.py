@@ -20,7 +20,10 @@ _INSTANCE = "What was bought"
 
 Identifier = Annotated[
     str | None,
-    typer.Option("--identifier", help="Which instance, when the target holds several."),
+    typer.Option(
+        "--identifier",
+        help="Which instance, when the target holds several; diagnose takes '*' for every one.",
+    ),
 ]
 InstanceFile = Annotated[
     Path | None,

@@ -182,15 +182,30 @@ def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
         )
     snapshot = sources.read(path, instance_file=flags.instance_file, identifier=flags.identifier)
+    return in_window(snapshot, target, reach)
+
+
+def in_window(snapshot: Snapshot, name: str, reach: Reach) -> Snapshot:
+    """
+    What was read of a file, cut to the window that was asked for, if one was.
+
+    Args:
+        snapshot: all that the file holds.
+        name: of the target, for the message.
+        reach: the window; a file may be old, so the last hours are the last of what it holds.
+
+    Raises:
+        UsageError: it is no window.
+        DataError: there is no sample in it.
+    """
     start, end = snapshot.window_s or (0, 0)
-    # A file may be old: the last hours are the last of what it holds.
     window = window_of(reach.last, reach.since, reach.until, now_s=end, default=None)
     if window is None:
         return snapshot
     found = cut(snapshot, window)
     if snapshot.series and not found.series:
         raise DataError(
-            f"'{target}' holds no sample of that window",
+            f"'{name}' holds no sample of that window",
             f"It reaches from {format_time(start)} to {format_time(end)}.",
         )
     return found

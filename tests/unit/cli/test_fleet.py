@@ -10,15 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import builders
 from plimsoll.cli import fleet
+from plimsoll.cli.main import app
+from plimsoll.cli.targets import Reach
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread, Usage
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.snapshot_file import write_snapshot
 from situations import R5_2XLARGE
 
 UNREAD = Unread(
@@ -286,3 +290,69 @@ def test_an_interrupted_reading_leaves_a_clean_line(monkeypatch):
         fleet.run("rds:*", failing(quiet(), error=KeyboardInterrupt()))
 
     assert told.getvalue().endswith("\r      \r")
+
+
+def recorded(folder: Path, *snapshots: Snapshot) -> Path:
+    """A folder of recordings."""
+    folder.mkdir()
+    for snapshot in snapshots:
+        write_snapshot(folder / f"{snapshot.instance.identifier}.json", snapshot)
+    return folder
+
+
+def test_a_folder_is_a_fleet_when_every_instance_is_asked_for(tmp_path):
+    """
+    `--identifier '*'` of a folder gives the table that a pattern of a live target gives.
+    """
+    folder = recorded(tmp_path / "e", pressed(), quiet())
+    done = CliRunner().invoke(
+        app, ["diagnose", str(folder), "--identifier", "*", "--format", "json"]
+    )
+
+    assert 1 == done.exit_code
+    assert ["pressed", "quiet"] == [r["identifier"] for r in json.loads(done.output)["rows"]]
+
+
+def test_a_folder_is_cut_to_the_window(tmp_path):
+    """
+    The last hour of each; who has no sample in a window is unread, with where its samples lie.
+    """
+    late = builders.snapshot(
+        builders.storage(np.full(60, 5e6)),
+        instance=named("late"),
+        start_s=builders.START_S + 86_400,
+    )
+    folder = recorded(tmp_path / "e", quiet(), late)
+    last, day = (
+        list(fleet.read_files(str(folder), instance_file=None, reach=reach))
+        for reach in (Reach(last="1h"), Reach(until="2021-03-08T12:00"))
+    )
+
+    assert [3600, 3600] == [s.window_s[1] - s.window_s[0] for s in last]
+    assert ["late", "quiet"] == [
+        i.identifier if isinstance(i, Unread) else i.instance.identifier for i in day
+    ]
+    assert "holds no sample of that window" in day[0].reason
+
+
+@pytest.mark.parametrize(
+    "options", [["--class", "db.r5.large"], ["--png", "x.png"], ["--launched", "2019-06-01"]]
+)
+def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
+    """
+    A class or a picture is of one instance.
+    """
+    folder = recorded(tmp_path / "e", quiet())
+
+    with pytest.raises(UsageError, match="many instances"):
+        CliRunner().invoke(
+            app, ["diagnose", str(folder), "--identifier", "*", *options], catch_exceptions=False
+        )
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+    """
+    Before anything is printed, one cause.
+    """
+    with pytest.raises(UsageError, match="does not exist"):
+        fleet.run("x", fleet.read_files(str(tmp_path / "x"), instance_file=None, reach=Reach()))
