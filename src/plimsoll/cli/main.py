@@ -48,7 +48,8 @@ def main() -> None:
     """
     Run the command line.
 
-    Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
+    Exit status: 2 bad input, or could not tell; 0 and 1 as the command says: 1 where something
+    binds, or where the later side of a comparison is the worse one.
     """
     try:
         status = app(standalone_mode=False)

@@ -39,7 +39,7 @@ _NAMES = {
     Family.NETWORK: "network",
     Family.STORAGE_SPACE: "storage space",
     Family.LOCAL_STORAGE: "local storage",
-    Family.CAPACITY: "capacity",
+    Family.CAPACITY: "Aurora capacity",
 }
 # What no Aurora instance has: its data is in a cluster volume that has no documented rates and grows
 # by itself.
@@ -216,7 +216,7 @@ def _resource(
         return Resource(
             family=family, name=name_of(family), verdict=Verdict.UNKNOWN, unit=unit,
             ceiling=ceiling, peak=None, p99=None, mean=None, minutes_above_80=None, headroom=None,
-            note=f"not measured: {gap} missing",
+            note=_why_unknown(family, values, gap),
         )  # fmt: skip
     known = np.isfinite(values)
     used, width = values[known], width_s[known]
@@ -243,6 +243,13 @@ def _resource(
         family=family, name=name_of(family), verdict=verdict, unit=unit, ceiling=ceiling,
         peak=peak, p99=p99, mean=mean, minutes_above_80=above, headroom=headroom, note=note,
     )  # fmt: skip
+
+
+def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
+    """What is left of a size can be measured without the size: then only the size is missing."""
+    if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
+        return f"{gap} was measured, but not how much there is in all"
+    return f"not measured: {gap} missing"
 
 
 def _near_min_minutes(width_s: FloatArray) -> float:

@@ -35,7 +35,7 @@ FAMILY_NAMES = {
     Family.NETWORK: "network",
     Family.STORAGE_SPACE: "storage space",
     Family.LOCAL_STORAGE: "local storage",
-    Family.CAPACITY: "capacity",
+    Family.CAPACITY: "Aurora capacity",
     Family.UNKNOWN: "unknown limit",
 }
 

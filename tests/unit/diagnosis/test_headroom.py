@@ -120,6 +120,16 @@ def test_unmeasured_is_unknown_with_the_metric_named():
     assert "CPUUtilization" in resource.note
 
 
+def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
+    """
+    FreeableMemory alone does not say how much is used; what is missing is the size.
+    """
+    found = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(2))}, ceilings=())
+
+    assert Verdict.UNKNOWN == found.verdict
+    assert "FreeableMemory was measured, but not how much there is in all" == found.note
+
+
 def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
     """
     Measured but not documented: how near it came cannot be said.
