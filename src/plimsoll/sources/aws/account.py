@@ -60,6 +60,7 @@ class Account:
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
         self._failures: dict[str, int] = {}
+        self._has_answered = False
 
     def _total(self) -> Usage:
         return self.meter.total()
@@ -109,6 +110,7 @@ class Account:
         except Exception as error:  # noqa: BLE001  a garbled answer may raise anything in a parser
             raise self._failed(error, operation, judged) from None
         self._count_failure(operation, has_failed=False)
+        self._has_answered = True
         # botocore makes an empty answer of JSON that was cut off.
         if not isinstance(answer, dict) or operation.answer_key not in answer:
             raise garbled(operation)
@@ -175,7 +177,9 @@ class Account:
         self, error: Exception, operation: Operation, judged: frozenset[str]
     ) -> PlimsollError:
         code = error_code(error)
-        shown_error = explained(error, operation, self.region, _Regions(self._core))
+        # A region that has answered exists, though the installed boto3 may be older than it.
+        known = (self.region,) if self._has_answered else _Regions(self._core)
+        shown_error = explained(error, operation, self.region, known)
         self._count_failure(operation, has_failed=isinstance(shown_error, Unreachable))
         return Refused(code, shown_error) if code in judged else shown_error
 

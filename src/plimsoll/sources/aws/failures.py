@@ -200,6 +200,11 @@ BY_EXCEPTION: dict[str, Failure] = {
     ),
     **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
     "HTTPClientError": _UNREACHABLE,
+    "BotoCoreError": Failure(
+        kind=SourceError,
+        message="{action} could not be sent",
+        hint="Run 'aws rds describe-db-instances' with the same profile; it shows the cause.",
+    ),
 }
 """By the name of botocore's exception, the most specific first; see `_named`."""
 

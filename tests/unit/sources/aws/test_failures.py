@@ -10,7 +10,11 @@ from plimsoll.sources.aws.failures import (
     explained,
     is_everywhere,
 )
-from plimsoll.sources.aws.operations import DESCRIBE_INSTANCES, GET_METRIC_DATA
+from plimsoll.sources.aws.operations import (
+    DESCRIBE_INSTANCES,
+    GET_METRIC_DATA,
+    GET_RESOURCE_METRICS,
+)
 from unit.sources.aws.cloud import SECRET, Cloud, account_of
 
 REGIONS = ("eu-central-1", "us-east-1")
@@ -197,6 +201,30 @@ def test_the_regions_that_boto3_knows_are_asked_for():
     for region in ("eu-central-1", "cn-north-1", "us-gov-west-1"):
         with pytest.raises(Unreachable, match=r"unable to reach x\.example"):
             account_of(cloud, region=region).call(DESCRIBE_INSTANCES)
+
+
+def test_a_region_that_has_answered_exists():
+    """
+    It may be newer than the installed boto3; then only one of its services is away.
+    """
+    gone = botocore_exceptions.EndpointConnectionError(endpoint_url="https://pi.example/")
+    cloud = Cloud(GetResourceMetrics=lambda _: gone)
+    account = account_of(cloud, region="eu-nowhere-1")
+    account.call(DESCRIBE_INSTANCES)
+    asked = {"ServiceType": "RDS", "Identifier": "db-X", "StartTime": 0, "EndTime": 60}
+    with pytest.raises(Unreachable, match=r"unable to reach pi\.example"):
+        account.call(GET_RESOURCE_METRICS, MetricQueries=[{"Metric": "db.load.avg"}], **asked)
+
+
+def test_a_request_that_botocore_itself_refuses_is_no_answer():
+    """
+    Nothing was sent, so nothing came back garbled.
+    """
+    cloud = Cloud()
+    with pytest.raises(SourceError, match="rds:DescribeDBInstances could not be sent"):
+        account_of(cloud).call(DESCRIBE_INSTANCES, DBInstanceIdentifier=7)
+
+    assert cloud.sent == []
 
 
 def test_a_region_that_is_no_name_is_refused():
