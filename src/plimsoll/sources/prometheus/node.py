@@ -116,23 +116,84 @@ def latest(series: Sequence[Counted], name: str) -> float | None:
 
 def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[Rates]:
     """
-    Rates of one host, one part per scrape target it had.
+    Rates of one host, one part per scrape target it had, no two of the same time.
+
+    A pair of servers scrapes the same host at different moments: the longer history is used, the
+    other one where that has none.
 
     Args:
         series: all counters of the host.
         devices: disks whose work is added up.
     """
+    found = [_of_target(part, devices) for part in _targets(series)]
+    parts = sorted((p for p in found if p is not None), key=lambda p: -p.time_s.size)
+    kept: list[Rates] = []
+    for part in parts:
+        free = np.ones(part.time_s.size, dtype=np.bool_)
+        for other in kept:
+            first, last = int(other.time_s[0]), int(other.time_s[-1])
+            free &= (part.time_s + part.step_s <= first) | (part.time_s >= last + other.step_s)
+        if free.any():
+            columns = {metric: values[free] for metric, values in part.columns.items()}
+            kept.append(Rates(time_s=part.time_s[free], step_s=part.step_s, columns=columns))
+    return kept
+
+
+def differing_labels(series: Sequence[Counted]) -> dict[str, list[str]]:
+    """
+    Labels and values by which two hosts of one name differ; empty where all are one host.
+
+    Two targets at the same time are one host, scraped twice, or two of different networks with
+    the same address. Idle time counts from the boot, so it tells them apart.
+    """
+    targets = _targets(series)
+    for index, one in enumerate(targets):
+        for other in targets[index + 1 :]:
+            if _are_two_hosts(one, other):
+                pairs = (_target_labels(one[0]), _target_labels(other[0]))
+                names = sorted({n for p in pairs for n, _ in p})
+                values = {n: [dict(p).get(n, "") for p in pairs] for n in names}
+                return {n: v for n, v in values.items() if v[0] != v[1]}
+    return {}
+
+
+def _are_two_hosts(one: Sequence[Counted], other: Sequence[Counted]) -> bool:
+    for mine in one:
+        for theirs in other:
+            if mine.name != "node_cpu_seconds_total" or mine.labels.get("mode") != "idle":
+                continue
+            if any(
+                mine.labels.get(n) != theirs.labels.get(n) for n in ("__name__", *_INNER_LABELS)
+            ):
+                continue
+            first = max(int(mine.time_ms[0]), int(theirs.time_ms[0]))
+            last = min(int(mine.time_ms[-1]), int(theirs.time_ms[-1]))
+            if first > last:
+                continue
+            at = (first + last) / 2
+            values = [float(np.interp(at, s.time_ms, s.value)) for s in (mine, theirs)]
+            if abs(values[0] - values[1]) > max(IDLE_SLACK_S, 0.01 * max(values)):
+                return True
+    return False
+
+
+def _targets(series: Sequence[Counted]) -> list[list[Counted]]:
+    """The series by what scraped them."""
     targets: dict[frozenset[tuple[str, str]], list[Counted]] = {}
     for one in series:
-        key = frozenset(
-            item for item in one.labels.items() if item[0] not in ("__name__", *_INNER_LABELS)
-        )
-        targets.setdefault(key, []).append(one)
-    parts = [_of_target(found, devices) for found in targets.values()]
-    return [p for p in parts if p is not None]
+        targets.setdefault(_target_labels(one), []).append(one)
+    return list(targets.values())
+
+
+def _target_labels(series: Counted) -> frozenset[tuple[str, str]]:
+    inner = ("__name__", *_INNER_LABELS)
+    return frozenset(item for item in series.labels.items() if item[0] not in inner)
 
 
 _INNER_LABELS = ("device", "mode", "cpu")
+
+# Two scrapes of one counter lie less than two scrape intervals apart; few are beyond a minute.
+IDLE_SLACK_S = 120.0
 
 
 class _Table:

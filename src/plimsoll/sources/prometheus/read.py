@@ -210,6 +210,13 @@ def _read_host(
     reading: Reading,
     window_s: Window,
 ) -> list[Used]:
+    if differing := node.differing_labels(counters):
+        label, texts = next(iter(differing.items()))
+        raise UsageError(
+            f"two hosts are called '{shown(identifier, 63)}'",
+            f"Add --match {label}={shown(next(t for t in texts if t), 63)}, or another of "
+            f"{', '.join(differing)}.",
+        )
     disks = node.disks_of(counters)
     devices = _devices(server, disks, counters)
     for part in node.rates_of(counters, devices):

@@ -10,6 +10,7 @@ from plimsoll.sources.prometheus.node import (
     Counted,
     busiest,
     cpu_count,
+    differing_labels,
     disks_of,
     latest,
     rates_of,
@@ -219,6 +220,41 @@ def test_two_targets_of_a_host_are_not_mixed():
     found = rates_of([*before, *after], ["sda"])
 
     assert [[10.0], [10.0]] == [p.columns[Metric.READ_OPS_PER_S].tolist() for p in found]
+
+
+def moved(series: list[Counted], shift_ms: int, more: float, **labels: str) -> list[Counted]:
+    """The same counters by another scraper: later, further, with other labels."""
+    return [
+        Counted(labels={**s.labels, **labels}, time_ms=s.time_ms + shift_ms, value=s.value + more)
+        for s in series
+    ]
+
+
+def test_a_host_scraped_by_a_pair_of_servers_is_counted_once():
+    """
+    The longer history is used, the other one where that has ended; nothing is interleaved.
+    """
+    one = disk(reads_completed=150 * np.arange(20))
+    two = moved(one[:], 7_000, 70, prometheus_replica="b")
+    two = [Counted(labels=s.labels, time_ms=s.time_ms[:10], value=s.value[:10]) for s in two]
+    later = moved(two, 15_000 * 30, 9e6, pod="c")
+    found = rates_of([*two, *one, *later], ["sda"])
+
+    assert [19, 9] == [p.time_s.size for p in found]
+    assert {10.0} == {v for p in found for v in p.columns[Metric.READ_OPS_PER_S].tolist()}
+
+
+def test_two_hosts_of_one_name_are_told_apart_by_their_idle_time():
+    """
+    Equal addresses in two networks are two hosts; two scrapers of one host are not.
+    """
+    one = [counter("cpu_seconds_total", 5e5 + 15 * np.arange(20), cpu="0", mode="idle")]
+    same = moved(one, 7_000, 7, replica="b")
+    other = moved(one, 7_000, 4e5, cluster="b")
+    after = moved(one, 15_000 * 30, -4e5, cluster="c")
+
+    assert {} == differing_labels([*one, *same, *after])
+    assert {"cluster": ["", "b"]} == differing_labels([*one, *other])
 
 
 def test_one_scrape_tells_no_rate():

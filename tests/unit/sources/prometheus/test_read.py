@@ -12,7 +12,7 @@ from fixtures.prometheus.expositions import (
     history,
 )
 from fixtures.prometheus.servers import Double, error
-from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.errors import SourceError, UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import EventKind, Snapshot, encode_snapshot
 from plimsoll.sources.prometheus.client import Bounds
@@ -128,6 +128,18 @@ def test_enhanced_monitoring_is_read_as_the_documents_it_came_from():
     assert "Enhanced Monitoring" in snapshot.source
 
 
+def test_documents_of_other_times_are_left_out():
+    """
+    A document tells of the time before its own, so the window ends with one and begins after one.
+    """
+    told = START_S + 60.0 * np.arange(COUNT) - 120
+    series = history("percona_enhanced", SCRAPES_MS, {"rdsosmetrics_timestamp": told})
+    window = (START_S, START_S + 600)
+    times = read(series, "instance=orders-primary", window_s=window).series[Metric.CPU_RATIO].time_s
+
+    assert [60 * n for n in range(10)] == (times - START_S).tolist()
+
+
 def test_rds_exporters_two_pages_meet_at_the_same_minutes():
     """
     One is ten minutes late by design, the other says when; both end up where they belong.
@@ -189,12 +201,6 @@ def test_a_host_has_rates_of_its_busiest_disk():
     )
     with pytest.raises(UsageError, match="no disk 'nvme9n1'"):
         read(growing, "instance=db1:9100", "device=nvme9n1")
-
-
-def test_a_host_may_be_named_without_its_port():
-    page = history("node_exporter", SCRAPES_MS, target={"job": "node", "instance": "db1:9100"})
-
-    assert "db1:9100" == read(page, identifier="DB1").instance.identifier
 
 
 def test_an_exporter_that_repeats_itself_is_not_a_load_that_stands_still():
@@ -262,6 +268,26 @@ def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
     assert "aws_metric_name" in told["ReadLatency, WriteLatency"]
 
 
+def test_what_was_bought_comes_with_what_is_said_of_its_class():
+    """
+    The class names no instance, so it is asked for by its own label.
+    """
+    instance = read(history("qonto", SCRAPES_MS), "dbidentifier=orders-primary").instance
+
+    assert ("db.r5.2xlarge", 8, 64 * 1024**3) == (
+        instance.db_class,
+        instance.vcpu_count,
+        instance.memory_bytes,
+    )
+    assert instance.ebs_limits is not None
+    assert (287.5e6, 593.75e6, 10_000, 18_750) == (
+        instance.ebs_limits.baseline_bytes_per_s,
+        instance.ebs_limits.burst_bytes_per_s,
+        instance.ebs_limits.baseline_ops_per_s,
+        instance.ebs_limits.burst_ops_per_s,
+    )
+
+
 def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     """
     With one identifier both are found; times of its own go before scrapes, per metric.
@@ -290,16 +316,6 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     assert () == snapshot.gaps
 
 
-def test_a_match_on_one_exporters_label_finds_the_instance_of_the_others():
-    """
-    Who writes dbidentifier=… means the instance, not the exporter.
-    """
-    series = history("qonto", SCRAPES_MS, drawn(QONTO)) + history("yace", SCRAPES_MS, drawn(YACE))
-    snapshot = read(series, "dbidentifier=orders-primary")
-
-    assert Metric.BYTE_BALANCE_RATIO in snapshot.series
-
-
 def test_a_longer_history_goes_before_times_of_its_own():
     """
     An exporter that was added yesterday does not take last week away.
@@ -310,71 +326,6 @@ def test_a_longer_history_goes_before_times_of_its_own():
     snapshot = read(series, identifier="orders-primary")
 
     assert COUNT == snapshot.series[Metric.READ_OPS_PER_S].time_s.size
-
-
-def test_several_instances_are_listed_with_the_label_that_chooses():
-    with pytest.raises(UsageError) as raised:
-        read(history("qonto", SCRAPES_MS))
-
-    assert "the server has metrics of 2 instances" == raised.value.message
-    assert (
-        "Choose one with --match: dbidentifier=orders-primary, dbidentifier=orders-replica."
-        == raised.value.hint
-    )
-
-
-def test_the_same_name_in_two_regions_is_two_instances():
-    """
-    They are told apart by the label that the exporter has for it.
-    """
-    here = history("qonto", SCRAPES_MS)
-    there = [
-        Series(labels={**s.labels, "aws_region": "us-east-1"}, time_ms=s.time_ms, value=s.value)
-        for s in here
-    ]
-    with pytest.raises(UsageError) as raised:
-        read([*here, *there], "dbidentifier=orders-primary")
-    snapshot = read([*here, *there], "dbidentifier=orders-primary", "aws_region=us-east-1")
-
-    assert "is in 2 regions" in raised.value.message
-    assert "aws_region=us-east-1" in raised.value.hint
-    assert "us-east-1" == snapshot.instance.region
-
-
-@pytest.mark.parametrize(
-    ("match", "identifier", "cause", "hint"),
-    [
-        (["dbidentifier=oders"], None, "no series with dbidentifier=oders", "orders-primary"),
-        (["team=x"], None, "no metrics of an exporter that plimsoll knows", "address"),
-        ([], "oders", "no series with instance 'oders'", "dbidentifier has orders-primary"),
-    ],
-)
-def test_nothing_that_fits_tells_what_there_is(match, identifier, cause, hint):
-    with pytest.raises(UsageError) as raised:
-        read(history("qonto", SCRAPES_MS), *match, identifier=identifier)
-
-    assert cause in raised.value.message
-    assert hint in raised.value.hint
-
-
-def test_an_empty_server_names_the_exporters_that_are_known():
-    with pytest.raises(UsageError) as raised:
-        read([])
-
-    assert "no metrics of an exporter that plimsoll knows" in raised.value.message
-    assert "node_exporter" in raised.value.hint
-
-
-def test_series_without_samples_in_the_window_are_no_diagnosis():
-    """
-    A server lists series by block; this one has samples before and after only.
-    """
-    series = history("cloudwatch_exporter", MINUTES_MS[[0, -1]])
-    inside = (START_S + 600, START_S + 1200)
-    with pytest.raises((DataError, UsageError)) as raised:
-        read(series, "dbinstance_identifier=orders-primary", window_s=inside)
-
-    assert "this window" in raised.value.message
 
 
 def test_a_change_of_class_is_an_event_on_the_timeline():
