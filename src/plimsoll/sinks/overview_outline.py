@@ -86,7 +86,7 @@ def overview_outline(overview: Overview) -> OverviewSaid:
             for rank, item in enumerate(overview.ranked, start=1)
         ),
         unknown=_grouped(
-            (_gap_names(row), _remedies(row), row.instance.identifier)
+            (_gap_names(row), _remedies(row), _unjudged_name(row))
             for row in overview.rows
             if row.verdict is Verdict.UNKNOWN
         ),
@@ -214,6 +214,8 @@ def _notes(row: OverviewRow) -> Iterable[str]:
         yield f"now at {bound_name(row.now)}"
     if row.binding:
         yield _when(row.binding, row.now)
+    if _close(row):
+        yield f"near: {_close(row)}"
     if row.latency_ratio is not None and row.latency_ratio >= _SLOWER:
         yield f"requests took up to {number(row.latency_ratio, 2)} times as long"
     yield from (words.plain(context) for context in row.contexts)
@@ -242,6 +244,18 @@ def _when(binding: BoundTime, now: BoundTime | None) -> str:
         return f"since {start}" if binding.interval_count == 1 else f"{count} since {start}"
     span = words.short_span(binding.first_s, binding.last_s)
     return span if binding.interval_count == 1 else f"{count}, {span}"
+
+
+def _close(row: OverviewRow) -> str:
+    """What came near although the verdict is unknown: `connections 93 %`; empty if nothing did."""
+    nearest = row.nearest
+    if row.verdict is not Verdict.UNKNOWN or nearest is None or nearest.verdict is Verdict.SLACK:
+        return ""
+    return f"{words.plain(nearest.name)} {format_ratio(nearest.peak_ratio)}"
+
+
+def _unjudged_name(row: OverviewRow) -> str:
+    return f"{row.instance.identifier} ({_close(row)})" if _close(row) else row.instance.identifier
 
 
 def _gap_names(row: OverviewRow) -> str:

@@ -56,8 +56,9 @@ def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, 
 def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[RenderableType]:
     yield styled(said.headline, style=STYLES[said.verdict])
     if said.is_simulated:
-        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(f" · {said.note}"))
-    known = [_identified(fact) for fact in said.identity if fact.value not in said.headline]
+        note = f" · {said.note}" if said.note else ""
+        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(note))
+    known = [_identified(fact) for fact in said.identity if not _is_told(fact, said.headline)]
     yield styled(" · ".join(known), style="dim")
     if said.verdict is Verdict.UNKNOWN:
         yield from _missing(said)
@@ -85,6 +86,11 @@ def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[Renderab
         yield from _missing(said)
     yield heading("How it was measured")
     yield pairs([(f.name, f.value) for f in said.measured])
+
+
+def _is_told(fact: Fact, headline: str) -> bool:
+    """Name and class stand in the headline; another fact may only look like a part of them."""
+    return fact.name in ("Instance", "Class") and fact.value in headline
 
 
 def _identified(fact: Fact) -> str:

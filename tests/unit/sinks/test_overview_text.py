@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import Unread
 from plimsoll.sinks.overview_outline import headline, overview_outline
@@ -24,6 +25,7 @@ from unit.sinks.fixture_fleet import (
     bound,
     fleet,
     instance,
+    near,
     row,
 )
 
@@ -177,6 +179,18 @@ def test_who_could_not_be_judged_is_grouped_by_what_is_missing():
 
     assert [("replica-1", "replica-2", "replica-3"), ("audit",)] == [g.names for g in groups]
     assert "allow cloudwatch:GetMetricData" in groups[0].remedy
+
+
+def test_what_came_near_is_told_of_who_could_not_be_judged():
+    """
+    Storage may be unknown while connections are nearly used up: that stands beside the name.
+    """
+    close = near("connections", Family.CONNECTIONS, 0.93, Verdict.NEAR, unit="count")
+    one = msgspec.structs.replace(UNKNOWN[0], nearest=close)
+    said = overview_outline(fleet((one,), ()))
+
+    assert ("replica-3 (connections 93 %)",) == said.unknown[0].names
+    assert "near: connections 93 %" == said.rows[0].notes[0]
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,26 @@ def test_every_sentence_of_the_diagnosis_is_there():
     assert [] == [sentence for sentence in said if sentence not in shown]
 
 
+def test_a_fact_that_looks_like_a_part_of_the_name_is_told():
+    """
+    An engine or storage whose word stands in the instance's name is not taken for told.
+    """
+    shown = render_text(*named("postgres 11.9-us-east-1"), width=200, color=False)
+
+    assert "postgres 11.9 · io1" in shown
+    assert " · us-east-1 · " in shown
+
+
+def test_simulated_data_without_a_note_ends_there():
+    """
+    Where nobody said how it was made, no dot waits for the sentence.
+    """
+    diagnosis, shot = pressed()
+    shown = render_text(msgspec.structs.replace(diagnosis, note=""), shot, width=80, color=False)
+
+    assert "SIMULATED DATA" in shown.splitlines()
+
+
 def test_simulated_data_is_called_so_at_the_top():
     """
     The third line of a simulated report says so; a measured one does not mention it.
