@@ -182,9 +182,9 @@ def test_an_endless_list_of_instances_is_not_followed_for_ever(double: Double):
     """
     found = plimsoll(
         double.port,
-        *("diagnose", "rds:*", "--max-api-calls", "40", *between(WINDOW)),
+        *("diagnose", "rds:*", "--max-api-calls", "12", *between(WINDOW)),
         rules=[Rule(fault=proxy.endless, action=INSTANCES)],
     )
 
     assert (2, "", 1) == (found.status, found.stdout, len(found.errors)), found.shown()
-    assert found.counts[INSTANCES] <= 40
+    assert found.counts[INSTANCES] <= 12

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,6 @@ WINDOW = (END_S - 24 * HOUR_S, END_S)
 SECONDS = (END_S - 3 * HOUR_S, END_S)
 """Of this window Enhanced Monitoring has every second; the busiest hour of it is read."""
 NOW_DAYS_AGO = END_S - 10 * DAY_S
-FORMER = 1_559_640_600  # 2019-06-04, when db.r5.2xlarge had less.
 EVENTS = (
     (30, "backup", "Finished DB instance backup"),
     (12, "restoration", "Restored from snapshot orders-2026-11"),
@@ -61,6 +61,7 @@ def aged(snapshot: Snapshot, days: int) -> Snapshot:
     return simulated.moved(snapshot, END_S - days * DAY_S)
 
 
+# The first was launched in June 2019, when its class had less.
 STORIES = (
     story("search-service", "simulated-search"),
     story("claims-pipeline", "simulated-claims"),
@@ -108,9 +109,8 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
     An account with the stories and the special cases of this module.
     """
     folder = tmp_path_factory.mktemp("account")
-    once = story("search-service", "simulated-former", launched_s=FORMER)
     today = story("search-service", "simulated-present", launched_s=NOW_DAYS_AGO)
-    held = [hold(folder, snapshot) for snapshot in (*STORIES, once, today)]
+    held = [hold(folder, snapshot) for snapshot in (*STORIES, today)]
     held += [watched(folder), serverless(folder)]
     held.append(hold(folder, aged(story("quiet", "simulated-aged"), 20)))
     empty = story("quiet", "simulated-stopped").instance
@@ -122,13 +122,22 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
         yield running
 
 
+@cache
+def diagnosed(port: int, name: str, window_s: tuple[int, int]) -> Outcome:
+    """
+    What `diagnose rds:NAME --format json` says of a window; asked once, for several tests.
+    """
+    return plimsoll(port, "diagnose", f"rds:{name}", "--format", "json", *between(window_s))
+
+
+@cache
 def recorded(double: Double, name: str, window_s: tuple[int, int]) -> tuple[Snapshot, Outcome]:
     """
     The snapshot that `record rds:NAME` keeps of a window.
     """
     found = plimsoll(double.port, "record", f"rds:{name}", "-o", "out.json", *between(window_s))
     assert 0 == found.status, found.shown()
-    return decode_snapshot((found.folder / "out.json").read_bytes()), found
+    return decode_snapshot(found.files["out.json"]), found
 
 
 def export(snapshot: Snapshot, folder: Path) -> Path:
@@ -170,10 +179,9 @@ def test_an_account_is_diagnosed_as_its_export(double: Double, tmp_path: Path, s
     """
     window = snapshot.window_s
     name = snapshot.instance.identifier
-    json_of = ("--format", "json", *between(window))
-    live = plimsoll(double.port, "diagnose", f"rds:{name}", *json_of)
+    live = diagnosed(double.port, name, window)
     folder = export(snapshot, tmp_path / "export")
-    offline = plimsoll(double.port, "diagnose", str(folder), *json_of)
+    offline = plimsoll(double.port, "diagnose", str(folder), "--format", "json", *between(window))
 
     assert live.status == offline.status
     assert essence(offline.stdout) == essence(live.stdout), live.shown()
@@ -184,10 +192,11 @@ def test_the_requests_are_those_computed_and_those_reported(double: Double):
     """
     What the proxy counted, what the command says and what arithmetic foretells are equal.
     """
-    found = plimsoll(double.port, "diagnose", "rds:simulated-quiet", *between(WINDOW))
+    window = STORIES[2].window_s
+    found = diagnosed(double.port, "simulated-quiet", window)
 
     assert found.counts == requests_said(found.stderr), found.shown()
-    assert planned_calls(1, WINDOW, now_s=END_S + 1, type_count=1) == sum(found.counts.values())
+    assert planned_calls(1, window, now_s=END_S + 1, type_count=1) == sum(found.counts.values())
 
 
 def test_seconds_are_read_where_enhanced_monitoring_keeps_them(double: Double):
@@ -256,28 +265,24 @@ def test_former_limits_are_named_only_where_the_instance_is_old_enough(double: D
     The same samples: launched in 2019 they show a former baseline, launched this month they do not.
     """
     phases = {}
-    for name in ("simulated-former", "simulated-present"):
-        found = plimsoll(
-            double.port, "diagnose", f"rds:{name}", "--format", "json", *between(WINDOW)
-        )
-        report = json.loads(found.stdout)
+    for name in ("simulated-search", "simulated-present"):
+        report = json.loads(diagnosed(double.port, name, STORIES[0].window_s).stdout)
         phases[name] = {(i["family"], i["phase"]) for i in report["intervals"]}
 
-    assert ("instance_ebs_throughput", "legacy") in phases["simulated-former"]
+    assert ("instance_ebs_throughput", "legacy") in phases["simulated-search"]
     assert phases["simulated-present"]
     assert "legacy" not in {phase for _, phase in phases["simulated-present"]}
 
 
 def test_ec2_says_the_limits_of_the_class_itself(double: Double):
     """
-    DescribeInstanceTypes of the class stands in the snapshot with its date.
+    DescribeInstanceTypes of the class stands in the report with its source.
     """
-    snapshot, _ = recorded(double, "simulated-search", WINDOW)
-    limits = snapshot.instance.ebs_limits
+    report = json.loads(diagnosed(double.port, "simulated-search", STORIES[0].window_s).stdout)
+    limits = report["instance"]["ebs_limits"]
 
-    assert limits is not None
-    assert (287.5e6, 593.75e6) == (limits.baseline_bytes_per_s, limits.burst_bytes_per_s)
-    assert "ec2:DescribeInstanceTypes of r5.2xlarge" == limits.source
+    assert (287.5e6, 593.75e6) == (limits["baseline_bytes_per_s"], limits["burst_bytes_per_s"])
+    assert "ec2:DescribeInstanceTypes of r5.2xlarge" == limits["source"]
 
 
 def test_a_serverless_instance_has_the_capacity_of_its_cluster(double: Double):
