@@ -78,6 +78,11 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
             "Name one, as rds:orders-primary.",
         )
     if target.startswith(RDS):
+        if flags.instance_file is not None or flags.identifier is not None:
+            raise UsageError(
+                f"'{target}' names the instance, and the account says what was bought",
+                "Leave out --instance and --identifier; --class and the like still go before it.",
+            )
         snapshot = _read_rds(target.removeprefix(RDS), reach)
     elif target.startswith(PROMETHEUS):
         snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach)
@@ -126,9 +131,11 @@ def _account(reach: Reach) -> "Account":
 
 def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
+    from plimsoll.sources.target import with_description
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
-    return read_prometheus(server, live_window(reach), identifier=flags.identifier)
+    snapshot = read_prometheus(server, live_window(reach), identifier=flags.identifier)
+    return with_description(snapshot, flags.instance_file, flags.identifier)
 
 
 def live_window(reach: Reach) -> tuple[int, int]:

@@ -55,7 +55,17 @@ _KNOWN |= {
 }
 
 _PREFIXES = ("awsrds", "amazonawscomawsrds", "rds")
-_STATISTIC_ENDS = ("samplecount", "average", "maximum", "minimum", "mean", "avg", "max", "min")
+_STATISTIC_ENDS = (
+    "samplecount",
+    "sum",
+    "average",
+    "maximum",
+    "minimum",
+    "mean",
+    "avg",
+    "max",
+    "min",
+)
 _UNIT_ENDS = ("percent", "bytespersecond", "persecond", "bytes", "seconds", "count")
 
 LOG_VOLUME = "metric of a log or additional volume, ignored"

@@ -77,6 +77,24 @@ def read_capture(path: Path, *, device: str | None = None, step_s: int | None = 
     return replace(snapshot, gaps=(*snapshot.gaps, *((INTERRUPTED,) if was_interrupted else ())))
 
 
+def with_description(
+    snapshot: Snapshot, instance_file: Path | None, identifier: str | None
+) -> Snapshot:
+    """
+    What a server keeps of an instance, with what a `describe-db-instances` answer says was bought.
+
+    Raises:
+        UsageError: the answer holds several instances and none is meant, or not the one that is.
+        SourceError, DataError: the answer cannot be read.
+    """
+    if instance_file is None:
+        return snapshot
+    name = snapshot.instance.identifier
+    # A host is known by its address, not by the database's name.
+    is_host = snapshot.instance.db_class is None and snapshot.instance.engine is None
+    return _described(snapshot, None if is_host else name, instance_file, identifier)
+
+
 def _where(path: Path) -> str:
     return NAME if path == Path(NAME) else f"'{shown(path.name, 100)}'"
 

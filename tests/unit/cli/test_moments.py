@@ -90,3 +90,11 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
     wanted = {"target", *InstanceFlags.__struct_fields__, *Reach.__struct_fields__}
     assert wanted == names
     assert [("t", InstanceFlags(iops=5.0), Reach(match=("a=b",), max_api_calls=7))] == seen
+
+
+def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
+    """
+    A file beside `rds:` would be ignored in silence, so it is refused before anything is asked for.
+    """
+    with pytest.raises(UsageError, match="the account says"):
+        read_target("rds:orders", InstanceFlags(instance_file=tmp_path / "answer.json"))
