@@ -179,7 +179,7 @@ def watched(folder: Path) -> Held:
         folder,
         snapshot,
         described={"MonitoringInterval": 30},
-        enhanced_file=write_documents(folder / "documents.jsonl", snapshot, SPAN),
+        enhanced_file=write_documents(folder / "documents.jsonl", snapshot, SPAN, interval_s=30),
         counters=load_counters(snapshot, sessions=8.0, waiting=6.0, waiting_for_io=5.0),
     )
 
