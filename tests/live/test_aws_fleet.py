@@ -10,7 +10,7 @@ import pytest
 from fixtures.aws import proxy, simulated
 from fixtures.aws.commands import Outcome, between, plimsoll
 from fixtures.aws.double import Double
-from fixtures.aws.holdings import hold, write
+from fixtures.aws.holdings import Held, described, hold, write
 from fixtures.aws.proxy import Rule
 from plimsoll.sources.aws.read import planned_calls
 
@@ -22,16 +22,21 @@ END_S = simulated.recent_end_s()
 WINDOW = (END_S - 24 * HOUR_S, END_S)
 METRICS, INSTANCES = "cloudwatch:GetMetricData", "rds:DescribeDBInstances"
 TYPES = 3
+STOPPED = "a-stopped-one"
+"""The first by name, so that all others come after it."""
 FLEET = ("diagnose", "rds:*", "--format", "json", *between(WINDOW))
 
 
 @pytest.fixture(scope="module")
 def holdings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
-    Fifty simulated instances with a day of minutes each.
+    Fifty simulated instances with a day of minutes each, and one that did not run.
     """
     folder = tmp_path_factory.mktemp("fleet")
-    return write(folder, [hold(folder, s) for s in simulated.fleet(COUNT, END_S, hours=24)])
+    fleet = simulated.fleet(COUNT, END_S, hours=24)
+    fields = described(fleet[0].instance) | {"DBInstanceIdentifier": STOPPED}
+    stopped = Held(identifier=STOPPED, described=fields | {"DBInstanceStatus": "stopped"})
+    return write(folder, [stopped, *(hold(folder, snapshot) for snapshot in fleet)])
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,8 @@ def planned() -> int:
     """
     Requests that reading all of them takes.
     """
-    return planned_calls(COUNT, WINDOW, now_s=END_S + 1, listed_count=COUNT, type_count=TYPES)
+    count = COUNT + 1
+    return planned_calls(count, WINDOW, now_s=END_S + 1, listed_count=count, type_count=TYPES)
 
 
 def test_all_of_an_account_are_diagnosed(undisturbed: Outcome):
@@ -84,12 +90,22 @@ def test_all_of_an_account_are_diagnosed(undisturbed: Outcome):
         by_story.setdefault(row["identifier"][13:], set()).add((row["verdict"], family))
     verdicts = [row["verdict"] for row in found["rows"]]
 
-    assert (1, COUNT, []) == (undisturbed.status, len(found["rows"]), found["unread"])
+    assert (1, COUNT) == (undisturbed.status, len(found["rows"]))
     assert ("binds", "instance_ebs_throughput") in by_story["search-service"]
     assert {"binds"} == {verdict for verdict, _ in by_story["claims-pipeline"]}
     assert {("slack", None)} == by_story["quiet"]
     assert sorted(verdicts, key=["binds", "near", "unknown", "slack"].index) == verdicts
     assert found["stopped"] is None
+
+
+def test_one_that_cannot_be_read_does_not_cost_the_others(undisturbed: Outcome):
+    """
+    An instance without samples is named with its status, and everything after it is diagnosed.
+    """
+    (unread,) = overview(undisturbed)["unread"]
+
+    assert STOPPED == unread["identifier"]
+    assert "its status is 'stopped'" in unread["reason"]
 
 
 def test_the_requests_of_a_fleet_are_those_computed_and_reported(undisturbed: Outcome):
@@ -142,9 +158,11 @@ def test_a_server_that_dies_half_way_costs_only_what_was_not_read(holdings: Path
     assert found.status in {1, 2}, found.shown()
     assert 0 < len(read) < COUNT
     assert not read & unread.keys()
-    assert COUNT == len(read) + len(unread) or document["stopped"]
+    assert COUNT + 1 == len(read) + len(unread)
     assert all(
-        "127.0.0.1" in row["reason"] or "not asked for" in row["reason"] for row in unread.values()
+        "127.0.0.1" in row["reason"] or "not asked for" in row["reason"]
+        for identifier, row in unread.items()
+        if identifier != STOPPED
     )
     assert "Traceback" not in found.stderr
 
@@ -156,12 +174,9 @@ def test_metrics_that_nobody_may_read_leave_no_instance(double: Double):
     found = plimsoll(double.port, *FLEET, rules=[Rule(fault=proxy.denied, action=METRICS)])
 
     assert 2 == found.status, found.shown()
-    if found.stdout:
-        unread = overview(found)["unread"]
-        assert COUNT == len(unread)
-        assert {f"access denied to {METRICS}"} == {row["reason"] for row in unread}
-    else:
-        assert [f"error: access denied to {METRICS}"] == found.errors
+    unread = overview(found)["unread"]
+    assert COUNT + 1 == len(unread)
+    assert {f"access denied to {METRICS}"} == {row["reason"] for row in unread}
     assert found.counts[METRICS] <= 20
 
 
@@ -173,7 +188,7 @@ def test_a_fleet_too_large_for_the_bound_is_refused_before_it_is_read(double: Do
 
     assert (2, "") == (found.status, found.stdout)
     assert {INSTANCES: 1} == found.counts
-    assert f"reading {COUNT} instances takes {planned()} requests" in found.errors[0]
+    assert f"reading {COUNT + 1} instances takes {planned()} requests" in found.errors[0]
 
 
 def test_an_endless_list_of_instances_is_not_followed_for_ever(double: Double):

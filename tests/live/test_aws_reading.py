@@ -239,6 +239,7 @@ def test_performance_insights_say_who_waits_for_storage(double: Double):
         if METRICS[metric].unit in {"count", "ops/s"}
     }
 
+    assert SECONDS[0] == snapshot.series[Metric.ACTIVE_SESSION_COUNT].time_s[0]
     assert pytest.approx(8.0) == means[Metric.ACTIVE_SESSION_COUNT]
     assert pytest.approx(6.0) == means[Metric.WAITING_SESSION_COUNT]
     assert pytest.approx(5.0) == means[Metric.IO_WAITING_SESSION_COUNT]
