@@ -71,6 +71,12 @@ pub fn balance_granted<L: Lane>(bucket: &Bucket<L>) -> L {
     bucket.capacity
 }
 
+/// The balance of a bucket that is filled to this share of its capacity; 0–1, clamped.
+#[inline(always)]
+pub fn balance_at<L: Lane>(bucket: &Bucket<L>, ratio: L) -> L {
+    bucket.capacity * ratio.most(ratio.splat(0.0)).least(ratio.splat(1.0))
+}
+
 impl Bucket {
     /// A ceiling without credits: `rate` now and forever.
     #[must_use]

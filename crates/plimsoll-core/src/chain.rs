@@ -47,6 +47,18 @@ impl Account {
         }
     }
 
+    /// Credits for one request of exactly `bytes` that begins where the one before it ended.
+    ///
+    /// Such requests are merged up to the unit, and each pays its share of the operations that they
+    /// make together. Where size does not matter nothing is merged.
+    #[must_use]
+    pub fn cost_of_continuation(&self, bytes: f64) -> f64 {
+        match *self {
+            Self::Ops { unit_bytes, .. } if unit_bytes.is_finite() => bytes / unit_bytes,
+            _ => self.cost_of_request(bytes),
+        }
+    }
+
     /// Mean credits per request of a flow whose requests have `mean_bytes` on average.
     ///
     /// Only the mean is known, so a request above the unit counts as `mean / unit`: requests of

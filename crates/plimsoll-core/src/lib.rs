@@ -6,6 +6,8 @@
 //! - [`bucket`]: what may be spent above a baseline; every change of a balance.
 //! - [`chain`]: ceilings in series met by the same requests; which of them binds at an I/O size.
 //! - [`flow`]: one step of demand through a chain, with a queue in order of arrival.
+//! - [`pace`]: single requests through a chain in real time: when each may complete.
+//! - [`fair`]: reads and writes take turns under saturation.
 //! - [`replay`]: a series of steps, with grants of credits.
 //! - [`candidates`]: many chains over one series of demand, side by side in SIMD lanes.
 //! - [`plateau`]: one-pass statistics over blocks of samples.
@@ -15,9 +17,11 @@ pub mod bucket;
 pub mod candidates;
 pub mod chain;
 mod envelope;
+pub mod fair;
 pub mod flow;
 mod group;
 pub mod lane;
+pub mod pace;
 pub mod plateau;
 pub mod queue;
 pub mod replay;
