@@ -261,6 +261,23 @@ def test_events_stand_on_the_timeline(double: Double):
     ] == [(a.kind, a.time_s) for a in snapshot.annotations]
 
 
+def test_a_restore_explains_the_hours_after_it(double: Double):
+    """
+    Pressed hours after a restore are labelled lazy loading; without the event they are not.
+    """
+    loaded = {}
+    for name in ("simulated-watched", "simulated-search"):
+        report = json.loads(diagnosed(double.port, name, WINDOW).stdout)
+        contexts = {interval["context"] for interval in report["intervals"]}
+        codes = {finding["code"] for finding in report["findings"]}
+        loaded[name] = (
+            any("lazy loading" in context for context in contexts),
+            "StorageLazyLoading" in codes,
+        )
+
+    assert {"simulated-watched": (True, True), "simulated-search": (False, False)} == loaded
+
+
 def test_former_limits_are_named_only_where_the_instance_is_old_enough(double: Double):
     """
     The same samples: launched in 2019 they show a former baseline, launched this month they do not.
