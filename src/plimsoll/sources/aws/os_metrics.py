@@ -104,8 +104,9 @@ def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) 
     """
     reading = Reading()
     start_s, end_s = stretch_s
-    # A document describes the interval before its time, so the last one is written at the end.
-    asked_s = (start_s, end_s + described.monitoring_interval_s)
+    # A document describes the interval before its time: the one at the start belongs to what was
+    # before it, and the last one is written at the end.
+    asked_s = (start_s + 1, end_s + described.monitoring_interval_s)
     request = _request(described, asked_s, startFromHead=True)
     for _ in range(CALLS_MAX):
         page = _page(account, request)

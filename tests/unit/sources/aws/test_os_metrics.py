@@ -128,8 +128,8 @@ def test_a_stretch_is_read_to_its_end_page_by_page():
 
     assert {Origin.ENHANCED_MONITORING} == {b.origin for b in reading.blocks}
     assert {1} == {b.period_s for b in reading.blocks}
-    assert np.array_equal(times, np.arange(start - 1, end))
-    assert len(cloud.sent) == 5  # 301 documents by 100, and the token that repeats
+    assert np.array_equal(times, np.arange(start, end))
+    assert len(cloud.sent) == 4  # 300 documents by 100, and the token that repeats
     assert reading.gaps == []
 
 
