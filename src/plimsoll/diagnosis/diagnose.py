@@ -62,7 +62,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
     judged, found = _judged(snapshot, epochs)
-    intervals = with_contexts(found, loadings, snapshot.annotations)
+    intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
     time_at = _time_at(intervals)
     frame_now = judged.frame
     resources = resources_of(recent, frame_now, ceilings, time_at)

@@ -23,6 +23,13 @@ _OF_STORAGE = frozenset({Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS})
 # No duration is documented. A day covers what users report of volumes up to a terabyte or so; a
 # larger one takes at least as long as reading all of it at what the instance can hold.
 LAZY_S = 86_400
+# How the contexts begin that findings must tell apart.
+BEFORE_CHANGE = "before"
+LOADING = ("lazy loading", "loading of the standby")
+LOADING_CODE = "StorageLazyLoading"
+LOADING_MOVES = (
+    "Read every table once, with pg_prewarm or a full scan, before judging the storage.",
+)
 # Words of the event that ends an optimisation.
 _ENDINGS = ("finish", "complet")
 
@@ -35,6 +42,8 @@ class Epoch(Struct, frozen=True, kw_only=True):
     """Epoch seconds, [start, end)."""
     ceilings: tuple[Ceiling, ...]
     """What is documented for it; without the families of what was changed later."""
+    unknown: str = ""
+    """What is not known of it: `before the class was changed at 2026-11-19 10:02 UTC`; or empty."""
 
 
 class Loading(Struct, frozen=True, kw_only=True):
@@ -57,14 +66,17 @@ def epochs_of(
     """
     start, end = window_s
     epochs: list[Epoch] = []
-    known = ceilings
+    known, unknown = ceilings, ""
     for change in sorted(_changes(annotations, window_s), key=lambda a: -a.time_s):
         if change.time_s < end:
-            epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known))
+            epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known, unknown=unknown))
             end = change.time_s
-        gone = _OF_CLASS if change.kind is EventKind.CLASS_CHANGE else _OF_STORAGE
+        is_class = change.kind is EventKind.CLASS_CHANGE
+        gone = _OF_CLASS if is_class else _OF_STORAGE
         known = tuple(c for c in known if c.family not in gone)
-    epochs.append(Epoch(start_s=start, end_s=end, ceilings=known))
+        what = "class" if is_class else "storage"
+        unknown = f"{BEFORE_CHANGE} the {what} was changed at {format_clock(change.time_s)} UTC"
+    epochs.append(Epoch(start_s=start, end_s=end, ceilings=known, unknown=unknown))
     return tuple(reversed(epochs))
 
 
@@ -108,8 +120,8 @@ def loadings_of(
 ) -> tuple[Loading, ...]:
     """The hours after each restore and each conversion to Multi-AZ."""
     labels = {
-        EventKind.RESTORE: "lazy loading after the restore at",
-        EventKind.CONVERSION: "loading of the standby after the conversion to Multi-AZ at",
+        EventKind.RESTORE: f"{LOADING[0]} after the restore at",
+        EventKind.CONVERSION: f"{LOADING[1]} after the conversion to Multi-AZ at",
     }
     lasts_s = _loading_s(instance, ceilings)
     return tuple(
@@ -138,13 +150,24 @@ def _loading_s(instance: Instance, ceilings: tuple[Ceiling, ...]) -> int:
 def with_contexts(
     intervals: tuple[Interval, ...],
     loadings: tuple[Loading, ...],
+    epochs: tuple[Epoch, ...],
     annotations: tuple[Annotation, ...],
 ) -> tuple[Interval, ...]:
     """The intervals with what happened at their time; those of a loading are labelled so."""
-    return tuple(replace(i, context=_context(i, loadings, annotations)) for i in intervals)
+    return tuple(
+        replace(i, context=_happening(i, loadings, annotations) or _unknown_then(i, epochs))
+        for i in intervals
+    )
 
 
-def _context(
+def _unknown_then(interval: Interval, epochs: tuple[Epoch, ...]) -> str:
+    """For a level that nothing explains: that the limits of its time are not all known."""
+    if interval.ceiling is not None:
+        return ""
+    return next((e.unknown for e in epochs if e.start_s <= interval.start_s < e.end_s), "")
+
+
+def _happening(
     interval: Interval, loadings: tuple[Loading, ...], annotations: tuple[Annotation, ...]
 ) -> str:
     for loading in loadings:

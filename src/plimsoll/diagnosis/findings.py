@@ -4,6 +4,7 @@ What is said first: the verdict in one sentence, and what to do, the free thing 
 Codes are Compute Optimizer's finding reason codes where it has one, extended in its manner.
 """
 
+from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
 from plimsoll.diagnosis.evidence import describe, format_ceiling, format_rate
 from plimsoll.diagnosis.headroom import name_of
 from plimsoll.limits.layout import is_aurora
@@ -89,15 +90,16 @@ def _bound(
     context = _context_of(mine)
     tail = f" ({context})" if context else ""
     if at.ceiling is None:
+        is_loading = context.startswith(LOADING)
         return Finding(
-            code=CODES[Family.UNKNOWN],
+            code=LOADING_CODE if is_loading else CODES[Family.UNKNOWN],
             severity="critical",
             title=(
                 f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
                 f"{_unknown_text(at.dimension)}{tail}"
             ),
-            text=_joined(_unknown_meaning(instance), _fine_text(mine, step_s)),
-            moves=_unknown_moves(instance),
+            text=_joined(_unknown_meaning(instance, context), _fine_text(mine, step_s)),
+            moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context),
         )
     code = CODES[at.family]
     if at.ceiling.phase == Phase.BASELINE and at.family in EXHAUSTED:
@@ -150,7 +152,17 @@ def _pending(instance: Instance) -> list[Finding]:
     ]
 
 
-def _unknown_meaning(instance: Instance) -> str:
+def _unknown_meaning(instance: Instance, context: str) -> str:
+    if context.startswith(LOADING):
+        return (
+            "In these hours storage is filled from S3, at a rate that no document tells: a level found "
+            "in them is not compared with anything, and need not come back."
+        )
+    if context.startswith(BEFORE_CHANGE):
+        return (
+            "What was bought before that change is not told by its event, so its limits are not known; "
+            "today's do not hold for that time."
+        )
     if is_aurora(instance):
         return (
             "Aurora documents neither throughput nor IOPS for its cluster volume, so no number can be "
@@ -164,7 +176,11 @@ def _unknown_meaning(instance: Instance) -> str:
     )
 
 
-def _unknown_moves(instance: Instance) -> tuple[str, ...]:
+def _unknown_moves(instance: Instance, context: str) -> tuple[str, ...]:
+    if context.startswith(BEFORE_CHANGE):
+        return (
+            "Say what it was: diagnose the time before the change with --to, --class and --storage.",
+        )
     if is_aurora(instance):
         return (
             "Compare StorageNetworkThroughput at that time with the network bandwidth of the class.",

@@ -7,12 +7,10 @@ loaded yet is fetched from Amazon S3 when it is touched).
 
 import numpy as np
 
-from plimsoll.diagnosis.epochs import Loading
+from plimsoll.diagnosis.epochs import LOADING_CODE, LOADING_MOVES, Loading
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.model.diagnosis import Finding
 from plimsoll.units import format_clock, format_latency
-
-CODE = "StorageLazyLoading"
 
 
 def loading_findings(frame: Frame | None, loadings: tuple[Loading, ...]) -> tuple[Finding, ...]:
@@ -36,7 +34,7 @@ def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
         if others is not None:
             seen += f", {format_latency(others)} at other times of the window"
     return Finding(
-        code=CODE,
+        code=LOADING_CODE,
         severity="note",
         title=f"{loading.label}: until it is over, storage is slower than it will be{seen}",
         text=(
@@ -45,7 +43,7 @@ def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
             f"and they are labelled until {format_clock(loading.end_s)} UTC."
         ),
         moves=(
-            "Read every table once, with pg_prewarm or a full scan, before judging the storage.",
+            *LOADING_MOVES,
             f"Judge the limits by the time after it: --from {_iso(loading.end_s)}.",
         ),
     )

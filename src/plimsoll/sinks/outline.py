@@ -174,7 +174,8 @@ def headline(diagnosis: Diagnosis) -> str:
     about = words.subject(diagnosis.instance)
     window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
     if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
-        return _bound_headline(about, diagnosis.binding, window)
+        shown = _shown(diagnosis)
+        return _bound_headline(about, diagnosis.binding, window, shown.context if shown else "")
     if diagnosis.verdict is Verdict.BINDS:
         return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
     if diagnosis.verdict is Verdict.NEAR:
@@ -199,13 +200,14 @@ def _unjudged(diagnosis: Diagnosis) -> str:
     return f" (limits not known: {words.series_of(gaps)} missing)" if gaps else ""
 
 
-def _bound_headline(about: str, binding: CeilingTime, window: str) -> str:
+def _bound_headline(about: str, binding: CeilingTime, window: str, context: str) -> str:
     time = f"for {format_duration(binding.seconds)} of {window}"
     ceiling = binding.ceiling
     if ceiling is None or binding.family is Family.UNKNOWN:
         what = "a throughput" if binding.dimension is Dimension.THROUGHPUT else "an IOPS"
         rate = words.level(binding.level, binding.dimension)
-        return f"{about} is up against {what} limit of unknown origin: {rate} {time}."
+        tail = f" ({words.plain(context)})" if context else ""
+        return f"{about} is up against {what} limit of unknown origin: {rate} {time}{tail}."
     kind = words.phase_name(ceiling.phase, ceiling.former_phase)
     name, value = words.FAMILY_NAMES[ceiling.family], words.ceiling_value(ceiling)
     return f"{about} is up against its {name}: {value}{f' ({kind})' if kind else ''} {time}."

@@ -67,6 +67,11 @@ def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_cl
     assert found.intervals
     assert {Family.UNKNOWN} == {i.family for i in found.intervals}
     assert any("instance class before 2021-03-08 07:00 UTC" == m.name for m in found.missing)
+    assert {"before the class was changed at 2021-03-08 07:00 UTC"} == {
+        i.context for i in found.intervals
+    }
+    assert "is not told by its event" in found.findings[0].text
+    assert any("--to, --class" in move for move in found.findings[0].moves)
 
 
 def test_what_is_left_of_the_class_is_judged_by_the_time_since_the_change():
@@ -124,7 +129,9 @@ def test_findings_in_the_hours_after_a_restore_are_labelled():
     assert found.intervals
     assert all("lazy loading after the restore" in i.context for i in found.intervals)
     assert all("lazy loading" in f.title for f in bound)
-    assert "StorageLazyLoading" in {f.code for f in found.findings}
+    assert ["StorageLazyLoading"] == [f.code for f in bound]
+    assert "StorageLazyLoading" in {f.code for f in found.findings if f.severity == "note"}
+    assert any("pg_prewarm" in move for move in bound[0].moves)
 
 
 def test_findings_long_after_a_restore_are_not_labelled():
