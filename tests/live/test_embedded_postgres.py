@@ -2,16 +2,29 @@
 
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from plimsoll.errors import SourceError
+from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import postgres as lab
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.postgres import Postgres, unprivileged_account
 
 pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """
+    A folder on the disk that the server's account can get to.
+    """
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        Path(name).chmod(0o711)
+        unprivileged_account().own(Path(name))
+        yield Path(name)
 
 
 def postmaster_of(server: Postgres) -> int:
@@ -72,6 +85,35 @@ def test_binaries_in_a_closed_folder_are_copied(tmp_path: Path, monkeypatch):
         expected = server.data_directory.parent if os.geteuid() == 0 else closed
         assert program.is_relative_to(expected)
         assert "1\n" == server.run("psql", "-XAtc", "select 1")
+
+
+def test_data_in_a_given_place_outlives_the_server(place: Path):
+    """
+    It is found again at another path, under other settings.
+    """
+    with Postgres(data_directory=place / "one") as server:
+        server.run("psql", "-Xqc", "create table kept as select 7 as number")
+        mine = server.data_directory.parent
+    (place / "one").rename(place / "two")
+    with server.elsewhere(place / "two", {"work_mem": "5MB"}) as again:
+        told = again.run("psql", "-XAtc", "select number, current_setting('work_mem') from kept")
+
+    assert "7|5MB\n" == told
+    assert place == mine
+    assert (place / "two" / "PG_VERSION").is_file()
+
+
+def test_a_place_full_of_something_else_is_left_alone(place: Path):
+    """
+    Nothing is written into a folder that holds no database.
+    """
+    (place / "data").mkdir()
+    (place / "data" / "letter").write_text("mine")
+    with pytest.raises(UsageError) as raised, Postgres(data_directory=place / "data"):
+        pass
+
+    assert "is not empty" in raised.value.message
+    assert ["letter"] == [path.name for path in (place / "data").iterdir()]
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing(monkeypatch):

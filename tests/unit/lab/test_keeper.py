@@ -11,10 +11,16 @@ import pytest
 from plimsoll.lab import keeper
 
 
-def job(directory: Path, server: list[str], first: list[list[str]] | None = None) -> str:
+def job(
+    directory: Path,
+    server: list[str],
+    first: list[list[str]] | None = None,
+    lent: tuple[Path, ...] = (),
+) -> str:
     return json.dumps(
         {
             "directory": str(directory),
+            "lent": [str(folder) for folder in lent],
             "log": str(directory / "log"),
             "first": first or [],
             "server": server,
@@ -93,4 +99,26 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
 
     assert "prepared\ncannot prepare\n" == told
     assert not (tmp_path / "started").exists()
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize(("word", "stays"), [("", False), ("end\n", True)])
+def test_what_was_lent_goes_only_with_an_owner_who_says_nothing(
+    kept, tmp_path: Path, word: str, stays: bool
+):
+    """
+    An owner that was killed cannot clear up; one that takes its leave still needs its data.
+    """
+    process, directory = kept
+    data = tmp_path / "data"
+    (data / "base").mkdir(parents=True)
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    script = f"trap 'kill $!; exit' INT; sleep 600 & echo ready > {ready}; wait"
+    process.stdin.write(job(directory, ["sh", "-c", script], lent=(data,)) + "\n")
+    process.stdin.flush()
+    ready.read_text()
+    process.communicate(word, timeout=60)
+
+    assert stays == data.exists()
     assert not directory.exists()
