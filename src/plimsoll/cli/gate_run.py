@@ -1,0 +1,282 @@
+"""
+Composition of `plimsoll gate mount` and `plimsoll gate run`: flags, gate, command, outputs.
+
+This file starts and ends things in the right order; what they are is said elsewhere.
+"""
+
+import shutil
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.cli import gate_words
+from plimsoll.cli.amounts import bytes_of
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.errors import DataError, UsageError
+from plimsoll.lab import gate_place
+from plimsoll.lab.command import Command
+from plimsoll.lab.gate import Gate
+from plimsoll.lab.gate_config import (
+    GateSetup,
+    Latency,
+    OwnLimits,
+    check_setup,
+    parse_limits,
+    stages_of,
+)
+from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
+from plimsoll.model.instance import Instance
+
+# The storage rules of RDS depend on the engine; this is the one most of our users run.
+DEFAULT_ENGINE = "postgres"
+_GLANCE_S = 1.0
+_VOID = 2
+
+
+class GateFlags(Struct, frozen=True, kw_only=True):
+    """What the command line says about a gate."""
+
+    instance: InstanceFlags
+    clock: float
+    credits: float
+    memory: str | None
+    former: bool | None
+    latency_ms: float | None
+    limits: Path | None
+    mode: Literal["fs", "block"]
+    backing: Path | None
+    mount: Path | None
+    metrics: Path | None
+    output: Path | None
+
+
+def mount_until_told(flags: GateFlags) -> int:
+    """
+    Mount, and stay until Ctrl-C or until someone unmounts.
+
+    Returns:
+        Exit status: 0, or 2 if this machine was slower than what it was to emulate.
+
+    Raises:
+        PlimsollError: it cannot be mounted, or the daemon failed.
+    """
+    setup = setup_of(flags)
+    assert flags.mount is not None
+    refuse_early(flags)
+    backing = flags.backing or flags.mount.absolute().with_name(
+        flags.mount.absolute().name + ".data"
+    )
+    gate = Gate(setup, backing, flags.mount)
+    # An ending that comes while the gate is being mounted must still take it down.
+    with ended_like_ctrl_c():
+        try:
+            with gate:
+                _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
+                _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
+                _watch(gate, flags)
+        except KeyboardInterrupt:
+            _end_line()
+        gate.check()
+    return _finish(gate, flags)
+
+
+def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
+    """
+    Mount, run a command in the mount, unmount, and say what it hit.
+
+    Returns:
+        Exit status: that of the command (128 more than the number of the signal that ended it), or 2
+        if this machine was slower than what it was to emulate.
+
+    Raises:
+        PlimsollError: it cannot be mounted, the command cannot be run, or the daemon failed.
+    """
+    setup = setup_of(flags)
+    refuse_early(flags)
+    scratch = gate_place.on_disk() / f"plimsoll-gate-{token_hex(6)}"
+    mount = flags.mount or scratch
+    backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
+    lent = () if flags.backing is not None else (backing,)
+    gate = Gate(setup, backing, mount, lent=lent)
+    with ended_like_ctrl_c(), ExitStack() as stack:
+        for folder in lent:
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.enter_context(gate)
+        command = Command(argv, environment={"GATE_DIR": str(gate.mount)}, directory=gate.mount)
+        stack.callback(command.stop)
+        _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
+        command.start()
+        try:
+            _watch(gate, flags, command)
+            status = command.wait() if command.is_over() else command.stop()
+        except KeyboardInterrupt:
+            _end_line()
+            status = command.stop()
+        gate.stop()
+        gate.check()
+        void = _finish(gate, flags)
+    assert status is not None
+    if status:
+        how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+        _say(f"{command.name} {how}")
+    return void or (128 - status if status < 0 else status)
+
+
+def setup_of(flags: GateFlags) -> GateSetup:
+    """
+    What the flags ask for.
+
+    Raises:
+        UsageError: flags that contradict each other, or storage that RDS would not sell.
+        CatalogError: an unknown class.
+        DataError: limits of a file that cannot be read.
+    """
+    own = _own_limits(flags)
+    wanted = flags.instance
+    if own is None and wanted.storage is not None and wanted.engine is None:
+        wanted = replace(wanted, engine=DEFAULT_ENGINE)
+    instance = with_flags(Instance(identifier=wanted.identifier or "gate"), wanted)
+    latency = own.latency if own is not None else None
+    if flags.latency_ms is not None:
+        latency = Latency(read_s=flags.latency_ms / 1e3, write_s=flags.latency_ms / 1e3)
+    setup = GateSetup(
+        instance=instance,
+        clock=flags.clock,
+        credits=flags.credits,
+        memory_bytes=None if flags.memory is None else bytes_of(flags.memory, "--memory"),
+        former=flags.former,
+        mode=flags.mode,
+        stages=own.stages if own is not None else None,
+        limits_name=flags.limits.name if flags.limits is not None else "",
+        latency=latency,
+    )
+    check_setup(setup)
+    return setup if own is not None else _bought(setup)
+
+
+def _bought(setup: GateSetup) -> GateSetup:
+    """The setup with the class as the catalog spells it, if RDS would sell it so."""
+    from plimsoll.catalog.load import catalog
+    from plimsoll.limits.purchase import check_purchase
+
+    facts = catalog()
+    instance = setup.instance
+    if instance.db_class is not None:
+        instance = replace(instance, db_class=facts.instance_limits(instance.db_class).db_class)
+    check_purchase(instance, facts)
+    setup = replace(setup, instance=instance)
+    stages_of(setup, facts)
+    return setup
+
+
+def _own_limits(flags: GateFlags) -> OwnLimits | None:
+    if flags.limits is None:
+        return None
+    wanted = flags.instance
+    given = (wanted.db_class, wanted.storage, wanted.size_gib, wanted.iops, wanted.throughput_mibps)
+    if any(value is not None for value in given) or flags.former is not None:
+        raise UsageError(
+            "--limits takes the place of class and storage", "Leave out one or the other."
+        )
+    try:
+        text = flags.limits.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"'{flags.limits}' cannot be read: {(error.strerror or str(error)).lower()}",
+            "Give a JSON file with a chain of limits.",
+        ) from error
+    return parse_limits(text, flags.limits.name)
+
+
+def refuse_early(flags: GateFlags) -> None:
+    """
+    Refuse outputs that could not be written, before anything runs for them.
+
+    Raises:
+        UsageError: a folder in place of a file, or no folder for it.
+    """
+    for path in (flags.output, flags.metrics):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise UsageError(
+                f"'{path}' cannot be written: "
+                + ("it is a directory" if path.is_dir() else "its directory does not exist"),
+                "Give the name of a file in a directory that exists.",
+            )
+
+
+def truth_path(output: Path) -> Path:
+    """The file of the truth beside a snapshot: `run.json` has `run.truth.json`."""
+    name = output.name.removesuffix(".gz").removesuffix(".json")
+    return output.with_name(f"{name}.truth.json")
+
+
+def _watch(gate: Gate, flags: GateFlags, command: Command | None = None) -> None:
+    """Until the gate or the command has ended: a line of progress, and the file of metrics."""
+    began = time.monotonic()
+    minute = -1
+    is_over = False
+    while not is_over:
+        is_over = gate.wait(_GLANCE_S) if command is None else _is_over(gate, command)
+        passed_s = time.monotonic() - began
+        if not is_over and sys.stderr.isatty():
+            status = gate.status()
+            sys.stderr.write(f"\r\033[K{gate_words.progress(status, passed_s)}")
+            sys.stderr.flush()
+        if flags.metrics is not None and (now := int(passed_s * flags.clock) // MINUTE_S) > minute:
+            minute = now
+            _write_metrics(gate, flags.metrics)
+    _end_line()
+
+
+def _is_over(gate: Gate, command: Command) -> bool:
+    """Wait a second, or until the command or the gate has ended."""
+    end = time.monotonic() + _GLANCE_S
+    while (left := end - time.monotonic()) > 0:
+        if command.is_over() or gate.wait(min(left, _GLANCE_S / 20)):
+            return True
+    return False
+
+
+def _write_metrics(gate: Gate, path: Path) -> None:
+    from plimsoll.sinks.file import write_aside
+    from plimsoll.sinks.openmetrics import render_openmetrics
+
+    try:
+        snapshot = gate.snapshot()
+    except DataError:  # No whole minute yet.
+        return
+    write_aside(path, render_openmetrics(snapshot).encode())
+
+
+def _finish(gate: Gate, flags: GateFlags) -> int:
+    """Say what was hit and write the outputs; the exit status that follows from the truth."""
+    truth = gate.truth()
+    if truth.moments:
+        sys.stderr.write(gate_words.run_text(truth, gate.setup))
+    if flags.output is not None:
+        from plimsoll.sinks.file import write_aside
+        from plimsoll.sources.snapshot_file import write_snapshot
+
+        beside = truth_path(flags.output)
+        write_aside(beside, encode_truth(truth, gate.setup, gate.changes()))
+        write_snapshot(flags.output, gate.snapshot())
+        _say(f"snapshot: {flags.output} · truth: {beside}")
+    return _VOID if truth.is_void else 0
+
+
+def _end_line() -> None:
+    """The line of progress has no end of its own."""
+    if sys.stderr.isatty():
+        _say("")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

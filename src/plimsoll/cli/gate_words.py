@@ -1,0 +1,148 @@
+"""How a gate is said to people: its status, its progress, and what a run hit. Each names the clock."""
+
+from plimsoll.lab.gate_config import GateSetup, has_credits
+from plimsoll.lab.gate_control import GateStatus
+from plimsoll.lab.gate_record import Truth, minutes_of, storage_of
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.sinks.words import FAMILY_NAMES
+from plimsoll.units import (
+    format_bytes_per_s,
+    format_duration,
+    format_latency,
+    format_ops_per_s,
+    format_ratio,
+)
+
+_COLUMN = 15
+
+
+def emulated(setup: GateSetup) -> str:
+    """What is emulated: `db.t3.xlarge, gp2, 1,000 GiB`."""
+    storage = "" if setup.stages is not None else storage_of(setup.instance)
+    if storage and setup.instance.db_class is not None:
+        return f"{setup.name}, {storage}"
+    return storage or setup.name
+
+
+def stage_name(name: str) -> str:
+    """A stage for people: a family's own words, or the name it was given."""
+    known = {family.value: words for family, words in FAMILY_NAMES.items()}
+    return known.get(name, name)
+
+
+def rate_of(status: GateStatus, name: str, phase: Phase | None) -> str:
+    """What a stage lets through in a phase, all stripes together; empty if there is no such stage."""
+    stage = next((s for s in status.chain if s.name == name), None)
+    if stage is None:
+        return ""
+    rate = (stage.burst if phase is Phase.BURST else stage.baseline) * stage.stripes
+    return format_bytes_per_s(rate, 5) if stage.counts == "bytes" else format_ops_per_s(rate)
+
+
+def binding_of(status: GateStatus) -> str:
+    """What made requests wait in the last second: `instance EBS throughput, burst, 347.5 MB/s`."""
+    if status.binding is None:
+        return "nothing"
+    phase = status.phase
+    parts = (
+        stage_name(status.binding),
+        phase and phase.value,
+        rate_of(status, status.binding, phase),
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def progress(status: GateStatus, passed_s: float) -> str:
+    """One line for a terminal."""
+    passed = format_duration(passed_s)
+    if status.clock != 1:
+        passed += f" ({format_duration(passed_s * status.clock)} emulated)"
+    parts = [
+        passed,
+        f"{format_bytes_per_s(status.bytes_per_s)}, {format_ops_per_s(status.ops_per_s)}",
+        f"queue {status.queue_depth:.1f}",
+        f"binds: {binding_of(status)}",
+    ]
+    parts += [f"{name} {told}" for name, told in _balances(status)]
+    return "; ".join(parts)
+
+
+def status_text(status: GateStatus, setup: GateSetup, mount: str) -> str:
+    """How a gate stands, as a small table."""
+    late = "no operation was late"
+    if status.late_ratio:
+        late = f"{format_ratio(status.late_ratio)} of operations late"
+        late += f", the worst {format_latency(status.late_s_max)}"
+    served = f"{format_bytes_per_s(status.bytes_per_s)}, {format_ops_per_s(status.ops_per_s)}"
+    reads, writes = map(format_bytes_per_s, (status.read_bytes_per_s, status.write_bytes_per_s))
+    rows = [
+        ("served", f"{served} (reads {reads}, writes {writes})"),
+        ("queue depth", f"{status.queue_depth:.1f}"),
+        ("binds", binding_of(status)),
+        *_balances(status),
+        ("this machine", late),
+    ]
+    head = f"{emulated(setup)} at {mount}\n{minutes_of(setup)}\n"
+    width = max(_COLUMN, *(len(name) + 2 for name, _ in rows))
+    return head + "".join(f"  {name:<{width}}{told}\n" for name, told in rows)
+
+
+def run_text(truth: Truth, setup: GateSetup) -> str:
+    """What a run hit, the longest first, and whether this machine kept up."""
+    passed = truth.length_s
+    emulated_s = f", {format_duration(passed * setup.clock)} emulated" if setup.clock != 1 else ""
+    lines = [f"{emulated(setup)} for {_seconds(passed)}{emulated_s} ({minutes_of(setup)})"]
+    bound = truth.bound_s()
+    lines += [
+        f"  {stage_name(name)}, {phase.value}, made requests wait for {_seconds(seconds)}"
+        for (name, phase), seconds in bound.items()
+    ]
+    if not bound:
+        lines.append("  no limit made requests wait")
+    lines += [f"  {stage_name(name)} credits {told}" for name, told in _falls(truth)]
+    lines.append(truth.sentence)
+    return "\n".join(lines) + "\n"
+
+
+def _balances(status: GateStatus) -> list[tuple[str, str]]:
+    found = []
+    for stage in status.chain:
+        left = status.balance.get(stage.name)
+        if left is None or not has_credits(stage):
+            continue
+        told = format_ratio(left)
+        empty_s = status.empty_in_s(stage.name)
+        if empty_s is not None and left > 0:
+            told += f", empty in {format_duration(empty_s)}"
+        found.append((f"{stage_name(stage.name)} credits", told))
+    return found
+
+
+def _falls(truth: Truth) -> list[tuple[str, str]]:
+    """From where to where each balance went, and when it was first empty."""
+    found = []
+    for name in truth.moments[0].balance if truth.moments else ():
+        track = [m.balance[name] for m in truth.moments if name in m.balance]
+        told = (
+            f"{format_ratio(track[0])} after the first second, {format_ratio(track[-1])} at the end"
+        )
+        passed = 0.0
+        for moment in truth.moments:
+            passed += moment.length_s
+            if moment.balance.get(name, 1.0) <= 0.0:
+                told += f", none left after {_seconds(passed)}"
+                break
+        found.append((name, told))
+    return found
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else format_duration(seconds)
+
+
+BALANCE_NAMES = {
+    "byte": Family.INSTANCE_EBS_THROUGHPUT.value,
+    "io": Family.INSTANCE_EBS_IOPS.value,
+    "volume": Family.VOLUME_IOPS.value,
+}
+"""Short names of the buckets, after EBSByteBalance%, EBSIOBalance% and the volume's BurstBalance."""

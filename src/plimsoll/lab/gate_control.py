@@ -1,0 +1,342 @@
+"""
+Talking to a gate that runs, from its own process or from another one.
+
+A gate's folder holds what is needed for that: `gate.sock` (questions and answers, one JSON document a
+line), `gate.json` (what is emulated now, and where), `record.jsonl` (what the daemon counted) and
+`changes.jsonl` (what was changed while it ran, written here).
+"""
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.kernel import Stage
+from plimsoll.lab import gate_place
+from plimsoll.lab.gate_config import GateSetup, chain_document, has_credits, stages_of
+from plimsoll.lab.gate_record import Change, storage_of
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import EventKind
+from plimsoll.units import format_ratio
+
+SOCKET = "gate.sock"
+RECORD = "record.jsonl"
+CHANGES = "changes.jsonl"
+STATE = "gate.json"
+
+# The daemon answers in microseconds; a machine that swaps or was suspended takes longer.
+_PATIENCE_S = 10.0
+_ANSWER_BYTES_MAX = 1_000_000
+
+
+class Home(Struct, frozen=True, kw_only=True):
+    """What `gate.json` holds: enough for another process to know the gate."""
+
+    setup: GateSetup
+    """What is emulated now."""
+    mount: str
+    backing: str
+    owner_pid: int
+    daemon_mount: str
+    """Where the daemon's file system is; the mount itself, except in block mode."""
+
+
+class GateStatus(Struct, frozen=True, kw_only=True):
+    """How a gate stands at this moment."""
+
+    balance: dict[str, float | None]
+    """Credits left, 0–1, by stage; None for a stage without credits."""
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    read_ops_per_s: float
+    write_ops_per_s: float
+    """Over the last second."""
+    queue_depth: float
+    late_ratio: float
+    """Share 0–1 of all operations so far that completed after their moment."""
+    late_s_max: float
+    binding: str | None
+    """The stage that made requests wait in the last second; None for none."""
+    phase: Phase | None
+    """Whether it did so at its burst, its baseline, or as a fixed limit."""
+    chain: tuple[Stage, ...]
+    clock: float
+    """Credit clock: one emulated minute is 60/clock seconds."""
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Reads and writes together."""
+        return self.read_bytes_per_s + self.write_bytes_per_s
+
+    @property
+    def ops_per_s(self) -> float:
+        """Reads and writes together."""
+        return self.read_ops_per_s + self.write_ops_per_s
+
+    def empty_in_s(self, stage: str) -> float | None:
+        """
+        Real seconds until a stage has no credits left at the rate of the last second.
+
+        Returns:
+            None where the stage has no credits, or its balance does not fall at that rate.
+        """
+        found = next((s for s in self.chain if s.name == stage), None)
+        left = self.balance.get(stage)
+        if found is None or left is None or not has_credits(found) or self.ops_per_s <= 0:
+            return None
+        mean_bytes = max(self.bytes_per_s / self.ops_per_s, 1.0)
+        rate = self.ops_per_s * found.cost_per_op(mean_bytes)
+        seconds = found.time_to_empty_s(left * found.capacity / self.clock, rate)
+        return seconds if isfinite(seconds) else None
+
+
+class GateControl:
+    """A gate that runs, reached through its folder; it may belong to another process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Know the gate in `folder`; nothing is asked yet."""
+        self.folder = folder
+
+    @property
+    def record_path(self) -> Path:
+        """The file to which the daemon adds a line each second."""
+        return self.folder / RECORD
+
+    @property
+    def home(self) -> Home:
+        """
+        What is emulated now, and where.
+
+        Raises:
+            SourceError: there is no gate in the folder.
+            DataError: it was started by another version.
+        """
+        path = self.folder / STATE
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Home)
+        except OSError as error:
+            raise SourceError(
+                f"there is no gate at '{self.folder / SOCKET}'",
+                "Start one with 'plimsoll gate mount'; it prints where its socket is.",
+            ) from error
+        except (msgspec.DecodeError, ValueError) as error:
+            raise DataError(
+                f"'{path}' is of another version of this program", "Start the gate again."
+            ) from error
+
+    def keep(self, home: Home) -> None:
+        """Write down what is emulated now, whole or not at all."""
+        part = self.folder / f".{STATE}.part"
+        part.write_bytes(msgspec.json.encode(home))
+        part.replace(self.folder / STATE)
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """
+        Put one question to the daemon; its answer.
+
+        Raises:
+            SourceError: it does not run, does not answer, or refuses.
+        """
+        try:
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(_PATIENCE_S)
+                line.connect(str(self.folder / SOCKET))
+                line.sendall(json.dumps(question).encode() + b"\n")
+                with line.makefile("rb") as answers:
+                    text = answers.readline(_ANSWER_BYTES_MAX)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SourceError(
+                f"the gate at '{self.folder / SOCKET}' does not answer: {reason}",
+                "It has ended, or was ended; start it again with 'plimsoll gate mount'.",
+            ) from error
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise SourceError(
+                f"the gate at '{self.folder / SOCKET}' ended without an answer",
+                "Start it again with 'plimsoll gate mount'.",
+            )
+        if "error" in answer:
+            raise SourceError(f"the gate refused: {answer['error']}", str(answer.get("hint") or ""))
+        return answer
+
+    def status(self) -> GateStatus:
+        """
+        How the gate stands now.
+
+        Raises:
+            SourceError: it does not answer.
+        """
+        return status_of(self.ask({"ask": "status"}))
+
+    def change(self, instance: Instance, catalog: Catalog, *, is_restart: bool = False) -> None:
+        """
+        Give the running gate the limits of another class or storage.
+
+        A stage that was there before keeps the share of its credits, a new one begins full. What
+        AWS does with credits when a class is changed is not documented.
+
+        Args:
+            instance: what is emulated from now on.
+            catalog: the documented limits.
+            is_restart: as if stopped and started, which brings today's limits where an instance had
+                former ones.
+
+        Raises:
+            UsageError: the instance has no documented storage limits, or the gate has limits of a file.
+            CatalogError: its class is not in the catalog.
+            SourceError: the gate does not answer.
+        """
+        home = self.home
+        setup = msgspec.structs.replace(
+            home.setup,
+            instance=instance,
+            stages=None,
+            former=False
+            if is_restart or _is_other_class(home.setup, instance)
+            else home.setup.former,
+        )
+        chain = stages_of(setup, catalog)
+        left = self.status().balance
+        ratios = [_known(left.get(stage.name)) for stage in chain]
+        self.ask({"ask": "set", "chain": chain_document(chain), "balance_ratio": ratios})
+        for kind, text in _differences(home.setup, instance, is_restart=is_restart):
+            self._tell(Change(t=time.time(), text=text, kind=kind, instance=instance))
+        self.keep(msgspec.structs.replace(home, setup=setup))
+
+    def set_balance(self, family: Family | str, ratio: float) -> None:
+        """
+        Set the credits of a stage: 1.0 grants a full bucket, 0.0 drains it.
+
+        Raises:
+            UsageError: no such stage, it has no credits, or the ratio is outside 0–1.
+            SourceError: the gate does not answer.
+        """
+        name = family.value if isinstance(family, Family) else family
+        if not 0 <= ratio <= 1:
+            raise UsageError(
+                f"a balance of {ratio:g} is not possible", "Give a share of the bucket, 0 to 1."
+            )
+        chain = self.status().chain
+        with_credits = [stage.name for stage in chain if has_credits(stage)]
+        if name not in with_credits:
+            raise UsageError(
+                f"stage '{name}' has no credits here",
+                f"These have: {', '.join(with_credits)}." if with_credits else "No stage has any.",
+            )
+        self.ask({"ask": "balance", "stage": name, "ratio": ratio})
+        said = f"balance of {name.replace('_', ' ')} set to {format_ratio(ratio)}"
+        self._tell(Change(t=time.time(), text=said))
+
+    def changes(self) -> tuple[Change, ...]:
+        """What was changed since the gate began, in order of time."""
+        try:
+            text = (self.folder / CHANGES).read_bytes()
+        except FileNotFoundError:
+            return ()
+        return tuple(msgspec.json.decode(line, type=Change) for line in text.splitlines())
+
+    def _tell(self, change: Change) -> None:
+        # One write of one line: other processes may add theirs at the same time.
+        handle = os.open(self.folder / CHANGES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, msgspec.json.encode(change) + b"\n")
+        finally:
+            os.close(handle)
+
+
+def status_of(answer: dict[str, Any]) -> GateStatus:
+    """
+    The daemon's answer to `status`.
+
+    Raises:
+        DataError: it is not one.
+    """
+    try:
+        return msgspec.convert(answer, GateStatus)
+    except (msgspec.ValidationError, DataError) as error:
+        raise DataError(
+            f"the gate answered something else than its status: {error}",
+            "The gate and this program are of different versions: build both again.",
+        ) from error
+
+
+def find_gate(at: Path | None) -> GateControl:
+    """
+    The gate with that socket or folder, or without one the only gate of this account that runs.
+
+    Raises:
+        SourceError: there is none.
+        UsageError: there are several.
+    """
+    if at is not None:
+        control = GateControl(at if at.is_dir() else at.parent)
+        assert control.home  # It says by itself when there is none.
+        return control
+    running = [control for control in known_gates() if is_alive(control)]
+    if not running:
+        raise SourceError(
+            "no gate of this account runs",
+            "Start one with 'plimsoll gate mount', or give --socket.",
+        )
+    if len(running) > 1:
+        sockets = ", ".join(str(control.folder / SOCKET) for control in running)
+        raise UsageError(f"{len(running)} gates run here", f"Choose with --socket: {sockets}.")
+    return running[0]
+
+
+def known_gates() -> list[GateControl]:
+    """Every gate of this account that has a folder, alive or dead."""
+    return [
+        GateControl(path)
+        for path in sorted(gate_place.gates_folder().iterdir())
+        if (path / STATE).is_file()
+    ]
+
+
+def is_alive(control: GateControl) -> bool:
+    """Whether a daemon listens at the gate's socket."""
+    with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
+        line.settimeout(_PATIENCE_S)
+        line.connect(str(control.folder / SOCKET))
+        return True
+    return False
+
+
+def _known(ratio: float | None) -> float:
+    return 1.0 if ratio is None else min(max(ratio, 0.0), 1.0)
+
+
+def _is_other_class(setup: GateSetup, instance: Instance) -> bool:
+    return setup.stages is not None or setup.instance.db_class != instance.db_class
+
+
+def _differences(
+    setup: GateSetup, instance: Instance, *, is_restart: bool
+) -> Sequence[tuple[EventKind, str]]:
+    """What an event log would say of the change."""
+    found = []
+    before = setup.instance
+    if _is_other_class(setup, instance):
+        was = setup.name if setup.stages is not None else before.db_class
+        found.append((EventKind.CLASS_CHANGE, f"class {was} → {instance.db_class or 'none'}"))
+    if before.storage != instance.storage:
+        was, now = storage_of(before) or "none", storage_of(instance) or "none"
+        found.append((EventKind.STORAGE_CHANGE, f"storage {was} → {now}"))
+    if is_restart:
+        found.append((EventKind.RESTART, "stopped and started"))
+    return found

@@ -1,0 +1,285 @@
+"""
+What a gate needs of this machine, where its things lie, and which mounts are still there.
+
+Rule 1: what is missing is said in one sentence with the remedy, before anything is started.
+Rule 2: only mounts of a gate are ever detached: /proc/self/mountinfo says which those are.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from plimsoll.errors import AccessDenied, SourceError, UsageError
+
+DAEMON = "plimsoll-gate"
+MOUNT_KIND = "fuse.plimsoll-gate"
+"""How the daemon's mounts are called in /proc/self/mountinfo."""
+
+FUSE = Path("/dev/fuse")
+MOUNT_TABLE = Path("/proc/self/mountinfo")
+FUSE_SETTINGS = Path("/etc/fuse.conf")
+_FUSERMOUNT = "fusermount3"
+
+# A path of a Unix socket is at most 107 bytes (unix(7)); what we put below a folder is shorter.
+_SOCKET_PATH_MAX = 107
+
+_OTHERWISE = "Run it on Linux, or in a Linux container or virtual machine."
+
+
+class Mounted(Struct, frozen=True, kw_only=True):
+    """One line of the mount table."""
+
+    place: Path
+    kind: str
+    """`ext4`, `fuse.plimsoll-gate`"""
+    device: str
+
+
+def find_daemon() -> Path:
+    """
+    The program that does the work: beside this Python, in a checkout's target/release, or in PATH.
+
+    Raises:
+        UsageError: it is in none of them.
+    """
+    places = [Path(sys.executable).parent / DAEMON]
+    places += [folder / "target" / "release" / DAEMON for folder in _checkout()]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place
+    found = shutil.which(DAEMON)
+    if found is not None:
+        return Path(found)
+    raise UsageError(
+        f"the program '{DAEMON}' was not found beside Python, in a checkout or in PATH",
+        "In a checkout, 'cargo build --release -p plimsoll-gate' builds it.",
+    )
+
+
+def _checkout() -> Iterator[Path]:
+    """The checkout this package lies in, if it lies in one."""
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "Cargo.toml").is_file() and (folder / "crates").is_dir():
+            yield folder
+            return
+
+
+def check_machine(*, platform: str = sys.platform, is_root: bool | None = None) -> None:
+    """
+    Refuse a machine on which no gate can be mounted.
+
+    Args:
+        platform: as sys.platform has it.
+        is_root: whether we are root; None asks the system.
+
+    Raises:
+        UsageError: no Linux, no FUSE, or no program that mounts for plain users.
+        AccessDenied: the device of FUSE is there, but not for us.
+    """
+    root = os.geteuid() == 0 if is_root is None else is_root
+    if platform != "linux":
+        system = {"darwin": "macOS", "win32": "Windows"}.get(platform, platform)
+        raise UsageError(f"a gate needs Linux and its FUSE, and this is {system}", _OTHERWISE)
+    if not FUSE.exists():
+        raise UsageError(
+            f"this machine has no {FUSE}, so no file system can be mounted from a program",
+            "Load the module with 'sudo modprobe fuse'; a container is started with "
+            "'--device /dev/fuse --cap-add SYS_ADMIN'.",
+        )
+    if not root and shutil.which(_FUSERMOUNT) is None:
+        raise UsageError(
+            f"a plain user mounts through {_FUSERMOUNT}, and it is not installed",
+            "Install it with 'sudo apt-get install fuse3', or run as root.",
+        )
+    try:
+        os.close(os.open(FUSE, os.O_RDWR))
+    except OSError as error:
+        raise AccessDenied(
+            f"{FUSE} cannot be opened: {(error.strerror or str(error)).lower()}",
+            "Start a container with '--device /dev/fuse --cap-add SYS_ADMIN'; on a host, "
+            "'sudo chmod 666 /dev/fuse' lets plain users in.",
+        ) from error
+
+
+def is_shared_allowed() -> bool:
+    """Whether other accounts may be let into a mount: always by root, else as fuse.conf says."""
+    if os.geteuid() == 0:
+        return True
+    try:
+        lines = FUSE_SETTINGS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.strip() == "user_allow_other" for line in lines)
+
+
+def mounts() -> list[Mounted]:
+    """Every mount of this process's namespace, in the order of the table."""
+    try:
+        text = MOUNT_TABLE.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return []
+    return parse_mounts(text)
+
+
+def parse_mounts(text: str) -> list[Mounted]:
+    """
+    The mounts that a text in the form of /proc/self/mountinfo lists.
+
+    Source:
+        proc(5): fields up to a lone hyphen, then type and source; blanks are octal.
+    """
+    found = []
+    for line in text.splitlines():
+        left, separator, right = line.partition(" - ")
+        before, after = left.split(" "), right.split(" ")
+        if separator and len(before) >= 5 and len(after) >= 2:
+            found.append(
+                Mounted(place=Path(_plain(before[4])), kind=after[0], device=_plain(after[1]))
+            )
+    return found
+
+
+def _plain(field: str) -> str:
+    for octal, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(octal, character)
+    return field
+
+
+def mounted_at(place: Path) -> Mounted | None:
+    """What is mounted at a path, the uppermost; None for nothing."""
+    wanted = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would enter a dead mount
+    found = [mount for mount in mounts() if mount.place == wanted]
+    return found[-1] if found else None
+
+
+def is_gate_at(place: Path) -> bool:
+    """Whether a gate is mounted at a path, alive or dead."""
+    found = mounted_at(place)
+    return found is not None and found.kind.startswith("fuse")
+
+
+def is_dead(place: Path) -> bool:
+    """Whether the mount at a path has lost its daemon: every access to it fails at once."""
+    try:
+        os.stat(place)  # noqa: PTH116 - the path may be anything
+    except OSError as error:
+        return error.errno in _DEAD
+    return False
+
+
+# ENOTCONN: the daemon is gone. ECONNABORTED: the connection was ended from /sys.
+_DEAD = (107, 103)
+
+
+def detach(place: Path) -> None:
+    """
+    Take a gate's mount away, whoever still uses it; nothing if none is there.
+
+    Raises:
+        SourceError: it could not be taken away.
+    """
+    if not is_gate_at(place):
+        return
+    last = ""
+    for argv in detach_commands(place):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode == 0:
+            return
+        last = done.stderr.strip() or last
+    if is_gate_at(place):
+        raise SourceError(
+            f"the mount at {place} could not be taken away: {last or 'no program that does it'}",
+            f"Run 'sudo umount -l {place}'.",
+        )
+
+
+def detach_commands(place: Path) -> list[list[str]]:
+    """The commands that take a mount away, those that may work for us, best first."""
+    tools = (("umount", "-l"), (_FUSERMOUNT, "-u", "-z"))
+    return [
+        [path, *flags, str(place)]
+        for tool, *flags in tools
+        if (path := shutil.which(tool, path=_TOOL_PATH)) is not None
+    ]
+
+
+# umount and losetup are in sbin on some systems, which plain users often do not have in PATH.
+_TOOL_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+
+
+def find_tool(name: str) -> str | None:
+    """A program of the system, sbin included; None where it is not installed."""
+    return shutil.which(name, path=_TOOL_PATH)
+
+
+def gates_folder() -> Path:
+    """
+    The folder that holds one folder for each gate of this account, made on first use.
+
+    Raises:
+        SourceError: it cannot be made, or is not ours alone.
+    """
+    folder = Path(tempfile.gettempdir()) / f"plimsoll-gates-{os.geteuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise SourceError(
+            f"'{folder}' cannot be made: {(error.strerror or str(error)).lower()}",
+            "Set TMPDIR to a folder you may write to.",
+        ) from error
+    # Anyone can make a folder in /tmp before us, and would then own our sockets.
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    if not is_ours or found.st_mode & 0o077:
+        raise SourceError(
+            f"'{folder}' is not ours alone",
+            "Remove it, or set TMPDIR to a folder that only you may write to.",
+        )
+    return folder
+
+
+def new_home() -> Path:
+    """
+    A folder for one gate's socket, record and settings.
+
+    Raises:
+        SourceError: it cannot be made, or its path is too long for a socket.
+    """
+    home = Path(tempfile.mkdtemp(prefix="gate-", dir=gates_folder()))
+    if len(os.fsencode(home / "gate.sock")) > _SOCKET_PATH_MAX:
+        home.rmdir()
+        raise SourceError(
+            f"the path '{home}' is too long for a socket", "Set TMPDIR to a folder near the root."
+        )
+    return home
+
+
+def remove_home(home: Path) -> None:
+    """
+    Remove a gate's folder: its files, and its empty folders.
+
+    Never what lies deeper: a mount that could not be taken away holds the user's data.
+    """
+    with contextlib.suppress(OSError):
+        for path in home.iterdir():
+            with contextlib.suppress(OSError):
+                if path.is_dir() and not path.is_symlink():
+                    path.rmdir()
+                else:
+                    path.unlink()
+        home.rmdir()
+
+
+def on_disk() -> Path:
+    """A folder for data that is on a disk: /tmp is often memory. The one that TMPDIR names wins."""
+    if not os.environ.get("TMPDIR") and os.access("/var/tmp", os.W_OK):  # noqa: S108
+        return Path("/var/tmp")  # noqa: S108
+    return Path(tempfile.gettempdir())

@@ -1,0 +1,411 @@
+"""
+A gate's record as a snapshot, and as the truth of what bound.
+
+Rule 1: this file is pure: lines in, values out. Reading files and asking daemons is done elsewhere.
+Rule 2: what a real server did is not simulated; that its limits were, and at which credit clock, is
+        said in every snapshot.
+
+The daemon writes a line for each second, or for each emulated minute where that is shorter. On the
+credit clock time runs `clock` times as fast while rates stay what they are: so an emulated minute of
+1 s at clock 60 holds the mean rates of that second, and a balance falls in it by what one minute at
+that rate costs.
+"""
+
+from collections.abc import Callable, Sequence
+from math import floor, nan
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from plimsoll.errors import DataError
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import FloatArray, Series
+from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
+from plimsoll.units import MIB, format_duration, format_latency, format_ratio, number
+
+MINUTE_S = 60
+TRUTH_SCHEMA = "plimsoll.gate-truth/1"
+
+# A minute of which less was counted is no sample: the gate began or ended in it, or the machine slept.
+_COVERED_MIN = 0.9
+
+# Shorter steps that divide a minute, for what is finer than CloudWatch.
+_FINE_STEPS_S = (1, 2, 5, 10, 15, 20, 30)
+
+# A share of one operation, cut off a line at the edge of a step, has no latency of its own.
+_OPS_MIN = 0.5
+
+# Operations late by less than this are the doing of timers and schedulers, not of the disk; the daemon
+# counts them from here on. A run in which more than one in twenty is late no longer has the latencies
+# that were asked for, and a closed loop of clients then gets less than the limits allow.
+LATE_RATIO_MAX = 0.05
+
+BALANCE_METRICS = {
+    Family.INSTANCE_EBS_THROUGHPUT.value: Metric.BYTE_BALANCE_RATIO,
+    Family.INSTANCE_EBS_IOPS.value: Metric.IO_BALANCE_RATIO,
+    Family.VOLUME_IOPS.value: Metric.VOLUME_BALANCE_RATIO,
+}
+
+
+class Bound(Struct, frozen=True):
+    """How long a stage made requests wait within one line."""
+
+    seconds: float
+    phase: Phase
+
+
+class RecordLine(Struct, frozen=True, kw_only=True):
+    """What the daemon counted in one step; rates are those of completed requests."""
+
+    t: float
+    """Real time at the end of the step, epoch seconds."""
+    dt: float
+    """Real length of the step in seconds."""
+    read_ops: float
+    write_ops: float
+    read_bytes: float
+    write_bytes: float
+    read_wait_s_sum: float
+    write_wait_s_sum: float
+    """Time from arrival to reply, summed over the requests."""
+    queue_depth: float
+    """Requests inside, averaged over the step."""
+    balance: dict[str, float | None]
+    """Credits left at the end of the step, 0–1, by stage."""
+    binding: dict[str, Bound]
+    """Stages that made requests wait."""
+    late_ops: float
+    late_s_max: float
+    fsyncs: float
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What was changed while the gate ran."""
+
+    t: float
+    """Real time, epoch seconds."""
+    text: str
+    kind: EventKind = EventKind.OTHER
+    instance: Instance | None = None
+    """What the instance is from here on; None where it stays what it was."""
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """The truth of one step."""
+
+    time_s: float
+    """Real time at its start, epoch seconds."""
+    length_s: float
+    binding: str | None
+    """The stage that made requests wait for the longest part of it; None for none."""
+    phase: Phase | None
+    bound_s: float
+    """For how long it did."""
+    waited_s: float
+    """Time from arrival to reply, summed over all requests of the step."""
+    bytes_per_s: float
+    ops_per_s: float
+    queue_depth: float
+    balance: dict[str, float]
+    late_ops: float
+
+
+class Truth(Struct, frozen=True, kw_only=True):
+    """What bound, second by second, and whether this machine kept up."""
+
+    moments: tuple[Moment, ...]
+    late_ratio: float
+    """Share 0–1 of operations that completed after their moment."""
+    late_s_max: float
+    is_void: bool
+    """Whether the host was slower than what it was to emulate, so that the run proves nothing."""
+    sentence: str
+    """Whether this machine kept up, for people."""
+
+    @property
+    def length_s(self) -> float:
+        """Real seconds that were recorded."""
+        return sum(moment.length_s for moment in self.moments)
+
+    def bound_s(self) -> dict[tuple[str, Phase], float]:
+        """Real seconds for which each stage made requests wait, the longest first."""
+        found: dict[tuple[str, Phase], float] = {}
+        for moment in self.moments:
+            if moment.binding is not None and moment.phase is not None:
+                key = moment.binding, moment.phase
+                found[key] = found.get(key, 0.0) + moment.bound_s
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+_LINES = msgspec.json.Decoder(RecordLine)
+
+
+def read_line(line: bytes | str) -> RecordLine:
+    """
+    One line of a record.
+
+    Raises:
+        DataError: it is not one.
+    """
+    try:
+        return _LINES.decode(line)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(
+            f"not a line of a gate's record: {error}",
+            "The gate and this program are of different versions: build both again.",
+        ) from error
+
+
+def read_lines(text: bytes) -> list[RecordLine]:
+    """
+    All whole lines of a record; the last one may be half written, and is left out then.
+
+    Raises:
+        DataError: a line that is not one.
+    """
+    whole, _, _ = text.rpartition(b"\n")
+    return [read_line(line) for line in whole.split(b"\n") if line.strip()]
+
+
+def snapshot_of(
+    lines: Sequence[RecordLine],
+    setup: GateSetup,
+    *,
+    changes: Sequence[Change] = (),
+    began_s: float | None = None,
+) -> Snapshot:
+    """
+    What CloudWatch would have shown: one sample for each emulated minute, on the credit clock.
+
+    Emulated time begins at the minute in which the record began, and runs `setup.clock` times as fast.
+
+    Args:
+        lines: of the record, in order of time.
+        setup: what was emulated at first.
+        changes: what was changed while it ran.
+        began_s: real time at which the record began, where `lines` are only its last part.
+
+    Raises:
+        DataError: no whole emulated minute was recorded.
+    """
+    truth = truth_of(lines)
+    clock = _CreditClock(lines, setup.clock, began_s)
+    series = _series(clock, MINUTE_S)
+    if not series:
+        raise DataError(
+            f"the gate ran for {format_duration(truth.length_s)}, which is not one whole emulated "
+            f"minute at credit clock {setup.clock:g}",
+            "Run for longer, or with a larger --clock.",
+        )
+    step_s = next((step for step in _FINE_STEPS_S if step >= setup.clock), MINUTE_S)
+    bought = [change.instance for change in changes if change.instance is not None]
+    return Snapshot(
+        instance=bought[-1] if bought else setup.instance,
+        series=series,
+        source=f"gate, {setup.name} on this machine",
+        note=_note(setup, truth),
+        gaps=_gaps(),
+        annotations=tuple(_annotation(clock, change) for change in changes),
+        fine=_series(clock, step_s) if step_s < MINUTE_S else {},
+    )
+
+
+def truth_of(lines: Sequence[RecordLine]) -> Truth:
+    """What bound in each step of the record, and whether this machine kept up."""
+    operations = sum(line.read_ops + line.write_ops for line in lines)
+    late = sum(line.late_ops for line in lines)
+    worst_s = max((line.late_s_max for line in lines), default=0.0)
+    ratio = late / operations if operations else 0.0
+    is_void = ratio > LATE_RATIO_MAX
+    share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed after their moment"
+    told = f"{share}, the worst {format_latency(worst_s)} late" if late else "no operation was late"
+    if is_void:
+        sentence = (
+            f"This run is void: {told}, so this machine is slower than what it was to emulate."
+        )
+    else:
+        sentence = f"This machine kept up: {told}."
+    return Truth(
+        moments=tuple(moment_of(line) for line in lines),
+        late_ratio=ratio,
+        late_s_max=worst_s,
+        is_void=is_void,
+        sentence=sentence,
+    )
+
+
+def moment_of(line: RecordLine) -> Moment:
+    """What bound in one step."""
+    longest = max(line.binding.items(), key=lambda item: item[1].seconds, default=None)
+    return Moment(
+        time_s=line.t - line.dt,
+        length_s=line.dt,
+        binding=longest[0] if longest else None,
+        phase=longest[1].phase if longest else None,
+        bound_s=longest[1].seconds if longest else 0.0,
+        waited_s=line.read_wait_s_sum + line.write_wait_s_sum,
+        bytes_per_s=(line.read_bytes + line.write_bytes) / line.dt if line.dt > 0 else 0.0,
+        ops_per_s=(line.read_ops + line.write_ops) / line.dt if line.dt > 0 else 0.0,
+        queue_depth=line.queue_depth,
+        balance={name: left for name, left in line.balance.items() if left is not None},
+        late_ops=line.late_ops,
+    )
+
+
+def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[Change] = ()) -> bytes:
+    """The truth as UTF-8 JSON, with what was emulated and the credit clock."""
+    document = {
+        "schema": TRUTH_SCHEMA,
+        "emulated": setup.name,
+        "credit_clock": setup.clock,
+        "emulated_minute_s": MINUTE_S / setup.clock,
+        "is_void": truth.is_void,
+        "sentence": truth.sentence,
+        "late_ratio": truth.late_ratio,
+        "late_s_max": truth.late_s_max,
+        "bound": [
+            {"stage": stage, "phase": phase.value, "seconds": seconds}
+            for (stage, phase), seconds in truth.bound_s().items()
+        ],
+        "changes": [{"t": c.t, "kind": c.kind.value, "text": c.text} for c in changes],
+        "moments": truth.moments,
+    }
+    return msgspec.json.encode(document) + b"\n"
+
+
+def minutes_of(setup: GateSetup) -> str:
+    """The credit clock for people: `credit clock 60: one emulated minute is 1 s`."""
+    if setup.clock == 1:
+        return "credit clock 1: in real time"
+    return (
+        f"credit clock {setup.clock:g}: one emulated minute is {number(MINUTE_S / setup.clock)} s"
+    )
+
+
+def storage_of(instance: Instance) -> str:
+    """What storage was bought, for people: `gp2, 1,000 GiB`; empty if none."""
+    storage = instance.storage
+    if storage.kind is None:
+        return ""
+    size = f", {number(storage.size_gib)} GiB" if storage.size_gib is not None else ""
+    ops, rate = storage.provisioned_ops_per_s, storage.provisioned_bytes_per_s
+    bought = f", {number(ops)} IOPS" if ops is not None else ""
+    moved = f", {number(rate / MIB)} MiB/s" if rate is not None else ""
+    return f"{storage.kind}{size}{bought}{moved}"
+
+
+def _note(setup: GateSetup, truth: Truth) -> str:
+    storage = "" if setup.stages is not None else storage_of(setup.instance)
+    emulated = f"{setup.name}{f' with {storage}' if storage else ''}"
+    void = f" {truth.sentence}" if truth.is_void else ""
+    return f"A real load under emulated limits: {emulated}, at {minutes_of(setup)}.{void}"
+
+
+def _gaps() -> tuple[Gap, ...]:
+    return tuple(
+        Gap(
+            metric=metric.value,
+            reason="a gate emulates storage only",
+            remedy="Record the host beside it with 'plimsoll record host'.",
+        )
+        for metric in (Metric.CPU_RATIO, Metric.FREEABLE_MEMORY_BYTES, Metric.CONNECTION_COUNT)
+    )
+
+
+def _annotation(clock: "_CreditClock", change: Change) -> Annotation:
+    return Annotation(time_s=int(clock.emulated_s(change.t)), text=change.text, kind=change.kind)
+
+
+def _balance_of(stage: str) -> Callable[[RecordLine], float]:
+    def level(line: RecordLine) -> float:
+        left = line.balance.get(stage)
+        return nan if left is None else left
+
+    return level
+
+
+class _CreditClock:
+    """The lines of a record laid along emulated time, and whatever they add up to at any moment."""
+
+    def __init__(self, lines: Sequence[RecordLine], clock: float, began_s: float | None) -> None:
+        self.lines = [line for line in lines if line.dt > 0]
+        self._clock = clock
+        first_s = self.lines[0].t - self.lines[0].dt if self.lines else 0.0
+        self._began_s = first_s if began_s is None else began_s
+        self._origin_s = floor(self._began_s / MINUTE_S) * MINUTE_S
+        ends = np.array([line.t for line in self.lines], dtype=np.float64)
+        starts = ends - np.array([line.dt for line in self.lines], dtype=np.float64)
+        # Two clocks, one for the time of day and one for lengths, may overlap by microseconds.
+        starts[1:] = np.maximum(starts[1:], ends[:-1])
+        self._edges_s = np.column_stack((starts, ends)).reshape(-1)
+
+    def emulated_s(self, real_s: float) -> float:
+        """Emulated time of a real moment, epoch seconds."""
+        return self._origin_s + (real_s - self._began_s) * self._clock
+
+    def steps(self, step_s: int) -> FloatArray:
+        """Emulated starts of all steps that the record touches, and the end of the last."""
+        if not self.lines:
+            return np.empty(0)
+        first = floor(self.emulated_s(self._edges_s[0]) / step_s)
+        last = -floor(-self.emulated_s(self._edges_s[-1]) / step_s)
+        return np.arange(first, last + 1, dtype=np.float64) * step_s
+
+    def sums(self, steps: FloatArray, amount: Callable[[RecordLine], float]) -> FloatArray:
+        """What fell into each step, shape (steps − 1,): a line is spread evenly over its time."""
+        amounts = np.array([amount(line) for line in self.lines], dtype=np.float64)
+        before = np.concatenate(([0.0], np.cumsum(amounts)))
+        known = np.column_stack((before[:-1], before[1:])).reshape(-1)
+        # Interpolation may round a step in which nothing happened to a hair below zero.
+        found: FloatArray = np.diff(np.interp(self.real_s(steps), self._edges_s, known))
+        return np.maximum(found, 0.0)
+
+    def levels(self, steps: FloatArray, level: Callable[[RecordLine], float]) -> FloatArray:
+        """A level at the end of each step, shape (steps − 1,)."""
+        values = np.array([level(line) for line in self.lines], dtype=np.float64)
+        found: FloatArray = np.interp(self.real_s(steps[1:]), self._edges_s[1::2], values)
+        return found
+
+    def real_s(self, emulated_s: FloatArray) -> FloatArray:
+        """Real time of emulated moments, epoch seconds."""
+        real: FloatArray = (emulated_s - self._origin_s) / self._clock + self._began_s
+        return real
+
+
+def _series(clock: _CreditClock, step_s: int) -> dict[Metric, Series]:
+    steps = clock.steps(step_s)
+    if steps.size < 2:
+        return {}
+    length_s = clock.sums(steps, lambda line: line.dt)
+    whole_s = float(np.median(np.diff(clock.real_s(steps))))
+    is_covered = length_s >= _COVERED_MIN * whole_s
+    read_ops = clock.sums(steps, lambda line: line.read_ops)
+    write_ops = clock.sums(steps, lambda line: line.write_ops)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            Metric.READ_BYTES_PER_S: clock.sums(steps, lambda x: x.read_bytes) / length_s,
+            Metric.WRITE_BYTES_PER_S: clock.sums(steps, lambda x: x.write_bytes) / length_s,
+            Metric.READ_OPS_PER_S: read_ops / length_s,
+            Metric.WRITE_OPS_PER_S: write_ops / length_s,
+            Metric.READ_LATENCY_S: clock.sums(steps, lambda x: x.read_wait_s_sum)
+            / np.where(read_ops < _OPS_MIN, np.nan, read_ops),
+            Metric.WRITE_LATENCY_S: clock.sums(steps, lambda x: x.write_wait_s_sum)
+            / np.where(write_ops < _OPS_MIN, np.nan, write_ops),
+            Metric.QUEUE_DEPTH: clock.sums(steps, lambda x: x.queue_depth * x.dt) / length_s,
+        }
+    for stage, metric in BALANCE_METRICS.items():
+        if any(line.balance.get(stage) is not None for line in clock.lines):
+            found[metric] = clock.levels(steps, _balance_of(stage))
+    times = steps[:-1].astype(np.int64)
+    kept = {}
+    for metric, values in found.items():
+        is_known = is_covered & np.isfinite(values)
+        if is_known.any():
+            kept[metric] = Series(
+                metric=metric, step_s=step_s, time_s=times[is_known], value=values[is_known]
+            )
+    return kept
