@@ -9,6 +9,7 @@ use plimsoll_core::bucket::Bucket;
 use plimsoll_core::candidates::{Candidate, replay_candidates};
 use plimsoll_core::chain::{Account, Stage};
 use plimsoll_core::flow::Backlog;
+use plimsoll_core::pace::{Pace, Request};
 use plimsoll_core::plateau::block_statistics;
 use plimsoll_core::replay::{Demand, replay};
 
@@ -75,6 +76,28 @@ fn replays(c: &mut Criterion) {
     group.finish();
 }
 
+/// Requests of 8 KiB at depth 16 through four stages, the volumes' two on four stripes or on one.
+fn admissions(c: &mut Criterion) {
+    let mut group = c.benchmark_group("admissions");
+    group.throughput(Throughput::Elements(1));
+    for stripes in [1_usize, 4] {
+        let mut four = chain(1.0);
+        four[2..].iter_mut().for_each(|stage| stage.stripes = stripes as f64);
+        let mut pace = Pace::new(four.clone(), start(&four), 0.05);
+        let (mut done, mut turn) = ([0.0; 16], 0);
+        group.bench_function(BenchmarkId::new("four stages", stripes), |b| {
+            b.iter(|| {
+                turn += 1;
+                let slot = turn % 16;
+                let continues = turn % 5 == 0;
+                let request = Request { bytes: 8_192.0, is_write: false, volume: turn, continues };
+                done[slot] = pace.admit(black_box(done[slot]), black_box(&request)).done_s;
+            });
+        });
+    }
+    group.finish();
+}
+
 fn statistics(c: &mut Criterion) {
     let samples: Vec<f32> = (0..6_307_200).map(|i| (i % 1013) as f32).collect();
     let mut group = c.benchmark_group("block statistics");
@@ -87,5 +110,5 @@ fn statistics(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, replays, statistics);
+criterion_group!(benches, replays, admissions, statistics);
 criterion_main!(benches);
