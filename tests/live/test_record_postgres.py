@@ -72,6 +72,10 @@ def test_every_metric_of_host_and_database_is_there(recorded):
         Metric.CPU_CREDITS,
         Metric.CPU_SURPLUS_CREDITS,
         Metric.CPU_SURPLUS_CREDITS_CHARGED,
+        # Of Aurora, and of Performance Insights.
+        Metric.FREE_LOCAL_STORAGE_BYTES,
+        Metric.CAPACITY_RATIO,
+        Metric.IO_WAITING_SESSION_COUNT,
     }
     # A container may have no network of its own; everywhere else the counters are there.
     network = {Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S}
