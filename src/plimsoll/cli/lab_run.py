@@ -1,0 +1,244 @@
+"""
+Composition of `plimsoll lab postgres`: flags, run, diagnosis, the truth beside it.
+
+Standard output is the report; what happens until then goes to standard error.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.cli import gate_words
+from plimsoll.cli.amounts import bytes_of
+from plimsoll.cli.diagnose import EXIT
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.gate_run import GateFlags, setup_of, truth_path
+from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.errors import UsageError
+from plimsoll.lab.dataset import dataset_of
+from plimsoll.lab.gate_config import GateSetup, stages_of
+from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
+from plimsoll.lab.ground import beside
+from plimsoll.lab.session import Outcome, Plan, check_memory, run_lab
+from plimsoll.lab.workload import workload_of
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.lab import GroundTruth, LabProgress
+from plimsoll.units import format_bytes, format_latency, number
+
+_VOID = 2
+
+# Without a terminal a line is written for every ten emulated minutes, and at the end.
+_LINE_EVERY_S = 10 * MINUTE_S
+
+Tell = Callable[[LabProgress], None]
+
+
+class LabFlags(Struct, frozen=True, kw_only=True):
+    """What the command line says about a run of the lab."""
+
+    instance: InstanceFlags
+    clock: float
+    credits: float
+    memory: str
+    workload: str
+    duration: str
+    clients: int
+    scale: int | None
+    pg_bin: Path | None
+    keeps: bool
+    output: Path | None
+    html: Path | None
+    width: int | None
+
+
+def run_postgres(flags: LabFlags) -> int:
+    """
+    Run it, report, and save what was asked for.
+
+    Returns:
+        Exit status: 1 something binds, 0 nothing does, 2 could not tell, or this machine was too slow.
+
+    Raises:
+        PlimsollError: flags that cannot be, or something did not start.
+    """
+    from plimsoll.catalog.load import catalog
+
+    _refuse_early(flags)
+    plan = plan_of(flags)
+    # A request to end during the work ends it early; before and after, it ends the command.
+    with ended_like_ctrl_c():
+        _say(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
+        _say(_memory_line(plan))
+        with _display() as tell:
+            outcome = run_lab(plan, catalog(), tell=tell, say=_say)
+    _say(_done(outcome))
+    diagnosis = diagnose_snapshot(outcome.snapshot)
+    ground = beside(
+        diagnosis,
+        outcome.truth,
+        stages_of(outcome.setup, catalog()),
+        clock=outcome.setup.clock,
+    )
+    _print(diagnosis, outcome, ground, flags.width)
+    _save(diagnosis, outcome, flags)
+    return _VOID if ground.is_void else EXIT[diagnosis.verdict]
+
+
+def plan_of(flags: LabFlags) -> Plan:
+    """
+    What the flags ask for.
+
+    Raises:
+        UsageError: flags that contradict each other, or cannot be.
+        CatalogError: an unknown class.
+    """
+    from plimsoll.catalog.load import catalog
+
+    setup = setup_of(
+        GateFlags(
+            instance=replace(flags.instance, engine="postgres", identifier="lab"),
+            clock=flags.clock,
+            credits=flags.credits,
+            memory=None,
+            former=None,
+            latency_ms=None,
+            limits=None,
+            mode="fs",
+            backing=None,
+            mount=None,
+            metrics=None,
+            output=None,
+        )
+    )
+    stages_of(setup, catalog())
+    memory_bytes = bytes_of(flags.memory, "--memory")
+    check_memory(memory_bytes)
+    workload = workload_of(flags.workload, clients=flags.clients)
+    dataset = dataset_of(
+        workload.tables, memory_bytes=memory_bytes, clients=flags.clients, scale=flags.scale
+    )
+    duration_s = seconds_of(flags.duration, "--for")
+    _check_length(setup, duration_s)
+    return Plan(
+        setup=setup,
+        workload=workload,
+        dataset=dataset,
+        duration_s=duration_s,
+        memory_bytes=memory_bytes,
+        binaries=flags.pg_bin,
+        keeps=flags.keeps,
+    )
+
+
+def _check_length(setup: GateSetup, duration_s: int) -> None:
+    # The record's first and last line are cut off, and a sample needs a whole minute.
+    if duration_s * setup.clock < 3 * MINUTE_S:
+        raise UsageError(
+            f"--for {duration_s}s is less than three emulated minutes at credit clock "
+            f"{setup.clock:g}",
+            "Run for longer, or with a larger --clock; the diagnosis wants some ten minutes.",
+        )
+
+
+def _memory_line(plan: Plan) -> str:
+    memory, size = format_bytes(plan.memory_bytes), format_bytes(plan.dataset.size_bytes)
+    line = f"emulated memory {memory}, tables {size}"
+    if plan.dataset.size_bytes <= plan.memory_bytes:
+        line += ": they fit, so little will reach the disk once they have been read"
+    return line
+
+
+def _done(outcome: Outcome) -> str:
+    begun = "interrupted; reporting what there is" if outcome.was_interrupted else "done"
+    if outcome.pace is None:
+        return begun
+    told = f"{begun}: {number(outcome.pace.transactions_per_s, 3)} transactions/s"
+    if outcome.pace.latency_s is not None:
+        told += f", {format_latency(outcome.pace.latency_s)} each"
+    return told
+
+
+@contextmanager
+def _display() -> Iterator[Tell]:
+    """How progress is shown: a picture written anew each second on a terminal, else lines."""
+    from plimsoll.sinks import lab_text
+
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    with Live(console=console, auto_refresh=False) as picture:
+
+        def tell(progress: LabProgress) -> None:
+            picture.update(lab_text.live(lab_text.progress_lines(progress)), refresh=True)
+
+        yield tell
+
+
+def _lines() -> Tell:
+    from plimsoll.sinks.lab_text import progress_line
+
+    told = 0
+
+    def tell(progress: LabProgress) -> None:
+        nonlocal told
+        due = int(progress.emulated_s // _LINE_EVERY_S)
+        if due > told or progress.elapsed_s >= progress.duration_s:
+            told = due
+            _say(progress_line(progress))
+
+    return tell
+
+
+def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: int | None) -> None:
+    from plimsoll.sinks.lab_text import render_truth
+    from plimsoll.sinks.text import render_text
+
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    sys.stdout.write(render_text(diagnosis, outcome.snapshot, width=width, color=color))
+    sys.stdout.write(render_truth(ground, width=width, color=color))
+    sys.stdout.flush()
+
+
+def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
+    from plimsoll.sinks.file import write_aside
+
+    if flags.output is not None:
+        from plimsoll.sources.snapshot_file import write_snapshot
+
+        write_snapshot(flags.output, outcome.snapshot)
+        beside_it = truth_path(flags.output)
+        write_aside(beside_it, encode_truth(outcome.truth, outcome.setup, outcome.changes))
+        _say(f"snapshot: {flags.output} · truth: {beside_it}")
+    if flags.html is not None:
+        from plimsoll.sinks.html import render_html
+
+        write_aside(flags.html, render_html(diagnosis, outcome.snapshot).encode())
+        _say(f"report written to {flags.html}")
+    if outcome.kept is not None:
+        _say(f"database kept in {outcome.kept}")
+
+
+def _refuse_early(flags: LabFlags) -> None:
+    """Refuse files that could not be written, before minutes are spent on them."""
+    for path in (flags.output, flags.html):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise UsageError(
+                f"'{path}' cannot be written: "
+                + ("it is a folder" if path.is_dir() else "its folder does not exist"),
+                "Give the name of a file in a folder that exists.",
+            )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,134 @@
+"""
+The tables that a workload works on: larger than all that could keep them from the disk.
+
+They are filled before a limit applies, in a server with settings for filling, and every row is
+frozen as it is written: the first read of a table then writes nothing.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+from typing import Literal
+
+from msgspec import Struct
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.lab.postgres import Postgres
+from plimsoll.units import MIB
+
+# pgbench's accounts and their index take this much for each of scale (PostgreSQL 13 to 18: 14.9 to
+# 15.0 MB), rounded down so that what is asked for is reached.
+_SCALE_BYTES = 14_900_000
+SCALE_MAX = 10_000
+
+# One row to a page of 8 KiB, so that a scan costs little but reading. 7,900 bytes with their headers
+# leave no room for a second row, and stay below what would be cut into pieces only if storage is plain.
+_PAGE_BYTES = 8192
+_ROW = b"x" * 7900 + b"\n"
+_ROWS_AT_ONCE = 128
+_LOADERS = 2
+
+# Random reads find a part of what they seek in the caches, a scan of all tables in turn finds
+# nothing once they exceed the caches at all: least ratio of tables to memory for each.
+_RATIO = {"scan": 2.0, "pgbench": 4.0}
+
+LOADING = {
+    # Without replicas, what is copied into a table of the same transaction is not logged.
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "full_page_writes": "off",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+    "maintenance_work_mem": "128MB",
+}
+"""Settings of the server while it is filled."""
+
+
+class Dataset(Struct, frozen=True, kw_only=True):
+    """Which tables, and how large."""
+
+    kind: Literal["scan", "pgbench"]
+    scale: int
+    """Of pgbench; for scans as many times the same amount of data."""
+    table_count: int = 1
+    """Tables to scan: one for each client, so that none finds what another has just read."""
+
+    @property
+    def size_bytes(self) -> int:
+        """About how large the tables are."""
+        return self.scale * _SCALE_BYTES
+
+
+def dataset_of(
+    kind: Literal["scan", "pgbench"], *, memory_bytes: int, clients: int, scale: int | None = None
+) -> Dataset:
+    """
+    The tables for a workload.
+
+    Args:
+        kind: wide tables to scan, or those of pgbench.
+        memory_bytes: all that may cache them: the server's buffers and the page cache.
+        clients: how many will work on them.
+        scale: as pgbench counts; None for what exceeds the memory enough.
+
+    Raises:
+        UsageError: they would be larger than pgbench can make them.
+    """
+    if scale is None:
+        scale = max(ceil(_RATIO[kind] * memory_bytes / _SCALE_BYTES), 1)
+    if scale > SCALE_MAX:
+        raise UsageError(
+            f"tables that exceed {memory_bytes // MIB:,} MiB of memory would be at scale {scale:,}",
+            f"Give less --memory; {SCALE_MAX:,} is the largest scale.",
+        )
+    return Dataset(kind=kind, scale=scale, table_count=clients if kind == "scan" else 1)
+
+
+def fill(postgres: Postgres, dataset: Dataset) -> None:
+    """
+    Make the tables in a server that runs with `LOADING`.
+
+    Raises:
+        SourceError: the server refused, as for want of space.
+    """
+    if dataset.kind == "pgbench":
+        postgres.run("pgbench", "-i", "-q", "-s", str(dataset.scale))
+        return
+    rows = ceil(dataset.size_bytes / _PAGE_BYTES / dataset.table_count)
+    with ThreadPoolExecutor(max_workers=_LOADERS) as pool:
+        waiting = [pool.submit(_fill_one, postgres, n, rows) for n in range(dataset.table_count)]
+        for one in waiting:
+            one.result()
+
+
+def _fill_one(postgres: Postgres, number: int, row_count: int) -> None:
+    import psycopg
+    from psycopg import sql
+
+    table = sql.Identifier(f"{SCAN_TABLE}{number}")
+    try:
+        with psycopg.connect(postgres.dsn) as connection, connection.cursor() as cursor:
+            cursor.execute(sql.SQL("create table {} (filler text)").format(table))
+            plain = sql.SQL("alter table {} alter filler set storage plain")
+            cursor.execute(plain.format(table))
+            into = sql.SQL("copy {} from stdin with (freeze)").format(table)
+            with cursor.copy(into) as copy:
+                for rows in _rows(row_count):
+                    copy.write(rows)
+    except psycopg.Error as error:
+        last = (str(error).strip().splitlines() or ["no reason was given"])[0]
+        raise SourceError(
+            f"the tables to scan could not be made: {last}", "Check the space of this machine."
+        ) from error
+
+
+def _rows(count: int) -> Iterator[bytes]:
+    many = _ROW * _ROWS_AT_ONCE
+    for _ in range(count // _ROWS_AT_ONCE):
+        yield many
+    yield _ROW * (count % _ROWS_AT_ONCE)
+
+
+SCAN_TABLE = "plimsoll_scan_"
+"""Name of a table to scan; its number follows."""

