@@ -36,7 +36,12 @@ def seconds_of(text: str, option: str) -> int:
     """
     parts = re.findall(r"([0-9]{1,9})([smhdw]?)", text.strip())
     seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
-    if "".join(n + u for n, u in parts) != text.strip() or not 1 <= seconds <= _LONGEST_S:
+    is_time = "".join(n + u for n, u in parts) == text.strip()
+    if is_time and seconds > _LONGEST_S:
+        raise UsageError(
+            f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Take a shorter time."
+        )
+    if not is_time or seconds < 1:
         raise UsageError(
             f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."
         )

@@ -103,7 +103,7 @@ def read_fleet(
     """
     from plimsoll.sources.aws.read import read_instances
 
-    account = _account(reach)
+    account = _account(reach, target.removeprefix(RDS))
     stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
     return stream, lambda: account.usage
 
@@ -111,19 +111,24 @@ def read_fleet(
 def _read_rds(name: str, reach: Reach) -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
-    account = _account(reach)
+    account = _account(reach, name)
     try:
         return read_instance(account, name, live_window(reach), ec2_type_of=ec2_type_of)
     finally:
         say_spent(account.usage)
 
 
-def _account(reach: Reach) -> "Account":
+def _account(reach: Reach, name: str) -> "Account":
     from plimsoll.sources.aws.account import open_account
+    from plimsoll.sources.aws.described import region_of
 
+    if not name:
+        raise UsageError(
+            f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all."
+        )
     return open_account(
         profile=reach.profile,
-        region=reach.region,
+        region=region_of(name)[0] or reach.region,
         max_api_calls=reach.max_api_calls,
         now_s=time.time,
     )

@@ -48,6 +48,11 @@ def test_without_a_default_there_is_no_window():
     assert (0, 1_761_955_200) == window_of(None, None, "2025-11-01", now_s=NOW_S, default=None)
 
 
+def test_a_time_that_is_too_long_is_told_so():
+    with pytest.raises(UsageError, match="longer than 500 days"):
+        seconds_of("600d", "--last")
+
+
 def test_weeks_are_lengths_too():
     assert 9 * 86_400 == seconds_of("1w2d", "--last")
 
@@ -98,3 +103,8 @@ def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
     """
     with pytest.raises(UsageError, match="the account says"):
         read_target("rds:orders", InstanceFlags(instance_file=tmp_path / "answer.json"))
+
+
+def test_a_target_without_a_name_is_refused():
+    with pytest.raises(UsageError, match="names no instance"):
+        read_target("rds:", InstanceFlags(), Reach(region="eu-west-1"))
