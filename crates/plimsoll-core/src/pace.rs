@@ -47,8 +47,10 @@
 //! # Order
 //!
 //! Requests pass a stripe in the order in which they were admitted, whether they read or write. Who
-//! is admitted first is decided elsewhere ([`crate::fair`]). What has been admitted has been paid
-//! for: a balance is lower than a meter would show by the requests that are not yet done.
+//! is admitted first is decided elsewhere ([`crate::fair`]). A request is paid for when it is
+//! admitted: balances are those behind all that is on its way, and what waits for a hot volume has
+//! passed the stages of the instance already. Keep little on its way, and both differ little from
+//! what a meter at the device would show.
 
 use crate::bucket::{Bucket, balance_after, balance_at, time_to_serve};
 use crate::chain::Stage;
@@ -146,6 +148,9 @@ impl Pace {
     }
 
     /// When all that was admitted is done; −∞ before the first request.
+    ///
+    /// Striped volumes are done at different times. Who waits for the busiest one before admitting
+    /// to any lets the others idle, so with stripes keep the last `done_s` of each volume instead.
     #[must_use]
     pub fn ready_s(&self) -> f64 {
         self.ready_s

@@ -169,6 +169,20 @@ fn a_late_comer_has_saved_nothing_up() {
     assert!((got[0].bytes - got[1].bytes).abs() <= 0.01 * RATE, "{got:?}");
 }
 
+/// A cost below nothing, or none at all, buys no turn ahead of others.
+#[test]
+fn nobody_is_paid_for_asking() {
+    let mut queue = FairQueue::new();
+    queue.push(0.0, Class::Write, -5.0, 0);
+    queue.push(0.0, Class::Write, f64::NAN, 1);
+    queue.push(0.0, Class::Read, 1.0, 2);
+    queue.push(0.0, Class::Write, 1.0, 3);
+
+    assert_eq!(2.0, queue.cost_s());
+    let order: Vec<usize> = std::iter::from_fn(|| queue.pop()).map(|turn| turn.payload).collect();
+    assert_eq!(vec![0, 1, 2, 3], order);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         // Cases that were found stay here, to be tried first ever after.

@@ -194,6 +194,44 @@ fn a_larger_class_holds_behind_what_was_admitted() {
     assert_close(1_000.0, rate(&mut pace, &read(1.0), 100));
 }
 
+/// An idle chain that is replaced, even before anything was admitted, keeps its slack and goes on
+/// from the balances it is given.
+#[test]
+fn an_idle_chain_is_replaced_with_its_slack() {
+    let replaced = |mut pace: Pace| {
+        let bucket = Bucket { baseline: 64.0, burst: 256.0, capacity: 1_024.0 };
+        pace.replace(5.0, vec![one(bucket, VOLUME)], vec![512.0]);
+        assert_close(0.5 + 64.0 / 1_024.0, pace.balance_ratio(6.0, 0).expect("credits"));
+        (0..100).filter(|_| pace.admit(6.0, &read(1.0)).waited_s <= 0.0).count()
+    };
+    let chain = vec![one(Bucket::fixed(100.0), VOLUME)];
+    let fresh = Pace::new(chain, vec![0.0], 0.0625);
+    let mut used = fresh.clone();
+    used.admit(0.0, &read(1.0));
+
+    assert_eq!(16, replaced(fresh));
+    assert_eq!(16, replaced(used));
+}
+
+/// A balance is set on every stripe, at this moment, and never beyond empty and full.
+#[test]
+fn a_balance_is_set_on_every_stripe() {
+    let bucket = Bucket { baseline: 64.0, burst: 256.0, capacity: 1_024.0 };
+    let stage = Stage { stripes: 4.0, ..one(bucket, VOLUME) };
+    let mut pace = Pace::new(vec![stage], vec![1e9], 0.05);
+    let mut set = |now_s, ratio| {
+        pace.set_balance_ratio(now_s, 0, ratio);
+        pace.balance_ratio(now_s, 0).expect("credits")
+    };
+
+    assert_close(0.25, set(0.0, 0.25));
+    assert_close(0.0, set(10.0, 0.0));
+    assert_close(1.0, set(20.0, 60.0));
+    assert_close(0.0, set(30.0, -1.0));
+    let mut given = Pace::new(vec![stage], vec![1e9], 0.05);
+    assert_close(1.0, given.balance_ratio(0.0, 0).expect("credits"));
+}
+
 /// A chain that is replaced again and again while idle does not give the slack each time.
 #[test]
 fn the_slack_is_not_given_twice() {
