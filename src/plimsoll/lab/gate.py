@@ -71,8 +71,8 @@ class Gate:
             lent: folders that are removed with all they hold if this process is killed.
         """
         self.setup = setup
-        self.backing = Path(os.path.abspath(backing))  # noqa: PTH100 - a dead mount cannot be resolved
-        self.mount = Path(os.path.abspath(mount))  # noqa: PTH100
+        self.backing = _resolved(backing)
+        self.mount = _resolved(mount)
         self._catalog = facts if facts is not None else catalog()
         self._lent = lent
         self._control: GateControl | None = None
@@ -282,8 +282,10 @@ class Gate:
         return made
 
     def _start(self, daemon: Path, home: Path, made: list[Path]) -> None:
+        image_bytes = None
         if self.setup.mode == "block":
-            gate_block.make_image(self.backing, self.setup.instance.storage.size_gib)
+            image = gate_block.make_image(self.backing, self.setup.instance.storage.size_gib)
+            image_bytes = image.stat().st_size
             self._daemon_mount = home / "image"
             self._daemon_mount.mkdir()
         config = config_of(
@@ -294,6 +296,7 @@ class Gate:
             socket=home / SOCKET,
             record=home / RECORD,
             is_shared=gate_place.is_shared_allowed(),
+            image_bytes=image_bytes,
         )
         (home / "config.json").write_text(json.dumps(config))
         job = {
@@ -356,6 +359,12 @@ class Gate:
                 return None
             line += part
         return line
+
+
+def _resolved(place: Path) -> Path:
+    """The path as the mount table has it; the last part stays, since a dead mount cannot be entered."""
+    place = place.absolute()
+    return place.parent.resolve() / place.name if place.name not in {"", ".."} else place.resolve()
 
 
 def clean_stale() -> list[Path]:

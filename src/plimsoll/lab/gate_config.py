@@ -151,6 +151,7 @@ def config_of(
     socket: Path,
     record: Path,
     is_shared: bool = True,
+    image_bytes: int | None = None,
 ) -> dict[str, Any]:
     """
     The daemon's configuration.
@@ -163,6 +164,7 @@ def config_of(
         socket: where the daemon listens for questions.
         record: the file it writes its lines to.
         is_shared: whether other accounts of the machine may enter the mount.
+        image_bytes: size of the image file in block mode.
 
     Raises:
         UsageError: numbers that cannot be, or nothing to emulate.
@@ -171,7 +173,8 @@ def config_of(
     check_setup(setup)
     chain = stages_of(setup, catalog)
     latency = latency_of(setup)
-    return {
+    image = {} if image_bytes is None else {"image_bytes": image_bytes}
+    return image | {
         "backing": str(backing),
         "mount": str(mount),
         "mode": "fs" if setup.mode == "fs" else "block-image",
@@ -264,6 +267,19 @@ def chain_document(chain: tuple[Stage, ...]) -> list[dict[str, Any]]:
         }
         for stage in chain
     ]
+
+
+def stages_of_document(document: object) -> tuple[Stage, ...]:
+    """
+    The chain that `chain_document` wrote.
+
+    Raises:
+        DataError: it is not one.
+    """
+    try:
+        return tuple(_stage(given) for given in msgspec.convert(document, list[_StageFile]))
+    except msgspec.ValidationError as error:
+        raise DataError(f"not a chain of stages: {error}", "Build the gate again.") from error
 
 
 def has_credits(stage: Stage) -> bool:

@@ -23,7 +23,13 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.kernel import Stage
 from plimsoll.lab import gate_place
-from plimsoll.lab.gate_config import GateSetup, chain_document, has_credits, stages_of
+from plimsoll.lab.gate_config import (
+    GateSetup,
+    chain_document,
+    has_credits,
+    stages_of,
+    stages_of_document,
+)
 from plimsoll.lab.gate_record import Change, storage_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
@@ -267,7 +273,9 @@ def status_of(answer: dict[str, Any]) -> GateStatus:
         DataError: it is not one.
     """
     try:
-        return msgspec.convert(answer, GateStatus)
+        chain = stages_of_document(answer.get("chain"))
+        status = msgspec.convert(answer | {"chain": ()}, GateStatus)
+        return msgspec.structs.replace(status, chain=chain)
     except (msgspec.ValidationError, DataError) as error:
         raise DataError(
             f"the gate answered something else than its status: {error}",

@@ -41,7 +41,7 @@ def main() -> int:
     with Path(job["log"]).open("ab") as log:
         try:
             daemon = subprocess.Popen(  # noqa: S603 - the owner's own command
-                job["daemon"], stdin=subprocess.DEVNULL, stderr=log
+                job["daemon"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
             )
         except OSError as error:
             log.write(f"error: {job['daemon'][0]} cannot be run: {error.strerror}\n".encode())
@@ -60,9 +60,19 @@ def main() -> int:
 
 def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
     """Take the owner's lines until it bids us end (true), is gone, or the daemon has ended."""
+    assert daemon.stdout is not None
+    said = daemon.stdout.fileno()
+    listening = [0, said]
     unread = b""
     while True:
-        if select.select([0], [], [], _GLANCE_S)[0]:
+        found = select.select(listening, [], [], _GLANCE_S)[0]
+        if said in found:
+            text = os.read(said, 65_536)
+            if text:
+                os.write(1, text)
+            else:
+                listening.remove(said)
+        if 0 in found:
             part = os.read(0, 65_536)
             if not part:
                 return False

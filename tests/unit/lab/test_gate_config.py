@@ -1,0 +1,241 @@
+"""What a gate is told follows from what was bought, and from nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import catalog
+from plimsoll.cli.moments import epoch_of
+from plimsoll.errors import DataError, UsageError
+from plimsoll.lab.gate_config import (
+    BASE_LATENCIES,
+    GateSetup,
+    Latency,
+    config_of,
+    former_for,
+    has_credits,
+    parse_limits,
+    stages_of,
+)
+from plimsoll.limits import chain_of
+from plimsoll.model.instance import Instance, Storage
+
+T3 = Instance(
+    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
+)
+R5 = Instance(db_class="db.r5.2xlarge", engine="postgres")
+
+
+def config(setup: GateSetup) -> dict:
+    paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
+    return config_of(setup, catalog(), **paths)
+
+
+def launched(instance: Instance, day: str) -> GateSetup:
+    return GateSetup(instance=replace(instance, launched_s=epoch_of(day)))
+
+
+def test_the_chain_is_that_of_the_instance():
+    """
+    db.t3.xlarge on four gp2 volumes: four stages, with documented capacities whatever the clock.
+    """
+    told = config(GateSetup(instance=T3, clock=60.0, credits=0.2))
+
+    assert [
+        ("instance_ebs_throughput", 86.875e6, 347.5e6, (347.5e6 - 86.875e6) * 1800, "bytes", 1),
+        ("instance_ebs_iops", 4000.0, 15_700.0, 11_700.0 * 1800, "operations", 1),
+        ("volume_throughput", 262_144_000.0, 262_144_000.0, 0.0, "bytes", 4),
+        ("volume_iops", 750.0, 3000.0, 5.4e6, "operations", 4),
+    ] == [
+        tuple(stage[key] for key in ("name", "baseline", "burst", "capacity", "counts", "stripes"))
+        for stage in told["chain"]
+    ]
+    assert [0.2] * 4 == told["balance_ratio"]
+    assert 60.0 == told["clock"]
+    assert [None, None, None, 262_144] == [stage["unit_bytes"] for stage in told["chain"]]
+
+
+def test_the_document_has_what_the_daemon_asks_for():
+    """
+    Paths and settings arrive under the names that the daemon knows, and it is plain JSON.
+    """
+    told = json.loads(json.dumps(config(GateSetup(instance=T3))))
+
+    assert {
+        *("backing", "mount", "mode", "socket", "record", "allow_other", "clock", "memory_bytes"),
+        *("slack_s", "max_background", "chain", "balance_ratio", "latency_s", "is_limited"),
+        "chunk_bytes",
+    } == set(told)
+    assert ("/backing", "/mount", "/socket", "/record") == (
+        *(told["backing"], told["mount"], told["socket"], told["record"]),
+    )
+    assert ("fs", True, True, None) == tuple(
+        told[key] for key in ("mode", "is_limited", "allow_other", "memory_bytes")
+    )
+
+
+def test_a_block_image_is_told_with_its_size():
+    """
+    In block mode the daemon serves one file, and has to know how large it is.
+    """
+    paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
+    told = config_of(GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30)
+
+    assert ("block-image", 2**30) == (told["mode"], told["image_bytes"])
+
+
+@pytest.mark.parametrize("kind", sorted(BASE_LATENCIES))
+def test_the_base_latency_is_that_of_the_storage_type(kind: str):
+    """
+    Each storage type has its own, a given one goes before, and none needs storage at all.
+    """
+    bought = replace(R5, storage=Storage(kind=kind, size_gib=500, provisioned_ops_per_s=3000))
+    given = Latency(read_s=0.01, write_s=0.02)
+    usual = BASE_LATENCIES[kind]
+
+    assert {"read": usual.read_s, "write": usual.write_s} == config(GateSetup(instance=bought))[
+        "latency_s"
+    ]
+    assert {"read": 0.01, "write": 0.02} == config(GateSetup(instance=bought, latency=given))[
+        "latency_s"
+    ]
+    assert config(GateSetup(instance=R5))["latency_s"]["read"] > 0
+
+
+def test_an_instance_launched_before_a_limit_was_raised_keeps_its_former_one():
+    """
+    db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; of 2021, today's.
+    """
+    then = stages_of(launched(R5, "2019-06-01"), catalog())[0]
+    now = stages_of(launched(R5, "2021-06-01"), catalog())[0]
+
+    assert (212.5e6, 437.5e6) == (then.baseline, then.burst)
+    assert (287.5e6, 593.75e6) == (now.baseline, now.burst)
+
+
+def test_former_limits_can_be_insisted_on_and_refused():
+    """
+    Without a launch date the last former ones are meant; with one, today's can still be asked for.
+    """
+    insisted = former_for(GateSetup(instance=R5, former=True), catalog())
+    refused = former_for(replace(launched(R5, "2019-06-01"), former=False), catalog())
+
+    assert insisted is not None
+    assert 212.5e6 == insisted.ebs_baseline_bytes_per_s
+    assert None is refused
+    assert None is former_for(GateSetup(instance=R5), catalog())
+
+
+def test_former_limits_that_nobody_knows_are_an_error():
+    """
+    What was asked for is not silently left out.
+    """
+    with pytest.raises(UsageError) as raised:
+        former_for(replace(launched(R5, "2024-01-01"), former=True), catalog())
+
+    assert "no former limits of db.r5.2xlarge" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        (GateSetup(instance=T3, clock=0.5), "a credit clock of 0.5"),
+        (GateSetup(instance=T3, clock=float("nan")), "a credit clock of nan"),
+        (GateSetup(instance=T3, credits=1.1), "a starting balance of 1.1"),
+        (GateSetup(instance=T3, memory_bytes=1000), "a page cache of 1,000 bytes"),
+        (
+            GateSetup(instance=T3, latency=Latency(read_s=-1, write_s=0)),
+            "a base latency of -1000 ms",
+        ),
+        (GateSetup(instance=Instance()), "there is nothing to emulate"),
+        (
+            GateSetup(instance=Instance(db_class="db.r5.large", engine="aurora-mysql")),
+            "no EBS or volume limit is documented for Aurora",
+        ),
+    ],
+)
+def test_what_cannot_be_emulated_is_refused(setup: GateSetup, said: str):
+    """
+    Each refusal says which number or fact it is about, and what to do.
+    """
+    with pytest.raises(UsageError) as raised:
+        config(setup)
+
+    assert raised.value.message.startswith(said)
+    assert raised.value.hint.endswith(".")
+
+
+def test_every_class_with_limits_can_be_emulated():
+    """
+    For each class of the catalog that has EBS limits the gate is told exactly the chain of the law.
+    """
+    facts = catalog()
+    asked = [Instance(db_class=name, engine="postgres") for name in facts.classes()]
+    with_limits = [one for one in asked if chain_of(one, facts)]
+
+    assert len(with_limits) > 200
+    for one in with_limits:
+        told = config(GateSetup(instance=one))["chain"]
+        assert [(s.baseline, s.burst, s.capacity) for s in chain_of(one, facts)] == [
+            (stage["baseline"], stage["burst"], stage["capacity"]) for stage in told
+        ]
+
+
+OWN = b"""{"chain": [
+    {"name": "bytes", "counts": "bytes", "baseline": 1e6, "burst": 2e6, "capacity": 5e6},
+    {"name": "volume_iops", "counts": "operations", "baseline": 100, "unit_bytes": 16384}
+], "latency_s": {"read": 0.002, "write": 0.003}}"""
+
+
+def test_limits_of_a_file_take_the_place_of_class_and_storage():
+    """
+    Rates, capacities and latencies are those of the file; a stage without a burst is fixed.
+    """
+    own = parse_limits(OWN, "disk.json")
+    setup = GateSetup(
+        instance=Instance(), stages=own.stages, latency=own.latency, limits_name="disk.json"
+    )
+    told = config(setup)
+
+    assert "limits of disk.json" == setup.name
+    assert [(1e6, 2e6, 5e6), (100.0, 100.0, 0.0)] == [
+        (stage["baseline"], stage["burst"], stage["capacity"]) for stage in told["chain"]
+    ]
+    assert [True, False] == [has_credits(stage) for stage in own.stages]
+    assert {"read": 0.002, "write": 0.003} == told["latency_s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"chain": []}', "have an empty chain"),
+        ('{"chain": [{"name": "a", "counts": "bytes"}]}', "missing required field `baseline`"),
+        ('{"chain": [{"name": "a", "counts": "ops", "baseline": 1}]}', "Invalid enum value"),
+        ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 1, "brust": 2}]}', "brust"),
+        ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 0}]}', "a rate of 0"),
+        ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 2, "burst": 1}]}', "below its"),
+        (
+            '{"chain": [{"name": "a", "counts": "bytes", "baseline": 2, "capacity": -1}]}',
+            "a capacity of -1",
+        ),
+        (
+            '{"chain": ['
+            + ", ".join(['{"name": "a", "counts": "bytes", "baseline": 1}'] * 2)
+            + "]}",
+            "share a name",
+        ),
+    ],
+)
+def test_limits_that_cannot_be_name_the_place(text: str, said: str):
+    """
+    A file of limits is refused with its name, the stage and what is wrong with it.
+    """
+    with pytest.raises(DataError) as raised:
+        parse_limits(text.encode(), "disk.json")
+
+    assert said in raised.value.message
+    assert "'disk.json'" in raised.value.message

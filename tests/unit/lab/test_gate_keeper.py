@@ -1,0 +1,189 @@
+"""The keeper of a gate takes everything down, whoever ends first."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from plimsoll.lab import gate_keeper
+
+PATIENCE_S = 30
+# Says that it runs, then waits for the end, which it tells in a file.
+DAEMON = """
+import signal, sys
+def end(*_):
+    open(sys.argv[1], "a").write("daemon ended\\n")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+Start = Callable[..., subprocess.Popen]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """
+    A gate's folder with a file in it, a folder that was lent, and one that was made for it.
+    """
+    for name in ("home", "lent", "made"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "home" / "gate.json").touch()
+    (tmp_path / "lent" / "table").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def start(place: Path):
+    """
+    Start a keeper over a daemon; it has said its process id and `ready` when this returns.
+    """
+    keepers = []
+
+    def call(code: str = DAEMON) -> tuple[subprocess.Popen, int]:
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", gate_keeper.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        keepers.append(keeper)
+        job = {
+            "daemon": [sys.executable, "-c", code, str(place / "told")],
+            "log": str(place / "home" / "log"),
+            "mount": str(place / "nothing is mounted here"),
+            "detach": [["touch", str(place / "detached")]],
+            "made": [str(place / "made")],
+            "lent": [str(place / "lent")],
+            "home": str(place / "home"),
+        }
+        keeper.stdin.write(json.dumps(job) + "\n")
+        keeper.stdin.flush()
+        pid = json.loads(keeper.stdout.readline())["pid"]
+        assert "ready\n" == keeper.stdout.readline()
+        return keeper, pid
+
+    yield call
+    for keeper in keepers:
+        keeper.kill()
+        keeper.communicate(timeout=PATIENCE_S)
+
+
+def test_an_owner_that_goes_without_a_word_leaves_nothing(start: Start, place: Path):
+    """
+    Its input ends: the daemon ends in good order, and what was lent and kept for it goes.
+    """
+    keeper, pid = start()
+    keeper.communicate(timeout=PATIENCE_S)
+
+    assert 0 == keeper.returncode
+    assert "daemon ended\n" == (place / "told").read_text()
+    assert ["told"] == sorted(path.name for path in place.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_an_owner_that_bids_it_end_keeps_its_folders(start: Start, place: Path):
+    """
+    The record is still to be read; only the folder of the mount goes. Nothing is detached that is not
+    mounted.
+    """
+    keeper, _ = start()
+    keeper.communicate('{"end": true}\n', timeout=PATIENCE_S)
+
+    assert 0 == keeper.returncode
+    assert ["home", "lent", "told"] == sorted(path.name for path in place.iterdir())
+    assert (place / "home" / "gate.json").exists()
+
+
+def test_what_was_done_is_undone_in_reverse_before_the_daemon_ends(start: Start, place: Path):
+    """
+    A file system on the gate is unmounted first, then its loop device goes, then the gate.
+    """
+    keeper, _ = start()
+    for word in ("loop", "mount"):
+        undo = ["sh", "-c", f"echo {word} >> {place}/told"]
+        keeper.stdin.write(json.dumps({"undo": undo}) + "\n")
+    keeper.communicate('{"end": true}\n', timeout=PATIENCE_S)
+
+    assert ["mount", "loop", "daemon ended"] == (place / "told").read_text().splitlines()
+
+
+def test_an_undo_that_fails_holds_nothing_up(start: Start, place: Path):
+    """
+    The next one is run, and the log has the reason.
+    """
+    keeper, _ = start()
+    for undo in (["sh", "-c", f"echo loop >> {place}/told"], ["/nonexistent/umount"]):
+        keeper.stdin.write(json.dumps({"undo": undo}) + "\n")
+    keeper.communicate('{"end": true}\n', timeout=PATIENCE_S)
+
+    assert ["loop", "daemon ended"] == (place / "told").read_text().splitlines()
+    assert "/nonexistent/umount" in (place / "home" / "log").read_text()
+
+
+def test_a_daemon_that_is_killed_is_told_by_the_exit_status(start: Start, place: Path):
+    """
+    The owner finds the keeper gone, with 1; what was lent is its own affair.
+    """
+    keeper, pid = start()
+    os.kill(pid, signal.SIGKILL)
+
+    assert 1 == keeper.wait(PATIENCE_S)
+    assert (place / "lent" / "table").exists()
+
+
+def test_a_daemon_that_ends_in_good_order_is_told_apart(start: Start):
+    """
+    Someone unmounted: that is no failure, and the status is 3.
+    """
+    keeper, pid = start()
+    os.kill(pid, signal.SIGTERM)
+
+    assert 3 == keeper.wait(PATIENCE_S)
+
+
+def test_signals_to_the_keeper_change_nothing(start: Start, place: Path):
+    """
+    Ctrl-C and a hang-up are for the owner.
+    """
+    keeper, pid = start()
+    for sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        keeper.send_signal(sign)
+    keeper.stdin.write(json.dumps({"undo": ["touch", str(place / "undone")]}) + "\n")
+    keeper.stdin.flush()
+    os.kill(pid, 0)
+    keeper.communicate('{"end": true}\n', timeout=PATIENCE_S)
+
+    assert 0 == keeper.returncode
+    assert (place / "undone").exists()
+
+
+def test_a_daemon_that_cannot_be_run_is_in_the_log(place: Path):
+    """
+    The owner reads why.
+    """
+    job = {
+        "daemon": ["/nonexistent/plimsoll-gate"],
+        "log": str(place / "home" / "log"),
+        **{name: [] for name in ("detach", "made", "lent")},
+        **{name: str(place / "home") for name in ("mount", "home")},
+    }
+    done = subprocess.run(
+        [sys.executable, "-I", gate_keeper.__file__],
+        input=json.dumps(job) + "\n",
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "cannot be run" in (place / "home" / "log").read_text()

@@ -1,0 +1,289 @@
+"""A gate's record becomes what CloudWatch would have shown, and the truth beside it."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from plimsoll.errors import DataError
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.lab.gate_record import (
+    LATE_RATIO_MAX,
+    Bound,
+    Change,
+    encode_truth,
+    snapshot_of,
+    truth_of,
+)
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import EventKind, decode_snapshot, encode_snapshot
+from unit.lab.gate_lines import START_S, held, line, lines
+
+T3 = Instance(
+    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
+)
+AT_60 = GateSetup(instance=T3, clock=60.0)
+SIZE = 131_072
+
+
+def test_a_second_at_clock_60_is_a_minute():
+    """
+    Three seconds are three samples a minute apart, with the rates that were really served.
+    """
+    snapshot = snapshot_of(lines(3), AT_60)
+    reads = snapshot.series[Metric.READ_BYTES_PER_S]
+
+    assert 60 == reads.step_s
+    assert [int(START_S) + 60 * i for i in range(3)] == reads.time_s.tolist()
+    assert [80e6] * 3 == pytest.approx(reads.value.tolist())
+    assert 6e6 / SIZE == pytest.approx(snapshot.series[Metric.WRITE_OPS_PER_S].value[0])
+    assert 0.004 == pytest.approx(snapshot.series[Metric.READ_LATENCY_S].value[0])
+    # Little's law: 86 MB/s of 128 KiB, 4 ms each.
+    assert 86e6 / SIZE * 0.004 == pytest.approx(snapshot.series[Metric.QUEUE_DEPTH].value[0])
+
+
+def test_a_real_minute_takes_sixty_lines():
+    """
+    At clock 1 a sample of CloudWatch is a minute, and the seconds stand beside it.
+    """
+    snapshot = snapshot_of(lines(125), GateSetup(instance=T3))
+
+    assert 2 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
+    fine = snapshot.fine[Metric.READ_BYTES_PER_S]
+    assert (1, 125) == (fine.step_s, fine.value.size)
+    assert [80e6] * 125 == pytest.approx(fine.value.tolist())
+
+
+@pytest.mark.parametrize(("clock", "step_s"), [(1, 1), (7.5, 10), (10, 10), (30, 30)])
+def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, step_s: int):
+    """
+    A second is `clock` emulated seconds long, so nothing finer than that is known.
+    """
+    snapshot = snapshot_of(lines(80), replace(AT_60, clock=clock))
+
+    assert step_s == snapshot.fine[Metric.READ_BYTES_PER_S].step_s
+
+
+def test_nothing_is_finer_than_a_minute_at_clock_60():
+    """
+    One line is one minute.
+    """
+    assert {} == snapshot_of(lines(3), AT_60).fine
+
+
+def test_balances_are_those_at_the_end_of_the_minute():
+    """
+    A balance that falls is shown as low as it is at the end; stages without credits have none.
+    """
+    falling = [
+        line(i, balance={"instance_ebs_throughput": 0.9 - 0.1 * i, "volume_throughput": None})
+        for i in range(4)
+    ]
+    snapshot = snapshot_of(falling, AT_60)
+
+    assert [0.9, 0.8, 0.7, 0.6] == pytest.approx(
+        snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist()
+    )
+    assert Metric.IO_BALANCE_RATIO not in snapshot.series
+    assert Metric.VOLUME_BALANCE_RATIO not in snapshot.series
+
+
+def test_a_minute_that_was_not_whole_is_no_sample():
+    """
+    The end of a record, and a minute in which the machine slept, are left out rather than guessed.
+    """
+    slept = [line(0), line(1), line(3.4, 0.6), line(4), line(5, 0.5)]
+    snapshot = snapshot_of(slept, AT_60)
+    minutes = (snapshot.series[Metric.READ_BYTES_PER_S].time_s - int(START_S)) // 60
+
+    assert [0, 1, 4] == minutes.tolist()
+
+
+def test_minutes_begin_where_the_record_begins():
+    """
+    A record that begins in the middle of a minute of the day loses nothing of its first one.
+    """
+    late = [line(i + 17.25) for i in range(3)]
+    snapshot = snapshot_of(late, AT_60)
+
+    assert 3 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
+    assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
+
+
+def test_the_last_part_of_a_record_keeps_its_place():
+    """
+    With the moment at which the record began, its last lines alone give its last samples.
+    """
+    whole = lines(10)
+    part = snapshot_of(whole[-3:], AT_60, began_s=START_S)
+    all_of_it = snapshot_of(whole, AT_60)
+
+    assert (
+        all_of_it.series[Metric.READ_BYTES_PER_S].time_s[-3:].tolist()
+        == part.series[Metric.READ_BYTES_PER_S].time_s.tolist()
+    )
+
+
+def test_a_record_shorter_than_a_minute_is_an_error():
+    """
+    No sample is made up of half a minute; the message says what to do.
+    """
+    with pytest.raises(DataError) as raised:
+        snapshot_of(lines(20), GateSetup(instance=T3))
+
+    assert "not one whole emulated minute at credit clock 1" in raised.value.message
+    assert "--clock" in raised.value.hint
+    with pytest.raises(DataError):
+        snapshot_of([], AT_60)
+
+
+def test_a_minute_without_a_write_has_no_write_latency():
+    """
+    The latency of nothing is unknown, not zero; rates of zero are known.
+    """
+    snapshot = snapshot_of([*lines(2, write_bytes_per_s=0.0), line(2)], AT_60)
+
+    assert 1 == snapshot.series[Metric.WRITE_LATENCY_S].value.size
+    assert [0.0, 0.0] == snapshot.series[Metric.WRITE_BYTES_PER_S].value[:2].tolist()
+
+
+def test_every_snapshot_says_that_limits_were_emulated_and_at_which_clock():
+    """
+    The load is real, so it is not simulated; the limits are not, and that is said.
+    """
+    snapshot = snapshot_of(lines(2), AT_60)
+
+    assert not snapshot.is_simulated
+    assert "gate, db.t3.xlarge on this machine" == snapshot.source
+    assert (
+        "A real load under emulated limits: db.t3.xlarge with gp2, 1,000 GiB, at credit clock 60: "
+        "one emulated minute is 1 s." == snapshot.note
+    )
+    assert "cpu_ratio" in {gap.metric for gap in snapshot.gaps}
+    assert snapshot == decode_snapshot(encode_snapshot(snapshot))
+
+
+def test_changes_stand_on_the_credit_clock():
+    """
+    Ten real seconds after the start are ten minutes in the snapshot; its instance is the last one.
+    """
+    bigger = replace(T3, db_class="db.t3.2xlarge")
+    changes = (
+        Change(
+            t=START_S + 10,
+            text="class db.t3.xlarge → db.t3.2xlarge",
+            kind=EventKind.CLASS_CHANGE,
+            instance=bigger,
+        ),
+        Change(t=START_S + 12.5, text="balance of instance ebs throughput set to 0 %"),
+    )
+    snapshot = snapshot_of(lines(20), AT_60, changes=changes)
+
+    assert [600, 750] == [a.time_s - int(START_S) for a in snapshot.annotations]
+    assert EventKind.CLASS_CHANGE == snapshot.annotations[0].kind
+    assert bigger == snapshot.instance
+
+
+@given(
+    st.lists(st.floats(0.05, 1.5), min_size=1, max_size=60),
+    st.floats(1, 600),
+    st.floats(0, 59),
+)
+def test_no_byte_is_lost_or_counted_twice(lengths: list[float], clock: float, offset: float):
+    """
+    However long the lines are and wherever minutes begin: the samples hold what the lines held.
+    """
+    starts = np.concatenate(([0.0], np.cumsum(lengths)))
+    record = [line(offset + s, dt) for s, dt in zip(starts, lengths, strict=False)]
+    emulated_s = sum(lengths) * clock
+    if emulated_s < 60:
+        return
+    snapshot = snapshot_of(record, replace(AT_60, clock=clock))
+    reads = snapshot.series[Metric.READ_BYTES_PER_S]
+
+    assert int(emulated_s // 60) <= reads.value.size <= int(emulated_s // 60) + 1
+    # All lines have one rate, so every sample has it, whatever it is cut from.
+    assert reads.value.tolist() == pytest.approx([80e6] * reads.value.size, rel=1e-6)
+
+
+@given(st.lists(st.floats(0, 6e8), min_size=2, max_size=40))
+def test_rates_that_change_are_shared_out_by_time(rates: list[float]):
+    """
+    Seconds of any rates at clock 6: a sample is the mean of the ten seconds it covers.
+    """
+    record = [line(i, read_bytes_per_s=rate) for i, rate in enumerate(rates * 10)]
+    snapshot = snapshot_of(record, replace(AT_60, clock=6.0))
+    expected = np.array(rates * 10).reshape(-1, 10).mean(axis=1)
+
+    np.testing.assert_allclose(
+        snapshot.series[Metric.READ_BYTES_PER_S].value, expected, rtol=1e-6, atol=10
+    )
+
+
+def test_the_truth_names_what_made_requests_wait():
+    """
+    Of several stages in one step the one that bound longest; a step that nothing bound has none.
+    """
+    both = held(0.7) | {"volume_iops": Bound(0.2, Phase.BURST)}
+    truth = truth_of([line(0, binding=both), line(1), line(2, binding=held(1.0))])
+    first, calm, last = truth.moments
+
+    assert ("instance_ebs_throughput", Phase.BASELINE, 0.7) == (
+        *(first.binding, first.phase, first.bound_s),
+    )
+    assert (None, None, 0.0) == (calm.binding, calm.phase, calm.bound_s)
+    assert 86e6 / SIZE * 0.004 == pytest.approx(first.waited_s)
+    assert 86e6 == pytest.approx(first.bytes_per_s)
+    assert (START_S + 2, 1.0) == pytest.approx((last.time_s, last.length_s))
+    assert {("instance_ebs_throughput", Phase.BASELINE): 1.7} == pytest.approx(truth.bound_s())
+    assert 3.0 == truth.length_s
+
+
+def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
+    """
+    The share of late operations decides; the sentence has the share and the worst.
+    """
+    ops = (line(0).read_ops + line(0).write_ops) * 2
+    late = truth_of([line(0), line(1, late_ops=ops * 0.12, late_s_max=0.34)])
+    kept_up = truth_of([line(0), line(1, late_ops=ops * 0.9 * LATE_RATIO_MAX, late_s_max=0.002)])
+
+    assert late.is_void
+    assert "12 % of 1,312 operations completed after their moment, the worst 340 ms late" in (
+        late.sentence
+    )
+    assert late.sentence.startswith("This run is void")
+    assert not kept_up.is_void
+    assert "kept up" in kept_up.sentence
+    assert "no operation was late" in truth_of(lines(2)).sentence
+
+
+def test_a_void_run_says_so_in_its_snapshot():
+    """
+    A snapshot travels without its truth.
+    """
+    record = lines(3, late_ops=600.0, late_s_max=0.2)
+
+    assert "This run is void" in snapshot_of(record, AT_60).note
+
+
+def test_the_truth_is_a_document_with_the_clock_in_it():
+    """
+    The file beside a snapshot tells what was emulated, what bound for how long, and each step.
+    """
+    truth = truth_of(lines(2, binding=held(0.9, Phase.BURST)))
+    change = Change(t=START_S, text="balance of volume iops set to 0 %")
+    document = json.loads(encode_truth(truth, AT_60, (change,)))
+
+    assert ("plimsoll.gate-truth/1", 60.0, 1.0, False) == tuple(
+        document[key] for key in ("schema", "credit_clock", "emulated_minute_s", "is_void")
+    )
+    assert [{"stage": "instance_ebs_throughput", "phase": "burst", "seconds": 1.8}] == (
+        document["bound"]
+    )
+    assert "burst" == document["moments"][0]["phase"]
+    assert "other" == document["changes"][0]["kind"]
