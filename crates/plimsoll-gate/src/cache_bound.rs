@@ -1,0 +1,276 @@
+//! A bound on how much of the mount the kernel keeps in memory.
+//!
+//! Rule 1: what is dropped was delivered first: the kernel does not tell which pages are used, so
+//! this is a queue (FIFO), not the order of last use.
+//! Rule 2: nothing dirty is lost. The kernel writes a page out before it lets it go.
+//! Rule 3: a page is counted once, however often it is delivered.
+//!
+//! The ledger knows of every page of every file whether it was delivered. Where the kernel dropped
+//! pages by itself they stay in the ledger, so it counts too much rather than too little.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Bytes of a page, as the ledger counts.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Entries that may have become void before the queue is gone through.
+const VOID_MAX: usize = 4096;
+
+/// A bit for each page that is held, in words of 64 pages; files may be sparse, so only words with
+/// any bit set are there.
+type Bits = BTreeMap<u64, u64>;
+
+/// Which file: its node number and the epoch of the node.
+pub type FileKey = (u64, u64);
+
+/// A stretch of a file that is to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Node number.
+    pub id: u64,
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    file: FileKey,
+    page: u64,
+    pages: u64,
+}
+
+/// Which pages were delivered, and in which order.
+#[derive(Debug)]
+pub struct Ledger {
+    most_pages: u64,
+    held_pages: u64,
+    held: HashMap<FileKey, Bits>,
+    order: VecDeque<Delivered>,
+}
+
+impl Ledger {
+    /// A ledger for at most so many bytes.
+    #[must_use]
+    pub fn new(most_bytes: u64) -> Self {
+        let most_pages = (most_bytes / PAGE_BYTES).max(1);
+        Self { most_pages, held_pages: 0, held: HashMap::new(), order: VecDeque::new() }
+    }
+
+    /// Bytes that the kernel holds, at most.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.held_pages * PAGE_BYTES
+    }
+
+    /// Whether something is to be dropped.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.held_pages > self.most_pages
+    }
+
+    /// A stretch of a file is in the kernel's memory.
+    pub fn deliver(&mut self, file: FileKey, offset: u64, bytes: u64) {
+        let (first, end) = pages_of(offset, bytes);
+        if first >= end {
+            return;
+        }
+        let bits = self.held.entry(file).or_default();
+        let fresh = mark(bits, first, end, true);
+        if fresh > 0 {
+            self.held_pages += fresh;
+            match self.order.back_mut() {
+                // A stream is one entry, up to a megabyte.
+                Some(last)
+                    if last.file == file && last.page + last.pages == first && last.pages < 256 =>
+                {
+                    last.pages += end - first;
+                }
+                _ => self.order.push_back(Delivered { file, page: first, pages: end - first }),
+            }
+        }
+        if self.order.len() > VOID_MAX + self.held_pages as usize {
+            let held = &self.held;
+            self.order.retain(|entry| is_any(held, entry));
+        }
+    }
+
+    /// A stretch of a file is no longer there.
+    pub fn lose(&mut self, file: FileKey, offset: u64, bytes: u64) {
+        let (first, end) = pages_of(offset, bytes);
+        if let Some(bits) = self.held.get_mut(&file) {
+            self.held_pages -= mark(bits, first, end, false);
+        }
+    }
+
+    /// A file ends here: pages behind are no longer there.
+    pub fn cut(&mut self, file: FileKey, bytes: u64) {
+        let first = bytes.div_ceil(PAGE_BYTES);
+        if let Some(bits) = self.held.get_mut(&file) {
+            self.held_pages -= mark(bits, first, first.next_multiple_of(64), false);
+            let behind = bits.split_off(&first.div_ceil(64));
+            let pages: u32 = behind.values().map(|word| word.count_ones()).sum();
+            self.held_pages -= u64::from(pages);
+        }
+    }
+
+    /// The kernel has forgotten a file.
+    pub fn forget(&mut self, file: FileKey) {
+        self.cut(file, 0);
+        self.held.remove(&file);
+    }
+
+    /// The oldest stretch that is to be dropped; `None` when enough has been.
+    pub fn next_victim(&mut self) -> Option<Victim> {
+        while self.is_over() {
+            let oldest = self.order.pop_front()?;
+            let Delivered { file, page, pages } = oldest;
+            let Some(bits) = self.held.get_mut(&file) else { continue };
+            let dropped = mark(bits, page, page + pages, false);
+            if dropped > 0 {
+                self.held_pages -= dropped;
+                let (offset, bytes) = (page * PAGE_BYTES, pages * PAGE_BYTES);
+                return Some(Victim { id: file.0, offset, bytes });
+            }
+        }
+        None
+    }
+}
+
+fn pages_of(offset: u64, bytes: u64) -> (u64, u64) {
+    (offset / PAGE_BYTES, (offset + bytes).div_ceil(PAGE_BYTES))
+}
+
+/// Whether any page of an entry is held.
+fn is_any(held: &HashMap<FileKey, Bits>, entry: &Delivered) -> bool {
+    let (first, end) = (entry.page, entry.page + entry.pages);
+    held.get(&entry.file).is_some_and(|bits| {
+        let mut words = bits.range(first / 64..=(end - 1) / 64);
+        words.any(|(&index, word)| word & mask(index, first, end) != 0)
+    })
+}
+
+/// The bits of one word that belong to the pages `[first, end)`.
+fn mask(index: u64, first: u64, end: u64) -> u64 {
+    let low = first.max(index * 64) - index * 64;
+    let high = end.min(index * 64 + 64) - index * 64;
+    (u64::MAX << low) & (u64::MAX >> (64 - high))
+}
+
+/// Set or clear the bits `[first, end)`; return how many changed.
+fn mark(bits: &mut Bits, first: u64, end: u64, is_held: bool) -> u64 {
+    if first >= end {
+        return 0;
+    }
+    let mut changed = 0;
+    for index in first / 64..=(end - 1) / 64 {
+        let mask = mask(index, first, end);
+        let word = bits.entry(index).or_default();
+        let wanted = if is_held { *word | mask } else { *word & !mask };
+        changed += u64::from((*word ^ wanted).count_ones());
+        *word = wanted;
+        if wanted == 0 {
+            bits.remove(&index);
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const PAGE: u64 = PAGE_BYTES;
+    const FILE: FileKey = (7, 1);
+
+    /// The oldest stretch goes first, and no more than needed.
+    #[test]
+    fn what_was_delivered_first_is_dropped_first() {
+        let mut ledger = Ledger::new(4 * PAGE);
+        for page in [9, 1, 5, 3] {
+            ledger.deliver(FILE, page * PAGE, PAGE);
+        }
+        assert_eq!(None, ledger.next_victim());
+
+        ledger.deliver(FILE, 20 * PAGE, 2 * PAGE);
+
+        let victims: Vec<Victim> = std::iter::from_fn(|| ledger.next_victim()).collect();
+        let offsets: Vec<u64> = victims.iter().map(|victim| victim.offset / PAGE).collect();
+        assert_eq!((vec![9, 1], 4 * PAGE), (offsets, ledger.held_bytes()));
+    }
+
+    /// A page that is delivered again, as after the kernel dropped it, is the same page.
+    #[test]
+    fn a_page_counts_once() {
+        let mut ledger = Ledger::new(100 * PAGE);
+        ledger.deliver(FILE, 0, 8 * PAGE);
+        ledger.deliver(FILE, 4 * PAGE, 8 * PAGE);
+        ledger.deliver(FILE, 1, 1);
+
+        assert_eq!(12 * PAGE, ledger.held_bytes());
+    }
+
+    /// Nothing is held of what a file lost, and nothing of it is dropped later.
+    #[test]
+    fn files_that_shrink_or_go_free_their_pages() {
+        let mut ledger = Ledger::new(10 * PAGE);
+        ledger.deliver(FILE, 0, 10 * PAGE);
+        ledger.deliver((8, 2), 0, 5 * PAGE);
+
+        ledger.cut(FILE, 3 * PAGE + 1);
+        assert_eq!(9 * PAGE, ledger.held_bytes());
+        ledger.lose(FILE, 0, PAGE);
+        assert_eq!(8 * PAGE, ledger.held_bytes());
+        ledger.forget((8, 2));
+
+        assert_eq!((3 * PAGE, None), (ledger.held_bytes(), ledger.next_victim()));
+    }
+
+    /// The queue does not grow with files that come and go, however small the cache stays.
+    #[test]
+    fn the_queue_stays_small() {
+        let mut ledger = Ledger::new(1_000_000 * PAGE);
+        for epoch in 0..100_000 {
+            ledger.deliver((7, epoch), 0, PAGE);
+            ledger.forget((7, epoch));
+        }
+
+        assert!(ledger.order.len() <= VOID_MAX + 1);
+    }
+
+    proptest! {
+        /// The ledger holds what a plain set of pages would hold, and keeps the bound.
+        #[test]
+        fn the_ledger_is_a_set_of_pages(
+            steps in proptest::collection::vec((0_u8..3, 0_u64..200, 1_u64..70), 1..60),
+        ) {
+            let mut ledger = Ledger::new(90 * PAGE);
+            let mut held = BTreeSet::new();
+            for (kind, page, pages) in steps {
+                match kind {
+                    0 => {
+                        ledger.deliver(FILE, page * PAGE, pages * PAGE);
+                        held.extend(page..page + pages);
+                    }
+                    1 => {
+                        ledger.lose(FILE, page * PAGE, pages * PAGE);
+                        held.retain(|at| !(page..page + pages).contains(at));
+                    }
+                    _ => {
+                        ledger.cut(FILE, page * PAGE);
+                        held.retain(|at| *at < page);
+                    }
+                }
+                while let Some(victim) = ledger.next_victim() {
+                    let gone = victim.offset / PAGE..(victim.offset + victim.bytes) / PAGE;
+                    held.retain(|at| !gone.contains(at));
+                }
+                prop_assert_eq!(held.len() as u64 * PAGE, ledger.held_bytes());
+                prop_assert!(!ledger.is_over());
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The life of a gate: from its configuration to its end.
+//!
+//! Rule 1: what can fail is tried before anything is mounted; from the mount on the gate runs until
+//! it is told to end, or somebody unmounts it.
+//! Rule 2: at the end all limits are lifted, so that what the kernel still holds is written at the
+//! speed of the real disk.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fuser::{BackgroundSession, MountOption, Session, SessionACL};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::buffers::Buffers;
+use crate::clock::{Clock, measure_timer_error_s};
+use crate::config::{Chain, Config};
+use crate::control::{Control, Stop};
+use crate::counters::Counters;
+use crate::fs::{Core, Gate};
+use crate::handles::Handles;
+use crate::inodes::Inodes;
+use crate::mount::{self, Ending, Places, SUBTYPE, said};
+use crate::park::{Park, Plan};
+use crate::pruner::Pruner;
+use crate::recorder::Recorder;
+use crate::refusal::Refusal;
+use crate::workers::Workers;
+
+/// How long whoever uses the mount may take to leave it once the gate is to end.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How long files that are still open are served after the mount was detached.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// What ends a gate.
+enum End {
+    Signal,
+    Asked(Stop),
+    Unmounted,
+}
+
+/// Everything that runs.
+struct Running {
+    places: Places,
+    core: Arc<Core>,
+    park: Arc<Park>,
+    pruner: Arc<Pruner>,
+    recorder: Arc<Recorder>,
+    ends: Receiver<End>,
+}
+
+/// Run a gate to its end.
+///
+/// # Errors
+/// It cannot be mounted as told, or not be unmounted.
+pub fn run(config: &Config) -> Result<(), Refusal> {
+    let places = mount::prepare(config)?;
+    let socket = listen(&config.socket)?;
+    let running = start(config, places, socket)?;
+    let done = running.serve(config);
+    let _ = std::fs::remove_file(&config.socket);
+    done
+}
+
+fn start(config: &Config, places: Places, socket: UnixListener) -> Result<Running, Refusal> {
+    // Nobody else may read what passes; from here on files get the modes that they are given.
+    let record = open_record(&config.record)?;
+    rustix::process::umask(Mode::empty());
+    raise_file_limit();
+    // Writing pages out must not wait for memory that comes free by writing pages out. Only root
+    // may say so, and without it the kernel has other ways.
+    let _ = rustix::process::configure_io_flusher_behavior(true);
+    let timer_error_s = measure_timer_error_s();
+    let clock = Clock::begin();
+    let counters = Arc::new(Counters::default());
+    let pruner = Arc::new(Pruner::new(config.memory_bytes));
+    let core = core_of(config, &places, clock, &counters, &pruner, timer_error_s)?;
+    let park = Arc::clone(&core.park);
+    let recorder = Arc::new(Recorder::new(
+        record,
+        config.clock,
+        clock,
+        Arc::clone(&counters),
+        Arc::clone(&park),
+        Arc::clone(&pruner),
+    ));
+    let (tell, ends) = channel();
+    spawn("gate-park", with(&park, |park| park.run()))?;
+    // Never dropped: it would unmount whatever is mounted there by then.
+    let session = ManuallyDrop::new(mount_at(config, &places, Arc::clone(&core), &tell)?);
+    pruner.connect(session.notifier());
+    let running = Running { places, core, park, pruner, recorder, ends };
+    running.start_threads(config, clock, counters, timer_error_s, socket, tell)?;
+    Ok(running)
+}
+
+impl Running {
+    fn start_threads(
+        &self,
+        config: &Config,
+        clock: Clock,
+        counters: Arc<Counters>,
+        timer_error_s: f64,
+        socket: UnixListener,
+        tell: Sender<End>,
+    ) -> Result<(), Refusal> {
+        spawn("gate-prune", with(&self.pruner, |pruner| pruner.run()))?;
+        spawn("gate-record", with(&self.recorder, |recorder| recorder.run()))?;
+        let (stops, stopped) = channel();
+        let control = Arc::new(Control {
+            clock,
+            park: Arc::clone(&self.park),
+            counters,
+            recorder: Arc::clone(&self.recorder),
+            credit_clock: config.clock,
+            mode: config.mode,
+            timer_error_s,
+            stops,
+        });
+        spawn("gate-ask", move || control.run(&socket))?;
+        let tell_stop = tell.clone();
+        spawn("gate-stop", move || {
+            stopped.into_iter().for_each(|stop| drop(tell_stop.send(End::Asked(stop))));
+        })?;
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+            .map_err(|error| no_room(&format!("signals: {}", said(&error))))?;
+        spawn("gate-signal", move || {
+            signals.forever().for_each(|_| drop(tell.send(End::Signal)));
+        })?;
+        say_ready(config, &self.places, timer_error_s);
+        Ok(())
+    }
+
+    /// Wait for the end, and bring it about.
+    fn serve(&self, config: &Config) -> Result<(), Refusal> {
+        let end = self.ends.recv().unwrap_or(End::Unmounted);
+        self.recorder.end();
+        self.park.lift();
+        let (ending, held) = match end {
+            End::Unmounted => (Ending::WasGone, None),
+            _ => mount::unmount(&self.places.mount, GRACE).map_err(|error| {
+                Refusal::new(
+                    format!("the mount cannot be taken away: {}", said(&error.into())),
+                    format!("Run 'sudo umount -l {}'.", self.places.mount.display()),
+                )
+            })?,
+        };
+        if ending == Ending::Detached {
+            self.linger(held.as_ref());
+        }
+        self.park.end();
+        self.pruner.end();
+        if let End::Asked(stop) = end {
+            let _ = std::fs::remove_file(&config.socket);
+            if stop.ended.send(ending).is_ok() {
+                let _ = stop.told.recv_timeout(LINGER);
+            }
+        }
+        Ok(())
+    }
+
+    /// Serve those who still have files open for a little while, and have all written out.
+    fn linger(&self, held: Option<&File>) {
+        let begun = Instant::now();
+        while begun.elapsed() < LINGER && !self.core.files.is_empty() {
+            thread::sleep(mount::RETRY);
+        }
+        mount::write_out(held);
+    }
+}
+
+fn core_of(
+    config: &Config,
+    places: &Places,
+    clock: Clock,
+    counters: &Arc<Counters>,
+    pruner: &Arc<Pruner>,
+    timer_error_s: f64,
+) -> Result<Arc<Core>, Refusal> {
+    let chain = Chain::new(&config.chain, config.clock)?;
+    let balance = chain.balances(&config.balance_ratio)?;
+    let plan = Plan {
+        chain,
+        balance,
+        slack_s: config.slack_s,
+        chunk_bytes: config.chunk_bytes,
+        latency: config.latency_s,
+        is_limited: config.is_limited,
+        timer_error_s,
+    };
+    let buffers = Arc::new(Buffers::default());
+    let park = Arc::new(Park::new(plan, clock, Arc::clone(counters), Arc::clone(&buffers)));
+    let open = |path: &Path| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| {
+            let what = format!("'{}' cannot be opened: {}", path.display(), said(&error.into()));
+            Refusal::new(what, "The gate needs its backing folder and a /proc of its own.")
+        })
+    };
+    let root = open(&places.backing)?;
+    let inodes = Inodes::new(root)
+        .map_err(|error| no_room(&format!("the backing folder: {}", said(&error.into()))))?;
+    Ok(Arc::new(Core {
+        inodes,
+        files: Handles::default(),
+        folders: Handles::default(),
+        descriptors: open(Path::new("/proc/self/fd"))?,
+        park,
+        counters: Arc::clone(counters),
+        buffers,
+        pruner: Arc::clone(pruner),
+        workers: Workers::start().map_err(|error| no_room(&said(&error)))?,
+        clock,
+        mode: config.mode,
+        is_root: rustix::process::geteuid().is_root(),
+        max_background: config.max_background,
+        chunk_bytes: config.chunk_bytes,
+        flushes: AtomicU64::new(0),
+    }))
+}
+
+fn mount_at(
+    config: &Config,
+    places: &Places,
+    core: Arc<Core>,
+    tell: &Sender<End>,
+) -> Result<BackgroundSession, Refusal> {
+    let (ended, end) = channel();
+    let tell = tell.clone();
+    spawn("gate-end", move || {
+        if end.recv().is_ok() {
+            let _ = tell.send(End::Unmounted);
+        }
+    })?;
+    let mut options = fuser::Config::default();
+    options.mount_options = vec![
+        MountOption::DefaultPermissions,
+        MountOption::FSName(SUBTYPE.to_owned()),
+        // The kernel and fusermount3 both know this one by the same name.
+        MountOption::CUSTOM(format!("subtype={SUBTYPE}")),
+    ];
+    options.acl = if config.allow_other { SessionACL::All } else { SessionACL::Owner };
+    options.n_threads = Some(config.threads);
+    options.clone_fd = true;
+    let mounted = Session::new(Gate::new(core, ended), &places.mount, &options)
+        .and_then(fuser::Session::spawn);
+    mounted.map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => {
+                "Add the line 'user_allow_other' to /etc/fuse.conf, or do not let others in."
+            }
+            std::io::ErrorKind::Unsupported => "A kernel of 3.15 or later is needed.",
+            _ => "In a container, '--device /dev/fuse --cap-add SYS_ADMIN' is needed.",
+        };
+        Refusal::new(format!("mounting failed: {}", said(&error)), hint)
+    })
+}
+
+fn listen(place: &Path) -> Result<UnixListener, Refusal> {
+    let wrong = |what: String| {
+        let hint = "Choose another place for the socket; its path has at most 107 bytes.";
+        Refusal::new(format!("no socket at '{}': {what}", place.display()), hint)
+    };
+    let is_socket = |found: std::fs::Metadata| found.file_type().is_socket();
+    if std::fs::symlink_metadata(place).is_ok_and(is_socket) {
+        if UnixStream::connect(place).is_ok() {
+            return Err(wrong("somebody answers there".to_owned()));
+        }
+        std::fs::remove_file(place).map_err(|error| wrong(said(&error)))?;
+    }
+    let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+    let socket = UnixListener::bind(place);
+    rustix::process::umask(before);
+    socket.map_err(|error| wrong(said(&error)))
+}
+
+fn open_record(place: &Path) -> Result<File, Refusal> {
+    let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(place);
+    opened.map_err(|error| {
+        Refusal::new(
+            format!("the record '{}' cannot be written: {}", place.display(), said(&error)),
+            "Choose a file in a folder that you may write to.",
+        )
+    })
+}
+
+/// Every file the kernel knows takes a descriptor, and every open one another.
+fn raise_file_limit() {
+    let most = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
+    let most: Option<u64> = most.trim().parse().ok();
+    let raised = Rlimit { current: most, maximum: most };
+    if most.is_none() || rustix::process::setrlimit(Resource::Nofile, raised).is_err() {
+        let allowed = rustix::process::getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: allowed.maximum, ..allowed };
+        // What cannot be raised is felt only with as many files.
+        let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+    }
+}
+
+fn say_ready(config: &Config, places: &Places, timer_error_s: f64) {
+    let ready = json!({
+        "ready": true,
+        "pid": std::process::id(),
+        "mount": places.mount.display().to_string(),
+        "socket": config.socket.display().to_string(),
+        "record": config.record.display().to_string(),
+        "clock": config.clock,
+        "timer_error_s": timer_error_s,
+    });
+    let mut out = std::io::stdout().lock();
+    // Nobody has to listen.
+    let _ = writeln!(out, "{ready}").and_then(|()| out.flush());
+}
+
+/// Run something on a shared thing, in a thread of its own.
+fn with<T: Send + Sync + 'static>(
+    shared: &Arc<T>,
+    run: impl FnOnce(&T) + Send + 'static,
+) -> impl FnOnce() + Send + 'static {
+    let shared = Arc::clone(shared);
+    move || run(&shared)
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(run);
+    spawned.map(drop).map_err(|error| no_room(&said(&error)))
+}
+
+fn no_room(what: &str) -> Refusal {
+    Refusal::new(
+        format!("the system does not give what the gate needs: {what}"),
+        "Raise its limits on processes and open files.",
+    )
+}

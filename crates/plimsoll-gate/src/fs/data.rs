@@ -1,0 +1,222 @@
+//! Content: reading, writing, flushing, reserving, and where the holes are.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use fuser::{ReplyData, ReplyEmpty, ReplyLseek, ReplyWrite};
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::{Core, refused};
+use crate::config;
+use crate::handles::OpenFile;
+use crate::park::{Carried, Reply};
+
+const SEEK_DATA: i32 = 3;
+const SEEK_HOLE: i32 = 4;
+
+impl Core {
+    /// Read, and answer when the disk would have.
+    pub fn read(&self, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
+        let arrived_s = self.clock.now_s();
+        let mut buffer = self.buffers.take(bytes);
+        let read = self.files.get(number).and_then(|file| {
+            let length = read_full(&file, offset, &mut buffer[..bytes])?;
+            Ok((file, length))
+        });
+        match read {
+            Ok((file, length)) if length > 0 => {
+                let carried = self.carried(&file, arrived_s, false, offset, length as u64);
+                self.park.submit(&carried, Reply::Data(reply, buffer, length));
+            }
+            // Behind the end of a file there is nothing that a disk could be asked for.
+            Ok(_) => reply.data(&[]),
+            Err(error) => reply.error(refused(error)),
+        }
+    }
+
+    /// Write, and answer when the disk would have.
+    pub fn write(self: &Arc<Self>, number: u64, offset: u64, data: &[u8], reply: ReplyWrite) {
+        let arrived_s = self.clock.now_s();
+        match self.files.get(number) {
+            Ok(file) if file.is_synchronous => {
+                let (core, data) = (Arc::clone(self), data.to_vec());
+                self.workers.run(move || core.write_now(&file, offset, &data, arrived_s, reply));
+            }
+            Ok(file) => self.write_now(&file, offset, data, arrived_s, reply),
+            Err(error) => reply.error(refused(error)),
+        }
+    }
+
+    fn write_now(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        data: &[u8],
+        arrived_s: f64,
+        reply: ReplyWrite,
+    ) {
+        match write_full(file, offset, data) {
+            Ok(length) => {
+                let carried = self.carried(file, arrived_s, true, offset, length as u64);
+                self.park.submit(&carried, Reply::Written(reply, length as u32));
+            }
+            Err(error) => reply.error(refused(error)),
+        }
+    }
+
+    /// Flush a file to the disk, and answer when the emulated disk would have, too.
+    pub fn flush_file(self: &Arc<Self>, number: u64, is_data_only: bool, reply: ReplyEmpty) {
+        let arrived_s = self.clock.now_s();
+        let core = Arc::clone(self);
+        self.workers.run(move || {
+            let flushed = core.files.get(number).and_then(|file| {
+                if is_data_only {
+                    rustix::fs::fdatasync(&file.fd)?;
+                } else {
+                    rustix::fs::fsync(&file.fd)?;
+                }
+                file.node.runs.lock().unwrap_or_else(PoisonError::into_inner).flush();
+                Ok(())
+            });
+            core.answer_flush(flushed, arrived_s, reply);
+        });
+    }
+
+    /// Flush a folder to the disk.
+    pub fn flush_folder(self: &Arc<Self>, number: u64, reply: ReplyEmpty) {
+        let arrived_s = self.clock.now_s();
+        let core = Arc::clone(self);
+        self.workers.run(move || {
+            let flushed = core.folders.get(number).and_then(|folder| {
+                rustix::fs::fsync(&*folder.fd.lock().unwrap_or_else(PoisonError::into_inner))
+            });
+            core.answer_flush(flushed, arrived_s, reply);
+        });
+    }
+
+    fn answer_flush(&self, flushed: Result<(), Errno>, arrived_s: f64, reply: ReplyEmpty) {
+        if let Err(error) = flushed {
+            reply.error(refused(error));
+            return;
+        }
+        self.counters.flushed(self.clock.now_s());
+        // A file system on an image writes its journal itself, and a flush is no operation of a
+        // volume. A folder's journal lies below us: the operation stands for its block, on each
+        // volume in turn.
+        let turn = self.flushes.fetch_add(1, Ordering::Relaxed);
+        let carried = Carried {
+            arrived_s,
+            is_write: true,
+            offset: turn.wrapping_mul(self.chunk_bytes),
+            bytes: 0,
+            continues: false,
+            is_charged: self.mode == config::Mode::Fs,
+        };
+        self.park.submit(&carried, Reply::Empty(reply));
+    }
+
+    /// Reserve space, or punch a hole.
+    pub fn reserve(
+        self: &Arc<Self>,
+        number: u64,
+        offset: u64,
+        bytes: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let core = Arc::clone(self);
+        self.workers.run(move || {
+            let flags = FallocateFlags::from_bits_retain(mode as u32);
+            let done = core.files.get(number).and_then(|file| {
+                rustix::fs::fallocate(&file.fd, flags, offset, bytes)?;
+                let key = (file.node.id, file.node.epoch);
+                if flags.contains(FallocateFlags::PUNCH_HOLE) {
+                    core.pruner.with(|ledger| ledger.lose(key, offset, bytes));
+                }
+                Ok(())
+            });
+            match done {
+                Ok(()) => reply.ok(),
+                Err(error) => reply.error(refused(error)),
+            }
+        });
+    }
+
+    /// Where data or a hole begins next.
+    ///
+    /// What the kernel has not written out yet would look like a hole here, and a program that
+    /// copies by holes would lose it. So it is written out first where a writer exists.
+    pub fn seek(self: &Arc<Self>, number: u64, offset: i64, whence: i32, reply: ReplyLseek) {
+        let core = Arc::clone(self);
+        self.workers.run(move || {
+            let found = core.files.get(number).and_then(|file| {
+                let from = u64::try_from(offset).map_err(|_| Errno::NXIO)?;
+                let node = &file.node;
+                if node.writers.load(Ordering::Acquire) > 0 {
+                    core.pruner.write_out(node.id, from);
+                    core.pruner.with(|ledger| ledger.cut((node.id, node.epoch), from));
+                }
+                match whence {
+                    SEEK_DATA => rustix::fs::seek(&file.fd, SeekFrom::Data(from)),
+                    SEEK_HOLE => rustix::fs::seek(&file.fd, SeekFrom::Hole(from)),
+                    _ => Err(Errno::INVAL),
+                }
+            });
+            match found {
+                Ok(at) => reply.offset(at as i64),
+                Err(error) => reply.error(refused(error)),
+            }
+        });
+    }
+
+    /// Note where a request led, and what it is to be charged for.
+    fn carried(
+        &self,
+        file: &OpenFile,
+        arrived_s: f64,
+        is_write: bool,
+        offset: u64,
+        bytes: u64,
+    ) -> Carried {
+        let node = &file.node;
+        let key = (node.id, node.epoch);
+        if file.is_cached {
+            self.pruner.deliver(key, offset, bytes);
+        } else if is_write {
+            self.pruner.with(|ledger| ledger.lose(key, offset, bytes));
+        }
+        let mut runs = node.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let continues = runs.continues(is_write, offset, bytes);
+        Carried { arrived_s, is_write, offset, bytes, continues, is_charged: true }
+    }
+}
+
+/// Read until the buffer is full or the file ends: the kernel takes what is missing for zeros.
+fn read_full(file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match rustix::io::pread(&file.fd, &mut buffer[length..], offset + length as u64) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// Write everything. Where that fails half-way, what comes out of the page cache has failed; a
+/// writer without cache is told how far it got, as by any disk.
+fn write_full(file: &OpenFile, offset: u64, data: &[u8]) -> Result<usize, Errno> {
+    let mut length = 0;
+    while length < data.len() {
+        match rustix::io::pwrite(&file.fd, &data[length..], offset + length as u64) {
+            Ok(more) => length += more,
+            Err(Errno::INTR) => {}
+            Err(_) if length > 0 && !file.is_cached => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}

@@ -1,0 +1,166 @@
+//! Opening, making and closing files.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fuser::{FileAttr, FopenFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::path::DecInt;
+
+use super::Core;
+use super::attributes::attributes_of;
+use super::names::Asker;
+use crate::config;
+use crate::handles::OpenFile;
+use crate::inodes::Node;
+
+/// A handle as the kernel gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    /// Its number.
+    pub number: u64,
+    /// How the kernel is to treat it.
+    pub flags: FopenFlags,
+}
+
+/// How a backing file is opened for an opener's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    access: OFlags,
+    is_cached: bool,
+    is_synchronous: bool,
+    is_writable: bool,
+}
+
+impl Way {
+    /// The kernel reads through handles that write, to fill pages up, and it appends itself. What
+    /// bypasses its cache must not bypass ours: the memory here is not aligned.
+    fn of(flags: i32, mode: config::Mode) -> Self {
+        let asked = OFlags::from_bits_retain(flags as u32);
+        let is_writable = asked.intersects(OFlags::WRONLY | OFlags::RDWR);
+        let is_cached = mode == config::Mode::Fs && !asked.contains(OFlags::DIRECT);
+        let is_synchronous = !is_cached && asked.intersects(OFlags::SYNC | OFlags::DSYNC);
+        let access = if is_writable { OFlags::RDWR } else { OFlags::RDONLY };
+        Self { access, is_cached, is_synchronous, is_writable }
+    }
+
+    fn flags(&self) -> OFlags {
+        // Through the cache the kernel asks for a flush itself.
+        let sync = if self.is_synchronous { OFlags::DSYNC } else { OFlags::empty() };
+        self.access | sync | OFlags::CLOEXEC
+    }
+
+    fn answer(&self) -> FopenFlags {
+        if self.is_cached {
+            FopenFlags::FOPEN_KEEP_CACHE
+        } else {
+            FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
+        }
+    }
+}
+
+impl Core {
+    /// Open a file.
+    ///
+    /// # Errors
+    /// Whatever the backing file system refuses.
+    pub fn open(&self, id: u64, flags: i32) -> Result<Opened, Errno> {
+        let node = self.inodes.get(id)?;
+        let mut way = Way::of(flags, self.mode);
+        let fd = match self.reopen(&node, way.flags()) {
+            // A file that we may write but not read: without cache nothing needs to be read.
+            Err(Errno::ACCESS) if way.is_writable => {
+                way = Way { access: OFlags::WRONLY, is_cached: false, ..way };
+                self.reopen(&node, way.flags())?
+            }
+            opened => opened?,
+        };
+        Ok(self.hold(fd, node, way))
+    }
+
+    /// Make a file and open it.
+    ///
+    /// # Errors
+    /// Whatever the backing file system refuses.
+    pub fn create(
+        &self,
+        asker: Asker,
+        folder: u64,
+        name: &OsStr,
+        mode: u32,
+        flags: i32,
+    ) -> Result<(FileAttr, Opened), Errno> {
+        let folder = self.inodes.get(folder)?;
+        let asked = OFlags::from_bits_retain(flags as u32);
+        let way = Way::of(flags, self.mode);
+        let making = OFlags::CREATE | OFlags::NOFOLLOW | (asked & (OFlags::EXCL | OFlags::TRUNC));
+        let bits = Mode::from_raw_mode(mode & 0o7777);
+        let fd = rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?;
+        let path_flags = OFlags::PATH | OFlags::CLOEXEC;
+        let number = DecInt::from_fd(&fd);
+        let path =
+            rustix::fs::openat(&self.descriptors, number.as_c_str(), path_flags, Mode::empty())?;
+        let found = self.hand_over(asker, &folder, path, mode)?;
+        let opened = self.hold(fd, Arc::clone(&found.node), way);
+        Ok((attributes_of(&found.node, &found.stat), opened))
+    }
+
+    /// Close a handle. The last one of a file without a name ends the file, which may take long.
+    pub fn close(&self, number: u64) {
+        if let Some(file) = self.files.remove(number) {
+            self.workers.run(move || drop(file));
+        }
+    }
+
+    /// Open a file of which only its descriptor is known.
+    pub(super) fn reopen(&self, node: &Node, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let (number, flags) = (DecInt::from_fd(&node.fd), flags | OFlags::CLOEXEC);
+        rustix::fs::openat(&self.descriptors, number.as_c_str(), flags, Mode::empty())
+    }
+
+    fn hold(&self, fd: OwnedFd, node: Arc<Node>, way: Way) -> Opened {
+        let Way { is_cached, is_synchronous, is_writable, .. } = way;
+        if is_writable {
+            node.writers.fetch_add(1, Ordering::AcqRel);
+        }
+        let file = OpenFile { fd, node, is_cached, is_synchronous, is_writable };
+        Opened { number: self.files.insert(file), flags: way.answer() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(flags: OFlags, mode: config::Mode) -> Way {
+        Way::of(flags.bits() as i32, mode)
+    }
+
+    /// Who only writes gets a handle that can read, without the flags that the kernel acts on.
+    #[test]
+    fn a_writer_can_fill_up_pages() {
+        let found = way(OFlags::WRONLY | OFlags::APPEND, config::Mode::Fs);
+
+        assert_eq!(OFlags::RDWR | OFlags::CLOEXEC, found.flags());
+        assert_eq!(FopenFlags::FOPEN_KEEP_CACHE, found.answer());
+    }
+
+    /// Direct I/O is seen request by request, but the backing file is not opened that way.
+    #[test]
+    fn direct_io_bypasses_the_cache_of_the_mount_only() {
+        let found = way(OFlags::RDWR | OFlags::DIRECT | OFlags::DSYNC, config::Mode::Fs);
+
+        assert_eq!(OFlags::RDWR | OFlags::DSYNC | OFlags::CLOEXEC, found.flags());
+        assert!(found.answer().contains(FopenFlags::FOPEN_DIRECT_IO));
+        assert!(!way(OFlags::RDWR | OFlags::DSYNC, config::Mode::Fs).is_synchronous);
+    }
+
+    /// An image is a disk: no request to it is cached.
+    #[test]
+    fn an_image_is_never_cached() {
+        assert!(!way(OFlags::RDWR, config::Mode::BlockImage).is_cached);
+    }
+}

@@ -1,0 +1,210 @@
+//! Names: looking up, making, linking, moving and removing them.
+
+use std::ffi::{CString, OsStr};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use fuser::FileAttr;
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::io::Errno;
+use rustix::path::DecInt;
+
+use super::Core;
+use super::attributes::{attributes_of, unpacked_device};
+use crate::inodes::{Found, Node};
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+const SET_ID_BITS: u32 = 0o6000;
+
+impl Core {
+    /// Look a name up; counts for the kernel.
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn find(&self, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
+        let found = self.inodes.look_up(&*self.inodes.get(folder)?, name)?;
+        Ok(attributes_of(&found.node, &found.stat))
+    }
+
+    /// The kernel forgets lookups. What is closed last may be a large file that has no name any
+    /// more, and takes its time to go.
+    pub fn forget(&self, id: u64, lookups: u64) {
+        if let Some(node) = self.inodes.forget(id, lookups) {
+            self.pruner.with(|ledger| ledger.forget((node.id, node.epoch)));
+            if node.kind == FileType::RegularFile {
+                self.workers.run(move || drop(node));
+            }
+        }
+    }
+
+    /// Make a file, a pipe, a socket or a device.
+    ///
+    /// # Errors
+    /// Whatever the backing file system refuses; the same holds for all below.
+    pub fn make_node(
+        &self,
+        asker: Asker,
+        folder: u64,
+        name: &OsStr,
+        mode: u32,
+        device: u32,
+    ) -> Result<FileAttr, Errno> {
+        let folder = self.inodes.get(folder)?;
+        let (kind, bits) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
+        rustix::fs::mknodat(&folder.fd, name, kind, bits, unpacked_device(device))?;
+        self.welcome(asker, &folder, name, mode, AtFlags::empty())
+    }
+
+    /// Make a folder.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn make_folder(
+        &self,
+        asker: Asker,
+        folder: u64,
+        name: &OsStr,
+        mode: u32,
+    ) -> Result<FileAttr, Errno> {
+        let folder = self.inodes.get(folder)?;
+        rustix::fs::mkdirat(&folder.fd, name, Mode::from_raw_mode(mode & 0o7777))?;
+        // A folder keeps its set-group-id bit when it is given away.
+        self.welcome(asker, &folder, name, 0, AtFlags::REMOVEDIR)
+    }
+
+    /// Make a symbolic link.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn make_symlink(
+        &self,
+        asker: Asker,
+        folder: u64,
+        name: &OsStr,
+        target: &Path,
+    ) -> Result<FileAttr, Errno> {
+        let folder = self.inodes.get(folder)?;
+        rustix::fs::symlinkat(target, &folder.fd, name)?;
+        self.welcome(asker, &folder, name, 0, AtFlags::empty())
+    }
+
+    /// Where a symbolic link points.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn target(&self, id: u64) -> Result<CString, Errno> {
+        rustix::fs::readlinkat(&self.inodes.get(id)?.fd, "", Vec::new())
+    }
+
+    /// Give a file another name.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn link(&self, id: u64, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
+        let (node, folder) = (self.inodes.get(id)?, self.inodes.get(folder)?);
+        let number = DecInt::from_fd(&node.fd);
+        let (from, to) = (&self.descriptors, &folder.fd);
+        rustix::fs::linkat(from, number.as_c_str(), to, name, AtFlags::SYMLINK_FOLLOW)?;
+        let found = self.inodes.look_up(&folder, name)?;
+        Ok(attributes_of(&found.node, &found.stat))
+    }
+
+    /// Remove a name; of a folder with `AtFlags::REMOVEDIR`.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn remove(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
+        rustix::fs::unlinkat(&self.inodes.get(folder)?.fd, name, flags)
+    }
+
+    /// Move a name.
+    ///
+    /// # Errors
+    /// As [`Core::make_node`].
+    pub fn rename(
+        &self,
+        from: (u64, &OsStr),
+        to: (u64, &OsStr),
+        flags: fuser::RenameFlags,
+    ) -> Result<(), Errno> {
+        let (old, new) = (self.inodes.get(from.0)?, self.inodes.get(to.0)?);
+        let flags = RenameFlags::from_bits_retain(flags.bits());
+        rustix::fs::renameat_with(&old.fd, from.1, &new.fd, to.1, flags)
+    }
+
+    /// Hand what was just made over to whoever asked for it, and look it up.
+    fn welcome(
+        &self,
+        asker: Asker,
+        folder: &Node,
+        name: &OsStr,
+        mode: u32,
+        removal: AtFlags,
+    ) -> Result<FileAttr, Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = rustix::fs::openat(&folder.fd, name, flags, Mode::empty())
+            .and_then(|fd| self.hand_over(asker, folder, fd, mode));
+        match made {
+            Ok(found) => Ok(attributes_of(&found.node, &found.stat)),
+            Err(error) => {
+                // What belongs to the wrong user must not stay.
+                let _ = rustix::fs::unlinkat(&folder.fd, name, removal);
+                Err(error)
+            }
+        }
+    }
+
+    /// Give a file that root made to whoever asked for it, and count a lookup of it.
+    pub(super) fn hand_over(
+        &self,
+        asker: Asker,
+        folder: &Node,
+        fd: OwnedFd,
+        mode: u32,
+    ) -> Result<Found, Errno> {
+        let mut found = self.inodes.adopt(fd)?;
+        if !self.is_root {
+            return Ok(found);
+        }
+        let node = &found.node;
+        let done = self.give_away(asker, folder, &found, mode);
+        match done.and_then(|()| rustix::fs::fstat(&node.fd)) {
+            Ok(stat) => {
+                found.stat = stat;
+                Ok(found)
+            }
+            Err(error) => {
+                self.forget(node.id, 1);
+                Err(error)
+            }
+        }
+    }
+
+    fn give_away(
+        &self,
+        asker: Asker,
+        folder: &Node,
+        found: &Found,
+        mode: u32,
+    ) -> Result<(), Errno> {
+        let inherits_group = rustix::fs::fstat(&folder.fd)?.st_mode & 0o2000 != 0;
+        let gid = (!inherits_group).then_some(asker.gid);
+        let (stat, node) = (&found.stat, &found.node);
+        if stat.st_uid != asker.uid || gid.is_some_and(|gid| gid != stat.st_gid) {
+            let (uid, gid) = (Some(Uid::from_raw(asker.uid)), gid.map(Gid::from_raw));
+            rustix::fs::chownat(&node.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
+            if mode & SET_ID_BITS != 0 {
+                self.change_mode(node, mode)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! What is open: files and folders, by the number the kernel gives back with each request.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rustix::io::Errno;
+
+use crate::inodes::Node;
+
+/// An open file.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The backing file. The kernel alone appends and bypasses caches; here neither flag is set.
+    pub fd: OwnedFd,
+    /// Its node.
+    pub node: Arc<Node>,
+    /// Whether its content goes through the page cache.
+    pub is_cached: bool,
+    /// Whether a write returns only when it is on the disk (`O_SYNC`, `O_DSYNC` without cache).
+    pub is_synchronous: bool,
+    /// Whether it can be written to.
+    pub is_writable: bool,
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        if self.is_writable {
+            self.node.writers.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// An open folder. The lock keeps the position and the reading from there together.
+#[derive(Debug)]
+pub struct OpenFolder {
+    /// The backing folder.
+    pub fd: Mutex<OwnedFd>,
+    /// Its node.
+    pub node: Arc<Node>,
+}
+
+/// Numbers for things that are open.
+#[derive(Debug)]
+pub struct Handles<T> {
+    open: RwLock<HashMap<u64, Arc<T>>>,
+    next: AtomicU64,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Self {
+        Self { open: RwLock::default(), next: AtomicU64::new(1) }
+    }
+}
+
+impl<T> Handles<T> {
+    /// Give it a number.
+    pub fn insert(&self, opened: T) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        open.insert(number, Arc::new(opened));
+        number
+    }
+
+    /// What has this number.
+    ///
+    /// # Errors
+    /// `EBADF`: nothing has.
+    pub fn get(&self, number: u64) -> Result<Arc<T>, Errno> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.get(&number).cloned().ok_or(Errno::BADF)
+    }
+
+    /// Whether nothing is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Take the number back; what had it closes when nobody works with it any more.
+    pub fn remove(&self, number: u64) -> Option<Arc<T>> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    }
+}

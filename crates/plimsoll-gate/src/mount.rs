@@ -1,0 +1,342 @@
+//! Where the gate is mounted: what is checked before, and how it is taken away.
+//!
+//! Rule 1: what stands in the way is said in one sentence before anything is mounted.
+//! Rule 2: a mount whose daemon is gone is taken away; one that lives is not ours to touch.
+//! Rule 3: what was written is on the disk before a mount that is still in use is let go.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+
+use crate::config::{Config, Mode};
+use crate::refusal::Refusal;
+
+/// The one file of mode `block-image`.
+pub const IMAGE: &str = "disk.img";
+
+/// How mounts of a gate are called in the mount table, behind `fuse.`.
+pub const SUBTYPE: &str = "plimsoll-gate";
+
+const FUSE: &str = "/dev/fuse";
+const MOUNTS: &str = "/proc/self/mountinfo";
+const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
+
+/// How often a busy mount is tried again; there is nothing to be told by.
+pub const RETRY: Duration = Duration::from_millis(20);
+
+/// How a mount came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nobody used it any more.
+    Clean,
+    /// It was in use, and has no name any more.
+    Detached,
+    /// Somebody else had unmounted it.
+    WasGone,
+}
+
+/// Where everything is, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The backing folder.
+    pub backing: PathBuf,
+    /// The mount point.
+    pub mount: PathBuf,
+}
+
+/// See that a gate can be mounted as told, and clear away what a crash left.
+///
+/// # Errors
+/// Whatever stands in the way.
+pub fn prepare(config: &Config) -> Result<Places, Refusal> {
+    check_fuse()?;
+    let backing = check_backing(&config.backing)?;
+    let mount = check_mount_point(&config.mount)?;
+    if mount.starts_with(&backing) || backing.starts_with(&mount) {
+        return Err(Refusal::new(
+            format!("'{}' and '{}' lie in each other", backing.display(), mount.display()),
+            "Choose a mount point outside the backing folder.",
+        ));
+    }
+    for path in [&config.socket, &config.record] {
+        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+        if parent.is_some_and(|parent| parent.starts_with(&mount)) {
+            return Err(Refusal::new(
+                format!("'{}' would lie behind the gate itself", path.display()),
+                "Choose a place outside the mount point.",
+            ));
+        }
+    }
+    if config.mode == Mode::BlockImage {
+        prepare_image(&backing, config.image_bytes)?;
+    }
+    Ok(Places { backing, mount })
+}
+
+fn check_fuse() -> Result<(), Refusal> {
+    let in_container = "Start a container with '--device /dev/fuse --cap-add SYS_ADMIN'";
+    match OpenOptions::new().read(true).write(true).open(FUSE) {
+        Ok(_) => {}
+        Err(error) if matches!(error.raw_os_error(), Some(2 | 6 | 19)) => {
+            return Err(Refusal::new(
+                format!("this machine has no {FUSE}, so nothing can be mounted from a program"),
+                format!("{in_container}; on a host, 'sudo modprobe fuse' loads it."),
+            ));
+        }
+        Err(error) => {
+            return Err(Refusal::new(
+                format!("{FUSE} cannot be opened: {}", said(&error)),
+                format!("{in_container}; on a host, 'sudo chmod 666 {FUSE}' lets everyone in."),
+            ));
+        }
+    }
+    if !rustix::process::geteuid().is_root() && helper().is_none() {
+        return Err(Refusal::new(
+            "a plain user mounts through fusermount3, and it is not installed",
+            "Install it with 'sudo apt-get install fuse3', or run as root.",
+        ));
+    }
+    Ok(())
+}
+
+fn check_backing(place: &Path) -> Result<PathBuf, Refusal> {
+    let wrong = |what: &str| {
+        let hint = "Choose a folder on the real disk that you may write to.";
+        Refusal::new(format!("backing folder '{}' {what}", place.display()), hint)
+    };
+    let backing = place.canonicalize().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => wrong("is not there"),
+        _ => wrong(&format!("cannot be used: {}", said(&error))),
+    })?;
+    if !backing.is_dir() {
+        return Err(wrong("is not a folder"));
+    }
+    let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::access(&backing, access)
+        .map_err(|error| wrong(&format!("cannot be written to: {}", said(&error.into()))))?;
+    Ok(backing)
+}
+
+fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
+    let hint = "Choose an empty folder.";
+    let wrong =
+        |what: &str| Refusal::new(format!("mount point '{}' {what}", place.display()), hint);
+    // A mount that lost its daemon cannot be resolved, but what is around it can.
+    let parent = place.parent().ok_or_else(|| wrong("is the root of everything"))?;
+    let parent = parent.canonicalize().map_err(|_| wrong("is not there"))?;
+    let mount = parent.join(place.file_name().ok_or_else(|| wrong("has no name"))?);
+    while let Some(kind) = mounted_at(&mount) {
+        if !kind.starts_with("fuse") || !is_dead(&mount) {
+            return Err(wrong(&format!("is in use: something of type {kind} is mounted there")));
+        }
+        detach(&mount).map_err(|error| {
+            Refusal::new(
+                format!("a mount left by a crash cannot be taken away: {}", said(&error.into())),
+                format!("Run 'sudo umount -l {}'.", mount.display()),
+            )
+        })?;
+    }
+    let kind = fs::symlink_metadata(&mount).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => wrong("is not there"),
+        _ => wrong(&format!("cannot be used: {}", said(&error))),
+    })?;
+    if !kind.is_dir() {
+        return Err(wrong("is not a folder"));
+    }
+    match fs::read_dir(&mount).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(mount),
+        Ok(false) => Err(wrong("is not empty")),
+        Err(error) => Err(wrong(&format!("cannot be read: {}", said(&error)))),
+    }
+}
+
+/// Make the image where there is none.
+fn prepare_image(backing: &Path, bytes: Option<u64>) -> Result<(), Refusal> {
+    let image = backing.join(IMAGE);
+    let is_other = |entry: fs::DirEntry| entry.file_name() != OsStr::new(IMAGE);
+    let others = fs::read_dir(backing).map(|entries| entries.flatten().any(is_other));
+    if others.unwrap_or(true) {
+        return Err(Refusal::new(
+            format!("backing folder '{}' holds more than an image", backing.display()),
+            format!("Choose an empty folder, or one with nothing but '{IMAGE}'."),
+        ));
+    }
+    if image.is_file() {
+        return Ok(());
+    }
+    let Some(bytes) = bytes else {
+        return Err(Refusal::new(
+            format!("'{}' is not there", image.display()),
+            "Give image_bytes, so that it is made.",
+        ));
+    };
+    let made = File::create_new(&image).and_then(|file| file.set_len(bytes));
+    made.map_err(|error| {
+        Refusal::new(
+            format!("an image of {bytes} bytes cannot be made: {}", said(&error)),
+            "Choose a backing folder on a file system that takes files of this size.",
+        )
+    })
+}
+
+/// Take the mount away: at once if nobody uses it, else within the time of grace, else by force of
+/// detaching it. With the file that keeps a detached one reachable, for a last write-out.
+///
+/// # Errors
+/// It stays where it is.
+pub fn unmount(place: &Path, grace: Duration) -> Result<(Ending, Option<File>), Errno> {
+    let begun = Instant::now();
+    loop {
+        match try_unmount(place, UnmountFlags::empty()) {
+            Ok(()) => return Ok((Ending::Clean, None)),
+            Err(Errno::INVAL | Errno::NOENT) => return Ok((Ending::WasGone, None)),
+            Err(Errno::BUSY) if begun.elapsed() < grace => std::thread::sleep(RETRY),
+            Err(Errno::BUSY) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    let held = File::open(place).ok();
+    write_out(held.as_ref());
+    detach(place)?;
+    Ok((Ending::Detached, held))
+}
+
+/// Have the kernel write out all it holds of a mount.
+pub fn write_out(held: Option<&File>) {
+    if let Some(file) = held {
+        // What fails here has been told to whoever flushes the file.
+        let _ = rustix::fs::syncfs(file);
+    }
+}
+
+fn detach(place: &Path) -> Result<(), Errno> {
+    try_unmount(place, UnmountFlags::DETACH)
+}
+
+fn try_unmount(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
+    match rustix::mount::unmount(place, flags) {
+        Err(Errno::PERM) => unmount_by_helper(place, flags),
+        done => done,
+    }
+}
+
+/// As a plain user: by the program that is allowed to.
+fn unmount_by_helper(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
+    let mut command = Command::new(helper().ok_or(Errno::PERM)?);
+    command.args(["-u", "-q"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if flags.contains(UnmountFlags::DETACH) {
+        command.arg("-z");
+    }
+    match command.arg("--").arg(place).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ if mounted_at(place).is_none() => Err(Errno::INVAL),
+        _ => Err(Errno::BUSY),
+    }
+}
+
+fn helper() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = HELPERS.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+    places.into_iter().find(|program| program.is_file())
+}
+
+/// Whether a mount has lost its daemon: then every access fails at once.
+fn is_dead(place: &Path) -> bool {
+    let error = fs::metadata(place).err().and_then(|error| error.raw_os_error());
+    let of = |errno: Errno| Some(errno.raw_os_error());
+    error == of(Errno::NOTCONN) || error == of(Errno::CONNABORTED)
+}
+
+/// The type of what is mounted at a path, the uppermost; `None` if nothing is.
+#[must_use]
+pub fn mounted_at(place: &Path) -> Option<String> {
+    mounted_in(&fs::read(MOUNTS).ok()?, place)
+}
+
+fn mounted_in(table: &[u8], place: &Path) -> Option<String> {
+    let lines = table.split(|byte| *byte == b'\n').rev();
+    lines.into_iter().find_map(|line| {
+        let at = line.split(|byte| *byte == b' ').nth(4)?;
+        if plain(at) != place {
+            return None;
+        }
+        let behind = line.windows(3).position(|part| part == b" - ")? + 3;
+        let kind = line[behind..].split(|byte| *byte == b' ').next()?;
+        Some(String::from_utf8_lossy(kind).into_owned())
+    })
+}
+
+/// A path of the mount table, where blanks and backslashes are written in octal.
+fn plain(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, behind)) = rest.split_first() {
+        let octal = behind.get(..3).filter(|_| first == b'\\');
+        let code = octal.and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = behind;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+/// An error in our words: lower case, without the number.
+#[must_use]
+pub fn said(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = plain.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect::<String>().trim_end_matches('.').to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    /// The last line for a place counts, and blanks in it are octal.
+    #[test]
+    fn the_uppermost_mount_is_found() {
+        let table = b"22 1 0:21 / /proc rw,nosuid shared:5 - proc proc rw\n\
+            30 1 0:40 / /a\\040b rw - tmpfs none rw\n\
+            31 30 0:41 / /a\\040b rw master:3 - fuse.plimsoll-gate plimsoll-gate rw,user_id=0\n";
+
+        let kind = mounted_in(table, Path::new("/a b"));
+
+        assert_eq!(Some("fuse.plimsoll-gate".to_owned()), kind);
+        assert_eq!(Some("proc".to_owned()), mounted_in(table, Path::new("/proc")));
+        assert_eq!(None, mounted_in(table, Path::new("/a")));
+    }
+
+    /// What looks like octal but is not stays as it is.
+    #[test]
+    fn a_backslash_alone_is_a_backslash() {
+        assert_eq!(Path::new("/a\\9b"), plain(b"/a\\9b"));
+        assert_eq!(Path::new("/a\\"), plain(b"/a\\134"));
+        assert_eq!(OsStr::from_bytes(b"/\xff"), plain(b"/\xff"));
+    }
+
+    /// Messages are ours: lower case, no number, no full stop.
+    #[test]
+    fn errors_speak_plainly() {
+        assert_eq!("permission denied", said(&Errno::ACCESS.into()));
+    }
+}

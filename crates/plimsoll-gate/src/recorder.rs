@@ -1,0 +1,244 @@
+//! The record: a line for each interval, and what the last second was like.
+//!
+//! An interval is a second, or an emulated minute where that is shorter. A line is written whole
+//! and at once, so that whoever reads along sees whole lines; the last one is cut short by a crash
+//! at most.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::counters::{Counters, Totals};
+use crate::park::Park;
+use crate::pruner::Pruner;
+use crate::throttle::Bound;
+
+const EMULATED_MINUTE_S: f64 = 60.0;
+const INTERVAL_S_MAX: f64 = 1.0;
+
+/// A line that covers less than this says nothing, and is left out at the end.
+const INTERVAL_S_MIN: f64 = 0.001;
+
+/// How long a stage made requests wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Binding {
+    /// Seconds of the interval.
+    pub seconds: f64,
+    /// At which of its rates for most of them: `baseline`, `burst`, or `fixed` without credits.
+    pub phase: &'static str,
+}
+
+/// One line of the record. What is counted is explained at [`Totals`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// End of the interval, seconds since 1970.
+    pub t: f64,
+    /// Length of the interval, in seconds.
+    pub dt: f64,
+    read_ops: u64,
+    write_ops: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+    read_wait_s_sum: f64,
+    write_wait_s_sum: f64,
+    queue_depth: f64,
+    balance: BTreeMap<String, Option<f64>>,
+    /// By stage; those that made nobody wait are left out.
+    pub binding: BTreeMap<String, Binding>,
+    late_ops: u64,
+    late_s_max: f64,
+    stall_s_max: f64,
+    fsyncs: u64,
+    /// What the bound on the page cache knows to be held; none without a bound.
+    cache_bytes: Option<u64>,
+}
+
+/// What the last second was like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LastSecond {
+    /// Sums over it.
+    pub totals: Totals,
+    /// Its length in seconds; shorter at the beginning.
+    pub length_s: f64,
+    /// The stage that made requests wait for longest, and at which of its rates.
+    pub binding: Option<(String, &'static str)>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    recent: VecDeque<(Line, Totals)>,
+    taken_s: f64,
+    is_over: bool,
+}
+
+/// Where lines come from, and where they go.
+#[derive(Debug)]
+pub struct Recorder {
+    clock: Clock,
+    counters: Arc<Counters>,
+    park: Arc<Park>,
+    pruner: Arc<Pruner>,
+    interval_s: f64,
+    state: Mutex<State>,
+    woken: Condvar,
+}
+
+impl Recorder {
+    /// Begin a record at a credit clock.
+    #[must_use]
+    pub fn new(
+        file: File,
+        credit_clock: f64,
+        clock: Clock,
+        counters: Arc<Counters>,
+        park: Arc<Park>,
+        pruner: Arc<Pruner>,
+    ) -> Self {
+        let taken_s = clock.now_s();
+        let state = State { file, recent: VecDeque::new(), taken_s, is_over: false };
+        let interval_s = INTERVAL_S_MAX.min(EMULATED_MINUTE_S / credit_clock);
+        let (state, woken) = (Mutex::new(state), Condvar::new());
+        Self { clock, counters, park, pruner, interval_s, state, woken }
+    }
+
+    /// Write lines until [`Recorder::end`] is called.
+    pub fn run(&self) {
+        let mut state = self.lock();
+        let mut next_s = state.taken_s + self.interval_s;
+        while !state.is_over {
+            let left_s = next_s - self.clock.now_s();
+            if left_s > 0.0 {
+                let waited = self.woken.wait_timeout(state, Duration::from_secs_f64(left_s));
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            self.write(&mut state);
+            // Where the machine slept, intervals are left out rather than made up for.
+            next_s = (next_s + self.interval_s).max(self.clock.now_s());
+        }
+    }
+
+    /// Write the last line.
+    pub fn end(&self) {
+        let mut state = self.lock();
+        if !state.is_over {
+            state.is_over = true;
+            if self.clock.now_s() - state.taken_s >= INTERVAL_S_MIN {
+                self.write(&mut state);
+            }
+        }
+        self.woken.notify_all();
+    }
+
+    /// What the last second was like, as far as it has been written down.
+    #[must_use]
+    pub fn last_second(&self) -> LastSecond {
+        let state = self.lock();
+        let mut last = LastSecond::default();
+        let mut bound: BTreeMap<&str, (f64, &'static str)> = BTreeMap::new();
+        for (line, totals) in &state.recent {
+            last.totals = last.totals.and(totals);
+            last.length_s += line.dt;
+            for (stage, binding) in &line.binding {
+                let of_stage = bound.entry(stage).or_insert((0.0, binding.phase));
+                *of_stage = (of_stage.0 + binding.seconds, binding.phase);
+            }
+        }
+        let longest = bound.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
+        last.binding = longest.map(|(stage, (_, phase))| (stage.to_owned(), phase));
+        last
+    }
+
+    fn write(&self, state: &mut State) {
+        let now_s = self.clock.now_s();
+        let dt = now_s - state.taken_s;
+        state.taken_s = now_s;
+        let totals = self.counters.take(now_s);
+        let line = self.line(now_s, dt, &totals);
+        if let Ok(mut text) = serde_json::to_vec(&line) {
+            text.push(b'\n');
+            // A full disk must not stop the gate; the gap in the record shows.
+            let _ = state.file.write_all(&text);
+        }
+        state.recent.push_back((line, totals));
+        let mut covered_s = state.recent.iter().map(|(line, _)| line.dt).sum::<f64>();
+        while let Some((oldest, _)) = state.recent.front() {
+            covered_s -= oldest.dt;
+            // Rounding of the timer: nine tenths of a second are one.
+            if covered_s < 0.9 * INTERVAL_S_MAX {
+                break;
+            }
+            state.recent.pop_front();
+        }
+    }
+
+    fn line(&self, now_s: f64, dt: f64, totals: &Totals) -> Line {
+        Line {
+            t: self.clock.epoch_s(now_s),
+            dt,
+            read_ops: totals.read_ops,
+            write_ops: totals.write_ops,
+            read_bytes: totals.read_bytes,
+            write_bytes: totals.write_bytes,
+            read_wait_s_sum: totals.read_wait_s,
+            write_wait_s_sum: totals.write_wait_s,
+            queue_depth: totals.depth_s / dt,
+            balance: self.park.balances().into_iter().collect(),
+            binding: binding_of(self.park.take_bound()),
+            late_ops: totals.late_ops,
+            late_s_max: totals.late_s_max,
+            stall_s_max: totals.stall_s_max,
+            fsyncs: totals.fsyncs,
+            cache_bytes: self.pruner.with(|ledger| ledger.held_bytes()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which stages made requests wait; each with whether it has credits.
+fn binding_of(bound: Vec<(String, bool, Bound)>) -> BTreeMap<String, Binding> {
+    let waited = bound.into_iter().filter(|(_, _, bound)| bound.burst_s + bound.baseline_s > 0.0);
+    waited
+        .map(|(name, has_credits, bound)| {
+            let phase = match has_credits {
+                false => "fixed",
+                true if bound.burst_s > bound.baseline_s => "burst",
+                true => "baseline",
+            };
+            (name, Binding { seconds: bound.burst_s + bound.baseline_s, phase })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The phase is the one that lasted longer; a ceiling without credits has only one.
+    #[test]
+    fn a_binding_stage_tells_its_phase() {
+        let bound = |burst_s, baseline_s| Bound { burst_s, baseline_s };
+        let found = binding_of(vec![
+            ("a".into(), true, bound(0.25, 0.5)),
+            ("b".into(), true, bound(0.5, 0.25)),
+            ("c".into(), false, bound(0.0, 0.5)),
+            ("d".into(), true, bound(0.0, 0.0)),
+        ]);
+
+        let phases: Vec<_> =
+            found.iter().map(|(name, b)| (&name[..], b.phase, b.seconds)).collect();
+        assert_eq!(
+            vec![("a", "baseline", 0.75), ("b", "burst", 0.75), ("c", "fixed", 0.5)],
+            phases
+        );
+    }
+}

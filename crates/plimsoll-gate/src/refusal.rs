@@ -1,0 +1,27 @@
+//! What the gate says when it cannot or will not do something: the cause, then a hint.
+
+use std::fmt;
+
+/// A cause in lower case without full stop, and the remedy as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong.
+    pub error: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Refusal {
+    /// A refusal with this cause and this remedy.
+    pub fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { error: error.into(), hint: hint.into() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "error: {}\nhint: {}", self.error, self.hint)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,289 @@
+//! When each reply may leave: the law, applied to requests that have been carried out already.
+//!
+//! Rule 1: time is an argument; nothing here reads a clock, waits or does I/O.
+//! Rule 2: no limit, no balance and no cost is computed here: [`Pace`] decides when a request is
+//! done, [`FairQueue`] who is next.
+//! Rule 3: what was submitted is handed back exactly once.
+//!
+//! # From a request to its reply
+//!
+//! A request is cut into pieces, one for each volume it reaches. Every volume has a lane: a fair
+//! queue, and the moment at which all that was admitted to the volume is done. A piece is admitted
+//! when that moment is near ([`HORIZON_S`]); until then reads and writes wait in the queue and take
+//! turns. A request is done when its last piece is, and not before its base latency has passed
+//! since it arrived. It then lies in the order of its deadline until somebody takes it.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use plimsoll_core::chain::Stage;
+use plimsoll_core::fair::{Class, FairQueue};
+use plimsoll_core::pace::{Pace, Request};
+
+/// How far ahead of its turn a piece is admitted. What has been admitted cannot be overtaken any
+/// more, so this is how long a read may stand behind writes; and it is long enough for the thread
+/// that admits to sleep in between. Of the same order as what a disk has in flight itself.
+pub const HORIZON_S: f64 = 0.002;
+
+/// What is submitted besides the pieces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Facts {
+    /// When the request came.
+    pub arrived_s: f64,
+    /// When its I/O was over.
+    pub served_s: f64,
+    /// Least time from its arrival to its end.
+    pub latency_s: f64,
+    /// Whether it writes.
+    pub is_write: bool,
+}
+
+/// A request whose reply may leave.
+#[derive(Debug, PartialEq)]
+pub struct Done<T> {
+    /// What was submitted.
+    pub facts: Facts,
+    /// When it was to be done.
+    pub deadline_s: f64,
+    /// Its reply.
+    pub payload: T,
+}
+
+/// For how long a stage has made requests wait, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// At its burst rate.
+    pub burst_s: f64,
+    /// At its baseline.
+    pub baseline_s: f64,
+}
+
+#[derive(Debug)]
+struct Job<T> {
+    facts: Facts,
+    deadline_s: f64,
+    pieces_left: usize,
+    payload: T,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    job: usize,
+    request: Request,
+}
+
+#[derive(Debug)]
+struct Lane {
+    waiting: FairQueue<Piece>,
+    ready_s: f64,
+}
+
+/// A deadline in a heap whose greatest element is the earliest one.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at_s: f64,
+    order: u64,
+    job: usize,
+}
+
+/// Requests between their I/O and their reply.
+#[derive(Debug)]
+pub struct Throttle<T> {
+    pace: Pace,
+    lanes: Vec<Lane>,
+    jobs: Vec<Option<Job<T>>>,
+    free: Vec<usize>,
+    due: BinaryHeap<Due>,
+    bound: Vec<Bound>,
+    /// Until when the time has been given to a stage that binds.
+    bound_until_s: f64,
+    order: u64,
+}
+
+impl<T> Throttle<T> {
+    /// Begin with these balances, one per stage, of one stripe each.
+    #[must_use]
+    pub fn new(chain: Vec<Stage>, balance: Vec<f64>, slack_s: f64) -> Self {
+        let (lanes, bound) =
+            (lanes_of(&chain, f64::NEG_INFINITY), vec![Bound::default(); chain.len()]);
+        Self {
+            pace: Pace::new(chain, balance, slack_s),
+            lanes,
+            jobs: Vec::new(),
+            free: Vec::new(),
+            due: BinaryHeap::new(),
+            bound,
+            bound_until_s: f64::NEG_INFINITY,
+            order: 0,
+        }
+    }
+
+    /// Take a request that has been carried out; without pieces it waits for its base latency only.
+    pub fn submit(&mut self, now_s: f64, facts: Facts, pieces: &[Request], payload: T) {
+        let deadline_s = facts.arrived_s + facts.latency_s;
+        let job = self.keep(Job { facts, deadline_s, pieces_left: pieces.len(), payload });
+        if pieces.is_empty() {
+            self.schedule(job, deadline_s);
+        }
+        for request in pieces {
+            let piece = Piece { job, request: *request };
+            let lanes = self.lanes.len();
+            let lane = &mut self.lanes[request.volume % lanes];
+            if lane.waiting.is_empty() && lane.ready_s <= now_s + HORIZON_S {
+                self.admit(piece);
+            } else {
+                let cost_s = self.pace.share_s(request);
+                lane.waiting.push(now_s, Class::of(request.is_write), cost_s, piece);
+            }
+        }
+    }
+
+    /// Admit all whose turn has come.
+    pub fn advance(&mut self, now_s: f64) {
+        for index in 0..self.lanes.len() {
+            while self.lanes[index].ready_s <= now_s + HORIZON_S {
+                match self.lanes[index].waiting.pop() {
+                    Some(turn) => self.admit(turn.payload),
+                    None => break,
+                }
+            }
+        }
+    }
+
+    /// The next request that was to be done by `until_s`, in order of the deadlines.
+    pub fn take_due(&mut self, until_s: f64) -> Option<Done<T>> {
+        let due = *self.due.peek().filter(|due| due.at_s <= until_s)?;
+        self.due.pop();
+        self.free.push(due.job);
+        let job = self.jobs[due.job].take()?;
+        Some(Done { facts: job.facts, deadline_s: due.at_s, payload: job.payload })
+    }
+
+    /// When something is to be done next, by [`Throttle::take_due`] or [`Throttle::advance`].
+    #[must_use]
+    pub fn next_s(&self) -> Option<f64> {
+        let waiting = self.lanes.iter().filter(|lane| !lane.waiting.is_empty());
+        let turns = waiting.map(|lane| lane.ready_s - HORIZON_S);
+        turns.chain(self.due.peek().map(|due| due.at_s)).min_by(f64::total_cmp)
+    }
+
+    /// Everything that is left, at once: the end of all limits.
+    pub fn drain(&mut self) -> Vec<Done<T>> {
+        self.due.clear();
+        self.free.clear();
+        self.lanes.iter_mut().for_each(|lane| lane.waiting = FairQueue::new());
+        let done = |job: Job<T>| Done {
+            facts: job.facts,
+            deadline_s: job.facts.served_s,
+            payload: job.payload,
+        };
+        self.jobs.drain(..).flatten().map(done).collect()
+    }
+
+    /// How full the bucket of a stage is, 0–1; `None` where there is none.
+    pub fn balance_ratio(&mut self, now_s: f64, stage: usize) -> Option<f64> {
+        self.pace.balance_ratio(now_s, stage)
+    }
+
+    /// Fill or drain the bucket of a stage.
+    ///
+    /// # Panics
+    /// If there is no such stage.
+    pub fn set_balance_ratio(&mut self, now_s: f64, stage: usize, ratio: f64) {
+        self.pace.set_balance_ratio(now_s, stage, ratio);
+    }
+
+    /// From now on another chain holds. What waits goes on waiting, under the new one.
+    pub fn replace(&mut self, now_s: f64, chain: Vec<Stage>, balance: Vec<f64>) {
+        let mut lanes = lanes_of(&chain, self.pace.ready_s());
+        let count = lanes.len();
+        self.bound = vec![Bound::default(); chain.len()];
+        self.pace.replace(now_s, chain, balance);
+        for lane in &mut self.lanes {
+            while let Some(turn) = lane.waiting.pop() {
+                let request = turn.payload.request;
+                let cost_s = self.pace.share_s(&request);
+                let queue = &mut lanes[request.volume % count].waiting;
+                queue.push(turn.pushed_s, turn.class, cost_s, turn.payload);
+            }
+        }
+        self.lanes = lanes;
+    }
+
+    /// For how long each stage has made requests wait since the last call.
+    pub fn take_bound(&mut self) -> Vec<Bound> {
+        let none = vec![Bound::default(); self.bound.len()];
+        std::mem::replace(&mut self.bound, none)
+    }
+
+    fn keep(&mut self, job: Job<T>) -> usize {
+        match self.free.pop() {
+            Some(index) => {
+                self.jobs[index] = Some(job);
+                index
+            }
+            None => {
+                self.jobs.push(Some(job));
+                self.jobs.len() - 1
+            }
+        }
+    }
+
+    fn schedule(&mut self, job: usize, at_s: f64) {
+        self.order += 1;
+        self.due.push(Due { at_s, order: self.order, job });
+    }
+
+    fn admit(&mut self, piece: Piece) {
+        let Some(job) = self.jobs[piece.job].as_mut() else { return };
+        // The moment of its arrival: how long the I/O took is no reason to let it wait longer.
+        let arrived_s = job.facts.arrived_s;
+        let admission = self.pace.admit(arrived_s, &piece.request);
+        let lanes = self.lanes.len();
+        let lane = &mut self.lanes[piece.request.volume % lanes];
+        lane.ready_s = lane.ready_s.max(admission.done_s);
+        if let Some(binding) = admission.binding.filter(|_| {
+            // Where the base latency is longer nobody noticed.
+            admission.done_s > arrived_s + job.facts.latency_s
+        }) {
+            // Time is given to one stage only, though volumes work side by side.
+            let bound_s = admission.done_s - self.bound_until_s.max(arrived_s);
+            let bound = &mut self.bound[binding.stage];
+            let of_phase =
+                if binding.is_burst { &mut bound.burst_s } else { &mut bound.baseline_s };
+            *of_phase += bound_s.max(0.0);
+            self.bound_until_s = self.bound_until_s.max(admission.done_s);
+        }
+        job.deadline_s = job.deadline_s.max(admission.done_s);
+        job.pieces_left -= 1;
+        if job.pieces_left == 0 {
+            let deadline_s = job.deadline_s;
+            self.schedule(piece.job, deadline_s);
+        }
+    }
+}
+
+fn lanes_of(chain: &[Stage], ready_s: f64) -> Vec<Lane> {
+    let volumes = chain.iter().map(|stage| stage.stripes as usize).max().unwrap_or(1).max(1);
+    (0..volumes).map(|_| Lane { waiting: FairQueue::new(), ready_s }).collect()
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.at_s.total_cmp(&self.at_s).then(other.order.cmp(&self.order))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Due {}
