@@ -1,0 +1,200 @@
+"""
+The I/O-size experiment: what storage delivered at each I/O size, and the limits that explain it.
+
+Rates of a point are those of its direction alone; nothing else is assumed to have used the storage.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Phase
+
+SWEEP_SCHEMA = "plimsoll.sweep/1"
+
+
+class Pattern(StrEnum):
+    """Where a request begins."""
+
+    SCATTERED = "scattered"
+    """Never where another one ended, so that no two can be merged."""
+    SEQUENTIAL = "sequential"
+    """Where the one before it ended, in one stream or in several side by side."""
+
+
+class Direction(StrEnum):
+    """What the requests did."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class SweepPoint(Struct, frozen=True, kw_only=True):
+    """What was delivered at one I/O size."""
+
+    io_size_bytes: float
+    """As asked for, > 0."""
+    pattern: Pattern
+    direction: Direction = Direction.READ
+    phase: Phase = Phase.FIXED
+    """Burst or baseline where it is known which one was measured; fixed for as it was found."""
+    ops_per_s: float
+    """Requests per second, > 0."""
+    bytes_per_s: float
+    """> 0."""
+    length_s: float
+    """For how long it was measured, > 0."""
+    depth: float | None = None
+    """Requests in flight, mean; None where it was not seen."""
+    busy_ratio: float | None = None
+    """Share 0–1 of the time in which the measuring side computed instead of waiting for storage."""
+    error_ratio: float | None = None
+    """Standard error of the rate as a share of it, from its parts in time; None where not known."""
+
+    @property
+    def effective_size_bytes(self) -> float:
+        """Bytes per request as they came; below the size asked for where requests were split."""
+        return self.bytes_per_s / self.ops_per_s
+
+    @property
+    def latency_s(self) -> float | None:
+        """Mean time of a request, by Little's law; None where the depth was not seen."""
+        return None if self.depth is None else self.depth / self.ops_per_s
+
+
+class Sweep(Struct, frozen=True, kw_only=True):
+    """Everything that one experiment measured."""
+
+    subject: str
+    """What was measured: a path, a database, an emulated instance."""
+    method: str
+    """With what, in a sentence."""
+    points: tuple[SweepPoint, ...]
+    alone: tuple[SweepPoint, ...] = ()
+    """The same with one request at a time: what a request takes while nothing else waits."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what could not be done or seen, and what that means."""
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A number found by the fit, with the range that holds it in 95 of 100 experiments."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """None where too little was measured to tell."""
+
+    @property
+    def error_ratio(self) -> float | None:
+        """Half the width of the range as a share of the value."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2 / self.value
+
+
+class UnitEvidence(StrEnum):
+    """How an accounting unit was recognised."""
+
+    SPLITTING = "splitting"
+    """Sizes between its multiples delivered less: they are charged as the next multiple."""
+    PLATEAU = "plateau"
+    """The throughput plateau rose with the operations, though the throughput limit has more to give."""
+    DOCUMENTED = "documented"
+    """The plateau is the limit of operations times the documented unit; a throughput limit of just
+    that height cannot be excluded."""
+
+
+class Unit(Struct, frozen=True, kw_only=True):
+    """The accounting unit: the most bytes that are charged as one operation."""
+
+    size: Estimate
+    """Bytes."""
+    evidence: UnitEvidence
+
+
+class Merge(Struct, frozen=True, kw_only=True):
+    """What became of sequential requests of one size."""
+
+    io_size_bytes: float
+    merged_bytes: Estimate
+    """Bytes per operation charged."""
+    is_at_least: bool
+    """Whether something else bound first, so that more may have been merged."""
+
+
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A point that no limit of the storage decided."""
+
+    point: SweepPoint
+    reason: str
+    """A sentence."""
+
+
+class PhaseFit(Struct, frozen=True, kw_only=True):
+    """The limits that explain the points of one phase and direction."""
+
+    phase: Phase
+    direction: Direction
+    pattern: Pattern
+    """Which points the two limits were taken from."""
+    ops_limit: Estimate | None
+    """Most requests per second, of any size up to the knee."""
+    bytes_limit: Estimate | None
+    """Most bytes per second, from the knee on: of a throughput limit, or of the unit."""
+    knee: Estimate | None
+    """Bytes: the I/O size at which the two limits meet."""
+    unit: Unit | None
+    request_limit: Estimate | None
+    """Most sequential requests per second, where it is another number: it knows no merging."""
+    merges: tuple[Merge, ...]
+    left_out: tuple[LeftOut, ...]
+    unknown: tuple[str, ...]
+    """Sentences: what these sizes cannot tell."""
+    scatter_ratio: float | None
+    """Typical distance of a point from the model, as a share; None with nothing to compare."""
+    is_explained: bool
+    """Whether the model is near enough to the points for its numbers to be limits."""
+
+
+class SweepFit(Struct, frozen=True, kw_only=True):
+    """What a sweep says of the storage."""
+
+    phases: tuple[PhaseFit, ...]
+    """In the order in which they were measured."""
+
+
+class Truth(Struct, frozen=True, kw_only=True):
+    """A number that is known of what was measured, beside the one that was found."""
+
+    name: str
+    phase: Phase
+    unit: str
+    """`ops/s`, `bytes/s`, `bytes`"""
+    known: float
+    found: Estimate | None
+
+    @property
+    def difference_ratio(self) -> float | None:
+        """(Found − known) / known; None where nothing was found."""
+        return None if self.found is None else self.found.value / self.known - 1
+
+
+class Published(Struct, frozen=True, kw_only=True):
+    """A number that someone measured before, beside the one that was found."""
+
+    name: str
+    phase: Phase
+    unit: str
+    said: float
+    found: float | None
+    remark: str
+    """A sentence: why they agree or differ."""
+
+
+class SweepReport(Struct, frozen=True, kw_only=True):
+    """One configuration of the experiment, whole."""
+
+    sweep: Sweep
+    fit: SweepFit
+    truths: tuple[Truth, ...] = ()
+    published: tuple[Published, ...] = ()
