@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 # One module per command; each declares its options and calls `register(app)`.
-COMMANDS = ("diagnose", "compare", "limits", "record", "catalog", "gate", "lab")
+COMMANDS = ("diagnose", "compare", "limits", "record", "catalog", "gate", "lab", "sweep")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,200 @@
+"""`plimsoll sweep`: what storage delivers at each I/O size, and the limits that explain it."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli.amounts import bytes_of
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.moments import seconds_of
+from plimsoll.errors import UsageError
+from plimsoll.lab.sweep_plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
+from plimsoll.model.sweep import Direction, Sweep, SweepReport
+
+_BOUNDS = "Bounds"
+
+
+class Format(StrEnum):
+    """What is printed to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+ForEach = Annotated[
+    str,
+    typer.Option(
+        "--for-each",
+        metavar="TIME",
+        help="How long each size is measured.",
+        rich_help_panel=_BOUNDS,
+    ),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        "--sizes", metavar="LIST", help="I/O sizes, as 8KiB,64KiB,1MiB. Without it 4 KiB to 1 MiB."
+    ),
+]
+Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the JSON to a file.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Also write a page.")]
+Png = Annotated[Path | None, typer.Option("--png", help="Also draw the chart: .png or .svg.")]
+Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    path: Annotated[
+        Path | None,
+        typer.Option(
+            "--path", help="A folder of the disk, or a large file on it; measured with fio."
+        ),
+    ] = None,
+    for_each: ForEach = f"{FOR_EACH_S}s",
+    sizes: Sizes = None,
+    max_bytes: Annotated[
+        str,
+        typer.Option(
+            "--max-bytes",
+            metavar="AMOUNT",
+            help="Most that is read and written in all.",
+            rich_help_panel=_BOUNDS,
+        ),
+    ] = "20GiB",
+    depth: Annotated[
+        int,
+        typer.Option(
+            "--depth", min=2, max=DEPTH_MAX, help="Requests in flight.", rich_help_panel=_BOUNDS
+        ),
+    ] = DEPTH,
+    allow_writes: Annotated[
+        bool,
+        typer.Option(
+            "--allow-writes",
+            help="Make a temporary file there, measure writes to it too, and remove it.",
+        ),
+    ] = False,
+    form: Form = Format.TEXT,
+    out: Out = None,
+    html: Html = None,
+    png: Png = None,
+    width: Width = None,
+) -> None:
+    """
+    Measure what storage delivers at each I/O size, and find the limits behind it.
+
+    Nothing is written without --allow-writes. Exit status: 0 limits were found, 2 they were not, or
+    bad input.
+    """
+    if path is None:
+        raise UsageError("there is nothing to sweep", "Give --path, a folder of the disk.")
+    check_outputs(html, png, out)
+    plan = Plan(
+        sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
+        for_each_s=seconds_of(for_each, "--for-each"),
+        max_bytes=bytes_of(max_bytes, "--max-bytes"),
+        depth=depth,
+        directions=(Direction.READ, Direction.WRITE) if allow_writes else (Direction.READ,),
+    )
+    with ended_like_ctrl_c():
+        from plimsoll.lab.sweep_fio import sweep_path
+
+        measured = sweep_path(path, plan, allow_writes=allow_writes, tell=tell)
+    reports = [report_of(measured)]
+    write_sweeps(reports, form=form, out=out, html=html, png=png, width=width)
+    raise typer.Exit(0 if is_explained(reports) else 2)
+
+
+def report_of(measured: Sweep) -> SweepReport:
+    """A sweep with the limits behind it."""
+    from plimsoll.diagnosis.sweep_fit import fit_sweep
+
+    return SweepReport(sweep=measured, fit=fit_sweep(measured))
+
+
+def is_explained(reports: Sequence[SweepReport]) -> bool:
+    """Whether any limit was found in every configuration."""
+    return all(any(fit.is_explained for fit in report.fit.phases) for report in reports)
+
+
+def sizes_of(text: str) -> tuple[int, ...]:
+    """
+    I/O sizes in bytes, increasing.
+
+    Raises:
+        UsageError: one of them is no amount.
+    """
+    parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
+    return tuple(sorted({bytes_of(part, "--sizes") for part in parts}))
+
+
+def check_outputs(html: Path | None, png: Path | None, out: Path | None) -> None:
+    """
+    Refuse a file that could not be written after minutes of measuring.
+
+    Raises:
+        UsageError: the first one.
+    """
+    if png is not None and png.suffix.lower() not in (".png", ".svg"):
+        raise UsageError(
+            f"'{png.name}' does not end in .png or .svg",
+            "The ending says which kind of picture to write.",
+        )
+    for file in (html, png, out):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(
+                f"unable to write '{file}': there is no folder '{file.parent}'",
+                "Create the folder, or name another file.",
+            )
+
+
+def write_sweeps(
+    reports: Sequence[SweepReport],
+    *,
+    form: Format,
+    out: Path | None,
+    html: Path | None,
+    png: Path | None,
+    width: int | None,
+) -> None:
+    """
+    Print the sweeps, and write the files that were asked for.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    from plimsoll.sinks.file import write_aside
+    from plimsoll.sinks.sweep_json import render_sweep_json
+    from plimsoll.sinks.sweep_text import render_sweep
+
+    document = render_sweep_json(reports)
+    if out is not None:
+        write_aside(out, document.encode())
+    if html is not None:
+        from plimsoll.sinks.sweep_html import render_sweep_html
+
+        write_aside(html, render_sweep_html(reports).encode())
+    if png is not None:
+        from plimsoll.sinks.sweep_chart import write_sweep_picture
+
+        write_sweep_picture(png, reports)
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    text = render_sweep(reports, width=width, color=color) if form == Format.TEXT else document
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def tell(line: str) -> None:
+    """A line of progress."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201

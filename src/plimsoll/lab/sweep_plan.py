@@ -1,0 +1,133 @@
+"""What a sweep shall measure, and the bounds it keeps: time, bytes, requests in flight."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from plimsoll.errors import UsageError
+from plimsoll.model.sweep import Direction, Pattern, SweepPoint
+from plimsoll.units import GIB, MIB, format_bytes, kib
+
+# 384 KiB lies between two multiples of the unit that SSD volumes charge by, and so shows it.
+SIZES_BYTES = tuple(int(kib(size)) for size in (4, 8, 16, 32, 64, 128, 256, 384, 512, 1024))
+SIZE_MAX_BYTES = 16 * MIB
+
+# Half a dozen milliseconds of latency at 5,000 requests per second; more would only wait longer.
+DEPTH = 32
+DEPTH_MAX = 1024
+FOR_EACH_S = 5
+MAX_BYTES = 20 * GIB
+
+# A point of fewer requests than this says little: its rate is off by what one request is of it.
+REQUESTS_MIN = 30
+
+# At every third size a request is measured alone, for a shorter time: it only has to tell latency.
+ALONE_EVERY = 3
+ALONE_S = 1.0
+
+Told = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Which points to measure."""
+
+    sizes_bytes: tuple[int, ...] = SIZES_BYTES
+    patterns: tuple[Pattern, ...] = (Pattern.SCATTERED, Pattern.SEQUENTIAL)
+    directions: tuple[Direction, ...] = (Direction.READ,)
+    for_each_s: float = FOR_EACH_S
+    max_bytes: int = MAX_BYTES
+    """Most bytes that the whole sweep reads and writes."""
+    depth: int = DEPTH
+    """Requests in flight."""
+
+    def steps(self) -> list["Step"]:
+        """Every point in the order in which it is measured: latency first, then size by size."""
+        alone = [
+            Step(size_bytes=size, pattern=Pattern.SCATTERED, direction=direction, depth=1,
+                 length_s=min(ALONE_S, self.for_each_s), is_alone=True)
+            for direction in self.directions
+            for size in self.sizes_bytes[::ALONE_EVERY]
+        ]  # fmt: skip
+        return alone + [
+            Step(size_bytes=size, pattern=pattern, direction=direction, depth=self.depth,
+                 length_s=self.for_each_s)
+            for direction in self.directions
+            for pattern in self.patterns
+            for size in self.sizes_bytes
+        ]  # fmt: skip
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One point to measure."""
+
+    size_bytes: int
+    pattern: Pattern
+    direction: Direction
+    depth: int
+    length_s: float
+    is_alone: bool = False
+
+    @property
+    def name(self) -> str:
+        """For progress: `64 KiB, scattered reads, 32 in flight`."""
+        flight = "alone" if self.is_alone else f"{self.depth} in flight"
+        return f"{format_bytes(self.size_bytes)}, {self.pattern.value} {self.direction.value}s, {flight}"
+
+
+class Budget:
+    """Bytes that may still be moved, shared evenly among the steps that are left."""
+
+    def __init__(self, plan: Plan, steps: Sequence[Step]) -> None:
+        """Begin with all of the plan's bytes."""
+        self._left_bytes = plan.max_bytes
+        self._left_steps = len(steps)
+
+    def share(self, size_bytes: int) -> int:
+        """What the next step may move: whole requests of its size, at least one."""
+        even = self._left_bytes // max(self._left_steps, 1)
+        return max(even // size_bytes, 1) * size_bytes
+
+    def spend(self, moved_bytes: float) -> None:
+        """Account for a step that is done."""
+        self._left_bytes = max(self._left_bytes - int(moved_bytes), 0)
+        self._left_steps -= 1
+
+
+def check_plan(plan: Plan) -> None:
+    """
+    Refuse what cannot be measured.
+
+    Raises:
+        UsageError: the first thing that is wrong.
+    """
+    if not plan.sizes_bytes:
+        raise UsageError("no I/O size was given", "Give --sizes as 8KiB,64KiB,1MiB.")
+    for size in plan.sizes_bytes:
+        if size < 512 or size % 512 or size > SIZE_MAX_BYTES:
+            raise UsageError(
+                f"an I/O size of {size:,} bytes cannot be read from a disk",
+                f"Give multiples of 512 bytes up to {format_bytes(SIZE_MAX_BYTES)}.",
+            )
+    if not 2 <= plan.depth <= DEPTH_MAX:
+        raise UsageError(
+            f"{plan.depth} requests in flight are not possible",
+            f"Give 2 to {DEPTH_MAX}: a single one never waits, and a limit shows by waiting.",
+        )
+    if not 1 <= plan.for_each_s <= 3600:
+        raise UsageError(
+            f"{plan.for_each_s:g} s for each size are not possible", "Give 1s up to 1h."
+        )
+    steps = plan.steps()
+    least = sum(REQUESTS_MIN * step.size_bytes for step in steps)
+    if plan.max_bytes < least:
+        raise UsageError(
+            f"--max-bytes of {format_bytes(plan.max_bytes)} is too little: {REQUESTS_MIN} requests of each"
+            f" of {len(steps)} kinds are {format_bytes(least)}",
+            "Give more, or fewer or smaller --sizes.",
+        )
+
+
+def point_line(point: SweepPoint) -> str:
+    """What a step found, for progress."""
+    return f"{point.bytes_per_s / 1e6:,.1f} MB/s, {point.ops_per_s:,.0f} IOPS"

@@ -1,0 +1,67 @@
+"""`plimsoll sweep`: what its command line refuses, and what it prints."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plimsoll.cli import sweep as command
+from plimsoll.cli.main import app
+from plimsoll.cli.sweep import check_outputs, is_explained, sizes_of, write_sweeps
+from plimsoll.errors import UsageError
+from plimsoll.units import KIB
+from unit.sinks.fixture_sweep import report
+
+
+def refusal(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["sweep", *arguments])
+    assert isinstance(result.exception, UsageError)
+    return result.exception.message
+
+
+def test_something_must_be_named():
+    """
+    A path or a database.
+    """
+    assert "nothing to sweep" in refusal()
+
+
+def test_sizes_are_amounts_in_any_order():
+    """
+    Each once, increasing.
+    """
+    assert (8 * KIB, 64 * KIB, 1024 * KIB) == sizes_of("64KiB, 1MiB 8KiB,8KiB")
+    with pytest.raises(UsageError, match="--sizes"):
+        sizes_of("8 apples")
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path: Path):
+    """
+    Not after minutes of it.
+    """
+    with pytest.raises(UsageError, match="no folder"):
+        check_outputs(tmp_path / "no" / "page.html", None, None)
+    with pytest.raises(UsageError, match=r"\.png or \.svg"):
+        check_outputs(None, tmp_path / "chart.pdf", None)
+
+
+def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
+    """
+    And nothing is measured.
+    """
+    assert "does not exist" in refusal("--path", str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("form", list(command.Format))
+def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
+    """
+    Text or JSON to standard output, the files that were asked for beside it.
+    """
+    files = [tmp_path / name for name in ("s.json", "s.html", "s.svg")]
+
+    write_sweeps([report()], form=form, out=files[0], html=files[1], png=files[2], width=80)
+
+    said = capsys.readouterr().out
+    assert said.startswith("I/O sizes of" if form == "text" else "{")
+    assert all(file.stat().st_size > 1000 for file in files)
+    assert is_explained([report()])
