@@ -27,7 +27,7 @@ REPORT := build/search-service.html
 
 check: test  ## the same as `make test`
 
-run: .venv/core  ## set up and diagnose the bundled incident; its report lands in build/
+run: .venv/core .venv/gate  ## set up and diagnose the bundled incident; its report lands in build/
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: something binds
 
@@ -51,14 +51,14 @@ rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
 # Two workers; tests that start servers or read this machine's counters share one of them.
-python: .venv/dev .venv/core servers
+python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup
 
 # What tests start besides wheels: sysstat's tools and a Prometheus server.
 servers:
 	$(STEP) "servers for tests" .ci/servers
 
-bench: .venv/dev .venv/core  ## measure speed and accuracy, with nothing else running; takes minutes
+bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy, with nothing else running; takes minutes
 	cargo bench --locked --package plimsoll-core
 	@status=0; for script in bench/*.py; do echo "== $$script"; $(PY) "$$script" || status=1; done; \
 	  exit $$status
@@ -89,4 +89,10 @@ $(PY):
 
 .venv/core: $(RUST) pyproject.toml .venv/run
 	$(STEP) "build the Rust core" .venv/bin/maturin develop --release --locked
+	@touch $@
+
+# The daemon behind `plimsoll gate`: a program of its own, beside the commands.
+.venv/gate: $(RUST) | .venv/run
+	$(STEP) "build the gate" cargo build --locked --release --package plimsoll-gate
+	@install -m 755 target/release/plimsoll-gate .venv/bin/plimsoll-gate
 	@touch $@
