@@ -249,7 +249,7 @@ def _write_metrics(gate: Gate, path: Path) -> None:
     from plimsoll.sinks.openmetrics import render_openmetrics
 
     try:
-        snapshot = gate.snapshot()
+        snapshot = gate.last_minutes()
     except DataError:  # No whole minute yet.
         return
     write_aside(path, render_openmetrics(snapshot).encode())

@@ -123,13 +123,16 @@ def _falls(truth: Truth) -> list[tuple[str, str]]:
     found = []
     for name in truth.moments[0].balance if truth.moments else ():
         track = [m.balance[name] for m in truth.moments if name in m.balance]
+        if max(track) <= 0:
+            found.append((name, "none throughout"))
+            continue
         told = (
             f"{format_ratio(track[0])} after the first second, {format_ratio(track[-1])} at the end"
         )
         passed = 0.0
         for moment in truth.moments:
             passed += moment.length_s
-            if moment.balance.get(name, 1.0) <= 0.0:
+            if moment.balance.get(name, 1.0) <= 0:
                 told += f", none left after {_seconds(passed)}"
                 break
         found.append((name, told))

@@ -33,15 +33,27 @@ from plimsoll.lab.gate_control import (
     is_alive,
     known_gates,
 )
-from plimsoll.lab.gate_record import Change, RecordLine, Truth, read_lines, snapshot_of, truth_of
+from plimsoll.lab.gate_record import (
+    Change,
+    RecordLine,
+    Truth,
+    read_line,
+    read_lines,
+    snapshot_of,
+    truth_of,
+)
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import KIB
 
 # The daemon mounts in milliseconds; a machine under load may need seconds for it.
 _START_S = 30.0
 # The keeper itself ends the daemon within 25 s, by force if need be, and undoes each step in 60 s.
 _END_S = 240.0
+
+# Two minutes of lines at clock 1, with room to spare.
+_TAIL_BYTES = 256 * KIB
 
 # The keeper's exit status when the daemon ended in good order without having been told to.
 _UNMOUNTED = 3
@@ -190,6 +202,32 @@ class Gate:
             DataError: not one whole emulated minute has passed.
         """
         return snapshot_of(self.lines(), self.setup, changes=self.changes())
+
+    def last_minutes(self) -> Snapshot:
+        """
+        The last samples of `snapshot`, at a cost that does not grow with the record.
+
+        Raises:
+            DataError: not one whole emulated minute has passed.
+        """
+        try:
+            with self.record_path.open("rb") as file:
+                first = file.readline()
+                start, end = file.tell(), file.seek(0, os.SEEK_END)
+                file.seek(max(end - _TAIL_BYTES, start))
+                if file.tell() > start:
+                    file.readline()  # It was cut in the middle.
+                    text = file.read()
+                else:
+                    text = first + file.read()
+        except FileNotFoundError:
+            first, text = b"", b""
+        began_s = None
+        if first.endswith(b"\n"):
+            line = read_line(first)
+            began_s = line.t - line.dt
+        lines = read_lines(text)
+        return snapshot_of(lines, self.setup, changes=self.changes(), began_s=began_s)
 
     def truth(self) -> Truth:
         """What bound so far, and whether this machine kept up."""

@@ -46,10 +46,11 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
         "storage_type": instance.storage.kind or "",
         "engine": instance.engine or "",
         "source": snapshot.source,
-        "note": snapshot.note,
     }
+    # Not a label: a note that changes would begin a new series each time.
+    told = f"what the samples are of. {snapshot.note}".rstrip()
     lines = [
-        *_family("instance_info", "what the samples are of"),
+        *_family("instance_info", told),
         _sample("instance_info", {**identity, **facts}, 1.0),
     ]
     times = []

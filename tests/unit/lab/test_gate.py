@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from plimsoll.errors import SourceError, UsageError
+from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.lab import gate as gate_module
 from plimsoll.lab import gate_place
 from plimsoll.lab.gate import Gate, clean_stale
@@ -24,6 +25,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
 from unit.lab import gate_double
+from unit.lab.gate_lines import lines
 
 T3 = Instance(
     db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
@@ -418,6 +420,28 @@ def test_the_snapshot_of_a_gate_is_that_of_its_record(make: Make):
 
     assert [86.875e6] == pytest.approx(gate.snapshot().series[Metric.READ_BYTES_PER_S].value)
     assert ["instance_ebs_throughput"] == [moment.binding for moment in gate.truth().moments]
+
+
+def test_the_last_minutes_cost_no_more_in_a_long_record(make: Make):
+    """
+    Of a record of an hour at clock 60 only the end is read, and its samples stay where they are.
+    """
+    with make() as gate:
+        pass
+    with gate.record_path.open("wb") as file:
+        for record_line in lines(3600, balance={"instance_ebs_throughput": 0.5}):
+            file.write(msgspec.json.encode(record_line) + b"\n")
+    whole, last = (
+        snapshot.series[Metric.READ_BYTES_PER_S]
+        for snapshot in (gate.snapshot(), gate.last_minutes())
+    )
+
+    assert 3600 == whole.value.size
+    assert 100 < last.value.size < 1200
+    assert whole.time_s[-100:].tolist() == last.time_s[-100:].tolist()
+    gate.record_path.write_bytes(b"")
+    with pytest.raises(DataError):
+        gate.last_minutes()
 
 
 def test_an_answer_that_is_no_status_is_an_error():

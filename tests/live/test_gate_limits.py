@@ -1,0 +1,133 @@
+"""A real mount on this machine has the rates, credits and changes of the instance it stands for."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from live.gate_machine import BASELINE, BURST, CAPACITY, T3, fill, quick_folder, rate_of, read_for
+from plimsoll.lab.gate import Gate
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.metric import Metric
+
+pytestmark = pytest.mark.live
+
+CLOCK = 60.0
+
+
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    """
+    db.t3.xlarge at credit clock 60, with a file of 64 MiB in it.
+    """
+    with quick_folder() as folder:
+        (folder / "data").mkdir()
+        fill(folder / "data")
+        with Gate(GateSetup(instance=T3, clock=CLOCK), folder / "data", folder / "disk") as mounted:
+            yield mounted
+
+
+@pytest.fixture
+def table(gate: Gate) -> Path:
+    """
+    The file, behind the limits of db.t3.xlarge whatever the test before made of them.
+    """
+    gate.change(T3)
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
+    return gate.mount / "table"
+
+
+def test_without_credits_the_rate_is_the_baseline(gate: Gate, table: Path):
+    """
+    Drained, reads get 86.875 MB/s, and the gate says what binds.
+    """
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
+    rate = rate_of(table)
+    status = gate.status()
+
+    assert BASELINE == pytest.approx(rate, rel=0.02)
+    assert (Family.INSTANCE_EBS_THROUGHPUT.value, Phase.BASELINE) == (status.binding, status.phase)
+    assert 0.0 == pytest.approx(status.balance[Family.INSTANCE_EBS_THROUGHPUT.value], abs=0.001)
+
+
+def test_with_credits_it_bursts_and_pays(gate: Gate, table: Path):
+    """
+    347.5 MB/s, and the balance falls by what was read above the baseline: sixtyfold on this clock.
+    """
+    # A balance that is not full: a full one loses the credits that arrive in between.
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.5)
+    begun = time.monotonic()
+    rate = rate_of(table)
+    status = gate.status()
+    passed = time.monotonic() - begun
+    left = status.balance[Family.INSTANCE_EBS_THROUGHPUT.value]
+
+    # Four times the baseline is much for a busy machine: a stall counts four times as much.
+    assert BURST == pytest.approx(rate, rel=0.05)
+    fell = (rate - BASELINE) * passed / (CAPACITY / CLOCK)
+    assert 0.5 - fell == pytest.approx(left, abs=0.01)
+    # What is left lasts as long as the law says at this rate.
+    empty = left * CAPACITY / CLOCK / (status.bytes_per_s - BASELINE)
+    assert empty == pytest.approx(status.empty_in_s("instance_ebs_throughput"), rel=0.05)
+
+
+def test_a_larger_class_lifts_the_rate_while_it_runs(gate: Gate, table: Path):
+    """
+    db.m6g.xlarge holds 148.5 MB/s forever; the file stays open through the change.
+    """
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
+    with table.open("rb"):
+        before = rate_of(table)
+        gate.change(replace(T3, db_class="db.m6g.xlarge"))
+        after = rate_of(table)
+
+    assert BASELINE == pytest.approx(before, rel=0.02)
+    assert 148.5e6 == pytest.approx(after, rel=0.02)
+    assert "class db.t3.xlarge → db.m6g.xlarge" in {change.text for change in gate.changes()}
+
+
+def test_idle_credits_come_back_at_the_baseline(gate: Gate, table: Path):
+    """
+    Half a second without a read brings back the baseline's bytes: 0.6 % of the bucket at clock 60.
+    """
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
+    read_for(table, 0.3)
+    before, begun = gate.status().balance["instance_ebs_throughput"], time.monotonic()
+    time.sleep(0.5)
+    after, passed = gate.status().balance["instance_ebs_throughput"], time.monotonic() - begun
+
+    assert BASELINE * passed / (CAPACITY / CLOCK) == pytest.approx(after - before, rel=0.15)
+
+
+def test_what_was_written_is_on_the_real_disk(gate: Gate):
+    """
+    After fsync the backing folder has it, and the record counted it once.
+    """
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
+    with (gate.mount / "letter").open("wb") as file:
+        file.write(b"kept" * 1000)
+        file.flush()
+        os.fsync(file.fileno())
+        assert b"kept" * 1000 == (gate.backing / "letter").read_bytes()
+
+
+def test_the_record_counts_every_byte_once():
+    """
+    What a reader got past the page cache is what the lines of the record add up to, exactly.
+    """
+    with quick_folder() as folder:
+        (folder / "data").mkdir()
+        fill(folder / "data")
+        setup = GateSetup(instance=T3, clock=240.0, credits=0.0)
+        with Gate(setup, folder / "data", folder / "disk") as mounted:
+            total, _ = read_for(mounted.mount / "table", 0.8)
+
+    assert total == sum(line.read_bytes for line in mounted.lines())
+    series = mounted.snapshot().series
+    assert {Metric.READ_BYTES_PER_S, Metric.QUEUE_DEPTH, Metric.BYTE_BALANCE_RATIO} <= set(series)
+    # Up to 50 ms of idle time are made up for, in a sample of a quarter of a second.
+    assert BASELINE * 1.25 > series[Metric.READ_BYTES_PER_S].value.max()

@@ -1,0 +1,390 @@
+"""`plimsoll gate`: flags become a setup, orders become changes, and everything said has the clock in it."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+from plimsoll.cli import gate_words
+from plimsoll.cli.amounts import bytes_of
+from plimsoll.cli.gate_ask import Orders, _balance, give_orders
+from plimsoll.cli.gate_run import GateFlags, refuse_early, setup_of, truth_path
+from plimsoll.cli.main import app
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
+from plimsoll.kernel import Stage
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.lab.gate_control import GateStatus
+from plimsoll.lab.gate_record import truth_of
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.instance import Instance, Storage
+from unit.lab.gate_lines import held, line, lines
+
+T3 = Instance(
+    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
+)
+AT_60 = GateSetup(instance=T3, clock=60.0)
+STATUS = GateStatus(
+    balance={"instance_ebs_throughput": 0.63, "volume_throughput": None},
+    read_bytes_per_s=300e6,
+    write_bytes_per_s=47.5e6,
+    read_ops_per_s=2400.0,
+    write_ops_per_s=380.0,
+    queue_depth=15.9,
+    late_ratio=0.0,
+    late_s_max=0.0,
+    binding="instance_ebs_throughput",
+    phase=Phase.BURST,
+    chain=(
+        Stage(
+            name="instance_ebs_throughput",
+            baseline=86.875e6,
+            burst=347.5e6,
+            capacity=469.125e9,
+            counts="bytes",
+        ),
+        Stage(
+            name="volume_throughput",
+            baseline=262_144_000,
+            burst=262_144_000,
+            counts="bytes",
+            stripes=4,
+        ),
+    ),
+    clock=60.0,
+)
+
+
+def flags(**given) -> GateFlags:
+    usual = {
+        "instance": InstanceFlags(db_class="db.t3.xlarge"),
+        "clock": 1.0,
+        "credits": 1.0,
+        "memory": None,
+        "former": None,
+        "latency_ms": None,
+        "limits": None,
+        "mode": "fs",
+        "backing": None,
+        "mount": None,
+        "metrics": None,
+        "output": None,
+    }
+    return GateFlags(**(usual | given))
+
+
+def test_flags_become_a_setup():
+    """
+    Every flag is found again, in seconds and bytes; the class is spelled as the catalog does.
+    """
+    setup = setup_of(
+        flags(
+            instance=InstanceFlags(
+                db_class="t3.xlarge", engine="mysql", storage="gp3", size_gib=500, iops=13_000
+            ),
+            clock=60.0,
+            credits=0.2,
+            memory="4GiB",
+            latency_ms=1.5,
+            mode="block",
+        )
+    )
+
+    assert "db.t3.xlarge" == setup.instance.db_class
+    assert ("mysql", "gp3", 500, 13_000) == (
+        setup.instance.engine,
+        setup.instance.storage.kind,
+        setup.instance.storage.size_gib,
+        setup.instance.storage.provisioned_ops_per_s,
+    )
+    assert (60.0, 0.2, 4 * 2**30, "block") == (
+        *(setup.clock, setup.credits, setup.memory_bytes, setup.mode),
+    )
+    assert setup.latency is not None
+    assert (0.0015, 0.0015) == (setup.latency.read_s, setup.latency.write_s)
+
+
+def test_storage_without_an_engine_is_that_of_postgres():
+    """
+    The number of volumes depends on the engine; most of our users run this one.
+    """
+    setup = setup_of(flags(instance=InstanceFlags(storage="gp2", size_gib=1000)))
+
+    assert "postgres" == setup.instance.engine
+    assert None is setup_of(flags()).instance.engine
+
+
+def test_limits_of_a_file_stand_alone(tmp_path: Path):
+    """
+    They take the place of class and storage, and their latency gives way to a flag.
+    """
+    path = tmp_path / "disk.json"
+    path.write_text(
+        '{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}],'
+        ' "latency_s": {"read": 0.002, "write": 0.003}}'
+    )
+    alone = InstanceFlags()
+    setup = setup_of(flags(instance=alone, limits=path))
+    quicker = setup_of(flags(instance=alone, limits=path, latency_ms=0.5))
+
+    assert ("limits of disk.json", 0.002) == (setup.name, setup.latency.read_s)
+    assert 0.0005 == quicker.latency.read_s
+    with pytest.raises(UsageError) as raised:
+        setup_of(flags(limits=path))
+    assert "--limits takes the place of class and storage" == raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"clock": 0.0}, UsageError, "a credit clock of 0"),
+        ({"credits": -0.1}, UsageError, "a starting balance of -0.1"),
+        ({"memory": "much"}, UsageError, "--memory 'much' is not an amount of bytes"),
+        ({"limits": Path("/nonexistent.json")}, UsageError, "--limits takes the place"),
+        (
+            {"limits": Path("/nonexistent.json"), "instance": InstanceFlags()},
+            UsageError,
+            "'/nonexistent.json' cannot be read: no such file or directory",
+        ),
+        ({"instance": InstanceFlags()}, UsageError, "there is nothing to emulate"),
+        ({"instance": InstanceFlags(db_class="db.t3.huge")}, CatalogError, "unknown instance"),
+        (
+            {"instance": InstanceFlags(storage="gp2", size_gib=1000, iops=5000)},
+            UsageError,
+            "IOPS cannot be provisioned",
+        ),
+        (
+            {"instance": InstanceFlags(db_class="db.r5.2xlarge"), "former": True},
+            None,
+            "",
+        ),
+        (
+            {
+                "instance": InstanceFlags(db_class="db.r5.2xlarge", launched="2024-01-01"),
+                "former": True,
+            },
+            UsageError,
+            "no former limits of db.r5.2xlarge",
+        ),
+    ],
+)
+def test_flags_that_cannot_be_are_refused(given: dict, kind: type[PlimsollError] | None, said: str):
+    """
+    Before anything is mounted, in one sentence.
+    """
+    if kind is None:
+        assert setup_of(flags(**given)).former
+        return
+    with pytest.raises(kind) as raised:
+        setup_of(flags(**given))
+
+    assert raised.value.message.startswith(said)
+
+
+def test_limits_that_cannot_be_read_name_the_file(tmp_path: Path):
+    """
+    A file that is no chain is refused with its name.
+    """
+    path = tmp_path / "disk.json"
+    path.write_text("[1]")
+    with pytest.raises(DataError) as raised:
+        setup_of(flags(instance=InstanceFlags(), limits=path))
+
+    assert "'disk.json'" in raised.value.message
+
+
+@pytest.mark.parametrize("name", ["output", "metrics"])
+def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, name: str):
+    """
+    Not after an hour.
+    """
+    refuse_early(flags(**{name: tmp_path / "run.json"}))
+    for path in (tmp_path, tmp_path / "no" / "run.json"):
+        with pytest.raises(UsageError):
+            refuse_early(flags(**{name: path}))
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("4GiB", 2**32),
+        ("512 MiB", 2**29),
+        ("1.5gib", 3 * 2**29),
+        ("1048576", 2**20),
+        ("2TiB", 2**41),
+    ],
+)
+def test_amounts_of_memory_are_binary(text: str, amount: int):
+    """
+    As memory is sold; a bare number is bytes.
+    """
+    assert amount == bytes_of(text, "--memory")
+
+
+@pytest.mark.parametrize("text", ["", "4GB", "GiB", "-1GiB", "0", "1e3", "4 Gi B", "nan"])
+def test_other_amounts_are_refused(text: str):
+    """
+    Decimal units among them, for they would mean something else.
+    """
+    with pytest.raises(UsageError):
+        bytes_of(text, "--memory")
+
+
+def test_the_truth_lies_beside_the_snapshot():
+    """
+    Its name is that of the snapshot, packed or not.
+    """
+    assert Path("a/run.truth.json") == truth_path(Path("a/run.json"))
+    assert Path("run.truth.json") == truth_path(Path("run.json.gz"))
+    assert Path("run.truth.json") == truth_path(Path("run"))
+
+
+def test_a_line_of_progress_has_both_times_and_a_forecast():
+    """
+    Real seconds and emulated ones, what is served, what binds, and when credits are gone.
+    """
+    assert (
+        "42 s (42 min emulated); 347.5 MB/s, 2,780 IOPS; queue 15.9; "
+        "binds: instance EBS throughput, burst, 347.5 MB/s; "
+        "instance EBS throughput credits 63 %, empty in 19 s"
+    ) == gate_words.progress(STATUS, 42.0)
+    calm = replace(STATUS, binding=None, phase=None, clock=1.0, balance={})
+    assert "42 s; 347.5 MB/s, 2,780 IOPS; queue 15.9; binds: nothing" == gate_words.progress(
+        calm, 42.0
+    )
+
+
+def test_a_status_is_a_small_table():
+    """
+    What is emulated, at which clock, and how it stands.
+    """
+    late = replace(STATUS, late_ratio=0.12, late_s_max=0.34)
+
+    assert (
+        "db.t3.xlarge, gp2, 1,000 GiB at /disk\n"
+        "credit clock 60: one emulated minute is 1 s\n"
+        "  served                           347.5 MB/s, 2,780 IOPS (reads 300 MB/s, writes 47.5 MB/s)\n"
+        "  queue depth                      15.9\n"
+        "  binds                            instance EBS throughput, burst, 347.5 MB/s\n"
+        "  instance EBS throughput credits  63 %, empty in 19 s\n"
+        "  this machine                     no operation was late\n"
+    ) == gate_words.status_text(STATUS, AT_60, "/disk")
+    assert "12 % of operations late, the worst 340 ms" in gate_words.status_text(
+        late, AT_60, "/disk"
+    )
+
+
+def test_what_a_run_hit_is_said_with_the_clock():
+    """
+    Limits, the longest first, what became of the credits, and whether the machine kept up.
+    """
+    name = "instance_ebs_throughput"
+    record = [
+        line(0, balance={name: 0.05}, binding=held(0.9, Phase.BURST)),
+        line(1, balance={name: 0.0}, binding=held(1.0, Phase.BASELINE)),
+        line(2, balance={name: 0.0}, binding=held(1.0, Phase.BASELINE)),
+    ]
+    text = gate_words.run_text(truth_of(record), AT_60)
+
+    assert (
+        "db.t3.xlarge, gp2, 1,000 GiB for 3.0 s, 3 min emulated (credit clock 60: one emulated "
+        "minute is 1 s)\n"
+        "  instance EBS throughput, baseline, made requests wait for 2.0 s\n"
+        "  instance EBS throughput, burst, made requests wait for 0.9 s\n"
+        "  instance EBS throughput credits 5.0 % after the first second, 0 % at the end, none left "
+        "after 2.0 s\n"
+        "This machine kept up: no operation was late.\n"
+    ) == text
+
+
+def test_a_run_that_hit_nothing_says_so():
+    """
+    Nothing is made up; real time is said too.
+    """
+    text = gate_words.run_text(truth_of(lines(2)), GateSetup(instance=T3))
+
+    assert "no limit made requests wait" in text
+    assert "(credit clock 1: in real time)" in text
+
+
+def test_names_of_limits_of_ones_own_are_said_as_they_are():
+    """
+    Families have words; other stages have the name they were given.
+    """
+    assert "instance EBS IOPS" == gate_words.stage_name("instance_ebs_iops")
+    assert "mine" == gate_words.stage_name("mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("byte=0", ("instance_ebs_throughput", 0.0)),
+        ("io=0.5", ("instance_ebs_iops", 0.5)),
+        ("volume=1.0", ("volume_iops", 1.0)),
+        ("mine=0.25", ("mine", 0.25)),
+    ],
+)
+def test_balances_have_short_names(text: str, order: tuple[str, float]):
+    """
+    After the metrics that people know; a stage's own name does as well.
+    """
+    assert order == _balance(text)
+
+
+@pytest.mark.parametrize("text", ["byte", "byte=", "byte=2", "byte=-0.1", "byte=full", "byte=nan"])
+def test_balances_that_are_none_are_refused(text: str):
+    """
+    Only a share of the bucket.
+    """
+    with pytest.raises(UsageError):
+        _balance(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "nothing was said to change"),
+        ({"grant": True, "drain": True}, "--grant and --drain contradict each other"),
+        ({"balances": ("byte",)}, "--balance 'byte' is not a name and a share"),
+    ],
+)
+def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, said: str):
+    """
+    So the message is about the order, whether or not a gate runs.
+    """
+    usual = {
+        "instance": InstanceFlags(),
+        "balances": (),
+        "grant": False,
+        "drain": False,
+        "restart": False,
+    }
+    with pytest.raises(UsageError) as raised:
+        give_orders(None, Orders(**(usual | given)))
+
+    assert said == raised.value.message
+
+
+def test_every_command_explains_itself():
+    """
+    Five commands; the ones that mount say what the credit clock is.
+    """
+    runner = CliRunner()
+    for name in ("mount", "run", "status", "set", "events"):
+        shown = runner.invoke(app, ["gate", name, "--help"], terminal_width=200)
+        assert 0 == shown.exit_code
+        assert ("--clock" in shown.stdout) == (name in ("mount", "run"))
+
+
+def test_a_gate_that_does_not_run_is_one_sentence(tmp_path: Path):
+    """
+    The hint says how to start one.
+    """
+    with pytest.raises(PlimsollError) as raised:
+        CliRunner().invoke(
+            app, ["gate", "status", "--socket", str(tmp_path / "gate.sock")], catch_exceptions=False
+        )
+
+    assert "there is no gate at" in raised.value.message
+    assert "plimsoll gate mount" in raised.value.hint
