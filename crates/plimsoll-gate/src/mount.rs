@@ -27,7 +27,7 @@ pub const SUBTYPE: &str = "plimsoll-gate";
 
 const FUSE: &str = "/dev/fuse";
 const MOUNTS: &str = "/proc/self/mountinfo";
-const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
+const FUSERMOUNTS: [&str; 2] = ["fusermount3", "fusermount"];
 
 /// How often a busy mount is tried again; there is nothing to be told by.
 pub const RETRY: Duration = Duration::from_millis(20);
@@ -98,7 +98,7 @@ fn check_fuse() -> Result<(), Refusal> {
             ));
         }
     }
-    if !rustix::process::geteuid().is_root() && helper().is_none() {
+    if !rustix::process::geteuid().is_root() && fusermount().is_none() {
         return Err(Refusal::new(
             "a plain user mounts through fusermount3, and it is not installed",
             "Install it with 'sudo apt-get install fuse3', or run as root.",
@@ -223,14 +223,14 @@ fn detach(place: &Path) -> Result<(), Errno> {
 
 fn try_unmount(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     match rustix::mount::unmount(place, flags) {
-        Err(Errno::PERM) => unmount_by_helper(place, flags),
+        Err(Errno::PERM) => unmount_by_fusermount(place, flags),
         done => done,
     }
 }
 
 /// As a plain user: by the program that is allowed to.
-fn unmount_by_helper(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
-    let mut command = Command::new(helper().ok_or(Errno::PERM)?);
+fn unmount_by_fusermount(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
+    let mut command = Command::new(fusermount().ok_or(Errno::PERM)?);
     command.args(["-u", "-q"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if flags.contains(UnmountFlags::DETACH) {
         command.arg("-z");
@@ -242,10 +242,10 @@ fn unmount_by_helper(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     }
 }
 
-fn helper() -> Option<PathBuf> {
+fn fusermount() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let places = HELPERS.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+    let places = FUSERMOUNTS.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
     places.into_iter().find(|program| program.is_file())
 }
 

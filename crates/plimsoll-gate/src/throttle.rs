@@ -287,3 +287,7 @@ impl PartialEq for Due {
 }
 
 impl Eq for Due {}
+
+#[cfg(test)]
+#[path = "throttle_tests.rs"]
+mod tests;

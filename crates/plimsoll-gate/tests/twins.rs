@@ -1,0 +1,488 @@
+//! What is done to a folder behind the gate has the same outcome as in a plain folder.
+//!
+//! Every act is carried out twice, in the mount and in a twin of the backing folder; what it gives
+//! back, down to the error number, and what both trees look like afterwards have to agree.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, Read, Result, Seek, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use common::{Aligned, Gate, MIB, Setup, is_root, noise};
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags,
+    SeekFrom, Timespec, Timestamps, Uid, XattrFlags,
+};
+
+const O_DIRECT: i32 = OFlags::DIRECT.bits() as i32;
+const O_APPEND: i32 = OFlags::APPEND.bits() as i32;
+
+/// Something done to a folder, and what came of it in words.
+type Act = fn(&Path) -> Result<String>;
+
+/// What a tree looks like: for each path its kind, mode, owner, links, length and content.
+fn look(folder: &Path) -> BTreeMap<String, String> {
+    let mut seen = BTreeMap::new();
+    let mut waiting = vec![folder.to_path_buf()];
+    while let Some(place) = waiting.pop() {
+        for entry in fs::read_dir(&place).unwrap() {
+            let path = entry.unwrap().path();
+            let found = fs::symlink_metadata(&path).unwrap();
+            let content = if found.is_dir() {
+                waiting.push(path.clone());
+                String::new()
+            } else if found.is_symlink() {
+                fs::read_link(&path).unwrap().display().to_string()
+            } else if found.is_file() {
+                format!("{} of {:x}", found.len(), sum(&fs::read(&path).unwrap()))
+            } else {
+                format!("device {:x}", found.rdev())
+            };
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            let facts = (found.mode(), found.uid(), found.gid(), found.nlink(), found.mtime());
+            // Times of what was just made differ by the moment; those that were set do not.
+            let mtime = if facts.4 < 1_000_000_000 { facts.4 } else { 0 };
+            let words =
+                format!("{:o} {} {} {} {mtime} {content}", facts.0, facts.1, facts.2, facts.3);
+            seen.insert(name, words);
+        }
+    }
+    seen
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(14_695_981_039_346_656_037, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
+    })
+}
+
+fn said(outcome: Result<String>) -> String {
+    outcome.unwrap_or_else(|error| format!("error {:?}", error.raw_os_error()))
+}
+
+/// Do the same in both folders, and compare.
+fn compare(gate: &Gate, acts: &[(&str, Act)]) {
+    let (mount, twin) = (gate.mount(), gate.beside("twin"));
+    fs::create_dir(&twin).unwrap();
+    for (name, act) in acts {
+        assert_eq!(said(act(&twin)), said(act(&mount)), "outcome of: {name}");
+        assert_eq!(look(&twin), look(&mount), "the tree after: {name}");
+    }
+    // What the kernel held has reached the backing folder when it is asked to.
+    rustix::fs::syncfs(File::open(&mount).unwrap()).unwrap();
+    assert_eq!(look(&twin), look(&gate.backing()), "the backing folder in the end");
+}
+
+fn open(path: &Path, flags: i32) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(flags)
+        .open(path)
+}
+
+fn fine(_: impl Sized) -> String {
+    "fine".to_owned()
+}
+
+/// Names: made, linked, moved, exchanged and removed, with every refusal that belongs to them.
+#[test]
+fn names_behave_as_in_a_plain_folder() {
+    let Some(gate) = Setup::new().mount() else { return };
+    compare(
+        &gate,
+        &[
+            ("write", |d| fs::write(d.join("a"), noise(70_000, 1)).map(fine)),
+            ("make what is there", |d| {
+                OpenOptions::new().write(true).create_new(true).open(d.join("a")).map(fine)
+            }),
+            ("open what is not there", |d| File::open(d.join("none")).map(fine)),
+            ("make folders", |d| fs::create_dir_all(d.join("x/y/z")).map(fine)),
+            ("make a folder that is there", |d| fs::create_dir(d.join("x")).map(fine)),
+            ("remove a full folder", |d| fs::remove_dir(d.join("x")).map(fine)),
+            ("link", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
+            ("write by the other name", |d| fs::write(d.join("x/b"), "short").map(fine)),
+            ("link what is there", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
+            ("point to it", |d| std::os::unix::fs::symlink("../a", d.join("x/s")).map(fine)),
+            ("read by the pointer", |d| fs::read_to_string(d.join("x/s"))),
+            ("point to nothing", |d| {
+                std::os::unix::fs::symlink("/none", d.join("dangling")).map(fine)
+            }),
+            ("read by that", |d| fs::read_to_string(d.join("dangling"))),
+            ("link a pointer", |d| {
+                rustix::fs::linkat(CWD, d.join("dangling"), CWD, d.join("x/t"), AtFlags::empty())
+                    .map(fine)
+                    .map_err(Error::from)
+            }),
+            ("move over", |d| {
+                fs::write(d.join("n"), "new")?;
+                fs::rename(d.join("n"), d.join("a")).map(fine)
+            }),
+            ("move over a folder", |d| fs::rename(d.join("a"), d.join("x")).map(fine)),
+            ("move a folder into itself", |d| fs::rename(d.join("x"), d.join("x/y/x")).map(fine)),
+            ("move without replacing", |d| {
+                rustix::fs::renameat_with(
+                    CWD,
+                    d.join("a"),
+                    CWD,
+                    d.join("x/b"),
+                    RenameFlags::NOREPLACE,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("exchange", |d| {
+                rustix::fs::renameat_with(
+                    CWD,
+                    d.join("a"),
+                    CWD,
+                    d.join("x/y"),
+                    RenameFlags::EXCHANGE,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("read what was exchanged", |d| fs::read_to_string(d.join("x/y"))),
+            ("move a folder", |d| fs::rename(d.join("a"), d.join("q")).map(fine)),
+            ("make a pipe", |d| {
+                rustix::fs::mknodat(
+                    CWD,
+                    d.join("pipe"),
+                    FileType::Fifo,
+                    Mode::from_raw_mode(0o640),
+                    0,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("listen", |d| UnixListener::bind(d.join("socket")).map(fine)),
+            ("a name of 255 bytes", |d| fs::write(d.join("n".repeat(255)), "x").map(fine)),
+            ("a name of 256 bytes", |d| fs::write(d.join("n".repeat(256)), "x").map(fine)),
+            ("remove a folder as a file", |d| fs::remove_file(d.join("q")).map(fine)),
+            ("remove a file as a folder", |d| fs::remove_dir(d.join("pipe")).map(fine)),
+            ("remove", |d| fs::remove_dir_all(d.join("x")).map(fine)),
+            ("a path through a file", |d| File::open(d.join("pipe/x")).map(fine)),
+        ],
+    );
+}
+
+/// Modes, owners, times and lengths.
+#[test]
+fn attributes_behave_as_in_a_plain_folder() {
+    let Some(gate) = Setup::new().mount() else { return };
+    compare(
+        &gate,
+        &[
+            ("write", |d| fs::write(d.join("a"), noise(70_000, 2)).map(fine)),
+            ("take permissions", |d| {
+                fs::set_permissions(d.join("a"), fs::Permissions::from_mode(0o4751)).map(fine)
+            }),
+            ("give away", |d| {
+                if is_root() { chown(&d.join("a"), 1234, 2345) } else { Ok(String::new()) }
+            }),
+            ("set user id again", |d| {
+                fs::set_permissions(d.join("a"), fs::Permissions::from_mode(0o6755)).map(fine)
+            }),
+            ("write takes the bits", |d| {
+                OpenOptions::new().append(true).open(d.join("a"))?.write_all(b"x").map(fine)
+            }),
+            ("a folder that hands its group down", |d| {
+                fs::create_dir(d.join("g"))?;
+                if is_root() {
+                    chown(&d.join("g"), 0, 77)?;
+                }
+                fs::set_permissions(d.join("g"), fs::Permissions::from_mode(0o2775)).map(fine)
+            }),
+            ("make in it", |d| fs::write(d.join("g/f"), "x").map(fine)),
+            ("make a folder in it", |d| fs::create_dir(d.join("g/h")).map(fine)),
+            ("times", |d| times(&d.join("a"), 1000, 123_456_789)),
+            ("times before 1970", |d| times(&d.join("g"), -1000, 5)),
+            ("times of a pointer", |d| {
+                std::os::unix::fs::symlink("a", d.join("s"))?;
+                times(&d.join("s"), 77, 7)
+            }),
+            ("cut", |d| OpenOptions::new().write(true).open(d.join("a"))?.set_len(1000).map(fine)),
+            ("stretch", |d| {
+                OpenOptions::new().write(true).open(d.join("a"))?.set_len(300_000).map(fine)
+            }),
+            ("read the stretch", |d| Ok(format!("{:x}", sum(&fs::read(d.join("a"))?)))),
+            ("empty", |d| File::create(d.join("a")).map(fine)),
+            ("cut without a handle", |d| {
+                fs::write(d.join("a"), noise(9000, 3))?;
+                File::options().write(true).truncate(true).open(d.join("a")).map(fine)
+            }),
+            ("made unwritable but open", |d| {
+                let mut f = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o444)
+                    .open(d.join("ro"))?;
+                f.write_all(b"still")?;
+                f.set_len(3).map(fine)
+            }),
+        ],
+    );
+}
+
+fn chown(path: &Path, uid: u32, gid: u32) -> Result<String> {
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok("given".to_owned())
+}
+
+fn times(path: &Path, tv_sec: i64, tv_nsec: i64) -> Result<String> {
+    let time = Timespec { tv_sec, tv_nsec };
+    let times = Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+    let found = fs::symlink_metadata(path)?;
+    Ok(format!("{} {} {}", found.mtime(), found.mtime_nsec(), found.atime()))
+}
+
+/// Content: cached, direct and appended, with holes, reservations and copies.
+#[test]
+fn content_behaves_as_in_a_plain_folder() {
+    let Some(gate) = Setup::new().mount() else { return };
+    compare(
+        &gate,
+        &[
+            ("write here and there", |d| {
+                let f = open(&d.join("a"), 0)?;
+                for i in 0..40 {
+                    f.write_all_at(&noise(5000, i), i * 37_123)?;
+                }
+                Ok(String::new())
+            }),
+            ("two who append", |d| {
+                let (mut a, mut b) = (open(&d.join("l"), O_APPEND)?, open(&d.join("l"), O_APPEND)?);
+                for i in 0..50 {
+                    a.write_all(&noise(700, i))?;
+                    b.write_all(&noise(333, i))?;
+                }
+                a.rewind()?;
+                let mut all = Vec::new();
+                b.rewind()?;
+                b.read_to_end(&mut all)?;
+                Ok(format!("{:x}", sum(&all)))
+            }),
+            ("direct over cached", |d| {
+                let f = open(&d.join("a"), 0)?;
+                f.write_all_at(&noise(20_000, 7), 8192)?;
+                let direct = open(&d.join("a"), O_DIRECT)?;
+                direct.write_all_at(Aligned::filled(8192, 5).get(), 12_288)?;
+                let mut back = vec![0; 20_000];
+                f.read_exact_at(&mut back, 8192)?;
+                Ok(format!("{:x}", sum(&back)))
+            }),
+            ("direct behind cached", |d| {
+                let f = open(&d.join("a"), 0)?;
+                f.write_all_at(&noise(16_384, 8), 4096)?;
+                let mut block = Aligned::filled(8192, 0);
+                open(&d.join("a"), O_DIRECT)?.read_exact_at(block.get_mut(), 8192)?;
+                Ok(format!("{:x}", sum(block.get())))
+            }),
+            ("read behind the end", |d| {
+                let mut b = [0; 10];
+                Ok(open(&d.join("a"), 0)?.read_at(&mut b, 1 << 30)?.to_string())
+            }),
+            ("reserve", |d| {
+                rustix::fs::fallocate(
+                    open(&d.join("a"), 0)?,
+                    FallocateFlags::empty(),
+                    0,
+                    3 * MIB as u64,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("reserve and keep the length", |d| {
+                rustix::fs::fallocate(
+                    open(&d.join("a"), 0)?,
+                    FallocateFlags::KEEP_SIZE,
+                    0,
+                    5 * MIB as u64,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("punch", |d| {
+                let f = open(&d.join("a"), 0)?;
+                f.write_all_at(&noise(200_000, 9), 0)?;
+                rustix::fs::fallocate(
+                    &f,
+                    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+                    10_000,
+                    100_000,
+                )?;
+                let mut back = vec![0; 200_000];
+                f.read_exact_at(&mut back, 0)?;
+                Ok(format!("{:x}", sum(&back)))
+            }),
+            ("zero", |d| {
+                rustix::fs::fallocate(
+                    open(&d.join("a"), 0)?,
+                    FallocateFlags::ZERO_RANGE,
+                    5000,
+                    70_000,
+                )
+                .map(fine)
+                .map_err(Error::from)
+            }),
+            ("where data and holes begin", holes),
+            ("copy within", |d| {
+                let (from, to) = (open(&d.join("a"), 0)?, open(&d.join("c"), 0)?);
+                let mut at = 100;
+                let n = rustix::fs::copy_file_range(&from, Some(&mut at), &to, None, 150_000)?;
+                Ok(n.to_string())
+            }),
+            ("copy", |d| Ok(fs::copy(d.join("a"), d.join("e"))?.to_string())),
+            ("write where nothing may be read", |d| {
+                let f = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o200)
+                    .open(d.join("w"))?;
+                f.write_all_at(b"abc", 5000)?;
+                drop(f);
+                OpenOptions::new().write(true).open(d.join("w"))?.write_all_at(b"xy", 1).map(fine)
+            }),
+            ("synchronously", |d| {
+                open(&d.join("o"), OFlags::DSYNC.bits() as i32)?
+                    .write_all(&noise(10_000, 4))
+                    .map(fine)
+            }),
+            ("directly and synchronously", |d| {
+                open(&d.join("p"), OFlags::SYNC.bits() as i32 | O_DIRECT)?
+                    .write_all(Aligned::filled(16_384, 3).get())
+                    .map(fine)
+            }),
+            ("flush", |d| {
+                let f = open(&d.join("a"), 0)?;
+                f.sync_all()?;
+                f.sync_data()?;
+                File::open(d)?.sync_all().map(fine)
+            }),
+        ],
+    );
+}
+
+/// Also of data that the kernel has not written out yet: it must not look like a hole.
+fn holes(folder: &Path) -> Result<String> {
+    let file = open(&folder.join("h"), 0)?;
+    file.write_all_at(&noise(100_000, 5), 1_048_576)?;
+    file.write_all_at(&noise(10, 6), 8_388_608)?;
+    let found = [
+        rustix::fs::seek(&file, SeekFrom::Data(0))?,
+        rustix::fs::seek(&file, SeekFrom::Hole(1_048_576))?,
+        rustix::fs::seek(&file, SeekFrom::Data(2_097_152))?,
+        rustix::fs::seek(&file, SeekFrom::Hole(8_388_608))?,
+    ];
+    let behind = rustix::fs::seek(&file, SeekFrom::Data(9_000_000));
+    Ok(format!("{found:?} {behind:?}"))
+}
+
+/// What is removed while it is open stays readable and writable, and is gone afterwards.
+#[test]
+fn files_live_on_without_a_name() {
+    let Some(gate) = Setup::new().mount() else { return };
+    compare(
+        &gate,
+        &[
+            ("remove an open file", |d| {
+                let f = open(&d.join("a"), 0)?;
+                f.write_all_at(&noise(50_000, 1), 0)?;
+                fs::remove_file(d.join("a"))?;
+                f.write_all_at(b"more", 60_000)?;
+                f.set_len(60_002)?;
+                f.sync_all()?;
+                let mut b = vec![0; 60_002];
+                f.read_exact_at(&mut b, 0)?;
+                Ok(format!("{:x} {} {}", sum(&b), f.metadata()?.len(), f.metadata()?.nlink()))
+            }),
+            ("replace an open file", |d| {
+                fs::write(d.join("b"), "old")?;
+                let f = open(&d.join("b"), 0)?;
+                fs::write(d.join("n"), "newer")?;
+                fs::rename(d.join("n"), d.join("b"))?;
+                let mut b = [0; 3];
+                f.read_exact_at(&mut b, 0)?;
+                Ok(format!("{b:?} {}", fs::read_to_string(d.join("b"))?))
+            }),
+            ("remove a folder one is in", |d| {
+                fs::create_dir(d.join("f"))?;
+                let f = File::open(d.join("f"))?;
+                fs::remove_dir(d.join("f"))?;
+                Ok(format!(
+                    "{:?}",
+                    rustix::fs::openat(
+                        &f,
+                        "x",
+                        OFlags::CREATE | OFlags::RDWR,
+                        Mode::from_raw_mode(0o600)
+                    )
+                    .err()
+                ))
+            }),
+            ("make it again", |d| fs::create_dir(d.join("f")).map(fine)),
+        ],
+    );
+}
+
+/// Locks hold between handles; extended attributes are refused, and nothing else with them.
+#[test]
+fn locks_hold_and_extended_attributes_are_refused() {
+    let Some(gate) = Setup::new().mount() else { return };
+    let path = gate.mount().join("a");
+    let (first, second) = (open(&path, 0).unwrap(), open(&path, 0).unwrap());
+
+    rustix::fs::flock(&first, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let busy = rustix::fs::flock(&second, FlockOperation::NonBlockingLockExclusive);
+    assert_eq!(Err(rustix::io::Errno::AGAIN), busy);
+    drop(first);
+    rustix::fs::flock(&second, FlockOperation::NonBlockingLockExclusive).unwrap();
+
+    let refused = rustix::fs::setxattr(&path, "user.x", b"1", XattrFlags::empty());
+    assert_eq!(Err(rustix::io::Errno::OPNOTSUPP), refused);
+    second.write_all_at(b"still", 0).unwrap();
+}
+
+/// Two thousand names are listed once each, while some of them are removed during the listing.
+#[test]
+fn a_large_folder_is_listed_whole() {
+    let Some(gate) = Setup::new().mount() else { return };
+    let folder = gate.mount().join("many");
+    fs::create_dir(&folder).unwrap();
+    let names: Vec<String> = (0..2000).map(|number| format!("file-{number:05}")).collect();
+    for name in &names {
+        File::create(folder.join(name)).unwrap();
+    }
+
+    let listed = |folder: &Path| {
+        let mut found: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                assert_eq!(entry.ino(), entry.metadata().unwrap().ino());
+                entry.file_name().into_string().unwrap()
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    assert_eq!(names, listed(&folder));
+
+    let mut seen = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+        seen += 1;
+    }
+    assert_eq!((2000, 0), (seen, listed(&folder).len()));
+    fs::remove_dir(&folder).unwrap();
+}
+
+use std::os::unix::fs::DirEntryExt;
