@@ -61,6 +61,8 @@ _UNIT_RATIO = 0.02
 
 # Waiting must add a quarter to a request's latency before waiting is what decides.
 PRESSED_MIN = 1.25
+# Sizes that differ by less are the same one.
+_SAME_SIZE = 1.01
 # A processor that is this busy has no time left to ask for more.
 BUSY_MAX = 0.9
 
@@ -110,8 +112,8 @@ class _Found:
 
     @property
     def misfit(self) -> float:
-        """Squares of the residuals, a disturbed point counted as just far enough to be one."""
-        return self.levels.sum_of_squares + len(self.disturbed) * _DISTURBED_LOG_MIN**2
+        """Squares of the residuals; a disturbed point counts as much as one that is hardly one."""
+        return self.levels.sum_of_squares + len(self.disturbed) * (2 * _DISTURBED_LOG_MIN) ** 2
 
 
 def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
@@ -172,12 +174,18 @@ def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
 
 
 def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | None:
-    """What a request takes alone, of the nearest size measured that is not larger."""
-    known = sorted((p.effective_size_bytes, p.latency_s) for p in alone if p.latency_s is not None)
-    # A larger request takes no less; interpolating would mix in what a limit on bytes does to large
-    # ones even alone.
-    smaller = [latency for size, latency in known if size <= point.effective_size_bytes * 1.01]
-    return smaller[-1] if smaller else (known[0][1] if known else None)
+    """
+    What a request of this size takes while nothing waits, at most; None where none was alone.
+
+    Even a lone request may wait for a low limit, so the quickest one counts: of any pattern and phase,
+    and not larger than this one, since a larger request takes no less.
+    """
+    known = [
+        p.latency_s
+        for p in alone
+        if p.latency_s and p.effective_size_bytes <= point.effective_size_bytes * _SAME_SIZE
+    ]
+    return min(known, default=None)
 
 
 def _with_unit(points: list[SweepPoint]) -> _Found:

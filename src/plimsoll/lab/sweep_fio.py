@@ -9,16 +9,21 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.command import Command
 from plimsoll.lab.sweep_file import OWN_BYTES, SweepFile, file_at
-from plimsoll.lab.sweep_plan import Budget, Plan, Step, Told, check_plan, point_line
+from plimsoll.lab.sweep_plan import (
+    Budget,
+    Plan,
+    Step,
+    Told,
+    check_plan,
+    error_of_mean,
+    point_line,
+)
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepPoint
 from plimsoll.units import KIB, format_bytes
@@ -39,6 +44,7 @@ _GLANCE_S = 0.5
 # fio notes the mean rate of so many parts of a run, from whose scatter the error is told.
 _PARTS = 10
 _PARTS_MIN = 3
+_SLIP_MS = 2.0
 _LOG = "rates"
 
 
@@ -128,11 +134,10 @@ class _Runner:
         said, complained = self._folder / "said", self._folder / "complained"
         log = self._folder / f"{_LOG}_bw.1.log"
         log.unlink(missing_ok=True)
-        ramp_s = min(_RAMP_S, _RAMP_RATIO * step.length_s)
         with said.open("w") as out, complained.open("w") as errors:
             command = Command(
                 [
-                    *_arguments(self._fio, self._file, step, bytes_max, ramp_s),
+                    *_arguments(self._fio, self._file, step, bytes_max),
                     f"--write_bw_log={self._folder / _LOG}",
                 ],
                 output=out,
@@ -140,7 +145,7 @@ class _Runner:
             )
             command.start()
             try:
-                end = time.monotonic() + ramp_s + step.length_s + _GRACE_S
+                end = time.monotonic() + _ramp_s(step) + step.length_s + _GRACE_S
                 while not command.is_over():
                     command.wait(_GLANCE_S)
                     if time.monotonic() > end:
@@ -153,11 +158,17 @@ class _Runner:
                 command.stop()
         if status:
             raise _failure(complained.read_text() + said.read_text(), step)
-        rates = parts_of(log.read_text() if log.exists() else "", after_s=ramp_s)
-        return point_of(said.read_text(), step, rates, self._phase)
+        return point_of(
+            said.read_text(), step, log.read_text() if log.exists() else "", self._phase
+        )
 
 
-def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int, ramp_s: float) -> list[str]:
+def _ramp_s(step: Step) -> float:
+    """For how long requests run before they count."""
+    return min(_RAMP_S, _RAMP_RATIO * step.length_s)
+
+
+def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[str]:
     reads = step.direction == Direction.READ
     part_ms = max(round(step.length_s * 1000 / _PARTS), 10)
     return [
@@ -173,7 +184,7 @@ def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int, ramp_s: fl
         f"--size={file.size_bytes // step.size_bytes * step.size_bytes}",
         # More than the file: it is read again from the start, until the time or the bytes are up.
         f"--io_size={bytes_max}",
-        f"--runtime={round((ramp_s + step.length_s) * 1000)}ms",
+        f"--runtime={round((_ramp_s(step) + step.length_s) * 1000)}ms",
         "--norandommap",
         "--randrepeat=0",
         f"--bwavgtime={part_ms}",
@@ -182,33 +193,36 @@ def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int, ramp_s: fl
     ]
 
 
-def parts_of(log: str, *, after_s: float) -> list[float]:
+def parts_of(log: str, step: Step) -> list[tuple[float, float]]:
     """
-    Bytes per second of each part of a run, out of fio's log of them.
+    The parts of a run that count: their lengths in seconds, and bytes per second in each.
+
+    Left out are those that began in the ramp, and those that end after the time was up, when the
+    requests that are still in flight only drain.
 
     Args:
-        log: lines of milliseconds since the start, KiB/s and more.
-        after_s: parts that began before are left out.
+        log: fio's, lines of milliseconds since the start, KiB/s and more.
+        step: what was measured.
     """
-    rates, began_ms = [], 0.0
+    first_ms = _ramp_s(step) * 1000 - _SLIP_MS
+    last_ms = (_ramp_s(step) + step.length_s) * 1000 + _SLIP_MS
+    parts, began_ms = [], 0.0
     for line in log.splitlines():
         ended_ms, kib_per_s = (float(field) for field in line.split(",")[:2])
-        if began_ms >= after_s * 1000 - 1:
-            rates.append(kib_per_s * KIB)
+        if began_ms >= first_ms and began_ms < ended_ms <= last_ms:
+            parts.append(((ended_ms - began_ms) / 1000, kib_per_s * KIB))
         began_ms = ended_ms
-    return rates
+    return parts
 
 
-def point_of(
-    text: str, step: Step, rates: Sequence[float], phase: Phase = Phase.FIXED
-) -> SweepPoint:
+def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> SweepPoint:
     """
-    One point out of fio's JSON.
+    One point out of fio's JSON and its log of rates.
 
     Args:
         text: what fio printed.
         step: what it was to measure.
-        rates: bytes/s of the parts of the run that count; with fewer than three the whole run counts.
+        log: the rates of the parts of the run; where fewer than three count, the whole run does.
         phase: of the storage's credits.
 
     Raises:
@@ -229,8 +243,10 @@ def point_of(
         raise SourceError(
             f"fio did nothing in {step.name}", "Measure for longer, or with more --max-bytes."
         )
-    is_parted = len(rates) >= _PARTS_MIN
-    bytes_per_s = fmean(rates) if is_parted else moved / length_s
+    parts = parts_of(log, step)
+    bytes_per_s = moved / length_s
+    if len(parts) >= _PARTS_MIN:
+        bytes_per_s = sum(part_s * rate for part_s, rate in parts) / sum(s for s, _ in parts)
     return SweepPoint(
         io_size_bytes=step.size_bytes,
         pattern=step.pattern,
@@ -242,7 +258,7 @@ def point_of(
         length_s=length_s,
         depth=moved / step.size_bytes / length_s * latency_s,
         busy_ratio=min(busy, 1.0),
-        error_ratio=stdev(rates) / bytes_per_s / sqrt(len(rates)) if is_parted else None,
+        error_ratio=error_of_mean([rate for _, rate in parts]),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import sweep_fio
 from plimsoll.lab.sweep_fio import parts_of, point_of, sweep_path
-from plimsoll.lab.sweep_plan import Budget, Plan, Step, check_plan
+from plimsoll.lab.sweep_plan import Budget, Plan, Step, check_plan, error_of_mean
 from plimsoll.model.sweep import Direction, Pattern
 from plimsoll.units import KIB, MIB
 
@@ -32,12 +32,15 @@ def printed(**side) -> str:
 
 def test_a_point_is_the_mean_of_the_parts_that_count():
     """
-    Operations follow from bytes, depth from the latency by Little's law, the error from the parts.
+    Depth follows from the latency by Little's law, the error from the parts.
     """
-    point = point_of(printed(), STEP, [60e6, 64e6, 68e6, 64e6])
+    log = "".join(f"{400 * n}, {rate}, 0, 0, 0\n" for n, rate in enumerate([9e9] * 3, start=1))
+    log += "1800, 60000, 0, 0, 0\n2400, 64000, 0\n3000, 64000, 0\n3600, 68000, 0\n"
 
-    assert 64e6 == point.bytes_per_s
-    assert 64e6 / (64 * KIB) == point.ops_per_s
+    point = point_of(printed(), STEP, log)
+
+    assert 64_000 * KIB == point.bytes_per_s
+    assert 1000 == point.ops_per_s
     assert pytest.approx(32) == point.depth
     assert 0.1 == point.busy_ratio
     assert 0.0255 == pytest.approx(point.error_ratio, rel=0.01)
@@ -47,20 +50,35 @@ def test_a_run_too_short_to_part_counts_whole():
     """
     Then its error is not known.
     """
-    point = point_of(printed(), STEP, [60e6])
+    point = point_of(printed(io_bytes=2625 * 64 * KIB), STEP, "400, 9, 0\n")
 
-    assert 1000 == point.ops_per_s
+    assert 500 == point.ops_per_s
     assert point.error_ratio is None
 
 
-def test_parts_that_began_in_the_ramp_are_left_out():
+def test_ramp_and_drain_do_not_count():
     """
-    fio notes the end of each part, in milliseconds, and KiB per second.
+    Neither what idle time had saved up, nor requests that only finish after the time is up.
     """
-    log = "400, 900, 0, 0, 0\n801, 500, 0, 0, 0\n1200, 100, 0, 0, 0\n1600, 102, 0, 0, 0\n"
+    log = (
+        "900, 7, 0, 0, 0\n1400, 6, 0, 0, 0\n1900, 5, 0, 0, 0\n5001, 3, 0, 0, 0\n5400, 1, 0, 0, 0\n"
+    )
 
-    assert [100 * KIB, 102 * KIB] == parts_of(log, after_s=0.801)
-    assert [] == parts_of("", after_s=1)
+    assert [(0.5, 5 * KIB), (3.101, 3 * KIB)] == parts_of(log, STEP)
+    assert [] == parts_of("", STEP)
+
+
+def test_the_error_of_a_steady_flow_is_not_that_of_its_parts():
+    """
+    Twelve and thirteen requests by turns are steady; a drift is not; few parts tell nothing.
+    """
+    by_turns = error_of_mean([12, 13] * 5)
+    drifting = error_of_mean([12] * 5 + [13] * 5)
+
+    assert by_turns < 0.006
+    assert drifting > 2 * by_turns
+    assert error_of_mean([12, 13, 12]) is None
+    assert error_of_mean([0, 0, 0, 0]) is None
 
 
 @pytest.mark.parametrize("text", ["", "fio: failed", "{}", '{"jobs": [{}]}'])
@@ -69,7 +87,7 @@ def test_what_is_not_fios_document_is_refused(text):
     An old or broken fio is one sentence.
     """
     with pytest.raises(SourceError, match="did not print"):
-        point_of(text, STEP, [])
+        point_of(text, STEP, "")
 
 
 def test_nothing_done_is_not_a_rate_of_zero():
@@ -77,7 +95,7 @@ def test_nothing_done_is_not_a_rate_of_zero():
     A disk that answered nothing in time has no rate.
     """
     with pytest.raises(SourceError, match="did nothing"):
-        point_of(printed(io_bytes=0), STEP, [])
+        point_of(printed(io_bytes=0), STEP, "")
 
 
 def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
@@ -128,7 +146,7 @@ def test_reading_is_told_to_fio_as_reading():
     """
     file = sweep_fio.SweepFile(path="/data:1", size_bytes=MIB, is_own=False, told="")
 
-    arguments = sweep_fio._arguments("fio", file, STEP, 10 * MIB, 1.0)
+    arguments = sweep_fio._arguments("fio", file, STEP, 10 * MIB)
 
     assert "--readonly" in arguments
     assert "--filename=/data\\:1" in arguments
@@ -144,10 +162,10 @@ def test_bytes_are_shared_among_the_steps_that_are_left():
     steps = plan.steps()
     budget = Budget(plan, steps)
 
-    assert 3 == len(steps)
+    assert 4 == len(steps)
+    assert 200 == budget.share(100)
+    budget.spend(0)
     assert 300 == budget.share(100)
-    budget.spend(100)
-    assert 400 == budget.share(100)
     assert 4096 == budget.share(4096)
 
 
