@@ -32,7 +32,7 @@ pub enum Counts {
     /// A request costs its bytes.
     Bytes,
     /// A request costs operations.
-    #[serde(rename(serialize = "ops", deserialize = "operations"), alias = "ops")]
+    #[serde(alias = "ops")]
     Operations,
 }
 
