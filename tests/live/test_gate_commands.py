@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of
+from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of, read_for
 from live.machine import Run, clean_environment
 from plimsoll.lab import gate_block
 from plimsoll.lab.gate import Gate
@@ -27,11 +28,11 @@ pytestmark = pytest.mark.live
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")
 STORAGE = ("--storage", "gp2", "--size-gib", "1000", "--clock", "60")
-# Reads past the page cache for eight seconds, which are sixteen minutes at clock 120.
+# Reads past the page cache for six seconds, which are twelve minutes at clock 120.
 READER = (
     "import mmap, os, time\n"
     "handle, page, at = os.open('table', os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), 0\n"
-    "end = time.monotonic() + 8\n"
+    "end = time.monotonic() + 6\n"
     "while time.monotonic() < end:\n"
     "    at = (at + os.preadv(handle, [page], at)) % (64 << 20)\n"
 )
@@ -124,7 +125,7 @@ def test_a_gate_is_asked_and_changed_from_another_process(folder: Path, run: Run
 
 def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run: Run):
     """
-    Sixteen emulated minutes without credits: the diagnosis finds the instance's throughput baseline.
+    Twelve emulated minutes without credits: the diagnosis finds the instance's throughput baseline.
     """
     done = run(
         *("gate", "run", "--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000"),
@@ -160,6 +161,28 @@ def test_the_status_is_that_of_the_command(run: Run, code: str, status: int):
     assert status == done.returncode, done.stderr
     assert not mount.exists()
     assert not mount.with_name(f"{mount.name}.data").exists()
+
+
+def test_progress_is_one_line_on_a_terminal():
+    """
+    Written anew each second, with real and emulated time; it never wraps.
+    """
+    ours, theirs = pty.openpty()
+    arguments = ["--class", "db.t3.xlarge", "--clock", "60", "--", "sleep", "1.3"]
+    process = subprocess.Popen([*PLIMSOLL_GATE, "run", *arguments], stderr=theirs)
+    os.close(theirs)
+    process.communicate(timeout=PATIENCE_S)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # The terminal has no more ends.
+        pass
+    finally:
+        os.close(ours)
+
+    assert b"\r\x1b[K1 s (1 min emulated): 0 MB/s, 0 IOPS, queue 0.0; byte 100 %" in shown
+    assert b"no limit made requests wait" in shown
 
 
 def test_kill_9_of_the_daemon_loses_nothing_and_a_new_mount_works(folder: Path):
@@ -222,7 +245,7 @@ def test_events_are_followed_until_the_gate_ends(folder: Path):
         )
         first = json.loads(follower.stdout.readline())
         gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
-        rate_of(gate.mount / "table")
+        read_for(gate.mount / "table", 0.3)
     rest = [json.loads(line) for line in follower.communicate(timeout=PATIENCE_S)[0].splitlines()]
 
     assert 0 == follower.returncode

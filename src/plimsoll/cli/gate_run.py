@@ -7,9 +7,10 @@ This file starts and ends things in the right order; what they are is said elsew
 import shutil
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from secrets import token_hex
+from shutil import get_terminal_size
 from typing import Literal
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.wire import InstanceFlags, with_flags
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.lab import gate_place
 from plimsoll.lab.command import Command
 from plimsoll.lab.gate import Gate
@@ -226,9 +227,11 @@ def _watch(gate: Gate, flags: GateFlags, command: Command | None = None) -> None
         is_over = gate.wait(_GLANCE_S) if command is None else _is_over(gate, command)
         passed_s = time.monotonic() - began
         if not is_over and sys.stderr.isatty():
-            status = gate.status()
-            sys.stderr.write(f"\r\033[K{gate_words.progress(status, passed_s)}")
-            sys.stderr.flush()
+            # A gate that ends at this very moment is noticed in the next round.
+            with suppress(SourceError):
+                line = gate_words.progress(gate.status(), passed_s, get_terminal_size().columns)
+                sys.stderr.write(f"\r\033[K{line}")
+                sys.stderr.flush()
         if flags.metrics is not None and (now := int(passed_s * flags.clock) // MINUTE_S) > minute:
             minute = now
             _write_metrics(gate, flags.metrics)

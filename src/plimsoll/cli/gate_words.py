@@ -52,19 +52,20 @@ def binding_of(status: GateStatus) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def progress(status: GateStatus, passed_s: float) -> str:
-    """One line for a terminal."""
+def progress(status: GateStatus, passed_s: float, width: int) -> str:
+    """One line for a terminal of that many columns; what does not fit is cut off at the end."""
     passed = format_duration(passed_s)
     if status.clock != 1:
         passed += f" ({format_duration(passed_s * status.clock)} emulated)"
-    parts = [
-        passed,
-        f"{format_bytes_per_s(status.bytes_per_s)}, {format_ops_per_s(status.ops_per_s)}",
-        f"queue {status.queue_depth:.1f}",
-        f"binds: {binding_of(status)}",
-    ]
-    parts += [f"{name} {told}" for name, told in _balances(status)]
-    return "; ".join(parts)
+    served = f"{format_bytes_per_s(status.bytes_per_s)}, {format_ops_per_s(status.ops_per_s)}"
+    parts = [f"{passed}: {served}, queue {status.queue_depth:.1f}"]
+    if status.binding is not None:
+        phase = f", {status.phase.value}" if status.phase is not None else ""
+        parts.append(f"{stage_name(status.binding)}{phase}")
+    short = {stage: name for name, stage in BALANCE_NAMES.items()}
+    parts += [f"{short.get(name, name)} {told}" for name, told in _balances(status)]
+    line = "; ".join(parts)
+    return line if len(line) < width else f"{line[: width - 2]}…"
 
 
 def status_text(status: GateStatus, setup: GateSetup, mount: str) -> str:
@@ -79,7 +80,7 @@ def status_text(status: GateStatus, setup: GateSetup, mount: str) -> str:
         ("served", f"{served} (reads {reads}, writes {writes})"),
         ("queue depth", f"{status.queue_depth:.1f}"),
         ("binds", binding_of(status)),
-        *_balances(status),
+        *((f"{stage_name(name)} credits", told) for name, told in _balances(status)),
         ("this machine", late),
     ]
     head = f"{emulated(setup)} at {mount}\n{minutes_of(setup)}\n"
@@ -105,6 +106,7 @@ def run_text(truth: Truth, setup: GateSetup) -> str:
 
 
 def _balances(status: GateStatus) -> list[tuple[str, str]]:
+    """What is left in each bucket, by stage, and when it will be empty."""
     found = []
     for stage in status.chain:
         left = status.balance.get(stage.name)
@@ -114,7 +116,7 @@ def _balances(status: GateStatus) -> list[tuple[str, str]]:
         empty_s = status.empty_in_s(stage.name)
         if empty_s is not None and left > 0:
             told += f", empty in {format_duration(empty_s)}"
-        found.append((f"{stage_name(stage.name)} credits", told))
+        found.append((stage.name, told))
     return found
 
 
@@ -124,7 +126,7 @@ def _falls(truth: Truth) -> list[tuple[str, str]]:
     for name in truth.moments[0].balance if truth.moments else ():
         track = [m.balance[name] for m in truth.moments if name in m.balance]
         if max(track) <= 0:
-            found.append((name, "none throughout"))
+            found.append((name, "none left after the first second"))
             continue
         told = (
             f"{format_ratio(track[0])} after the first second, {format_ratio(track[-1])} at the end"

@@ -292,7 +292,7 @@ class _StageFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     baseline: float
     burst: float | None = None
     capacity: float = 0.0
-    counts: Literal["bytes", "operations", "ops"]
+    counts: Literal["bytes", "operations"]
     unit_bytes: float | None = None
     stripes: int = 1
 

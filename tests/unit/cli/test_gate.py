@@ -245,14 +245,21 @@ def test_a_line_of_progress_has_both_times_and_a_forecast():
     Real seconds and emulated ones, what is served, what binds, and when credits are gone.
     """
     assert (
-        "42 s (42 min emulated); 347.5 MB/s, 2,780 IOPS; queue 15.9; "
-        "binds: instance EBS throughput, burst, 347.5 MB/s; "
-        "instance EBS throughput credits 63 %, empty in 19 s"
-    ) == gate_words.progress(STATUS, 42.0)
+        "42 s (42 min emulated): 347.5 MB/s, 2,780 IOPS, queue 15.9; "
+        "instance EBS throughput, burst; byte 63 %, empty in 19 s"
+    ) == gate_words.progress(STATUS, 42.0, 200)
     calm = replace(STATUS, binding=None, phase=None, clock=1.0, balance={})
-    assert "42 s; 347.5 MB/s, 2,780 IOPS; queue 15.9; binds: nothing" == gate_words.progress(
-        calm, 42.0
-    )
+    assert "42 s: 347.5 MB/s, 2,780 IOPS, queue 15.9" == gate_words.progress(calm, 42.0, 80)
+
+
+def test_a_line_of_progress_stays_on_one_row():
+    """
+    What does not fit a terminal is cut off, so that the line can be written over.
+    """
+    line = gate_words.progress(STATUS, 42.0, 80)
+
+    assert 79 == len(line)
+    assert line.endswith("…")
 
 
 def test_a_status_is_a_small_table():

@@ -106,13 +106,16 @@ def test_the_base_latency_is_that_of_the_storage_type(kind: str):
 
 def test_an_instance_launched_before_a_limit_was_raised_keeps_its_former_one():
     """
-    db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; of 2021, today's.
+    db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; of 2021, today's. Of several
+    former editions it is the one it was launched under: for some days of July 2018 that was 437.5 MB/s.
     """
+    first = stages_of(launched(R5, "2018-07-30"), catalog())[0]
     then = stages_of(launched(R5, "2019-06-01"), catalog())[0]
     now = stages_of(launched(R5, "2021-06-01"), catalog())[0]
 
     assert (212.5e6, 437.5e6) == (then.baseline, then.burst)
     assert (287.5e6, 593.75e6) == (now.baseline, now.burst)
+    assert (437.5e6, 437.5e6) == (first.baseline, first.burst)
 
 
 def test_former_limits_can_be_insisted_on_and_refused():
