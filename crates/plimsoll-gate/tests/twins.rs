@@ -8,9 +8,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Error, Read, Result, Seek, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 
 use common::{Aligned, Gate, MIB, Setup, is_root, noise};
 use rustix::fs::{
@@ -228,6 +229,53 @@ fn attributes_behave_as_in_a_plain_folder() {
             }),
         ],
     );
+}
+
+/// What somebody else makes belongs to him, in the group that the folder hands down if it does.
+#[test]
+fn files_belong_to_who_made_them() {
+    if !is_root() {
+        // Only root can become somebody else.
+        return;
+    }
+    let Some(gate) = Setup::new().mount() else { return };
+    fs::set_permissions(gate.beside(""), fs::Permissions::from_mode(0o755)).unwrap();
+    compare(
+        &gate,
+        &[
+            ("a folder for all", |d| {
+                fs::set_permissions(d, fs::Permissions::from_mode(0o1777)).map(fine)
+            }),
+            ("a folder of a group", |d| {
+                fs::create_dir(d.join("g"))?;
+                chown(&d.join("g"), 0, 77)?;
+                fs::set_permissions(d.join("g"), fs::Permissions::from_mode(0o2777)).map(fine)
+            }),
+            ("a folder of root", |d| fs::create_dir(d.join("r")).map(fine)),
+            ("somebody makes things", somebody),
+        ],
+    );
+}
+
+/// As user 1234: make things of every kind, and try what is not allowed.
+fn somebody(folder: &Path) -> Result<String> {
+    let program = "import os, sys\n\
+        os.chdir(sys.argv[1]); os.setgroups([]); os.setgid(2345); os.setuid(1234); os.umask(0o027)\n\
+        def attempt(act, *arguments):\n\
+        \x20   try: act(*arguments); print('fine')\n\
+        \x20   except OSError as error: print(error.errno)\n\
+        for at in ('', 'g/', 'r/'):\n\
+        \x20   attempt(lambda: open(at + 'file', 'w').write('mine'))\n\
+        \x20   attempt(os.mkdir, at + 'folder')\n\
+        \x20   attempt(os.symlink, 'file', at + 'pointer')\n\
+        \x20   attempt(os.mkfifo, at + 'pipe')\n\
+        \x20   attempt(os.close, os.open(at + 'set', os.O_CREAT | os.O_WRONLY, 0o4755) if at != 'r/' else -1)\n\
+        attempt(os.chown, 'file', 0, 0)\n\
+        attempt(os.unlink, 'r')\n\
+        attempt(os.rename, 'file', 'r/file')\n\
+        attempt(os.chmod, 'g', 0o777)\n";
+    let done = Command::new("python3").args(["-c", program]).arg(folder).output()?;
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr))
 }
 
 fn chown(path: &Path, uid: u32, gid: u32) -> Result<String> {
@@ -484,5 +532,3 @@ fn a_large_folder_is_listed_whole() {
     assert_eq!((2000, 0), (seen, listed(&folder).len()));
     fs::remove_dir(&folder).unwrap();
 }
-
-use std::os::unix::fs::DirEntryExt;
