@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from live.gate_ledger import children_of, wait_for_end
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import postgres as lab
 from plimsoll.lab.postgres import Postgres, unprivileged_account
@@ -101,6 +103,22 @@ def test_data_in_a_given_place_outlives_the_server(place: Path):
     assert "7|5MB\n" == told
     assert place == mine
     assert (place / "two" / "PG_VERSION").is_file()
+
+
+def test_after_a_kill_it_is_ready_only_once_it_is(place: Path):
+    """
+    A killed server left a file that says it is ready; the next one is waited for, recovery included.
+    """
+    with Postgres({"fsync": "off"}, data_directory=place / "one") as server:
+        server.run("psql", "-Xqc", "create table kept as select 7 as number")
+        postmaster = postmaster_of(server)
+        family = [postmaster, *children_of(postmaster)]
+        os.kill(postmaster, signal.SIGKILL)
+    wait_for_end(family)
+    with server.elsewhere(place / "one", {"fsync": "off"}) as again:
+        told = again.run("psql", "-XAtc", "select number from kept")
+
+    assert "7\n" == told
 
 
 def test_a_place_full_of_something_else_is_left_alone(place: Path):

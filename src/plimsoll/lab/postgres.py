@@ -336,10 +336,11 @@ class Postgres:
         for _ in range(round(_START_S / _GLANCE_S)):
             if self._keeper.poll() is not None:
                 return False
-            # Line 8 is the postmaster's state (PostgreSQL, miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
+            # Line 8 is the postmaster's state, line 4 its port (PostgreSQL, pidfile.h). A server that
+            # was killed left a file that says it is ready, at another port.
             with contextlib.suppress(OSError):
                 lines = state.read_text().splitlines()
-                if len(lines) >= 8 and lines[7].strip() == "ready":
+                if len(lines) >= 8 and (lines[3], lines[7].strip()) == (str(self.port), "ready"):
                     return True
             time.sleep(_GLANCE_S)
         return False

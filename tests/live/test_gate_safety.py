@@ -1,0 +1,555 @@
+"""
+What a program may rely on behind a gate: as on the disk itself, and after kill -9.
+
+Tests with the fixture `place` have one body and two arms: a folder on the disk, and a mount.
+"""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live.gate_ledger import Ledger
+from live.gate_machine import T3, fill, quick_folder
+from plimsoll.lab.gate import Gate
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.lab.gate_place import is_gate_at
+from plimsoll.model.ceiling import Family
+from plimsoll.units import GIB, MIB
+
+pytestmark = pytest.mark.live
+
+PATIENCE_S = 60
+PAGE = 4096
+SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
+
+FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE = 1, 2
+
+# Opens files, each twice, says so, waits for a word, and reads with one what the other wrote.
+OPENER = """
+import os, sys
+name, count = sys.argv[1], int(sys.argv[2])
+writers, readers = ([os.open(f"{name}-{i}", os.O_RDWR | os.O_CREAT) for i in range(count)] for _ in "wr")
+for i, handle in enumerate(writers):
+    os.write(handle, b"%d" % i)
+print("open", flush=True)
+sys.stdin.readline()
+print(sum(os.pread(handle, 9, 0) == b"%d" % i for i, handle in enumerate(readers)))
+"""
+# Appends lines of 64 bytes, each in one write, without asking where the end is.
+APPENDER = """
+import os, sys
+handle = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for i in range(1000):
+    os.write(handle, (f"{sys.argv[2]} {i} ".ljust(63, "x") + "\\n").encode())
+"""
+# Reads past the page cache without end.
+READER = """
+import mmap, os, sys
+handle, page, at = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), 0
+print("reading", flush=True)
+while True:
+    at = (at + os.preadv(handle, [page], at)) % (16 << 20)
+"""
+# In a mount namespace of its own, where a small disk can be made: fills it up, twice.
+FILLER = """
+import errno, mmap, os, subprocess, sys, time
+from pathlib import Path
+from live.test_gate_safety import SETUP
+from plimsoll.lab.gate import Gate
+folder = Path(sys.argv[1])
+options = ["-t", "tmpfs", "-o", "size=8m", "none", str(folder / "data")]
+subprocess.run(["mount", *options], check=True)
+block = mmap.mmap(-1, 1 << 20)
+block.write(b"z" * (1 << 20))
+
+def fill(path, flags):
+    handle, written = os.open(path, os.O_RDWR | os.O_CREAT | flags), 0
+    try:
+        while True:
+            written += os.pwrite(handle, block, written)
+            os.fsync(handle)
+    except OSError as error:
+        return written, error.errno
+    finally:
+        try:
+            os.close(handle)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+
+with Gate(SETUP, folder / "data", folder / "disk") as gate:
+    (gate.mount / "before").write_bytes(b"kept" * 1000)
+    for flags in (0, os.O_DIRECT):
+        written, error = fill(gate.mount / "large", flags)
+        assert error == errno.ENOSPC, error
+        assert written >= 6 << 20, written
+        assert (gate.mount / "large").read_bytes()[:written] == b"z" * written
+        assert (gate.mount / "before").read_bytes() == b"kept" * 1000
+        (gate.mount / "large").unlink()
+        # The kernel tells of a file's end without waiting for the answer: room comes back soon after.
+        end = time.monotonic() + 10
+        while os.statvfs(gate.mount).f_bavail < os.statvfs(gate.mount).f_blocks * 3 // 4:
+            assert time.monotonic() < end
+    with (gate.mount / "after").open("wb") as file:
+        file.write(b"room" * 1000)
+        file.flush()
+        os.fsync(file.fileno())
+    assert (folder / "data" / "after").read_bytes() == b"room" * 1000
+print("filled")
+"""
+
+
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    """
+    db.t3.xlarge at credit clock 60 with 32 MiB of page cache, before a disk that is never slower.
+    """
+    with (
+        quick_folder() as folder,
+        Gate(SETUP, folder / "data", folder / "disk") as mounted,
+    ):
+        yield mounted
+
+
+@pytest.fixture(params=["disk", "gate"])
+def place(request: pytest.FixtureRequest, gate: Gate) -> Iterator[Path]:
+    """
+    A fresh folder: beside the mount on the same disk, or in the mount.
+    """
+    parent = gate.mount if request.param == "gate" else gate.backing.parent
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def opened(path: Path, flags: int) -> Iterator[int]:
+    handle = os.open(path, flags, 0o644)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def allocate(handle: int, mode: int, offset: int, length: int) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    arguments = (ctypes.c_int(handle), ctypes.c_int(mode), ctypes.c_int64(offset))
+    if library.fallocate(*arguments, ctypes.c_int64(length)):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def test_no_acknowledged_commit_is_lost_by_kill_9():
+    """
+    PostgreSQL under load, killed with the gate under it and with it: every commit is there once.
+    """
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as folder:
+        ledger = Ledger(Path(folder), SETUP)
+        commits = [ledger.crash(victim, 0.7) for victim in ("gate", "both")]
+        ledger.settle()
+
+    assert min(commits) >= 10, commits
+
+
+def test_random_operations_leave_what_a_file_in_memory_would_have(gate: Gate):
+    """
+    Reads, writes, maps, cuts, holes, direct I/O, flushes and reopening, compared at every read.
+    """
+    dice = random.Random(18)
+    with tempfile.TemporaryDirectory(dir=gate.mount) as folder:
+        path = Path(folder) / "file"
+        model = Exerciser(path, dice)
+        for _ in range(3000):
+            model.step()
+        model.close()
+
+        assert bytes(model.content) == path.read_bytes()
+        assert bytes(model.content) == (gate.backing / Path(folder).name / "file").read_bytes()
+
+
+class Exerciser:
+    """A file, and the bytes that it has to hold."""
+
+    SIZE_MAX = 512 * 1024
+
+    def __init__(self, path: Path, dice: random.Random) -> None:
+        self.path, self.dice = path, dice
+        self.content = bytearray()
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT)
+        self.steps = (
+            *(self.write, self.read, self.map_write, self.map_read, self.truncate),
+            *(self.punch, self.direct_read, self.direct_write, self.flush, self.reopen),
+        )
+
+    def step(self) -> None:
+        """One operation."""
+        self.dice.choice(self.steps)()
+
+    def close(self) -> None:
+        """Bring all to disk."""
+        os.fsync(self.handle)
+        os.close(self.handle)
+
+    def span(self) -> tuple[int, int]:
+        offset = self.dice.randrange(self.SIZE_MAX)
+        return offset, min(self.dice.randrange(1, 60_000), self.SIZE_MAX - offset)
+
+    def inside(self) -> tuple[int, int]:
+        if not self.content:
+            self.write()
+        offset = self.dice.randrange(len(self.content))
+        return offset, min(self.dice.randrange(1, 60_000), len(self.content) - offset)
+
+    def grow(self, size: int) -> None:
+        self.content.extend(bytes(max(size - len(self.content), 0)))
+
+    def write(self) -> None:
+        offset, length = self.span()
+        data = self.dice.randbytes(length)
+        self.grow(offset + length)
+        self.content[offset : offset + length] = data
+        assert length == os.pwrite(self.handle, data, offset)
+
+    def read(self) -> None:
+        offset, length = self.span()
+        assert self.content[offset : offset + length] == os.pread(self.handle, length, offset)
+
+    def map_write(self) -> None:
+        offset, length = self.inside()
+        data = self.dice.randbytes(length)
+        self.content[offset : offset + length] = data
+        with mmap.mmap(self.handle, len(self.content)) as mapped:
+            mapped[offset : offset + length] = data
+
+    def map_read(self) -> None:
+        offset, length = self.inside()
+        with mmap.mmap(self.handle, len(self.content), prot=mmap.PROT_READ) as mapped:
+            assert self.content[offset : offset + length] == mapped[offset : offset + length]
+
+    def truncate(self) -> None:
+        size = self.dice.randrange(self.SIZE_MAX)
+        del self.content[size:]
+        self.grow(size)
+        os.ftruncate(self.handle, size)
+
+    def punch(self) -> None:
+        offset, length = self.inside()
+        self.content[offset : offset + length] = bytes(length)
+        allocate(self.handle, FALLOC_PUNCH_HOLE | FALLOC_KEEP_SIZE, offset, length)
+
+    def direct_read(self) -> None:
+        offset = self.inside()[0] // PAGE * PAGE
+        with opened(self.path, os.O_RDONLY | os.O_DIRECT) as handle, mmap.mmap(-1, 65536) as page:
+            length = os.preadv(handle, [page], offset)
+            assert self.content[offset : offset + 65536] == page[:length]
+
+    def direct_write(self) -> None:
+        offset = self.span()[0] // PAGE * PAGE
+        with opened(self.path, os.O_WRONLY | os.O_DIRECT) as handle, mmap.mmap(-1, PAGE) as page:
+            page[:] = self.dice.randbytes(PAGE)
+            self.grow(offset + PAGE)
+            self.content[offset : offset + PAGE] = page[:]
+            assert PAGE == os.pwrite(handle, page, offset)
+
+    def flush(self) -> None:
+        self.dice.choice((os.fsync, os.fdatasync))(self.handle)
+
+    def reopen(self) -> None:
+        os.close(self.handle)
+        self.handle = os.open(self.path, os.O_RDWR)
+
+
+def test_names_links_and_files_without_a_name(place: Path):
+    """
+    A file lives as long as a name or an opener; renaming over one changes nothing for its readers.
+    """
+    (place / "one").write_text("first")
+    (place / "two").hardlink_to(place / "one")
+    assert (2, 2) == ((place / "one").stat().st_nlink, (place / "two").stat().st_nlink)
+    (place / "other").write_text("second")
+    with (place / "one").open() as old:
+        (place / "other").rename(place / "one")
+        assert "second" == (place / "one").read_text()
+        assert 1 == (place / "two").stat().st_nlink
+        (place / "two").unlink()
+        assert "first" == old.read()
+        assert 0 == os.fstat(old.fileno()).st_nlink
+    with (place / "one").open("r+") as file:
+        (place / "one").unlink()
+        file.write("third!")
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        assert "third!" == file.read()
+
+    assert [] == list(place.iterdir())
+
+
+def test_a_shared_map_is_one_memory_and_reaches_the_disk(place: Path, gate: Gate):
+    """
+    What one maps another reads, through a map, a read and a direct read; a flush brings it to disk.
+    """
+    path = place / "map"
+    path.write_bytes(bytes(4 * PAGE))
+    with (
+        opened(path, os.O_RDWR) as one,
+        opened(path, os.O_RDWR) as two,
+        opened(path, os.O_RDWR | os.O_DIRECT) as direct,
+        mmap.mmap(one, 4 * PAGE) as first,
+        mmap.mmap(two, 4 * PAGE) as second,
+        mmap.mmap(-1, PAGE) as page,
+    ):
+        first[PAGE : PAGE + 5] = b"hello"
+        assert b"hello" == second[PAGE : PAGE + 5]
+        assert b"hello" == os.pread(two, 5, PAGE)
+        os.preadv(direct, [page], PAGE)
+        assert b"hello" == page[:5]
+        page[:5] = b"again"
+        os.pwrite(direct, page, PAGE)
+        assert b"again" == first[PAGE : PAGE + 5]
+        first[0:3] = b"end"
+        first.flush()
+    if place.is_relative_to(gate.mount):
+        behind = (gate.backing / path.relative_to(gate.mount)).read_bytes()
+        assert (b"end", b"again") == (behind[:3], behind[PAGE : PAGE + 5])
+
+
+def test_space_is_reserved_and_given_back(place: Path):
+    """
+    Reserving grows the file or keeps its size, as asked; a punched hole reads as zeros and is free.
+    """
+    with opened(place / "file", os.O_RDWR | os.O_CREAT) as handle:
+        allocate(handle, FALLOC_KEEP_SIZE, 0, MIB)
+        assert 0 == os.fstat(handle).st_size
+        os.posix_fallocate(handle, 0, MIB)
+        assert MIB == os.fstat(handle).st_size
+        os.pwrite(handle, b"x" * MIB, 0)
+        os.fsync(handle)
+        before = os.fstat(handle).st_blocks
+        allocate(handle, FALLOC_PUNCH_HOLE | FALLOC_KEEP_SIZE, 64 * PAGE, 128 * PAGE)
+        assert bytes(128 * PAGE) == os.pread(handle, 128 * PAGE, 64 * PAGE)
+        assert b"x" == os.pread(handle, 1, 192 * PAGE)
+        os.fsync(handle)
+        assert 128 * PAGE == 512 * (before - os.fstat(handle).st_blocks)
+
+
+def test_a_sparse_file_beyond_4_gib_keeps_its_holes(place: Path):
+    """
+    Data at 5 GiB and 1 TiB is found there, by seeking too, and what lies between takes no space.
+    """
+    with opened(place / "sparse", os.O_RDWR | os.O_CREAT) as handle:
+        for at in (5 * GIB, 1024 * GIB):
+            os.pwrite(handle, b"far", at)
+        assert 5 * GIB == os.lseek(handle, 0, os.SEEK_DATA)
+        assert 5 * GIB + PAGE == os.lseek(handle, 5 * GIB, os.SEEK_HOLE)
+        assert 1024 * GIB == os.lseek(handle, 6 * GIB, os.SEEK_DATA)
+        assert b"far" == os.pread(handle, 99, 1024 * GIB)
+        assert bytes(10) == os.pread(handle, 10, 3 * GIB)
+        os.fsync(handle)
+        assert os.fstat(handle).st_blocks * 512 < MIB
+        os.ftruncate(handle, 5 * GIB + 2)
+        assert b"fa" == os.pread(handle, 99, 5 * GIB)
+
+
+def test_two_processes_append_without_overwriting_each_other(place: Path):
+    """
+    2,000 lines of two processes, each whole, each once.
+    """
+    path = place / "log"
+    appenders = [
+        subprocess.Popen([sys.executable, "-c", APPENDER, str(path), name]) for name in "ab"
+    ]
+    assert [0, 0] == [appender.wait(PATIENCE_S) for appender in appenders]
+    lines = path.read_text().splitlines()
+    found = {tuple(line.split(" ")[:2]) for line in lines}
+
+    assert {64 - 1} == {len(line) for line in lines}
+    assert {(name, str(i)) for name in "ab" for i in range(1000)} == found
+    assert 2000 == len(lines)
+
+
+def test_eight_writers_at_once(place: Path):
+    """
+    Each has a file of its own and every eighth block of a shared one; all of it is there.
+    """
+
+    def work(index: int) -> None:
+        data = bytes([65 + index]) * PAGE
+        with (
+            opened(place / f"own-{index}", os.O_RDWR | os.O_CREAT) as own,
+            opened(place / "shared", os.O_RDWR | os.O_CREAT) as shared,
+        ):
+            for block in range(100):
+                os.pwrite(own, data, block * PAGE)
+                os.pwrite(shared, data, (block * 8 + index) * PAGE)
+                if block % 25 == 0:
+                    os.fsync(shared)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    expected = b"".join(bytes([65 + i]) * PAGE for i in range(8)) * 100
+
+    assert expected == (place / "shared").read_bytes()
+    for index in range(8):
+        assert bytes([65 + index]) * PAGE * 100 == (place / f"own-{index}").read_bytes()
+
+
+def test_locks_hold_between_openers(place: Path):
+    """
+    A whole-file lock and a lock on a range each keep the second one out until they are let go.
+    """
+    with (
+        opened(place / "lock", os.O_RDWR | os.O_CREAT) as one,
+        opened(place / "lock", os.O_RDWR) as two,
+    ):
+        fcntl.flock(one, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(one, fcntl.LOCK_UN)
+        fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_ten_thousand_files_are_open_at_once(gate: Gate):
+    """
+    Four processes hold 1,250 files each, every one opened twice; each has its own content, and the
+    daemon stays small.
+    """
+    with tempfile.TemporaryDirectory(dir=gate.mount) as folder, contextlib.ExitStack() as running:
+        openers = [
+            running.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", OPENER, f"{folder}/{name}", "1250"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for name in "abcd"
+        ]
+        assert ["open\n"] * 4 == [opener.stdout.readline() for opener in openers]
+        held = len(list(Path(f"/proc/{gate.daemon_pid}/fd").iterdir()))
+        told = [opener.communicate("\n", timeout=PATIENCE_S)[0] for opener in openers]
+
+    assert held > 10_000
+    assert ["1250\n"] * 4 == told
+    pages = int(Path(f"/proc/{gate.daemon_pid}/statm").read_text().split()[1])
+    assert pages * os.sysconf("SC_PAGE_SIZE") < 64 * MIB
+
+
+def test_signals_do_not_break_requests_that_wait(gate: Gate):
+    """
+    A signal each millisecond while the limit makes reads wait: every byte arrives.
+    """
+    fill(gate.backing, size_mib=16).rename(gate.backing / "signals")
+    path, rung = gate.mount / "signals", []
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    try:
+        with path.open("rb", buffering=0) as file:
+            found = b"".join(iter(lambda: file.read(64 * 1024), b""))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
+
+    assert (gate.backing / "signals").read_bytes() == found
+    assert len(rung) > 10
+
+
+def test_a_process_killed_while_it_waits_ends_and_leaves_nothing(gate: Gate):
+    """
+    Its read is answered or dropped; it is gone within seconds, and the mount serves on.
+    """
+    path = fill(gate.backing, size_mib=16).rename(gate.backing / "killed")
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
+    readers = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, str(gate.mount / "killed")], stdout=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    for reader in readers:
+        assert b"reading\n" == reader.stdout.readline()
+    for reader in readers:
+        reader.kill()
+    begun = time.monotonic()
+    for reader in readers:
+        reader.communicate(timeout=PATIENCE_S)
+    assert {-signal.SIGKILL} == {reader.returncode for reader in readers}
+    assert time.monotonic() - begun < 10
+    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
+
+    assert path.read_bytes()[:MIB] == (gate.mount / "killed").read_bytes()[:MIB]
+
+
+def test_a_full_disk_is_told_and_survived():
+    """
+    ENOSPC reaches the writer, through the cache and past it; what was acknowledged stays.
+    """
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
+    with quick_folder() as folder:
+        (folder / "data").mkdir()
+        done = subprocess.run(
+            [*unshare, sys.executable, "-c", FILLER, str(folder)],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    assert (0, "filled\n") == (done.returncode, done.stdout), done.stderr
+
+
+def test_unmounting_a_busy_mount_writes_everything_out():
+    """
+    A program that holds a file open neither keeps the mount nor loses what it had written.
+    """
+    with quick_folder() as folder, Gate(SETUP, folder / "data", folder / "disk") as gate:
+        handle = os.open(gate.mount / "busy", os.O_RDWR | os.O_CREAT)
+        os.pwrite(handle, b"b" * MIB, 0)
+        gate.stop()
+        assert not is_gate_at(folder / "disk")
+        with pytest.raises(OSError) as raised:  # noqa: PT012 - whichever of the two comes first
+            os.pwrite(handle, b"late", 0)
+            os.fsync(handle)
+        with contextlib.suppress(OSError):
+            os.close(handle)
+
+        assert b"b" * MIB == (folder / "data" / "busy").read_bytes()
+        assert raised.value.errno in {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
+
+
+def test_a_dead_mount_with_people_in_it_makes_room_for_the_next():
+    """
+    After kill -9 a program still stands in the dead mount; it gets errors, and the next one works.
+    """
+    with quick_folder() as folder:
+        with Gate(SETUP, folder / "data", folder / "disk") as gate:
+            (gate.mount / "kept").write_bytes(b"kept")
+            inside = os.open(gate.mount, os.O_RDONLY)
+            os.kill(gate.daemon_pid, signal.SIGKILL)
+            assert gate.wait(PATIENCE_S)
+            with Gate(SETUP, folder / "data", folder / "disk") as again:
+                assert b"kept" == (again.mount / "kept").read_bytes()
+                with pytest.raises(OSError, match="not connected"):
+                    os.listdir(inside)  # noqa: PTH208 - a Path has no descriptor
+                with contextlib.suppress(OSError):
+                    os.close(inside)
+
+        assert not is_gate_at(folder / "disk")
