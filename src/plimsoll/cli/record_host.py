@@ -5,16 +5,16 @@ This file starts and ends things in the right order; what they are is said elsew
 """
 
 import platform
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
@@ -77,7 +77,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         )
         plan = Plan(step_s=plan.step_s, duration_s=None)
     with ExitStack() as stack:
-        stack.enter_context(_ended_like_ctrl_c())
+        stack.enter_context(ended_like_ctrl_c())
         postgres = _embedded(flags, stack)
         command = _command(flags, postgres)
         if command is not None:
@@ -132,7 +132,7 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     path = Path(capture)
     if capture == "-" and sys.stderr.isatty():
         _say("reading standard input until it ends; Ctrl-C ends it early and keeps what came")
-    with _ended_like_ctrl_c():
+    with ended_like_ctrl_c():
         snapshot = read_capture(path, device=flags.device, step_s=step_s)
     instance = _claimed(snapshot.instance, flags)
     return msgspec.structs.replace(snapshot, instance=instance)
@@ -271,22 +271,3 @@ def _nothing(*_: object) -> None:
 def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-@contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """
-    Within, a request to end (SIGTERM, or the terminal closing) is answered as Ctrl-C is.
-
-    Otherwise what was recorded would be lost, and the command would go on.
-    """
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {sign: signal.signal(sign, interrupt) for sign in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
