@@ -5,172 +5,83 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Error, Read, Result, Seek, Write};
+use std::io::{Error, Result, Write};
 use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Aligned, Gate, MIB, Setup, is_root, noise};
+use common::twin::{Act, compare, fine, open, sum};
+use common::{Setup, is_root, noise};
 use rustix::fs::{
-    AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags,
-    SeekFrom, Timespec, Timestamps, Uid, XattrFlags,
+    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps,
+    UTIME_OMIT, Uid, XattrFlags,
 };
 
-const O_DIRECT: i32 = OFlags::DIRECT.bits() as i32;
-const O_APPEND: i32 = OFlags::APPEND.bits() as i32;
+/// Making, linking and pointing, with the refusals that belong to them.
+const MAKING: &[(&str, Act)] = &[
+    ("write", |d| fs::write(d.join("a"), noise(70_000, 1)).map(fine)),
+    ("make what is there", |d| {
+        OpenOptions::new().write(true).create_new(true).open(d.join("a")).map(fine)
+    }),
+    ("open what is not there", |d| File::open(d.join("none")).map(fine)),
+    ("make folders", |d| fs::create_dir_all(d.join("x/y/z")).map(fine)),
+    ("make a folder that is there", |d| fs::create_dir(d.join("x")).map(fine)),
+    ("remove a full folder", |d| fs::remove_dir(d.join("x")).map(fine)),
+    ("link", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
+    ("write by the other name", |d| fs::write(d.join("x/b"), "short").map(fine)),
+    ("link what is there", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
+    ("point to it", |d| std::os::unix::fs::symlink("../a", d.join("x/s")).map(fine)),
+    ("read by the pointer", |d| fs::read_to_string(d.join("x/s"))),
+    ("point to nothing", |d| std::os::unix::fs::symlink("/none", d.join("dangling")).map(fine)),
+    ("read by that", |d| fs::read_to_string(d.join("dangling"))),
+];
 
-/// Something done to a folder, and what came of it in words.
-type Act = fn(&Path) -> Result<String>;
-
-/// What a tree looks like: for each path its kind, mode, owner, links, length and content.
-fn look(folder: &Path) -> BTreeMap<String, String> {
-    let mut seen = BTreeMap::new();
-    let mut waiting = vec![folder.to_path_buf()];
-    while let Some(place) = waiting.pop() {
-        for entry in fs::read_dir(&place).unwrap() {
-            let path = entry.unwrap().path();
-            let found = fs::symlink_metadata(&path).unwrap();
-            let content = if found.is_dir() {
-                waiting.push(path.clone());
-                String::new()
-            } else if found.is_symlink() {
-                fs::read_link(&path).unwrap().display().to_string()
-            } else if found.is_file() {
-                format!("{} of {:x}", found.len(), sum(&fs::read(&path).unwrap()))
-            } else {
-                format!("device {:x}", found.rdev())
-            };
-            let name = path.strip_prefix(folder).unwrap().display().to_string();
-            let facts = (found.mode(), found.uid(), found.gid(), found.nlink(), found.mtime());
-            // Times of what was just made differ by the moment; those that were set do not.
-            let mtime = if facts.4 < 1_000_000_000 { facts.4 } else { 0 };
-            let words =
-                format!("{:o} {} {} {} {mtime} {content}", facts.0, facts.1, facts.2, facts.3);
-            seen.insert(name, words);
-        }
-    }
-    seen
-}
-
-fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(14_695_981_039_346_656_037, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
-    })
-}
-
-fn said(outcome: Result<String>) -> String {
-    outcome.unwrap_or_else(|error| format!("error {:?}", error.raw_os_error()))
-}
-
-/// Do the same in both folders, and compare.
-fn compare(gate: &Gate, acts: &[(&str, Act)]) {
-    let (mount, twin) = (gate.mount(), gate.beside("twin"));
-    fs::create_dir(&twin).unwrap();
-    for (name, act) in acts {
-        assert_eq!(said(act(&twin)), said(act(&mount)), "outcome of: {name}");
-        assert_eq!(look(&twin), look(&mount), "the tree after: {name}");
-    }
-    // What the kernel held has reached the backing folder when it is asked to.
-    rustix::fs::syncfs(File::open(&mount).unwrap()).unwrap();
-    assert_eq!(look(&twin), look(&gate.backing()), "the backing folder in the end");
-}
-
-fn open(path: &Path, flags: i32) -> Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .custom_flags(flags)
-        .open(path)
-}
-
-fn fine(_: impl Sized) -> String {
-    "fine".to_owned()
-}
+/// Moving, exchanging and removing.
+const MOVING: &[(&str, Act)] = &[
+    ("link a pointer", |d| {
+        rustix::fs::linkat(CWD, d.join("dangling"), CWD, d.join("x/t"), AtFlags::empty())
+            .map(fine)
+            .map_err(Error::from)
+    }),
+    ("move over", |d| {
+        fs::write(d.join("n"), "new")?;
+        fs::rename(d.join("n"), d.join("a")).map(fine)
+    }),
+    ("move over a folder", |d| fs::rename(d.join("a"), d.join("x")).map(fine)),
+    ("move a folder into itself", |d| fs::rename(d.join("x"), d.join("x/y/x")).map(fine)),
+    ("move without replacing", |d| {
+        rustix::fs::renameat_with(CWD, d.join("a"), CWD, d.join("x/b"), RenameFlags::NOREPLACE)
+            .map(fine)
+            .map_err(Error::from)
+    }),
+    ("exchange", |d| {
+        rustix::fs::renameat_with(CWD, d.join("a"), CWD, d.join("x/y"), RenameFlags::EXCHANGE)
+            .map(fine)
+            .map_err(Error::from)
+    }),
+    ("read what was exchanged", |d| fs::read_to_string(d.join("x/y"))),
+    ("move a folder", |d| fs::rename(d.join("a"), d.join("q")).map(fine)),
+    ("make a pipe", |d| {
+        rustix::fs::mknodat(CWD, d.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o640), 0)
+            .map(fine)
+            .map_err(Error::from)
+    }),
+    ("listen", |d| UnixListener::bind(d.join("socket")).map(fine)),
+    ("a name of 255 bytes", |d| fs::write(d.join("n".repeat(255)), "x").map(fine)),
+    ("a name of 256 bytes", |d| fs::write(d.join("n".repeat(256)), "x").map(fine)),
+    ("remove a folder as a file", |d| fs::remove_file(d.join("q")).map(fine)),
+    ("remove a file as a folder", |d| fs::remove_dir(d.join("pipe")).map(fine)),
+    ("remove", |d| fs::remove_dir_all(d.join("x")).map(fine)),
+    ("a path through a file", |d| File::open(d.join("pipe/x")).map(fine)),
+];
 
 /// Names: made, linked, moved, exchanged and removed, with every refusal that belongs to them.
 #[test]
 fn names_behave_as_in_a_plain_folder() {
     let Some(gate) = Setup::new().mount() else { return };
-    compare(
-        &gate,
-        &[
-            ("write", |d| fs::write(d.join("a"), noise(70_000, 1)).map(fine)),
-            ("make what is there", |d| {
-                OpenOptions::new().write(true).create_new(true).open(d.join("a")).map(fine)
-            }),
-            ("open what is not there", |d| File::open(d.join("none")).map(fine)),
-            ("make folders", |d| fs::create_dir_all(d.join("x/y/z")).map(fine)),
-            ("make a folder that is there", |d| fs::create_dir(d.join("x")).map(fine)),
-            ("remove a full folder", |d| fs::remove_dir(d.join("x")).map(fine)),
-            ("link", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
-            ("write by the other name", |d| fs::write(d.join("x/b"), "short").map(fine)),
-            ("link what is there", |d| fs::hard_link(d.join("a"), d.join("x/b")).map(fine)),
-            ("point to it", |d| std::os::unix::fs::symlink("../a", d.join("x/s")).map(fine)),
-            ("read by the pointer", |d| fs::read_to_string(d.join("x/s"))),
-            ("point to nothing", |d| {
-                std::os::unix::fs::symlink("/none", d.join("dangling")).map(fine)
-            }),
-            ("read by that", |d| fs::read_to_string(d.join("dangling"))),
-            ("link a pointer", |d| {
-                rustix::fs::linkat(CWD, d.join("dangling"), CWD, d.join("x/t"), AtFlags::empty())
-                    .map(fine)
-                    .map_err(Error::from)
-            }),
-            ("move over", |d| {
-                fs::write(d.join("n"), "new")?;
-                fs::rename(d.join("n"), d.join("a")).map(fine)
-            }),
-            ("move over a folder", |d| fs::rename(d.join("a"), d.join("x")).map(fine)),
-            ("move a folder into itself", |d| fs::rename(d.join("x"), d.join("x/y/x")).map(fine)),
-            ("move without replacing", |d| {
-                rustix::fs::renameat_with(
-                    CWD,
-                    d.join("a"),
-                    CWD,
-                    d.join("x/b"),
-                    RenameFlags::NOREPLACE,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("exchange", |d| {
-                rustix::fs::renameat_with(
-                    CWD,
-                    d.join("a"),
-                    CWD,
-                    d.join("x/y"),
-                    RenameFlags::EXCHANGE,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("read what was exchanged", |d| fs::read_to_string(d.join("x/y"))),
-            ("move a folder", |d| fs::rename(d.join("a"), d.join("q")).map(fine)),
-            ("make a pipe", |d| {
-                rustix::fs::mknodat(
-                    CWD,
-                    d.join("pipe"),
-                    FileType::Fifo,
-                    Mode::from_raw_mode(0o640),
-                    0,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("listen", |d| UnixListener::bind(d.join("socket")).map(fine)),
-            ("a name of 255 bytes", |d| fs::write(d.join("n".repeat(255)), "x").map(fine)),
-            ("a name of 256 bytes", |d| fs::write(d.join("n".repeat(256)), "x").map(fine)),
-            ("remove a folder as a file", |d| fs::remove_file(d.join("q")).map(fine)),
-            ("remove a file as a folder", |d| fs::remove_dir(d.join("pipe")).map(fine)),
-            ("remove", |d| fs::remove_dir_all(d.join("x")).map(fine)),
-            ("a path through a file", |d| File::open(d.join("pipe/x")).map(fine)),
-        ],
-    );
+    compare(&gate, &[MAKING, MOVING].concat());
 }
 
 /// Modes, owners, times and lengths.
@@ -203,6 +114,15 @@ fn attributes_behave_as_in_a_plain_folder() {
             ("make in it", |d| fs::write(d.join("g/f"), "x").map(fine)),
             ("make a folder in it", |d| fs::create_dir(d.join("g/h")).map(fine)),
             ("times", |d| times(&d.join("a"), 1000, 123_456_789)),
+            ("one time alone", |d| {
+                times(&d.join("a"), 1000, 123_456_789)?;
+                let omitted = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+                let changed = Timespec { tv_sec: 5000, tv_nsec: 9 };
+                let only = Timestamps { last_access: omitted, last_modification: changed };
+                rustix::fs::utimensat(CWD, d.join("a"), &only, AtFlags::empty())?;
+                let found = fs::metadata(d.join("a"))?;
+                Ok(format!("{} {} {}", found.atime(), found.atime_nsec(), found.mtime()))
+            }),
             ("times before 1970", |d| times(&d.join("g"), -1000, 5)),
             ("times of a pointer", |d| {
                 std::os::unix::fs::symlink("a", d.join("s"))?;
@@ -290,148 +210,6 @@ fn times(path: &Path, tv_sec: i64, tv_nsec: i64) -> Result<String> {
     rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?;
     let found = fs::symlink_metadata(path)?;
     Ok(format!("{} {} {}", found.mtime(), found.mtime_nsec(), found.atime()))
-}
-
-/// Content: cached, direct and appended, with holes, reservations and copies.
-#[test]
-fn content_behaves_as_in_a_plain_folder() {
-    let Some(gate) = Setup::new().mount() else { return };
-    compare(
-        &gate,
-        &[
-            ("write here and there", |d| {
-                let f = open(&d.join("a"), 0)?;
-                for i in 0..40 {
-                    f.write_all_at(&noise(5000, i), i * 37_123)?;
-                }
-                Ok(String::new())
-            }),
-            ("two who append", |d| {
-                let (mut a, mut b) = (open(&d.join("l"), O_APPEND)?, open(&d.join("l"), O_APPEND)?);
-                for i in 0..50 {
-                    a.write_all(&noise(700, i))?;
-                    b.write_all(&noise(333, i))?;
-                }
-                a.rewind()?;
-                let mut all = Vec::new();
-                b.rewind()?;
-                b.read_to_end(&mut all)?;
-                Ok(format!("{:x}", sum(&all)))
-            }),
-            ("direct over cached", |d| {
-                let f = open(&d.join("a"), 0)?;
-                f.write_all_at(&noise(20_000, 7), 8192)?;
-                let direct = open(&d.join("a"), O_DIRECT)?;
-                direct.write_all_at(Aligned::filled(8192, 5).get(), 12_288)?;
-                let mut back = vec![0; 20_000];
-                f.read_exact_at(&mut back, 8192)?;
-                Ok(format!("{:x}", sum(&back)))
-            }),
-            ("direct behind cached", |d| {
-                let f = open(&d.join("a"), 0)?;
-                f.write_all_at(&noise(16_384, 8), 4096)?;
-                let mut block = Aligned::filled(8192, 0);
-                open(&d.join("a"), O_DIRECT)?.read_exact_at(block.get_mut(), 8192)?;
-                Ok(format!("{:x}", sum(block.get())))
-            }),
-            ("read behind the end", |d| {
-                let mut b = [0; 10];
-                Ok(open(&d.join("a"), 0)?.read_at(&mut b, 1 << 30)?.to_string())
-            }),
-            ("reserve", |d| {
-                rustix::fs::fallocate(
-                    open(&d.join("a"), 0)?,
-                    FallocateFlags::empty(),
-                    0,
-                    3 * MIB as u64,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("reserve and keep the length", |d| {
-                rustix::fs::fallocate(
-                    open(&d.join("a"), 0)?,
-                    FallocateFlags::KEEP_SIZE,
-                    0,
-                    5 * MIB as u64,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("punch", |d| {
-                let f = open(&d.join("a"), 0)?;
-                f.write_all_at(&noise(200_000, 9), 0)?;
-                rustix::fs::fallocate(
-                    &f,
-                    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-                    10_000,
-                    100_000,
-                )?;
-                let mut back = vec![0; 200_000];
-                f.read_exact_at(&mut back, 0)?;
-                Ok(format!("{:x}", sum(&back)))
-            }),
-            ("zero", |d| {
-                rustix::fs::fallocate(
-                    open(&d.join("a"), 0)?,
-                    FallocateFlags::ZERO_RANGE,
-                    5000,
-                    70_000,
-                )
-                .map(fine)
-                .map_err(Error::from)
-            }),
-            ("where data and holes begin", holes),
-            ("copy within", |d| {
-                let (from, to) = (open(&d.join("a"), 0)?, open(&d.join("c"), 0)?);
-                let mut at = 100;
-                let n = rustix::fs::copy_file_range(&from, Some(&mut at), &to, None, 150_000)?;
-                Ok(n.to_string())
-            }),
-            ("copy", |d| Ok(fs::copy(d.join("a"), d.join("e"))?.to_string())),
-            ("write where nothing may be read", |d| {
-                let f = OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o200)
-                    .open(d.join("w"))?;
-                f.write_all_at(b"abc", 5000)?;
-                drop(f);
-                OpenOptions::new().write(true).open(d.join("w"))?.write_all_at(b"xy", 1).map(fine)
-            }),
-            ("synchronously", |d| {
-                open(&d.join("o"), OFlags::DSYNC.bits() as i32)?
-                    .write_all(&noise(10_000, 4))
-                    .map(fine)
-            }),
-            ("directly and synchronously", |d| {
-                open(&d.join("p"), OFlags::SYNC.bits() as i32 | O_DIRECT)?
-                    .write_all(Aligned::filled(16_384, 3).get())
-                    .map(fine)
-            }),
-            ("flush", |d| {
-                let f = open(&d.join("a"), 0)?;
-                f.sync_all()?;
-                f.sync_data()?;
-                File::open(d)?.sync_all().map(fine)
-            }),
-        ],
-    );
-}
-
-/// Also of data that the kernel has not written out yet: it must not look like a hole.
-fn holes(folder: &Path) -> Result<String> {
-    let file = open(&folder.join("h"), 0)?;
-    file.write_all_at(&noise(100_000, 5), 1_048_576)?;
-    file.write_all_at(&noise(10, 6), 8_388_608)?;
-    let found = [
-        rustix::fs::seek(&file, SeekFrom::Data(0))?,
-        rustix::fs::seek(&file, SeekFrom::Hole(1_048_576))?,
-        rustix::fs::seek(&file, SeekFrom::Data(2_097_152))?,
-        rustix::fs::seek(&file, SeekFrom::Hole(8_388_608))?,
-    ];
-    let behind = rustix::fs::seek(&file, SeekFrom::Data(9_000_000));
-    Ok(format!("{found:?} {behind:?}"))
 }
 
 /// What is removed while it is open stays readable and writable, and is gone afterwards.
