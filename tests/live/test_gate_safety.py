@@ -5,7 +5,6 @@ Tests with the fixture `place` have one body and two arms: a folder on the disk,
 """
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import mmap
@@ -22,6 +21,15 @@ from pathlib import Path
 
 import pytest
 
+from live.gate_exerciser import (
+    FALLOC_KEEP_SIZE,
+    FALLOC_PUNCH_HOLE,
+    PAGE,
+    Exerciser,
+    allocate,
+    dirty_pages,
+    opened,
+)
 from live.gate_ledger import Ledger
 from live.gate_machine import T3, fill, quick_folder
 from plimsoll.lab.gate import Gate
@@ -33,10 +41,7 @@ from plimsoll.units import GIB, MIB
 pytestmark = pytest.mark.live
 
 PATIENCE_S = 60
-PAGE = 4096
 SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
-
-FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE = 1, 2
 
 # Opens files, each twice, says so, waits for a word, and reads with one what the other wrote.
 OPENER = """
@@ -134,22 +139,6 @@ def place(request: pytest.FixtureRequest, gate: Gate) -> Iterator[Path]:
         yield Path(folder)
 
 
-@contextlib.contextmanager
-def opened(path: Path, flags: int) -> Iterator[int]:
-    handle = os.open(path, flags, 0o644)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def allocate(handle: int, mode: int, offset: int, length: int) -> None:
-    library = ctypes.CDLL(None, use_errno=True)
-    arguments = (ctypes.c_int(handle), ctypes.c_int(mode), ctypes.c_int64(offset))
-    if library.fallocate(*arguments, ctypes.c_int64(length)):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
 def test_no_acknowledged_commit_is_lost_by_kill_9():
     """
     PostgreSQL under load, killed with the gate under it and with it: every commit is there once.
@@ -176,98 +165,6 @@ def test_random_operations_leave_what_a_file_in_memory_would_have(gate: Gate):
 
         assert bytes(model.content) == path.read_bytes()
         assert bytes(model.content) == (gate.backing / Path(folder).name / "file").read_bytes()
-
-
-class Exerciser:
-    """A file, and the bytes that it has to hold."""
-
-    SIZE_MAX = 512 * 1024
-
-    def __init__(self, path: Path, dice: random.Random) -> None:
-        self.path, self.dice = path, dice
-        self.content = bytearray()
-        self.handle = os.open(path, os.O_RDWR | os.O_CREAT)
-        self.steps = (
-            *(self.write, self.read, self.map_write, self.map_read, self.truncate),
-            *(self.punch, self.direct_read, self.direct_write, self.flush, self.reopen),
-        )
-
-    def step(self) -> None:
-        """One operation."""
-        self.dice.choice(self.steps)()
-
-    def close(self) -> None:
-        """Bring all to disk."""
-        os.fsync(self.handle)
-        os.close(self.handle)
-
-    def span(self) -> tuple[int, int]:
-        offset = self.dice.randrange(self.SIZE_MAX)
-        return offset, min(self.dice.randrange(1, 60_000), self.SIZE_MAX - offset)
-
-    def inside(self) -> tuple[int, int]:
-        if not self.content:
-            self.write()
-        offset = self.dice.randrange(len(self.content))
-        return offset, min(self.dice.randrange(1, 60_000), len(self.content) - offset)
-
-    def grow(self, size: int) -> None:
-        self.content.extend(bytes(max(size - len(self.content), 0)))
-
-    def write(self) -> None:
-        offset, length = self.span()
-        data = self.dice.randbytes(length)
-        self.grow(offset + length)
-        self.content[offset : offset + length] = data
-        assert length == os.pwrite(self.handle, data, offset)
-
-    def read(self) -> None:
-        offset, length = self.span()
-        assert self.content[offset : offset + length] == os.pread(self.handle, length, offset)
-
-    def map_write(self) -> None:
-        offset, length = self.inside()
-        data = self.dice.randbytes(length)
-        self.content[offset : offset + length] = data
-        with mmap.mmap(self.handle, len(self.content)) as mapped:
-            mapped[offset : offset + length] = data
-
-    def map_read(self) -> None:
-        offset, length = self.inside()
-        with mmap.mmap(self.handle, len(self.content), prot=mmap.PROT_READ) as mapped:
-            assert self.content[offset : offset + length] == mapped[offset : offset + length]
-
-    def truncate(self) -> None:
-        size = self.dice.randrange(self.SIZE_MAX)
-        del self.content[size:]
-        self.grow(size)
-        os.ftruncate(self.handle, size)
-
-    def punch(self) -> None:
-        offset, length = self.inside()
-        self.content[offset : offset + length] = bytes(length)
-        allocate(self.handle, FALLOC_PUNCH_HOLE | FALLOC_KEEP_SIZE, offset, length)
-
-    def direct_read(self) -> None:
-        offset = self.inside()[0] // PAGE * PAGE
-        with opened(self.path, os.O_RDONLY | os.O_DIRECT) as handle, mmap.mmap(-1, 65536) as page:
-            length = os.preadv(handle, [page], offset)
-            assert self.content[offset : offset + 65536] == page[:length]
-
-    def direct_write(self) -> None:
-        offset = self.span()[0] // PAGE * PAGE
-        with opened(self.path, os.O_WRONLY | os.O_DIRECT) as handle, mmap.mmap(-1, PAGE) as page:
-            page[:] = self.dice.randbytes(PAGE)
-            self.grow(offset + PAGE)
-            self.content[offset : offset + PAGE] = page[:]
-            assert PAGE == os.pwrite(handle, page, offset)
-
-    def flush(self) -> None:
-        self.dice.choice((os.fsync, os.fdatasync))(self.handle)
-
-    def reopen(self) -> None:
-        os.close(self.handle)
-        self.handle = os.open(self.path, os.O_RDWR)
 
 
 def test_names_links_and_files_without_a_name(place: Path):
@@ -360,6 +257,31 @@ def test_a_sparse_file_beyond_4_gib_keeps_its_holes(place: Path):
         assert os.fstat(handle).st_blocks * 512 < MIB
         os.ftruncate(handle, 5 * GIB + 2)
         assert b"fa" == os.pread(handle, 99, 5 * GIB)
+
+
+@pytest.mark.parametrize("flags", [0, os.O_DIRECT], ids=["cached", "direct"])
+@pytest.mark.parametrize("way", ["fsync", "O_DSYNC", "RWF_DSYNC"])
+def test_what_was_acknowledged_as_synchronous_is_on_the_real_disk(way: str, flags: int):
+    """
+    Whichever of the three ways a program asks in, no page of the backing file is dirty afterwards.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name,
+        Gate(SETUP, Path(name) / "data", Path(name) / "disk") as gate,
+        mmap.mmap(-1, 16 * PAGE) as page,
+    ):
+        flags |= os.O_RDWR | os.O_CREAT | (os.O_DSYNC if way == "O_DSYNC" else 0)
+        with opened(gate.mount / "file", flags) as handle:
+            os.pwritev(handle, [page], 0)
+            if way == "fsync":
+                os.fsync(handle)
+            if way == "RWF_DSYNC":
+                os.pwritev(handle, [page], 0, os.RWF_DSYNC)
+            assert 0 == dirty_pages(gate.backing / "file")
+        with (gate.backing / "other").open("wb", buffering=0) as other:
+            other.write(bytes(16 * PAGE))
+            # The measure itself; a kernel before 6.5 cannot tell.
+            assert dirty_pages(gate.backing / "other") in {16, 0}
 
 
 def test_two_processes_append_without_overwriting_each_other(place: Path):
