@@ -1,0 +1,196 @@
+"""
+What the gate costs with its limits off: PostgreSQL and fio behind it, and beside it on the same disk.
+
+    python bench/gate_overhead.py [--require] [--rounds 5] [--seconds 6] [--scale 40]
+
+Both arms lie on the same disk. Rounds alternate, each arm being first in every other one, and the
+figure is the median of the rounds' ratios: what else this machine does meanwhile hits both. PostgreSQL
+18 has a data set of at least four times its buffers, and both its servers really flush. fio passes the
+page cache by; behind the gate that of the disk below remains, and is emptied before each run. fio in
+memory is the gate's own cost with no disk beside it, and nothing is promised of it. With --require the
+command exits with 1 if a promise is broken.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from live.gate_machine import quick_folder
+from plimsoll.kernel import Stage
+from plimsoll.lab.dataset import LOADING, Dataset, fill
+from plimsoll.lab.gate import Gate
+from plimsoll.lab.gate_config import GateSetup
+from plimsoll.lab.gate_place import on_disk
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.instance import Instance
+from plimsoll.units import MIB
+
+SHARED_BUFFERS_BYTES = 128 * MIB
+CLIENTS = 8
+FIO_BYTES = 1024 * MIB
+MEMORY_BYTES = 256 * MIB
+
+POSTGRES_LEAST, FIO_LEAST = 0.80, 0.70
+
+SERVING = {
+    "shared_buffers": f"{SHARED_BUFFERS_BYTES // MIB}MB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "1h",
+    "autovacuum": "off",
+}
+
+_TPS = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
+
+# Nothing but a name: limits are off.
+_NOTHING = Stage(name="none", baseline=1e12, burst=1e12, counts="bytes")
+
+Measure = Callable[[], float]
+Pair = tuple[Measure, Measure]
+"""Natively, and behind the gate."""
+
+
+def main() -> int:
+    """Exit status: 0, or 1 with --require and a broken promise."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("--require", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--scale", type=int, default=40)
+    given = parser.parse_args()
+    print(
+        f"{platform.platform()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
+        f"{given.rounds} rounds of {given.seconds:g} s"
+    )
+    with ExitStack() as stack:
+        works = _works(stack, given.scale, given.seconds)
+        ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+        for number in range(given.rounds):
+            for name, ((native, gated), _) in works.items():
+                if number % 2:
+                    behind, beside = gated(), native()
+                else:
+                    beside, behind = native(), gated()
+                ratios[name].append((beside, behind))
+    print(f"{'work':<46} {'native':>12} {'gate':>12} {'ratio':>7}  {'rounds':<24} promised")
+    kept = [_row(name, ratios[name], least) for name, (_, least) in works.items()]
+    return 1 if given.require and not all(kept) else 0
+
+
+def _row(name: str, found: list[tuple[float, float]], least: float | None) -> bool:
+    each = sorted(behind / beside for beside, behind in found)
+    ratio = statistics.median(each)
+    holds = least is None or ratio >= least
+    beside = statistics.median(pair[0] for pair in found)
+    behind = statistics.median(pair[1] for pair in found)
+    promise = "-" if least is None else f"≥ {least:.0%}: {'kept' if holds else 'BROKEN'}"
+    rounds = " ".join(f"{one:.0%}" for one in each)
+    print(f"{name:<46} {beside:>12,.0f} {behind:>12,.0f} {ratio:>7.0%}  {rounds:<24} {promise}")
+    return holds
+
+
+class Arm:
+    """A folder to work in, and where its files lie on the real disk."""
+
+    def __init__(self, folder: Path, backing: Path, fio_bytes: int) -> None:
+        """Put a file for fio there."""
+        self.folder, self._backing, self._fio_bytes = folder, backing / "table", fio_bytes
+        with self._backing.open("wb") as file:
+            for _ in range(fio_bytes // MIB):
+                file.write(os.urandom(MIB))
+            os.fsync(file.fileno())
+
+    def fio(self, pattern: str, size_kib: int, seconds: float) -> float:
+        """Requests per second, 16 in flight, past the page cache above and with none below."""
+        handle = os.open(self._backing, os.O_RDONLY)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(handle)
+        done = subprocess.run(
+            [
+                *("fio", "--name=overhead", f"--filename={self.folder / 'table'}", "--thread"),
+                *(f"--rw={pattern}", f"--bs={size_kib}k", "--iodepth=16", "--ioengine=libaio"),
+                *("--direct=1", f"--size={self._fio_bytes}", "--norandommap", "--randrepeat=0"),
+                *("--time_based", f"--runtime={seconds}s", "--output-format=json"),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+        return float(job["read"]["iops"] + job["write"]["iops"])
+
+
+def _works(stack: ExitStack, scale: int, seconds: float) -> dict[str, tuple[Pair, float | None]]:
+    """What is measured, both ways, and how much of the native figure is promised."""
+    disk = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=on_disk())))
+    disk.chmod(0o711)
+    arms = _arms(stack, disk, FIO_BYTES)
+    beside, behind = _servers(stack, arms, scale)
+    works: dict[str, tuple[Pair, float | None]] = {}
+    for name in ("select-only", "tpcb-like"):
+        pair = _pgbench(beside, name, seconds), _pgbench(behind, name, seconds)
+        works[f"pgbench {name}, transactions/s"] = (pair, POSTGRES_LEAST)
+    memory = _arms(stack, stack.enter_context(quick_folder()), MEMORY_BYTES)
+    for (native, gated), place, least in ((arms, "disk", FIO_LEAST), (memory, "memory", None)):
+        for pattern, size_kib in (("randread", 8), ("randwrite", 8), ("read", 128), ("write", 128)):
+            asked = (pattern, size_kib, seconds)
+            pair = partial(native.fio, *asked), partial(gated.fio, *asked)
+            works[f"fio {pattern} {size_kib} kB in {place}, requests/s"] = (pair, least)
+    return works
+
+
+def _arms(stack: ExitStack, place: Path, fio_bytes: int) -> tuple[Arm, Arm]:
+    """A plain folder, and one behind a gate without limits."""
+    for name in ("beside", "data"):
+        (place / name).mkdir()
+    instance = Instance(identifier="overhead")
+    setup = GateSetup(instance=instance, stages=(_NOTHING,), is_limited=False)
+    gate = stack.enter_context(Gate(setup, place / "data", place / "behind"))
+    native = Arm(place / "beside", place / "beside", fio_bytes)
+    return native, Arm(gate.mount, gate.backing, fio_bytes)
+
+
+def _servers(stack: ExitStack, arms: tuple[Arm, Arm], scale: int) -> tuple[Postgres, Postgres]:
+    """The same database, filled once and copied."""
+    native, gated = (arm.folder / "database" for arm in arms)
+    with Postgres(LOADING, data_directory=native) as loading:
+        fill(loading, Dataset(kind="pgbench", scale=scale))
+        loading.run("psql", "-XAtc", "checkpoint")
+    subprocess.run(["cp", "-a", str(native), str(gated)], check=True)
+    size = sum(path.stat().st_size for path in (native / "base").rglob("*") if path.is_file())
+    print(f"data set {size / MIB:,.0f} MiB, {size / SHARED_BUFFERS_BYTES:.1f} times shared_buffers")
+    beside, behind = (loading.elsewhere(place, SERVING) for place in (native, gated))
+    return stack.enter_context(beside), stack.enter_context(behind)
+
+
+def _pgbench(server: Postgres, name: str, seconds: float) -> Measure:
+    """Transactions per second of eight clients."""
+
+    def measure() -> float:
+        server.run("psql", "-XAtc", "checkpoint")
+        told = server.run(
+            *("pgbench", "-n", "-M", "prepared", "-b", name, "-c", str(CLIENTS)),
+            *("-j", str(min(CLIENTS, os.cpu_count() or 1)), "-T", str(round(seconds))),
+        )
+        found = _TPS.search(told)
+        if found is None:
+            raise RuntimeError(f"pgbench told no rate: {told}")
+        return float(found[1])
+
+    return measure
+
+
+if __name__ == "__main__":
+    sys.exit(main())
