@@ -96,7 +96,7 @@ pub struct Config {
     pub memory_bytes: Option<u64>,
     /// Idle time shorter than this is not lost.
     pub slack_s: f64,
-    /// Requests the kernel keeps in flight for reading ahead and writing back.
+    /// Requests that write the page cache back and may be in the disk's queue at a time.
     pub max_background: u16,
     /// Ceilings in the order in which requests meet them.
     pub chain: Vec<StageConfig>,

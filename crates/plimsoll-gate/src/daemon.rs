@@ -200,6 +200,7 @@ fn core_of(
         latency: config.latency_s,
         is_limited: config.is_limited,
         timer_error_s,
+        writing_back_max: usize::from(config.max_background),
     };
     let buffers = Arc::new(Buffers::default());
     let park = Arc::new(Park::new(plan, clock, Arc::clone(counters), Arc::clone(&buffers)));
@@ -226,7 +227,6 @@ fn core_of(
         clock,
         mode: config.mode,
         is_root: rustix::process::geteuid().is_root(),
-        max_background: config.max_background,
         chunk_bytes: config.chunk_bytes,
         flushes: AtomicU64::new(0),
     }))

@@ -5,16 +5,20 @@
 //! removals and hard links cannot make it mean another file.
 //! Rule 3: a node lives as long as the kernel counts lookups of it, or somebody works with it.
 //!
+//! A file that lost its last name keeps its space until the kernel has forgotten it and we have
+//! closed it, a moment after whoever removed it was answered. Whoever finds the disk full meanwhile
+//! is to wait for that moment ([`Inodes::is_leaving`]).
+//!
 //! A node is called by the file's own inode number, so that a folder's listing, `stat` and the next
 //! mount agree. As long as the descriptor is open the number is not used again. Files of another
 //! file system mounted inside the folder, whose numbers could collide, get numbers beyond 2⁶³.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::runs::Runs;
@@ -39,6 +43,17 @@ pub struct Node {
     pub writers: AtomicU32,
     /// Where sequential requests have got to.
     pub runs: Mutex<Runs>,
+    opens: AtomicU32,
+    /// Dropped after the descriptor, so that what it counts is closed.
+    leaving: Leaving,
+}
+
+/// Whether a file is on its way out, and how many are.
+#[derive(Debug)]
+struct Leaving {
+    is_unnamed: AtomicBool,
+    is_counted: AtomicBool,
+    count: Arc<AtomicUsize>,
 }
 
 /// A node and what it looked like when it was looked up.
@@ -72,6 +87,46 @@ pub struct Inodes {
     root_key: (u64, u64),
     known: RwLock<Known>,
     epochs: AtomicU64,
+    leaving: Arc<AtomicUsize>,
+}
+
+impl Node {
+    /// A handle was opened.
+    pub fn opened(&self) {
+        self.opens.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The kernel is through with a handle.
+    pub fn closed(&self) {
+        let before = self.opens.fetch_sub(1, Ordering::AcqRel);
+        if before == 1 && self.leaving.is_unnamed.load(Ordering::Acquire) {
+            self.leaving.begin();
+        }
+    }
+
+    /// The file lost its last name.
+    pub fn unnamed(&self) {
+        self.leaving.is_unnamed.store(true, Ordering::Release);
+        if self.opens.load(Ordering::Acquire) == 0 {
+            self.leaving.begin();
+        }
+    }
+}
+
+impl Leaving {
+    fn begin(&self) {
+        if !self.is_counted.swap(true, Ordering::AcqRel) {
+            self.count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if *self.is_counted.get_mut() {
+            self.count.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
 }
 
 impl Inodes {
@@ -81,9 +136,10 @@ impl Inodes {
     /// The root cannot be asked.
     pub fn new(root: OwnedFd) -> Result<Self, Errno> {
         let stat = rustix::fs::fstat(&root)?;
-        let root = Arc::new(node_of(ROOT, 0, root, &stat));
+        let leaving = Arc::default();
+        let root = Arc::new(node_of(ROOT, 0, root, &stat, &leaving));
         let (known, epochs) = (RwLock::default(), AtomicU64::new(1));
-        Ok(Self { root, root_key: key_of(&stat), known, epochs })
+        Ok(Self { root, root_key: key_of(&stat), known, epochs, leaving })
     }
 
     /// The root.
@@ -127,7 +183,8 @@ impl Inodes {
         let id = known.id_of(key, self.root_key);
         let counted = known.by_id.entry(id).or_insert_with(|| {
             let epoch = self.epochs.fetch_add(1, Ordering::Relaxed);
-            Counted { node: Arc::new(node_of(id, epoch, fd, &stat)), lookups: 0, key }
+            let node = node_of(id, epoch, fd, &stat, &self.leaving);
+            Counted { node: Arc::new(node), lookups: 0, key }
         });
         counted.lookups += 1;
         Ok(Found { node: Arc::clone(&counted.node), stat })
@@ -144,6 +201,23 @@ impl Inodes {
         let gone = known.by_id.remove(&id)?;
         known.foreign.remove(&gone.key);
         Some(gone.node)
+    }
+
+    /// The node of a file that this is the last name of, if the kernel knows it.
+    #[must_use]
+    pub fn last_named(&self, folder: &Node, name: &std::ffi::OsStr) -> Option<Arc<Node>> {
+        let stat = rustix::fs::statat(&folder.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if !is_file || stat.st_nlink > 1 || stat.st_dev != self.root_key.0 {
+            return None;
+        }
+        self.get(stat.st_ino).ok()
+    }
+
+    /// Whether files without a name are still to be closed, whose space then comes free.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire) > 0
     }
 
     /// The number that a listing shows for an entry with this inode number.
@@ -184,9 +258,12 @@ fn key_of(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-fn node_of(id: u64, epoch: u64, fd: OwnedFd, stat: &Stat) -> Node {
+fn node_of(id: u64, epoch: u64, fd: OwnedFd, stat: &Stat, leaving: &Arc<AtomicUsize>) -> Node {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    Node { id, epoch, fd, kind, writers: AtomicU32::new(0), runs: Mutex::default() }
+    let (is_unnamed, is_counted) = (AtomicBool::new(false), AtomicBool::new(false));
+    let leaving = Leaving { is_unnamed, is_counted, count: Arc::clone(leaving) };
+    let (writers, opens, runs) = (AtomicU32::new(0), AtomicU32::new(0), Mutex::default());
+    Node { id, epoch, fd, kind, writers, runs, opens, leaving }
 }
 
 #[cfg(test)]
@@ -231,6 +308,35 @@ mod tests {
 
         assert_ne!(old.id, inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().node.id);
         assert_eq!(3, rustix::fs::fstat(&inodes.get(old.id).unwrap().fd).unwrap().st_size);
+    }
+
+    /// A file that is open nowhere leaves from when its last name goes until it is closed; one that
+    /// is open leaves from its last handle on.
+    #[test]
+    fn a_file_leaves_when_neither_name_nor_handle_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), b"x").unwrap();
+        std::fs::hard_link(folder.path().join("a"), folder.path().join("b")).unwrap();
+        let inodes = table(folder.path());
+        let node = inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().node;
+        assert!(inodes.last_named(inodes.root(), OsStr::new("a")).is_none());
+
+        std::fs::remove_file(folder.path().join("b")).unwrap();
+        node.opened();
+        inodes.last_named(inodes.root(), OsStr::new("a")).unwrap().unnamed();
+        assert!(!inodes.is_leaving());
+        node.closed();
+        assert!(inodes.is_leaving());
+        drop(node);
+        assert!(inodes.is_leaving());
+
+        drop(inodes.forget(inodes.get(inode(&folder)).unwrap().id, 1));
+        assert!(!inodes.is_leaving());
+    }
+
+    fn inode(folder: &tempfile::TempDir) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(folder.path().join("a")).unwrap().ino()
     }
 
     /// The root is never counted, so it is never forgotten, whatever the kernel says.

@@ -6,18 +6,28 @@
 //!
 //! The thread asks to be woken a little early, by what the timers of this machine were measured to
 //! err, and sends what is due within half of that.
+//!
+//! # Writing back
+//!
+//! The kernel writes its page cache out in as many requests as it may have in flight, and whoever
+//! reads through the cache stands behind them in the kernel, where nothing is fair. So it may have
+//! very many in flight ([`crate::fs`]), and all but the first few of them wait here, without being
+//! in the disk's queue yet: as Linux holds writeback back in front of a real disk (writeback
+//! throttling, `wbt_lat_usec`). They enter in order of arrival, one for each that is done.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 use plimsoll_core::chain::Stage;
+use plimsoll_core::pace::Request;
 
 use crate::buffers::Buffers;
 use crate::clock::{Clock, wake_exactly};
 use crate::config::{Chain, LatencyConfig, StageConfig};
 use crate::counters::{Counters, Finished};
-use crate::pieces::{Layout, operations};
+use crate::pieces::Layout;
 use crate::throttle::{Bound, Done, Facts, Throttle};
 
 /// Replies sent before the lock is taken again.
@@ -49,6 +59,8 @@ pub struct Carried {
     pub continues: bool,
     /// Whether the device is charged for it.
     pub is_charged: bool,
+    /// Whether the kernel writes out its page cache.
+    pub is_writeback: bool,
 }
 
 #[derive(Debug)]
@@ -56,6 +68,7 @@ struct Parked {
     reply: Reply,
     ops: u64,
     bytes: u64,
+    is_writeback: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +78,11 @@ struct State {
     layout: Layout,
     is_limited: bool,
     is_over: bool,
+    /// Requests that write back and are in the disk's queue, and the most that may be.
+    writing_back: usize,
+    writing_back_max: usize,
+    /// Those that are not yet.
+    held_back: VecDeque<(Carried, Reply)>,
     /// Until when the thread sleeps; infinite for as long as nobody wakes it.
     sleeps_until_s: f64,
 }
@@ -98,6 +116,8 @@ pub struct Plan {
     pub is_limited: bool,
     /// How late this machine wakes who sleeps.
     pub timer_error_s: f64,
+    /// Requests that write back and may be in the disk's queue.
+    pub writing_back_max: usize,
 }
 
 impl Park {
@@ -112,6 +132,9 @@ impl Park {
             layout: Layout { volumes, chunk_bytes: plan.chunk_bytes },
             is_limited: plan.is_limited,
             is_over: false,
+            writing_back: 0,
+            writing_back_max: plan.writing_back_max,
+            held_back: VecDeque::new(),
             sleeps_until_s: f64::NEG_INFINITY,
         };
         let (latency, timer_error_s) = (plan.latency, plan.timer_error_s);
@@ -123,27 +146,62 @@ impl Park {
     pub fn submit(&self, carried: &Carried, reply: Reply) {
         let mut state = self.lock();
         let now_s = self.clock.now_s();
-        let Carried { arrived_s, is_write, offset, bytes, continues, is_charged } = *carried;
-        let mut pieces = Vec::new();
-        if is_charged {
-            pieces = state.layout.pieces(offset, bytes, is_write, continues);
-        }
-        let ops = if is_charged { operations(&pieces) } else { 0 };
-        self.counters.begin(now_s, arrived_s, ops);
-        let latency_s = if is_write { self.latency.write } else { self.latency.read };
-        let facts = Facts { arrived_s, served_s: now_s, latency_s, is_write };
-        let parked = Parked { reply, ops, bytes };
         if !state.is_limited {
+            let ops = pieces_of(&state, carried).len() as u64;
             drop(state);
-            self.send(Done { facts, deadline_s: now_s, payload: parked });
+            self.counters.begin(now_s, carried.arrived_s, ops);
+            self.pass(now_s, carried, ops, reply);
             return;
         }
-        state.throttle.submit(now_s, facts, &pieces, parked);
+        if carried.is_writeback && state.writing_back >= state.writing_back_max {
+            state.held_back.push_back((*carried, reply));
+            return;
+        }
+        self.queue(&mut state, now_s, carried, reply);
         let is_urgent = state.throttle.next_s().is_some_and(|next_s| next_s < state.sleeps_until_s);
         if is_urgent {
             state.sleeps_until_s = f64::NEG_INFINITY;
             drop(state);
             self.woken.notify_one();
+        }
+    }
+
+    /// Put a request into the queue of the disk.
+    fn queue(&self, state: &mut State, now_s: f64, carried: &Carried, reply: Reply) {
+        let &Carried { arrived_s, is_write, bytes, is_writeback, .. } = carried;
+        let pieces = pieces_of(state, carried);
+        let ops = pieces.len() as u64;
+        self.counters.begin(now_s, arrived_s, ops);
+        state.writing_back += usize::from(is_writeback);
+        let facts =
+            Facts { arrived_s, served_s: now_s, latency_s: self.latency_s(is_write), is_write };
+        state.throttle.submit(now_s, facts, &pieces, Parked { reply, ops, bytes, is_writeback });
+    }
+
+    /// Let a request pass that nothing limits.
+    fn pass(&self, now_s: f64, carried: &Carried, ops: u64, reply: Reply) {
+        let &Carried { arrived_s, is_write, bytes, is_writeback, .. } = carried;
+        let facts = Facts { arrived_s, served_s: now_s, latency_s: 0.0, is_write };
+        let payload = Parked { reply, ops, bytes, is_writeback };
+        self.send(Done { facts, deadline_s: now_s, payload });
+    }
+
+    fn latency_s(&self, is_write: bool) -> f64 {
+        if is_write { self.latency.write } else { self.latency.read }
+    }
+
+    /// What is due, at most a batch of it; for each that wrote back another one enters the queue.
+    fn take_due(&self, state: &mut State, now_s: f64, due: &mut Vec<Done<Parked>>) {
+        while due.len() < BATCH {
+            match state.throttle.take_due(now_s + self.timer_error_s / 2.0) {
+                Some(done) => due.push(done),
+                None => break,
+            }
+        }
+        state.writing_back -= due.iter().filter(|done| done.payload.is_writeback).count();
+        while state.writing_back < state.writing_back_max {
+            let Some((carried, reply)) = state.held_back.pop_front() else { break };
+            self.queue(state, now_s, &Carried { arrived_s: now_s, ..carried }, reply);
         }
     }
 
@@ -155,12 +213,7 @@ impl Park {
         loop {
             let now_s = self.clock.now_s();
             state.throttle.advance(now_s);
-            while due.len() < BATCH {
-                match state.throttle.take_due(now_s + self.timer_error_s / 2.0) {
-                    Some(done) => due.push(done),
-                    None => break,
-                }
-            }
+            self.take_due(&mut state, now_s, &mut due);
             if due.is_empty() {
                 if state.is_over {
                     return;
@@ -190,7 +243,7 @@ impl Park {
     }
 
     fn send(&self, done: Done<Parked>) {
-        let Parked { reply, ops, bytes } = done.payload;
+        let Parked { reply, ops, bytes, .. } = done.payload;
         let now_s = self.clock.now_s();
         let facts = done.facts;
         // Counted first: who has its reply may ask at once what was counted.
@@ -219,9 +272,16 @@ impl Park {
     pub fn lift(&self) {
         let mut state = self.lock();
         state.is_limited = false;
-        let waiting = state.throttle.drain();
+        state.writing_back = 0;
+        let queued = state.throttle.drain();
+        let held_back = std::mem::take(&mut state.held_back);
         drop(state);
-        waiting.into_iter().for_each(|done| self.send(done));
+        queued.into_iter().for_each(|done| self.send(done));
+        let now_s = self.clock.now_s();
+        held_back.into_iter().for_each(|(carried, reply)| {
+            let carried = Carried { arrived_s: now_s, ..carried };
+            self.pass(now_s, &carried, 0, reply);
+        });
     }
 
     /// Let the thread end when nothing is due.
@@ -292,4 +352,10 @@ impl Park {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The operations that a request is for the disk.
+fn pieces_of(state: &State, carried: &Carried) -> Vec<Request> {
+    let &Carried { offset, bytes, is_write, continues, is_charged, .. } = carried;
+    if is_charged { state.layout.pieces(offset, bytes, is_write, continues) } else { Vec::new() }
 }

@@ -2,8 +2,9 @@
 //!
 //! Rule 1: requests are spread over the volumes by chunks of the file. What one request brings to
 //! one volume lies there in one piece, as the chunks between them are on the others.
-//! Rule 2: the device gets a piece in requests of at most [`DEVICE_REQUEST_BYTES`]; these are the
-//! operations that are counted.
+//! Rule 2: a volume gets that in requests of at most [`DEVICE_REQUEST_BYTES`], as a block layer
+//! sends them. These are the operations that are counted, and between any two of them a request of
+//! somebody else may have its turn.
 
 use plimsoll_core::pace::Request;
 
@@ -23,42 +24,37 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// What a request brings to each volume it reaches, in order of the volumes from the first.
+    /// The operations that a request is for the volumes; one for a request that moves nothing.
     #[must_use]
     pub fn pieces(&self, offset: u64, bytes: u64, is_write: bool, continues: bool) -> Vec<Request> {
-        let piece = |volume: u64, bytes: u64| Request {
-            bytes: bytes as f64,
-            is_write,
-            volume: volume as usize,
-            continues,
-        };
-        let first_chunk = offset / self.chunk_bytes;
-        if self.volumes == 1 || bytes == 0 {
-            return vec![piece(first_chunk % self.volumes, bytes)];
+        let mut pieces = Vec::with_capacity(1);
+        for (volume, length) in self.lengths(offset, bytes) {
+            for part in 0..length.div_ceil(DEVICE_REQUEST_BYTES).max(1) {
+                let bytes = (length - part * DEVICE_REQUEST_BYTES).min(DEVICE_REQUEST_BYTES);
+                let (bytes, volume) = (bytes as f64, volume as usize);
+                pieces.push(Request { bytes, is_write, volume, continues });
+            }
         }
-        let last_chunk = (offset + bytes - 1) / self.chunk_bytes;
-        let reached = (last_chunk - first_chunk + 1).min(self.volumes);
-        (first_chunk..first_chunk + reached)
-            .map(|first| {
-                let on_volume = (last_chunk - first) / self.volumes + 1;
-                let mut length = on_volume * self.chunk_bytes;
-                if first == first_chunk {
-                    length -= offset % self.chunk_bytes;
-                }
-                if (last_chunk - first).is_multiple_of(self.volumes) {
-                    length -= (last_chunk + 1) * self.chunk_bytes - (offset + bytes);
-                }
-                piece(first % self.volumes, length)
-            })
-            .collect()
+        pieces
     }
-}
 
-/// Operations that a device gets for these pieces; one for a request that moves nothing.
-#[must_use]
-pub fn operations(pieces: &[Request]) -> u64 {
-    let of = |piece: &Request| (piece.bytes as u64).div_ceil(DEVICE_REQUEST_BYTES).max(1);
-    pieces.iter().map(of).sum()
+    /// The volumes that a request reaches, in order from the first, and how much it brings to each.
+    fn lengths(self, offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+        let first_chunk = offset / self.chunk_bytes;
+        let last_chunk = (offset + bytes.saturating_sub(1)) / self.chunk_bytes;
+        let reached = (last_chunk - first_chunk + 1).min(self.volumes);
+        (first_chunk..first_chunk + reached).map(move |first| {
+            let on_volume = (last_chunk - first) / self.volumes + 1;
+            let mut length = on_volume * self.chunk_bytes;
+            if first == first_chunk {
+                length -= offset % self.chunk_bytes;
+            }
+            if (last_chunk - first).is_multiple_of(self.volumes) {
+                length -= (last_chunk + 1) * self.chunk_bytes - (offset + bytes);
+            }
+            (first % self.volumes, length)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -68,9 +64,9 @@ mod tests {
 
     const KIB: u64 = 1024;
 
-    fn lengths(layout: Layout, offset: u64, bytes: u64) -> Vec<(usize, u64)> {
-        let pieces = layout.pieces(offset, bytes, false, false);
-        pieces.iter().map(|piece| (piece.volume, piece.bytes as u64)).collect()
+    /// What a request brings to each volume that it reaches.
+    fn lengths(layout: Layout, offset: u64, bytes: u64) -> Vec<(u64, u64)> {
+        layout.lengths(offset, bytes).collect()
     }
 
     /// A megabyte over four volumes is a quarter for each of them, wherever it begins.
@@ -105,11 +101,14 @@ mod tests {
     fn operations_are_what_a_device_gets() {
         let one = Layout { volumes: 1, chunk_bytes: 64 * KIB };
         let four = Layout { volumes: 4, chunk_bytes: 64 * KIB };
-        let count = |layout: Layout, bytes| operations(&layout.pieces(0, bytes, true, false));
+        let count = |layout: Layout, bytes| layout.pieces(0, bytes, true, false).len();
 
         assert_eq!((4, 4), (count(one, 1024 * KIB), count(four, 1024 * KIB)));
         assert_eq!((1, 2), (count(one, 128 * KIB), count(four, 128 * KIB)));
         assert_eq!((1, 1), (count(one, 0), count(four, 0)));
+        let odd: Vec<f64> =
+            one.pieces(7, 300 * KIB, true, false).iter().map(|piece| piece.bytes).collect();
+        assert_eq!(vec![256.0 * 1024.0, 44.0 * 1024.0], odd);
     }
 
     proptest! {
@@ -132,11 +131,14 @@ mod tests {
 
             let mut got = vec![0_u64; volumes as usize];
             for (volume, length) in lengths(layout, offset, bytes) {
-                prop_assert_eq!(0, got[volume]);
-                got[volume] += length;
+                prop_assert_eq!(0, got[volume as usize]);
+                got[volume as usize] += length;
             }
+            let pieces = layout.pieces(offset, bytes, false, false);
+            let sum: f64 = pieces.iter().map(|piece| piece.bytes).sum();
 
             prop_assert_eq!(expected, got);
+            prop_assert_eq!(bytes as f64, sum);
         }
     }
 }

@@ -31,8 +31,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn direct(path: &Path) -> File {
-    OpenOptions::new().read(true).write(true).custom_flags(O_DIRECT).open(path).unwrap()
+fn open(path: &Path, flags: i32) -> File {
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).unwrap()
 }
 
 /// A file of so many mebibytes, made below the gate so that it costs nothing.
@@ -52,6 +52,7 @@ struct Load<'a> {
     bytes: usize,
     is_write: bool,
     is_random: bool,
+    flags: i32,
 }
 
 impl Load<'_> {
@@ -61,7 +62,7 @@ impl Load<'_> {
         let (requests, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
         let size = fs::metadata(self.path).unwrap().len() / self.bytes as u64;
         let client = |number: usize| {
-            let (file, mut block) = (direct(self.path), Aligned::filled(self.bytes, 7));
+            let (file, mut block) = (open(self.path, self.flags), Aligned::filled(self.bytes, 7));
             let mut place = number as u64 * size / self.clients as u64;
             while !done.load(Ordering::Relaxed) {
                 place = if self.is_random {
@@ -122,7 +123,14 @@ fn reads_get_the_throughput_of_the_ceiling() {
     let setup = Setup::new().with_stage("throughput", "bytes", 86_875_000.0, json!({}));
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 64);
-    let load = Load { path: &path, clients: 1, bytes: MIB, is_write: false, is_random: false };
+    let load = Load {
+        path: &path,
+        clients: 1,
+        bytes: MIB,
+        is_write: false,
+        is_random: false,
+        flags: O_DIRECT,
+    };
 
     load.meets(86_875_000.0 / MIB as f64, Duration::from_secs(3));
 
@@ -141,7 +149,14 @@ fn small_requests_get_the_operations_of_the_ceiling() {
         Setup::new().with_stage("iops", "operations", 4000.0, json!({"unit_bytes": 262_144}));
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 64);
-    let load = Load { path: &path, clients: 16, bytes: 8192, is_write: false, is_random: true };
+    let load = Load {
+        path: &path,
+        clients: 16,
+        bytes: 8192,
+        is_write: false,
+        is_random: true,
+        flags: O_DIRECT,
+    };
 
     load.meets(4000.0, Duration::from_secs(2));
 
@@ -158,7 +173,14 @@ fn stripes_add_up() {
     let setup = Setup::new().with_stage("volume", "bytes", 25_000_000.0, more);
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 64);
-    let load = Load { path: &path, clients: 4, bytes: MIB, is_write: true, is_random: false };
+    let load = Load {
+        path: &path,
+        clients: 4,
+        bytes: MIB,
+        is_write: true,
+        is_random: false,
+        flags: O_DIRECT,
+    };
 
     load.meets(100_000_000.0 / MIB as f64, Duration::from_secs(1));
 }
@@ -170,8 +192,22 @@ fn a_reader_is_not_starved_by_writers() {
     let setup = Setup::new().with_stage("throughput", "bytes", 100_000_000.0, json!({}));
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 64);
-    let writers = Load { path: &path, clients: 16, bytes: MIB, is_write: true, is_random: false };
-    let reader = Load { path: &path, clients: 1, bytes: 8192, is_write: false, is_random: true };
+    let writers = Load {
+        path: &path,
+        clients: 16,
+        bytes: MIB,
+        is_write: true,
+        is_random: false,
+        flags: O_DIRECT,
+    };
+    let reader = Load {
+        path: &path,
+        clients: 1,
+        bytes: 8192,
+        is_write: false,
+        is_random: true,
+        flags: O_DIRECT,
+    };
 
     let (mut latency_s, mut written) = (0.0, 0.0);
     thread::scope(|scope| {
@@ -186,6 +222,35 @@ fn a_reader_is_not_starved_by_writers() {
     assert!(written * MIB as f64 > 70e6, "{written} MiB/s were written");
 }
 
+/// Nor is one who reads through the page cache, while the kernel writes back what others wrote at
+/// random: it would have him queue behind thousands of requests.
+#[test]
+fn a_reader_is_not_starved_by_writing_back() {
+    let _alone = alone();
+    let setup = Setup::new().with_stage("iops", "operations", 2000.0, json!({}));
+    let Some(gate) = setup.mount() else { return };
+    let path = prepare(&gate, 256);
+    fs::copy(gate.backing().join("data"), gate.backing().join("other")).unwrap();
+    let other = gate.mount().join("other");
+    let load = |path, clients, is_write| Load {
+        path,
+        clients,
+        bytes: 8192,
+        is_write,
+        is_random: true,
+        flags: 0,
+    };
+
+    let mut read = 0.0;
+    thread::scope(|scope| {
+        let busy = load(&other, 2, true);
+        scope.spawn(move || busy.run(Duration::from_millis(1500), Duration::from_millis(1500)));
+        read = load(&path, 4, false).run(Duration::from_secs(1), Duration::from_millis(1500)).0;
+    });
+
+    assert!(read > 400.0, "{read} reads per second of 2,000 operations");
+}
+
 /// A single client waits for the base latency, and what the timer costs is made up for.
 #[test]
 fn a_request_takes_its_base_latency() {
@@ -193,7 +258,14 @@ fn a_request_takes_its_base_latency() {
     let setup = Setup::new().with("latency_s", json!({"read": 0.002, "write": 0.004}));
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 8);
-    let load = |is_write| Load { path: &path, clients: 1, bytes: 8192, is_write, is_random: true };
+    let load = |is_write| Load {
+        path: &path,
+        clients: 1,
+        bytes: 8192,
+        is_write,
+        is_random: true,
+        flags: O_DIRECT,
+    };
     let fastest = |is_write| {
         let one = || load(is_write).run(Duration::from_millis(50), Duration::from_millis(300)).1;
         (0..ATTEMPTS).map(|_| one()).fold(f64::INFINITY, f64::min)
@@ -215,7 +287,14 @@ fn credits_run_out_and_can_be_granted() {
     let setup = Setup::new().with_stage("instance", "bytes", 20_000_000.0, more);
     let Some(mut gate) = setup.mount() else { return };
     let path = prepare(&gate, 64);
-    let load = Load { path: &path, clients: 4, bytes: 262_144, is_write: false, is_random: false };
+    let load = Load {
+        path: &path,
+        clients: 4,
+        bytes: 262_144,
+        is_write: false,
+        is_random: false,
+        flags: O_DIRECT,
+    };
     let rate = |length_ms| load.run(Duration::ZERO, Duration::from_millis(length_ms)).0 * 262_144.0;
     let balance = |gate: &Gate| gate.status()["balance"]["instance"].as_f64().unwrap();
 
@@ -248,7 +327,14 @@ fn the_chain_can_be_changed_while_it_runs() {
     let setup = Setup::new().with_stage("old", "operations", 200.0, json!({}));
     let Some(gate) = setup.mount() else { return };
     let path = prepare(&gate, 16);
-    let load = Load { path: &path, clients: 8, bytes: 8192, is_write: false, is_random: true };
+    let load = Load {
+        path: &path,
+        clients: 8,
+        bytes: 8192,
+        is_write: false,
+        is_random: true,
+        flags: O_DIRECT,
+    };
     load.meets(200.0, Duration::from_secs(1));
 
     let chain = json!([
@@ -304,7 +390,7 @@ fn a_disk_that_is_too_slow_is_told() {
     fs::write(slow.backing().join("data"), noise(MIB, 1)).unwrap();
     let Some(mut gate) = Setup::new().with("backing", json!(slow.mount())).mount() else { return };
 
-    let file = direct(&gate.mount().join("data"));
+    let file = open(&gate.mount().join("data"), O_DIRECT);
     let mut block = Aligned::filled(65_536, 0);
     for index in 0..8 {
         file.read_exact_at(block.get_mut(), index * 131_072).unwrap();

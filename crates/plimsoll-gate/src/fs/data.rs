@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use fuser::{ReplyData, ReplyEmpty, ReplyLseek, ReplyWrite};
-use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::{Core, refused};
@@ -14,6 +15,25 @@ use crate::park::{Carried, Reply};
 
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
+
+/// How long a full disk is given for the space of removed files to come free, and how often it is
+/// tried again. A large file is gone in some tens of milliseconds; somebody may also hold one by a
+/// descriptor that we know nothing of (`O_PATH`), which must not hold up everybody else.
+const ROOM_S_MAX: f64 = 0.5;
+const ROOM_RETRY: Duration = Duration::from_millis(2);
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Where in the file.
+    pub offset: u64,
+    /// What.
+    pub data: &'a [u8],
+    /// Whether it comes out of the kernel's page cache.
+    pub is_writeback: bool,
+    /// The opener's flags and this request's: one write alone may be synchronous (`RWF_DSYNC`).
+    pub flags: i32,
+}
 
 impl Core {
     /// Read, and answer when the disk would have.
@@ -36,29 +56,58 @@ impl Core {
     }
 
     /// Write, and answer when the disk would have.
-    pub fn write(self: &Arc<Self>, number: u64, offset: u64, data: &[u8], reply: ReplyWrite) {
+    pub fn write(self: &Arc<Self>, number: u64, block: Block<'_>, reply: ReplyWrite) {
         let arrived_s = self.clock.now_s();
-        match self.files.get(number) {
-            Ok(file) if file.is_synchronous => {
-                let (core, data) = (Arc::clone(self), data.to_vec());
-                self.workers.run(move || core.write_now(&file, offset, &data, arrived_s, reply));
+        let file = match self.files.get(number) {
+            Ok(file) => file,
+            Err(error) => return reply.error(refused(error)),
+        };
+        if !is_flushed(&file, block.flags) {
+            let written = write_full(&file, &block);
+            if written != Err(Errno::NOSPC) || !self.inodes.is_leaving() {
+                return self.answer_write(&file, &block, written, arrived_s, reply);
             }
-            Ok(file) => self.write_now(&file, offset, data, arrived_s, reply),
-            Err(error) => reply.error(refused(error)),
+        }
+        let (core, data) = (Arc::clone(self), block.data.to_vec());
+        let Block { offset, is_writeback, flags, .. } = block;
+        self.workers.run(move || {
+            let block = Block { offset, data: &data, is_writeback, flags };
+            let written = core.where_room_is(|| write_full(&file, &block)).and_then(|length| {
+                if is_flushed(&file, flags) && !file.is_synchronous {
+                    rustix::fs::fdatasync(&file.fd)?;
+                }
+                Ok(length)
+            });
+            core.answer_write(&file, &block, written, arrived_s, reply);
+        });
+    }
+
+    /// Try something again, where the disk is full, as long as removed files are on their way out.
+    fn where_room_is<T>(&self, attempt: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+        let begun_s = self.clock.now_s();
+        loop {
+            let is_leaving = self.inodes.is_leaving();
+            let done = attempt();
+            let is_full = matches!(done, Err(Errno::NOSPC));
+            if !is_full || !is_leaving || self.clock.now_s() - begun_s > ROOM_S_MAX {
+                return done;
+            }
+            std::thread::sleep(ROOM_RETRY);
         }
     }
 
-    fn write_now(
+    fn answer_write(
         &self,
         file: &OpenFile,
-        offset: u64,
-        data: &[u8],
+        block: &Block<'_>,
+        written: Result<usize, Errno>,
         arrived_s: f64,
         reply: ReplyWrite,
     ) {
-        match write_full(file, offset, data) {
+        match written {
             Ok(length) => {
-                let carried = self.carried(file, arrived_s, true, offset, length as u64);
+                let carried = self.carried(file, arrived_s, true, block.offset, length as u64);
+                let carried = Carried { is_writeback: block.is_writeback, ..carried };
                 self.park.submit(&carried, Reply::Written(reply, length as u32));
             }
             Err(error) => reply.error(refused(error)),
@@ -112,6 +161,7 @@ impl Core {
             bytes: 0,
             continues: false,
             is_charged: self.mode == config::Mode::Fs,
+            is_writeback: false,
         };
         self.park.submit(&carried, Reply::Empty(reply));
     }
@@ -129,7 +179,7 @@ impl Core {
         self.workers.run(move || {
             let flags = FallocateFlags::from_bits_retain(mode as u32);
             let done = core.files.get(number).and_then(|file| {
-                rustix::fs::fallocate(&file.fd, flags, offset, bytes)?;
+                core.where_room_is(|| rustix::fs::fallocate(&file.fd, flags, offset, bytes))?;
                 let key = (file.node.id, file.node.epoch);
                 if flags.contains(FallocateFlags::PUNCH_HOLE) {
                     core.pruner.with(|ledger| ledger.lose(key, offset, bytes));
@@ -188,8 +238,16 @@ impl Core {
         }
         let mut runs = node.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let continues = runs.continues(is_write, offset, bytes);
-        Carried { arrived_s, is_write, offset, bytes, continues, is_charged: true }
+        let (is_charged, is_writeback) = (true, false);
+        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback }
     }
+}
+
+/// Whether a write is to be on the disk before it is answered. Through the cache the kernel asks for
+/// a flush itself.
+fn is_flushed(file: &OpenFile, flags: i32) -> bool {
+    let asked = OFlags::from_bits_retain(flags as u32).intersects(OFlags::SYNC | OFlags::DSYNC);
+    file.is_synchronous || (!file.is_cached && asked)
 }
 
 /// Read until the buffer is full or the file ends: the kernel takes what is missing for zeros.
@@ -208,10 +266,11 @@ fn read_full(file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, E
 
 /// Write everything. Where that fails half-way, what comes out of the page cache has failed; a
 /// writer without cache is told how far it got, as by any disk.
-fn write_full(file: &OpenFile, offset: u64, data: &[u8]) -> Result<usize, Errno> {
+fn write_full(file: &OpenFile, block: &Block<'_>) -> Result<usize, Errno> {
     let mut length = 0;
-    while length < data.len() {
-        match rustix::io::pwrite(&file.fd, &data[length..], offset + length as u64) {
+    while length < block.data.len() {
+        let at = block.offset + length as u64;
+        match rustix::io::pwrite(&file.fd, &block.data[length..], at) {
             Ok(more) => length += more,
             Err(Errno::INTR) => {}
             Err(_) if length > 0 && !file.is_cached => break,

@@ -111,6 +111,7 @@ impl Core {
     /// Close a handle. The last one of a file without a name ends the file, which may take long.
     pub fn close(&self, number: u64) {
         if let Some(file) = self.files.remove(number) {
+            file.node.closed();
             self.workers.run(move || drop(file));
         }
     }
@@ -123,6 +124,7 @@ impl Core {
 
     fn hold(&self, fd: OwnedFd, node: Arc<Node>, way: Way) -> Opened {
         let Way { is_cached, is_synchronous, is_writable, .. } = way;
+        node.opened();
         if is_writable {
             node.writers.fetch_add(1, Ordering::AcqRel);
         }

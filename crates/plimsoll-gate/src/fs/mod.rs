@@ -34,6 +34,7 @@ use fuser::{
 use rustix::fs::AtFlags;
 
 use self::attributes::Change;
+use self::data::Block;
 use self::names::Asker;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -54,6 +55,12 @@ const FILE_LIFE: Duration = Duration::from_secs(1);
 
 /// Largest request that is taken.
 const REQUEST_BYTES_MAX: u32 = 1024 * 1024;
+
+/// Requests that the kernel may have in flight for reading ahead and writing back: more than it has
+/// dirty pages of a mount (1 % of the memory, some thousand), so that reads through the cache never
+/// queue behind them in the kernel. Measured on 24 GiB beside random writes of 8 KiB that saturated
+/// 4,000 operations per second: reads took up to 590 ms with 16, 650 ms with 256, 24 ms with 4,096.
+const BACKGROUND_MAX: u16 = 16_384;
 
 /// What the kernel is asked for where it can do it. Without the first one every write would be a
 /// request, whatever its size; see [`Gate::init`].
@@ -95,8 +102,6 @@ pub struct Core {
     pub mode: Mode,
     /// Whether files can be given away.
     pub is_root: bool,
-    /// Requests in the background.
-    pub max_background: u16,
     /// Bytes of a file on one volume before the next one follows.
     pub chunk_bytes: u64,
     /// Flushes so far.
@@ -167,7 +172,7 @@ impl Filesystem for Gate {
         }
         // Readahead stays what the kernel offers: it is the most it grants.
         let _ = kernel.set_max_write(REQUEST_BYTES_MAX);
-        let _ = kernel.set_max_background(self.core.max_background);
+        let _ = kernel.set_max_background(BACKGROUND_MAX);
         Ok(())
     }
 
@@ -340,12 +345,14 @@ impl Filesystem for Gate {
         fh: FileHandle,
         offset: u64,
         data: &[u8],
-        _: WriteFlags,
-        _: OpenFlags,
+        how: WriteFlags,
+        flags: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        self.core.write(fh.0, offset, data, reply);
+        let is_writeback = how.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let block = Block { offset, data, is_writeback, flags: flags.0 };
+        self.core.write(fh.0, block, reply);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {

@@ -122,7 +122,11 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn remove(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
-        rustix::fs::unlinkat(&self.inodes.get(folder)?.fd, name, flags)
+        let folder = self.inodes.get(folder)?;
+        let last = self.inodes.last_named(&folder, name);
+        rustix::fs::unlinkat(&folder.fd, name, flags)?;
+        last.iter().for_each(|node| node.unnamed());
+        Ok(())
     }
 
     /// Move a name.
@@ -137,7 +141,11 @@ impl Core {
     ) -> Result<(), Errno> {
         let (old, new) = (self.inodes.get(from.0)?, self.inodes.get(to.0)?);
         let flags = RenameFlags::from_bits_retain(flags.bits());
-        rustix::fs::renameat_with(&old.fd, from.1, &new.fd, to.1, flags)
+        let is_replacing = !flags.contains(RenameFlags::EXCHANGE);
+        let last = is_replacing.then(|| self.inodes.last_named(&new, to.1)).flatten();
+        rustix::fs::renameat_with(&old.fd, from.1, &new.fd, to.1, flags)?;
+        last.iter().for_each(|node| node.unnamed());
+        Ok(())
     }
 
     /// Hand what was just made over to whoever asked for it, and look it up.
