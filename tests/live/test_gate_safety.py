@@ -32,6 +32,7 @@ from live.gate_exerciser import (
 )
 from live.gate_ledger import Ledger
 from live.gate_machine import T3, fill, quick_folder
+from live.gate_programs import APPENDER, FILLER, OPENER, READER, WRITER
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import GateSetup
 from plimsoll.lab.gate_place import is_gate_at
@@ -42,79 +43,6 @@ pytestmark = pytest.mark.live
 
 PATIENCE_S = 60
 SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
-
-# Opens files, each twice, says so, waits for a word, and reads with one what the other wrote.
-OPENER = """
-import os, sys
-name, count = sys.argv[1], int(sys.argv[2])
-writers, readers = ([os.open(f"{name}-{i}", os.O_RDWR | os.O_CREAT) for i in range(count)] for _ in "wr")
-for i, handle in enumerate(writers):
-    os.write(handle, b"%d" % i)
-print("open", flush=True)
-sys.stdin.readline()
-print(sum(os.pread(handle, 9, 0) == b"%d" % i for i, handle in enumerate(readers)))
-"""
-# Appends lines of 64 bytes, each in one write, without asking where the end is.
-APPENDER = """
-import os, sys
-handle = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-for i in range(1000):
-    os.write(handle, (f"{sys.argv[2]} {i} ".ljust(63, "x") + "\\n").encode())
-"""
-# Reads past the page cache without end.
-READER = """
-import mmap, os, sys
-handle, page, at = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), 0
-print("reading", flush=True)
-while True:
-    at = (at + os.preadv(handle, [page], at)) % (16 << 20)
-"""
-# In a mount namespace of its own, where a small disk can be made: fills it up, twice.
-FILLER = """
-import errno, mmap, os, subprocess, sys, time
-from pathlib import Path
-from live.test_gate_safety import SETUP
-from plimsoll.lab.gate import Gate
-folder = Path(sys.argv[1])
-options = ["-t", "tmpfs", "-o", "size=8m", "none", str(folder / "data")]
-subprocess.run(["mount", *options], check=True)
-block = mmap.mmap(-1, 1 << 20)
-block.write(b"z" * (1 << 20))
-
-def fill(path, flags):
-    handle, written = os.open(path, os.O_RDWR | os.O_CREAT | flags), 0
-    try:
-        while True:
-            written += os.pwrite(handle, block, written)
-            os.fsync(handle)
-    except OSError as error:
-        return written, error.errno
-    finally:
-        try:
-            os.close(handle)
-        except OSError as error:
-            assert error.errno == errno.ENOSPC
-
-with Gate(SETUP, folder / "data", folder / "disk") as gate:
-    (gate.mount / "before").write_bytes(b"kept" * 1000)
-    for flags in (0, os.O_DIRECT):
-        written, error = fill(gate.mount / "large", flags)
-        assert error == errno.ENOSPC, error
-        assert written >= 6 << 20, written
-        assert (gate.mount / "large").read_bytes()[:written] == b"z" * written
-        assert (gate.mount / "before").read_bytes() == b"kept" * 1000
-        (gate.mount / "large").unlink()
-        # The kernel tells of a file's end without waiting for the answer: room comes back soon after.
-        end = time.monotonic() + 10
-        while os.statvfs(gate.mount).f_bavail < os.statvfs(gate.mount).f_blocks * 3 // 4:
-            assert time.monotonic() < end
-    with (gate.mount / "after").open("wb") as file:
-        file.write(b"room" * 1000)
-        file.flush()
-        os.fsync(file.fileno())
-    assert (folder / "data" / "after").read_bytes() == b"room" * 1000
-print("filled")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -455,6 +383,35 @@ def test_unmounting_a_busy_mount_writes_everything_out():
 
         assert b"b" * MIB == (folder / "data" / "busy").read_bytes()
         assert raised.value.errno in {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
+
+
+@pytest.mark.parametrize("is_killed", [True, False], ids=["kill -9", "stop"])
+def test_nobody_is_left_waiting_when_it_ends_under_load(is_killed: bool):
+    """
+    Its page cache is full and being dropped while four write: each of them gets an error at once.
+    """
+    with quick_folder() as folder, contextlib.ExitStack() as running:
+        gate = running.enter_context(Gate(SETUP, folder / "data", folder / "disk"))
+        writers = [
+            running.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", WRITER, str(gate.mount / str(index))],
+                    stdout=subprocess.PIPE,
+                )
+            )
+            for index in range(4)
+        ]
+        assert [b"full\n"] * 4 == [writer.stdout.readline() for writer in writers]
+        begun = time.monotonic()
+        if is_killed:
+            os.kill(gate.daemon_pid, signal.SIGKILL)
+            assert gate.wait(PATIENCE_S)
+        else:
+            gate.stop()
+        told = [writer.communicate(timeout=PATIENCE_S)[0] for writer in writers]
+
+        assert time.monotonic() - begun < 15
+        assert set(told) <= {b"%d\n" % n for n in (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO)}
 
 
 def test_a_dead_mount_with_people_in_it_makes_room_for_the_next():

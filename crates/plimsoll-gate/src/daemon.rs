@@ -149,6 +149,7 @@ impl Running {
         let end = self.ends.recv().unwrap_or(End::Unmounted);
         self.recorder.end();
         self.park.lift();
+        self.pruner.end();
         let (ending, held) = match end {
             End::Unmounted => (Ending::WasGone, None),
             _ => mount::unmount(&self.places.mount, GRACE).map_err(|error| {
@@ -162,7 +163,6 @@ impl Running {
             self.linger(held.as_ref());
         }
         self.park.end();
-        self.pruner.end();
         if let End::Asked(stop) = end {
             let _ = std::fs::remove_file(&config.socket);
             if stop.ended.send(ending).is_ok() {

@@ -1,7 +1,9 @@
 //! The thread that drops pages beyond the bound.
 //!
 //! A page may have to be written out before it is dropped, which takes a request of ours to be
-//! answered: so this must be a thread that answers none.
+//! answered: so this must be a thread that answers none. For the same reason it ends before the
+//! threads that answer: in the middle of a drop it would wait for them for ever, where no signal
+//! reaches it, and hold the mount's connection open for all who use it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -18,6 +20,7 @@ pub struct Pruner {
     ledger: Option<Mutex<(Ledger, bool)>>,
     woken: Condvar,
     kernel: OnceLock<Notifier>,
+    running: Mutex<()>,
 }
 
 impl Pruner {
@@ -25,7 +28,8 @@ impl Pruner {
     #[must_use]
     pub fn new(most_bytes: Option<u64>) -> Self {
         let ledger = most_bytes.map(|bytes| Mutex::new((Ledger::new(bytes), false)));
-        Self { ledger, woken: Condvar::new(), kernel: OnceLock::new() }
+        let (woken, kernel, running) = (Condvar::new(), OnceLock::new(), Mutex::default());
+        Self { ledger, woken, kernel, running }
     }
 
     /// From now on the kernel can be told something.
@@ -57,6 +61,7 @@ impl Pruner {
 
     /// Drop pages until [`Pruner::end`] is called.
     pub fn run(&self) {
+        let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut victims = Vec::with_capacity(BATCH);
         let Some(mut guard) = self.lock() else { return };
         while !guard.1 {
@@ -74,12 +79,13 @@ impl Pruner {
         }
     }
 
-    /// Let the thread end.
+    /// Let the thread end, and wait until it has. Requests must still be answered meanwhile.
     pub fn end(&self) {
         if let Some(mut guard) = self.lock() {
             guard.1 = true;
         }
         self.woken.notify_all();
+        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn drop_pages(&self, victim: &Victim) {

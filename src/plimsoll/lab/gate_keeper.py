@@ -7,6 +7,7 @@ keeper's standard input open; when the owner ends in whatever way, kill -9 inclu
 too, and the keeper undoes what was done, in reverse, ends the daemon and takes its mount away.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -14,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from typing import Any
 _ENDINGS = ((signal.SIGTERM, 15.0), (signal.SIGKILL, 10.0))
 _UNDO_S = 60.0
 _GLANCE_S = 0.1
+_ABORT_S = 5.0
 
 
 def main() -> int:
@@ -50,6 +53,7 @@ def main() -> int:
         is_bidden = False
         try:
             is_bidden = _listen(daemon, undo)
+            _abort_if_stuck(job, daemon, log)
             status = {None: 0, 0: 3}.get(daemon.poll(), 1)
         finally:
             _take_down(job, daemon, undo, log)
@@ -82,7 +86,7 @@ def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
                 if "end" in word:
                     return True
                 undo.append(word["undo"])
-        elif daemon.poll() is not None:
+        elif daemon.poll() is not None or _is_stuck(daemon.pid):
             # The owner is there, and will notice; it alone knows what it lent for how long.
             return True
 
@@ -95,10 +99,11 @@ def _take_down(
     for sign, patience_s in _ENDINGS:
         if daemon.poll() is None:
             daemon.send_signal(sign)
-            try:
-                daemon.wait(patience_s)
-            except subprocess.TimeoutExpired:
-                continue
+            end = time.monotonic() + patience_s
+            while time.monotonic() < end and daemon.poll() is None:
+                _abort_if_stuck(job, daemon, log)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    daemon.wait(_GLANCE_S)
     for argv in job["detach"]:
         if not _is_mounted(job["mount"]):
             break
@@ -108,6 +113,37 @@ def _take_down(
             Path(folder).rmdir()
         except OSError:
             continue
+
+
+def _is_stuck(pid: int) -> bool:
+    """
+    Whether a daemon has ended but for a thread that waits in the kernel.
+
+    The thread that drops pages waits until they are written out, which only the threads that are gone
+    could have done. As long as it holds the mount's connection open, everybody who uses the mount waits
+    too, for ever, and no signal helps.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] == "Z" and len(threads) > 1
+
+
+def _abort_if_stuck(job: dict[str, Any], daemon: "subprocess.Popen[bytes]", log: Any) -> None:
+    """End the connection of a daemon that cannot end; whoever waits then gets an error."""
+    if daemon.poll() is not None or not _is_stuck(daemon.pid):
+        return
+    number = _device_of(job["mount"])
+    try:
+        # Where it is mounted, a plain user may do this to mounts of his own.
+        Path(f"/sys/fs/fuse/connections/{number}/abort").write_text("1")
+    except OSError:
+        # Ends the connection, and then finds that the mount is in use. Only root may.
+        _run(["umount", "-f", job["mount"]], log)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        daemon.wait(_ABORT_S)
 
 
 def _clear(job: dict[str, Any]) -> None:
@@ -135,13 +171,19 @@ def _run(argv: list[str], log: Any) -> None:
 
 def _is_mounted(place: str) -> bool:
     """Whether a FUSE file system is mounted at a path, alive or dead."""
+    return _device_of(place) is not None
+
+
+def _device_of(place: str) -> str | None:
+    """The number by which /sys/fs/fuse/connections calls the uppermost FUSE mount at a path."""
+    number = None
     with Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as table:
         for line in table:
             fields, _, kind = line.partition(" - ")
             at = fields.split(" ")[4].replace("\\040", " ").replace("\\134", "\\")
             if at == place and kind.startswith("fuse"):
-                return True
-    return False
+                number = fields.split(" ")[2].partition(":")[2]
+    return number
 
 
 if __name__ == "__main__":
