@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import options
+from plimsoll.cli import lab_experiment, options
 from plimsoll.cli.wire import InstanceFlags
 
 _EMULATION = "What is emulated"
@@ -116,13 +116,8 @@ def register(app: typer.Typer) -> None:
         help="Run a real database under the limits of an instance that you do not have.",
     )
     lab.command("postgres")(postgres)
-    # One command alone would lose its name.
-    lab.callback()(_lab)
+    lab_experiment.register(lab)
     app.add_typer(lab, name="lab")
-
-
-def _lab() -> None:
-    """Say nothing; the commands do."""
 
 
 def postgres(

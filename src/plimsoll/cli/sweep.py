@@ -3,12 +3,14 @@
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
@@ -61,6 +63,19 @@ def sweep(
             "--path", help="A folder of the disk, or a large file on it; measured with fio."
         ),
     ] = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option(
+            "--dsn",
+            envvar="PLIMSOLL_DSN",
+            show_envvar=True,
+            help="A PostgreSQL server of version 17 or later, as 'host=… dbname=… user=…'.",
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--table", help="Of the server: which table to read. Without it the largest."),
+    ] = None,
     for_each: ForEach = f"{FOR_EACH_S}s",
     sizes: Sizes = None,
     max_bytes: Annotated[
@@ -75,14 +90,19 @@ def sweep(
     depth: Annotated[
         int,
         typer.Option(
-            "--depth", min=2, max=DEPTH_MAX, help="Requests in flight.", rich_help_panel=_BOUNDS
+            "--depth",
+            min=2,
+            max=DEPTH_MAX,
+            help="Requests in flight; of a server sessions, at most 16.",
+            rich_help_panel=_BOUNDS,
         ),
     ] = DEPTH,
     allow_writes: Annotated[
         bool,
         typer.Option(
             "--allow-writes",
-            help="Make a temporary file there, measure writes to it too, and remove it.",
+            help="Of a path: make a temporary file, measure writes to it too. Of a server: make a table "
+            "to read. Both are removed.",
         ),
     ] = False,
     form: Form = Format.TEXT,
@@ -97,23 +117,53 @@ def sweep(
     Nothing is written without --allow-writes. Exit status: 0 limits were found, 2 they were not, or
     bad input.
     """
-    if path is None:
-        raise UsageError("there is nothing to sweep", "Give --path, a folder of the disk.")
+    if path is None and dsn is None:
+        raise UsageError(
+            "there is nothing to sweep",
+            "Give --path, a folder of the disk, or --dsn, a PostgreSQL server.",
+        )
     check_outputs(html, png, out)
     plan = Plan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
         max_bytes=bytes_of(max_bytes, "--max-bytes"),
         depth=depth,
-        directions=(Direction.READ, Direction.WRITE) if allow_writes else (Direction.READ,),
     )
     with ended_like_ctrl_c():
-        from plimsoll.lab.sweep_fio import sweep_path
-
-        measured = sweep_path(path, plan, allow_writes=allow_writes, tell=tell)
+        # A path on the command line goes before a server in the environment.
+        if path is not None:
+            measured = _of_path(path, plan, table, allow_writes=allow_writes)
+        else:
+            measured = _of_server(dsn or "", plan, table, allow_writes=allow_writes)
     reports = [report_of(measured)]
     write_sweeps(reports, form=form, out=out, html=html, png=png, width=width)
     raise typer.Exit(0 if is_explained(reports) else 2)
+
+
+def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
+    from plimsoll.lab.sweep_fio import sweep_path
+
+    if table is not None:
+        raise UsageError("--table is of a server, and --path of a disk", "Leave one of them out.")
+    if allow_writes:
+        plan = replace(plan, directions=(Direction.READ, Direction.WRITE))
+    return sweep_path(path, plan, allow_writes=allow_writes, tell=tell)
+
+
+def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
+    from plimsoll.lab.sweep_postgres import sweep_database
+    from plimsoll.lab.sweep_server import Server
+    from plimsoll.sources.pg_stat import DatabaseProbe, without_password
+
+    probe = DatabaseProbe(dsn, time.monotonic)
+    try:
+        place = probe.open().place
+    finally:
+        probe.close()
+    server = Server(dsn, lambda text: without_password(text, dsn))
+    return sweep_database(
+        server, plan, place=place, allow_writes=allow_writes, table=table, tell=tell
+    )
 
 
 def report_of(measured: Sweep) -> SweepReport:

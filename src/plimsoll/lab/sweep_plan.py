@@ -47,20 +47,28 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Requests in flight."""
 
     def steps(self) -> list["Step"]:
-        """Every point in the order in which it is measured: latency first, then size by size."""
-        alone = [
-            Step(size_bytes=size, pattern=pattern, direction=direction, depth=1,
-                 length_s=min(ALONE_S, self.for_each_s), is_alone=True)
-            for direction in self.directions
-            for pattern in self.patterns
-            for size in self.sizes_bytes[::ALONE_EVERY]
-        ]  # fmt: skip
-        return alone + [
+        """
+        Every point in the order in which it is measured.
+
+        A server keeps a part of what it read. What a step finds of the step before must not cut its
+        requests in two: so sequential steps come before scattered ones, large sizes before small ones,
+        and first of all those that are no power of two. Requests alone, which tell latency, come last.
+        """
+        sizes = sorted(self.sizes_bytes, key=lambda size: (size & (size - 1) == 0, -size))
+        patterns = sorted(self.patterns, reverse=True)
+        steps = [
             Step(size_bytes=size, pattern=pattern, direction=direction, depth=self.depth,
                  length_s=self.for_each_s)
             for direction in self.directions
-            for pattern in self.patterns
-            for size in self.sizes_bytes
+            for pattern in patterns
+            for size in sizes
+        ]  # fmt: skip
+        return steps + [
+            Step(size_bytes=size, pattern=pattern, direction=direction, depth=1,
+                 length_s=min(ALONE_S, self.for_each_s), is_alone=True)
+            for direction in self.directions
+            for pattern in patterns
+            for size in reversed(sorted(self.sizes_bytes)[::ALONE_EVERY])
         ]  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from plimsoll.units import format_bytes, format_ratio, number
 NOTHING = "–"
 # Requests that came in a size so near to the one asked for came as asked.
 _AS_ASKED_RATIO = 0.02
+# What was merged to hardly more than its size was not merged.
+_NOT_MERGED = 1.1
 _DIRECTIONS = {Direction.READ: "reads", Direction.WRITE: "writes"}
 _PHASES = {Phase.BASELINE: "baseline, without credits", Phase.BURST: "burst, with credits"}
 _EVIDENCE = {
@@ -231,7 +233,7 @@ def _merged(merges: Sequence[Merge]) -> str:
     fates: dict[str, list[float]] = {}
     for merge in merges:
         value = merge.merged_bytes.value
-        if abs(value / merge.io_size_bytes - 1) <= 0.1 and not merge.is_at_least:
+        if value <= merge.io_size_bytes * _NOT_MERGED and not merge.is_at_least:
             fate = "not merged"
         else:
             least = "at least " if merge.is_at_least else ""

@@ -11,7 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from plimsoll.model.sweep import SweepReport
-from plimsoll.sinks.sweep_outline import BesideSaid, GroupSaid, SweepSaid, sweep_outline
+from plimsoll.sinks.sweep_outline import (
+    BesideSaid,
+    GroupSaid,
+    SweepSaid,
+    estimate,
+    sweep_outline,
+    with_phase,
+)
 from plimsoll.sinks.terminal import (
     bullets,
     columns_of,
@@ -39,7 +46,37 @@ def render_sweep(reports: Sequence[SweepReport], *, width: int | None, color: bo
     parts: list[RenderableType] = []
     for report in reports:
         parts += [*([Text("")] if parts else []), *_parts(sweep_outline(report))]
+    if len(reports) > 1:
+        parts += [Text(""), *_summary(reports)]
     return rendered(parts, width=columns, color=color)
+
+
+def _summary(reports: Sequence[SweepReport]) -> Iterator[RenderableType]:
+    """Every configuration's limits in one table."""
+    yield heading("All configurations")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("configuration")
+    table.add_column("operations", justify="right")
+    table.add_column("throughput", justify="right")
+    for report in reports:
+        for fit in report.fit.phases:
+            name = with_phase(report.sweep.subject, fit.phase)
+            found = estimate(fit.ops_limit, "ops/s"), estimate(fit.bytes_limit, "bytes/s")
+            table.add_row(*(glued(cell) for cell in (name, *found)))
+    yield indented(table)
+    known = [
+        abs(truth.difference_ratio)
+        for report in reports
+        for truth in report.truths
+        if truth.unit != "bytes" and truth.difference_ratio is not None
+    ]
+    if known:
+        yield indented(
+            styled(
+                f"Of {len(known)} limits found, the furthest from what is enforced is off by"
+                f" {max(known) * 100:.1f} %."
+            )
+        )
 
 
 def _parts(said: SweepSaid) -> Iterator[RenderableType]:

