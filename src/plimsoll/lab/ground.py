@@ -7,6 +7,7 @@ Rule 2: what was held too briefly for samples of a minute to show is listed, and
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from plimsoll.kernel import Stage
 from plimsoll.lab.gate_record import MINUTE_S, Moment, Truth
@@ -92,11 +93,16 @@ def _names(claim: CeilingTime, stage: Stage, phase: Phase, limit: float) -> bool
 
 
 def _delivered(moments: Sequence[Moment], stage: Stage, phase: Phase) -> float | None:
-    """Mean rate over the steps in which the stage held requests nearly throughout."""
+    """
+    Mean rate over the steps in which the stage held requests nearly throughout.
+
+    A step that follows another limit's, or the other phase's, is left out: it is of both.
+    """
     steps = [
         m
-        for m in moments
-        if m.binding == stage.name and m.phase is phase and m.bound_s >= _THROUGHOUT * m.length_s
+        for before, m in pairwise(moments)
+        if (m.binding, m.phase) == (before.binding, before.phase) == (stage.name, phase)
+        and m.bound_s >= _THROUGHOUT * m.length_s
     ]
     length_s = sum(m.length_s for m in steps)
     if not length_s:

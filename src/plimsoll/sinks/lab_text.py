@@ -209,10 +209,10 @@ def _holding(progress: LabProgress) -> str:
 
 
 def _forecast(stage: StageNow, progress: LabProgress) -> str:
-    if not stage.balance_ratio:
+    if stage.phase is Phase.BASELINE:
         return "none left"
     if stage.empty_in_s is None:
-        return "full" if stage.balance_ratio >= 0.995 else "not falling"
+        return "full" if (stage.balance_ratio or 0.0) >= 0.995 else "not falling"
     emulated = format_duration(stage.empty_in_s * progress.clock)
     return f"empty in {format_duration(stage.empty_in_s)} ({emulated} emulated)"
 

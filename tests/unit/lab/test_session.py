@@ -1,5 +1,6 @@
 """How a run of the lab stands at a moment, and what is refused before it begins."""
 
+import msgspec
 import pytest
 
 from plimsoll.catalog.load import catalog
@@ -98,6 +99,21 @@ def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
 
     assert 0 == seen.served
     assert 15 < seen.empty_in_s < 60
+
+
+def test_a_bucket_that_is_spent_as_it_fills_is_empty():
+    """
+    The gate's word on its phase counts, and a few credits are none.
+    """
+    of, name = setup(), Family.INSTANCE_EBS_THROUGHPUT.value
+    few = status(of, bytes_per_s=87e6, left=0.0005)
+    told = msgspec.structs.replace(
+        status(of, bytes_per_s=87e6, left=0.003, binding=name), phase=Phase.BASELINE
+    )
+    for seen in (progress(few), progress(told)):
+        at = stage(seen, Family.INSTANCE_EBS_THROUGHPUT)
+
+        assert (Phase.BASELINE, 86.875e6, None) == (at.phase, at.ceiling, at.empty_in_s)
 
 
 def test_a_balance_that_does_not_fall_has_no_end():

@@ -1,0 +1,89 @@
+"""
+Borrow instances, one for each kind of ceiling, and hold the diagnosis against the truth.
+
+    python bench/lab_conformance.py [--require] [--minutes 30] [--clock 60] [--rounds 1]
+
+A real PostgreSQL 18 works behind the gate: scans of wide tables where throughput shall bind, random
+selects where operations shall. Printed are for each case what was enforced, what really held requests
+and at which rate, what the diagnosis of the emulated CloudWatch metrics says, and the error of its
+level. Three cases that need longer emulated minutes follow at a fifth of the clock. A case on a host that could not keep up is void and is shown as such. With --require the command
+exits with 1 unless every case is right. `make test` runs the same cases for seconds each.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from live.lab_cases import CASES, SLOW_CASES, Answer, Case, Rig
+from plimsoll.lab.gate_place import on_disk
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("--require", action="store_true")
+    parser.add_argument("--minutes", type=float, default=30.0, help="emulated, of each case")
+    parser.add_argument("--clock", type=float, default=60.0)
+    parser.add_argument("--rounds", type=int, default=1)
+    given = parser.parse_args()
+    print(
+        f"{platform.platform()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
+        f"{given.minutes:g} emulated minutes a case at credit clock {given.clock:g}"
+    )
+    print(f"{'case':<60} {'limit':>12} {'delivered':>12} {'error':>8} {'found':>12} {'error':>8}")
+    answers = [
+        answer
+        for cases, clock in ((CASES, given.clock), (SLOW_CASES, max(given.clock / 5, 1.0)))
+        for answer in _answers(cases * given.rounds, clock, given.minutes * 60 / clock)
+    ]
+    right = sum(answer.is_right for answer in answers)
+    void = sum(answer.ground.is_void for answer in answers)
+    asked = len(answers)
+    print(f"right in {right} of {asked}, void {void}")
+    return 1 if given.require and right < asked else 0
+
+
+def _answers(cases: tuple[Case, ...], clock: float, seconds: float) -> Iterator[Answer]:
+    with tempfile.TemporaryDirectory(dir=on_disk()) as name:
+        Path(name).chmod(0o711)
+        with Rig(Path(name), clock=clock) as rig:
+            for case in cases:
+                answer = rig.answer(case, seconds=seconds)
+                print(_row(answer))
+                if not answer.is_right:
+                    print(f"    {answer}")
+                yield answer
+
+
+def _row(answer: Answer) -> str:
+    case = answer.case
+    mark = "void" if answer.ground.is_void else "right" if answer.is_right else "WRONG"
+    if case.binds is None:
+        return f"{case.name[:59]:<60} {'none':>12} {'':>12} {'':>8} {'':>12} {'':>8} {mark}"
+    family, phase, limit = case.binds
+    held = next((h for h in answer.ground.held if (h.name, h.phase) == (family.value, phase)), None)
+    delivered = held.delivered if held else None
+    found = held.found_level if held else None
+    return (
+        f"{case.name[:59]:<60} {limit:>12,.0f} {_number(delivered)} {_error(delivered, limit)} "
+        f"{_number(found)} {_error(found, limit)} {mark}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return f"{value:>12,.0f}" if value is not None else f"{'-':>12}"
+
+
+def _error(value: float | None, limit: float) -> str:
+    return f"{(value / limit - 1) * 100:>+7.2f}%" if value is not None else f"{'-':>8}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
