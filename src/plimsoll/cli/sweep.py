@@ -29,6 +29,50 @@ class Format(StrEnum):
     JSON = "json"
 
 
+OfPath = Annotated[
+    Path | None,
+    typer.Option("--path", help="A folder of the disk, or a large file on it; measured with fio."),
+]
+OfServer = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn",
+        envvar="PLIMSOLL_DSN",
+        show_envvar=True,
+        help="A PostgreSQL server of version 17 or later, as 'host=… dbname=… user=…'.",
+    ),
+]
+OfTable = Annotated[
+    str | None,
+    typer.Option("--table", help="Of the server: which table to read. Without it the largest."),
+]
+MaxBytes = Annotated[
+    str,
+    typer.Option(
+        "--max-bytes",
+        metavar="AMOUNT",
+        help="Most that is read and written in all.",
+        rich_help_panel=_BOUNDS,
+    ),
+]
+Depth = Annotated[
+    int,
+    typer.Option(
+        "--depth",
+        min=2,
+        max=DEPTH_MAX,
+        help="Requests in flight; of a server sessions, at most 16.",
+        rich_help_panel=_BOUNDS,
+    ),
+]
+AllowWrites = Annotated[
+    bool,
+    typer.Option(
+        "--allow-writes",
+        help="Of a path: make a temporary file, measure writes to it too. Of a server: make a table to "
+        "read. Both are removed.",
+    ),
+]
 ForEach = Annotated[
     str,
     typer.Option(
@@ -57,54 +101,14 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    path: Annotated[
-        Path | None,
-        typer.Option(
-            "--path", help="A folder of the disk, or a large file on it; measured with fio."
-        ),
-    ] = None,
-    dsn: Annotated[
-        str | None,
-        typer.Option(
-            "--dsn",
-            envvar="PLIMSOLL_DSN",
-            show_envvar=True,
-            help="A PostgreSQL server of version 17 or later, as 'host=… dbname=… user=…'.",
-        ),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option("--table", help="Of the server: which table to read. Without it the largest."),
-    ] = None,
+    path: OfPath = None,
+    dsn: OfServer = None,
+    table: OfTable = None,
     for_each: ForEach = f"{FOR_EACH_S}s",
     sizes: Sizes = None,
-    max_bytes: Annotated[
-        str,
-        typer.Option(
-            "--max-bytes",
-            metavar="AMOUNT",
-            help="Most that is read and written in all.",
-            rich_help_panel=_BOUNDS,
-        ),
-    ] = "20GiB",
-    depth: Annotated[
-        int,
-        typer.Option(
-            "--depth",
-            min=2,
-            max=DEPTH_MAX,
-            help="Requests in flight; of a server sessions, at most 16.",
-            rich_help_panel=_BOUNDS,
-        ),
-    ] = DEPTH,
-    allow_writes: Annotated[
-        bool,
-        typer.Option(
-            "--allow-writes",
-            help="Of a path: make a temporary file, measure writes to it too. Of a server: make a table "
-            "to read. Both are removed.",
-        ),
-    ] = False,
+    max_bytes: MaxBytes = "20GiB",
+    depth: Depth = DEPTH,
+    allow_writes: AllowWrites = False,
     form: Form = Format.TEXT,
     out: Out = None,
     html: Html = None,
