@@ -34,6 +34,8 @@ SETTINGS = {
     "max_wal_size": "32MB",
     "wal_buffers": "256kB",
     "max_connections": "20",
+    # In the data directory, so that a server that is killed leaves nothing in /dev/shm.
+    "dynamic_shared_memory_type": "mmap",
 }
 # Rows of 900 bytes fill pages quickly; of random letters, so that nothing compresses them.
 SCHEMA = """
