@@ -21,9 +21,9 @@ from plimsoll.lab.sweep_plan import (
     Step,
     Told,
     check_plan,
-    error_of_mean,
     point_line,
 )
+from plimsoll.lab.sweep_rates import PARTS_MIN, error_of_mean, steady_from
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepPoint
 from plimsoll.units import KIB, format_bytes
@@ -42,8 +42,7 @@ _RAMP_RATIO = 0.25
 _GRACE_S = 30.0
 _GLANCE_S = 0.5
 # fio notes the mean rate of so many parts of a run, from whose scatter the error is told.
-_PARTS = 10
-_PARTS_MIN = 3
+_PARTS = 16
 _SLIP_MS = 2.0
 _LOG = "rates"
 
@@ -222,7 +221,7 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
     Args:
         text: what fio printed.
         step: what it was to measure.
-        log: the rates of the parts of the run; where fewer than three count, the whole run does.
+        log: the rates of the parts of the run; where fewer than four count, the whole run does.
         phase: of the storage's credits.
 
     Raises:
@@ -244,8 +243,9 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
             f"fio did nothing in {step.name}", "Measure for longer, or with more --max-bytes."
         )
     parts = parts_of(log, step)
+    parts = parts[steady_from([rate for _, rate in parts]) :]
     bytes_per_s = moved / length_s
-    if len(parts) >= _PARTS_MIN:
+    if len(parts) >= PARTS_MIN:
         bytes_per_s = sum(part_s * rate for part_s, rate in parts) / sum(s for s, _ in parts)
     return SweepPoint(
         io_size_bytes=step.size_bytes,

@@ -55,7 +55,10 @@ LAB_SIZES_BYTES = tuple(int(kib(size)) for size in (8, 16, 32, 64, 128, 256, 384
 _SERVING = {
     # A session may pin its share of the buffers only: with more sessions allowed, a request of 1 MiB
     # would be split.
-    "max_connections": "40",
+    "max_connections": "25",
+    "max_worker_processes": "4",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
     "io_max_combine_limit": "1MB",
     "debug_io_direct": "data",
     "autovacuum": "off",

@@ -1,9 +1,6 @@
 """What a sweep shall measure, and the bounds it keeps: time, bytes, requests in flight."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
-from math import sqrt
-from statistics import fmean
 
 from msgspec import Struct
 
@@ -27,8 +24,6 @@ REQUESTS_MIN = 30
 # At every third size a request is measured alone, for a shorter time: it only has to tell latency.
 ALONE_EVERY = 3
 ALONE_S = 1.0
-
-_PARTS_MIN = 4
 
 Told = Callable[[str], None]
 """Takes a line of progress."""
@@ -140,27 +135,6 @@ def check_plan(plan: Plan) -> None:
             f" of {len(steps)} kinds are {format_bytes(least)}",
             "Give more, or fewer or smaller --sizes.",
         )
-
-
-def error_of_mean(rates: Sequence[float]) -> float | None:
-    """
-    Standard error of the mean of a run, as a share of it, from the rates of its parts in time.
-
-    Parts of equal length cut a steady flow of few requests into more and fewer of them by turns; what
-    one has too many its neighbour lacks. Hence the covariance of neighbours is added, which is negative
-    then. It never takes away more than nine tenths.
-
-    Returns:
-        None with fewer than four parts.
-    """
-    count = len(rates)
-    mean = fmean(rates) if count else 0.0
-    if count < _PARTS_MIN or mean <= 0:
-        return None
-    off = [rate - mean for rate in rates]
-    own = sum(x * x for x in off) / (count - 1)
-    next_to = sum(x * y for x, y in pairwise(off)) / (count - 1)
-    return sqrt(max(own + 2 * next_to, own / 10) / count) / mean
 
 
 def point_line(point: SweepPoint) -> str:

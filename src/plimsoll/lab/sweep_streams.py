@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import SourceError
-from plimsoll.lab.sweep_plan import Step, error_of_mean
+from plimsoll.lab.sweep_plan import Step
+from plimsoll.lab.sweep_rates import error_of_mean, steady_from
 from plimsoll.lab.sweep_server import VERSION_COUNTS, Server, ServerFacts, Table
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, SweepPoint
@@ -31,7 +32,7 @@ _STATEMENT_S = 0.25
 _SCAN_REQUESTS_MIN = 12
 _GROWTH_MAX = 4.0
 _GLANCE_S = 0.05
-_PARTS = 10
+_PARTS = 16
 _RAMP_S = 1.0
 _RAMP_RATIO = 0.25
 # Requests that are in flight when the time is up may still have to wait for a slow disk.
@@ -332,11 +333,12 @@ class _Run:
         pieces = [piece for stream in self._streams for piece in stream.pieces]
         # Where the bytes were up before the ramp was over, there is nothing but the ramp.
         first_s = self._first_s if self._last_s - self._first_s > _RAMP_S / 2 else self._began_s
-        length_s = max(self._last_s - first_s, 1e-6)
-        edges = [first_s + length_s * n / _PARTS for n in range(_PARTS + 1)]
-        rates = [
-            within(pieces, a, b, lambda piece: piece.bytes) / (b - a) for a, b in pairwise(edges)
-        ]
+        part_s = max(self._last_s - first_s, 1e-6) / _PARTS
+        edges = [first_s + part_s * n for n in range(_PARTS + 1)]
+        rates = [within(pieces, a, b, lambda p: p.bytes) / part_s for a, b in pairwise(edges)]
+        start = steady_from(rates)
+        first_s, rates = edges[start], rates[start:]
+        length_s = part_s * len(rates)
         moved = within(pieces, first_s, self._last_s, lambda piece: piece.bytes)
         requests = within(pieces, first_s, self._last_s, lambda piece: piece.requests)
         if moved <= 0 or requests <= 0:

@@ -9,7 +9,7 @@ import pytest
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import sweep_fio
 from plimsoll.lab.sweep_fio import parts_of, point_of, sweep_path
-from plimsoll.lab.sweep_plan import Budget, Plan, Step, check_plan, error_of_mean
+from plimsoll.lab.sweep_plan import Budget, Plan, Step, check_plan
 from plimsoll.model.sweep import Direction, Pattern
 from plimsoll.units import KIB, MIB
 
@@ -66,19 +66,6 @@ def test_ramp_and_drain_do_not_count():
 
     assert [(0.5, 5 * KIB), (3.101, 3 * KIB)] == parts_of(log, STEP)
     assert [] == parts_of("", STEP)
-
-
-def test_the_error_of_a_steady_flow_is_not_that_of_its_parts():
-    """
-    Twelve and thirteen requests by turns are steady; a drift is not; few parts tell nothing.
-    """
-    by_turns = error_of_mean([12, 13] * 5)
-    drifting = error_of_mean([12] * 5 + [13] * 5)
-
-    assert by_turns < 0.006
-    assert drifting > 2 * by_turns
-    assert error_of_mean([12, 13, 12]) is None
-    assert error_of_mean([0, 0, 0, 0]) is None
 
 
 @pytest.mark.parametrize("text", ["", "fio: failed", "{}", '{"jobs": [{}]}'])
