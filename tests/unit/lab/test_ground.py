@@ -8,7 +8,7 @@ import pytest
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.lab.gate_config import GateSetup, stages_of
-from plimsoll.lab.gate_record import snapshot_of, truth_of
+from plimsoll.lab.gate_record import Bound, snapshot_of, truth_of
 from plimsoll.lab.ground import beside
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.lab import GroundTruth
@@ -89,6 +89,49 @@ def test_what_was_held_too_briefly_is_listed_and_counts_against_nobody():
     assert not burst.is_found
     assert None is burst.level_error_ratio
     assert ground.is_right
+
+
+def test_a_baseline_that_was_found_is_no_burst_that_was_found():
+    """
+    Both are of one family; each is found by its own claim or not at all.
+    """
+    of = setup(balance=1.0)
+    lines = record(of, seconds=50)
+    whole = diagnose_snapshot(snapshot_of(lines, of))
+    only = tuple(t for t in whole.time_at if t.phase is Phase.BASELINE)
+    found = msgspec.structs.replace(whole, time_at=only)
+    ground = beside(found, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+
+    assert 1 == len(only)
+    assert [(Phase.BURST, False), (Phase.BASELINE, True)] == [
+        (held.phase, held.is_found) for held in ground.held
+    ]
+    assert not ground.is_right
+
+
+def test_a_step_of_both_phases_is_counted_to_neither():
+    """
+    Credits that end within a second leave a second that is faster than the baseline.
+    """
+    baseline = ground_of(setup(balance=0.213), seconds=30).held[0]
+
+    assert Phase.BASELINE == baseline.phase
+    assert 86.875e6 == pytest.approx(baseline.delivered, rel=1e-6)
+
+
+def test_a_limit_that_was_barely_touched_is_not_listed():
+    """
+    A queue that forms and dissolves within a part of an emulated minute is no limit met.
+    """
+    of = setup("db.m4.large", storage="gp3", size_gib=400)
+    quiet = record(of, demand_ops_per_s=50)
+    touched = Bound(0.4, Phase.FIXED)
+    lines = [*quiet[:-1], msgspec.structs.replace(quiet[-1], binding={THROUGHPUT: touched})]
+    diagnosis = diagnose_snapshot(snapshot_of(lines, of))
+    ground = beside(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+
+    assert {(THROUGHPUT, Phase.FIXED): 0.4} == truth_of(lines).bound_s()
+    assert () == ground.held
 
 
 def test_nothing_held_and_nothing_named_is_right():

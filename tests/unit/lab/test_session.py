@@ -1,5 +1,7 @@
 """How a run of the lab stands at a moment, and what is refused before it begins."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -7,7 +9,8 @@ from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
 from plimsoll.lab.gate_config import GateSetup, stages_of
 from plimsoll.lab.gate_control import GateStatus
-from plimsoll.lab.session import check_memory, progress_of
+from plimsoll.lab.session import behind, check_memory, progress_of
+from plimsoll.lab.workload import Workload
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.units import MIB
@@ -151,3 +154,21 @@ def test_a_memory_in_which_no_server_could_run_is_refused():
         check_memory(64 * MIB - 1)
 
     assert "--memory 64MiB" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("workload", "in_flight"),
+    [
+        (Workload(name="scan", clients=16), 64),
+        (Workload(name="scan", clients=1), 16),
+        (Workload(name="mine.sql", script=Path("mine.sql"), clients=40), 160),
+        (Workload(name="tpcb", clients=64), 16),
+    ],
+)
+def test_readers_in_order_have_room_to_read_ahead(workload, in_flight):
+    """
+    Four requests in flight for each, and never fewer than a gate has anyway.
+    """
+    behind_it = behind(setup(), workload, cache_bytes=96 * MIB)
+
+    assert (in_flight, 96 * MIB) == (behind_it.max_background, behind_it.memory_bytes)

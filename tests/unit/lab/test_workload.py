@@ -1,6 +1,7 @@
 """The clients of a workload: how they are asked for, what they report, how they fail."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_clients_that_were_cut_short_have_no_summary(server, tmp_path):
     ready.read_text()
 
     assert not clients.is_over()
-    assert None is clients.end(600)
+    assert None is clients.end(30)
     assert clients.is_over()
 
 
@@ -140,6 +141,23 @@ def test_scans_read_one_table_each(server, tmp_path):
 
     assert "3" == arguments[arguments.index("-c") + 1]
     assert "select count(*) from plimsoll_scan_:client_id\n" == script.read_text()
+
+
+@pytest.mark.parametrize(("name", "builtin"), [("tpcb", "tpcb-like"), ("select", "select-only")])
+def test_pgbenchs_own_work_is_done_with_plans_that_are_kept(server, tmp_path, name, builtin):
+    """
+    The clients' time goes to the disk, and they work a little longer than they are watched.
+    """
+    over(clients_of(server(), tmp_path, name))
+    arguments = (tmp_path / "arguments").read_text().split()
+    given = dict(pairwise(arguments))
+
+    assert (builtin, "prepared", "8", "3") == (
+        given["-b"],
+        given["-M"],
+        given["-c"],
+        given["-T"],
+    )
 
 
 def test_the_servers_complaint_is_the_cause_of_a_failure(server, tmp_path):
