@@ -116,6 +116,10 @@ def _fill_one(postgres: Postgres, number: int, row_count: int) -> None:
             with cursor.copy(into) as copy:
                 for rows in _rows(row_count):
                     copy.write(rows)
+            connection.commit()
+            # What autovacuum would do at its first turn, in the middle of the measurement.
+            connection.autocommit = True
+            cursor.execute(sql.SQL("vacuum (analyze) {}").format(table))
     except psycopg.Error as error:
         last = (str(error).strip().splitlines() or ["no reason was given"])[0]
         raise SourceError(

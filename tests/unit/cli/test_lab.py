@@ -54,13 +54,13 @@ def outcome(plan: Plan, **load: float) -> Outcome:
 @pytest.fixture
 def lab(monkeypatch):
     """
-    A lab whose runs are simulated: progress at two moments, then a record under the given load.
+    A lab whose runs are simulated: progress at four moments, then a record under the given load.
     """
 
     def simulated(**load: float) -> None:
         def run(plan, facts, *, tell, say) -> Outcome:
             say("making tables")
-            for elapsed_s in (5.0, float(plan.duration_s)):
+            for elapsed_s in (4.0, 5.0, 6.0, float(plan.duration_s)):
                 tell(progress(plan, elapsed_s))
             return outcome(plan, **load)
 

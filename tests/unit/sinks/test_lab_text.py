@@ -1,10 +1,11 @@
 """How a run of the lab is said while it goes on, and how its ground truth is."""
 
 import pytest
+from rich.console import Console
 
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.lab import GroundTruth, HeldCeiling, LabProgress, StageNow, WrongClaim
-from plimsoll.sinks.lab_text import progress_line, progress_lines, render_truth
+from plimsoll.sinks.lab_text import live, progress_line, progress_lines, render_truth
 
 MB = 1e6
 BYTES = StageNow(
@@ -100,6 +101,16 @@ def test_no_line_of_the_display_is_wider_than_a_terminal():
     Eighty-eight columns at most; a narrower terminal cuts and does not wrap.
     """
     assert all(len(line) <= 88 for line in progress_lines(PROGRESS))
+
+
+def test_a_narrow_terminal_cuts_the_display_and_keeps_its_lines():
+    """
+    Lines that wrapped would not be written over a second later.
+    """
+    shown = Console(width=40).render_lines(live(progress_lines(PROGRESS)))
+    widths = [sum(segment.cell_length for segment in line) for line in shown]
+
+    assert [40] * len(progress_lines(PROGRESS)) == widths
 
 
 def test_a_slow_machine_is_told_while_there_is_time_to_stop():
