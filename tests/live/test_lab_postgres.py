@@ -60,11 +60,24 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
     db.t3.xlarge with 1,000 GiB of gp2: 347.5 MB/s while credits last, then 86.875 MB/s with none left.
     """
     before = left_behind()
-    done = run(
-        *("lab", "postgres", "--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000"),
-        *("--workload", "scan", "--for", "16s", "--clock", "60", "--credits", "0.1"),
-        *("--memory", "128MiB", "-o", "run.json", "--width", "120"),
-    )
+    # A machine that is busy with other tests may be too slow; the command says so itself, with 2.
+    for _ in range(3):
+        done = run(
+            *(
+                "lab",
+                "postgres",
+                "--class",
+                "db.t3.xlarge",
+                "--storage",
+                "gp2",
+                "--size-gib",
+                "1000",
+            ),
+            *("--workload", "scan", "--for", "16s", "--clock", "60", "--credits", "0.1"),
+            *("--memory", "128MiB", "-o", "run.json", "--width", "120"),
+        )
+        if done.returncode != 2:
+            break
     said = " ".join(done.stdout.split())
     snapshot = decode_snapshot((tmp_path / "run.json").read_bytes())
     served = snapshot.series[Metric.READ_BYTES_PER_S].value
