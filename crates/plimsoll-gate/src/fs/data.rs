@@ -104,19 +104,13 @@ impl Core {
         arrived_s: f64,
         reply: ReplyWrite,
     ) {
-        let length = match written {
-            Ok(length) => length,
-            Err(error) => return reply.error(refused(error)),
-        };
-        let Block { offset, is_writeback, .. } = *block;
-        let carried = self.carried(file, arrived_s, true, offset, length as u64);
-        let carried = Carried { is_writeback, ..carried };
-        let key = (file.node.id, file.node.epoch);
-        if is_writeback && self.pruner.write(key, offset, length as u64) {
-            reply.written(length as u32);
-            self.park.submit(&Carried { kept: None, ..carried }, Reply::Told);
-        } else {
-            self.park.submit(&carried, Reply::Written(reply, length as u32));
+        match written {
+            Ok(length) => {
+                let carried = self.carried(file, arrived_s, true, block.offset, length as u64);
+                let carried = Carried { is_writeback: block.is_writeback, ..carried };
+                self.park.submit(&carried, Reply::Written(reply, length as u32));
+            }
+            Err(error) => reply.error(refused(error)),
         }
     }
 
@@ -168,7 +162,6 @@ impl Core {
             continues: false,
             is_charged: self.mode == config::Mode::Fs,
             is_writeback: false,
-            kept: None,
         };
         self.park.submit(&carried, Reply::Empty(reply));
     }
@@ -238,13 +231,15 @@ impl Core {
     ) -> Carried {
         let node = &file.node;
         let key = (node.id, node.epoch);
-        if is_write && !file.is_cached {
+        if file.is_cached {
+            self.pruner.deliver(key, offset, bytes);
+        } else if is_write {
             self.pruner.with(|ledger| ledger.lose(key, offset, bytes));
         }
         let mut runs = node.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let continues = runs.continues(is_write, offset, bytes);
-        let (is_charged, is_writeback, kept) = (true, false, file.is_cached.then_some(key));
-        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback, kept }
+        let (is_charged, is_writeback) = (true, false);
+        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback }
     }
 }
 
