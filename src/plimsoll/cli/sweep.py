@@ -126,6 +126,8 @@ def sweep(
             "there is nothing to sweep",
             "Give --path, a folder of the disk, or --dsn, a PostgreSQL server.",
         )
+    if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
+        raise UsageError("--path and --dsn name two things to sweep", "Leave one of them out.")
     check_outputs(html, png, out)
     plan = Plan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),

@@ -26,6 +26,18 @@ def test_something_must_be_named():
     assert "nothing to sweep" in refusal()
 
 
+def test_two_things_at_once_are_refused(tmp_path: Path, monkeypatch):
+    """
+    A server in the environment gives way to a path on the command line.
+    """
+    nowhere = str(tmp_path / "nowhere")
+
+    assert "two things" in refusal("--path", nowhere, "--dsn", "host=127.0.0.1 port=1")
+    monkeypatch.setenv("PLIMSOLL_DSN", "host=127.0.0.1 port=1")
+    assert "does not exist" in refusal("--path", nowhere)
+    assert "--table is of a server" in refusal("--path", nowhere, "--table", "t")
+
+
 def test_sizes_are_amounts_in_any_order():
     """
     Each once, increasing.
