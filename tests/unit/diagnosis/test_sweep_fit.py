@@ -178,6 +178,20 @@ def test_only_the_sizes_that_latency_decided_are_left_out():
     assert any("No size from 16 KiB on reached a limit on operations" in s for s in fit.unknown)
 
 
+def test_a_lone_request_that_waited_for_a_low_limit_is_no_measure_of_latency():
+    """
+    Without credits even one request alone takes 10 ms of a volume of 100 IOPS; the quickest counts.
+    """
+    slow = point(GP2, kib(8), depth=1, factor=1 / 3)
+    quick = point(GP2, kib(8), phase=Phase.BURST, depth=1)
+    points = tuple(point(GP2, kib(s), phase=Phase.BURST, depth=28) for s in SIZES_KIB)
+
+    (fit,) = fit_sweep(Sweep(subject="s", method="m", points=points, alone=(slow, quick))).phases
+
+    assert () == fit.left_out
+    assert near(3_000) == fit.ops_limit.value
+
+
 def test_a_busy_measuring_side_is_not_taken_for_a_limit():
     """
     What a processor could not ask for says nothing of the disk.
