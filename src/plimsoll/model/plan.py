@@ -1,0 +1,239 @@
+"""
+The way past a ceiling: demand behind it, changes that can be bought, what each does and costs.
+
+Nothing here is ordered: every command is text for people. What is not known is None, never zero.
+"""
+
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.instance import Instance
+
+
+class Judgement(StrEnum):
+    """Whether a change lets the window's demand pass."""
+
+    LIFTS = "lifts"
+    """Held back for less than the allowed share of minutes, whatever demand is plausible."""
+    DOES_NOT = "does not"
+    """Held back for more than that, whatever demand is plausible."""
+    UNSURE = "unsure"
+    """It depends on demand that nobody saw; `settled_by` says what would tell."""
+
+
+class Loop(StrEnum):
+    """How the load answers to a faster storage."""
+
+    OPEN = "open"
+    """Requests come whether or not earlier ones are done: what is held back is done later."""
+    CLOSED = "closed"
+    """A fixed number of clients ask again when answered: more supply means more throughput."""
+    UNKNOWN = "unknown"
+    """Storage metrics alone do not tell."""
+
+
+class MoveKind(StrEnum):
+    """What is changed."""
+
+    RESTART = "restart"
+    """Stop and start: an old instance takes the present limits of its class."""
+    CLASS = "class"
+    STORAGE_TYPE = "storage_type"
+    STORAGE_SIZE = "storage_size"
+    IOPS = "iops"
+    THROUGHPUT = "throughput"
+    SCHEDULE = "schedule"
+    """Nothing is bought: work is moved to hours in which credits suffice."""
+
+
+class Band(Struct, frozen=True, kw_only=True):
+    """A number that is known within bounds; low ≤ middle ≤ high."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class DemandSummary(Struct, frozen=True, kw_only=True):
+    """What the load asked for, as far as it can be told from what was served."""
+
+    measured_s: float
+    """Seconds of the window that were measured."""
+    held_back_s: float
+    """Seconds of them in which a ceiling bound: demand was higher than what was served."""
+    loop: Loop
+    loop_reason: str
+    """A sentence: what tells it, or what would."""
+    is_lower_bound: bool
+    """Whether only a lower bound is known: too little of the window was free of ceilings."""
+    peak_bytes_per_s: Band | None
+    """Highest demand of any step, reads and writes together."""
+    peak_ops_per_s: Band | None
+    held_back_bytes: Band | None
+    """Demand minus served over the window, bytes."""
+    assumptions: tuple[str, ...]
+    """Sentences: what was assumed to fill in what was not seen."""
+
+
+class Move(Struct, frozen=True, kw_only=True):
+    """One change."""
+
+    kind: MoveKind
+    before: str
+    after: str
+    text: str
+    """`class db.t3.xlarge to db.m6g.xlarge`"""
+
+
+class Disruption(Struct, frozen=True, kw_only=True):
+    """What making the change does to the users."""
+
+    text: str
+    """A sentence: restart, failover, hours of optimising."""
+    is_restart: bool
+    optimising_s: Band | None
+    """How long storage is slower while it is modified; None where it is not, or not known."""
+    moved_bytes: float | None
+    """Bytes that are copied where volumes are made anew; None where nothing is."""
+    reversal: str
+    """A sentence: what undoes it, and from when on."""
+    notes: tuple[str, ...] = ()
+    """Sentences: other architecture, fewer cores, cooldown after a storage change."""
+
+
+class NextCeiling(Struct, frozen=True, kw_only=True):
+    """What would bind next after the change, at the window's I/O size."""
+
+    family: Family
+    phase: Phase
+    dimension: Dimension
+    value: float
+    """bytes/s or ops/s"""
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """What the window would have been with the change, over the band of demand."""
+
+    minutes_at_ceiling: Band
+    """Minutes of the measured window in which requests would wait for a ceiling."""
+    ratio_at_ceiling: Band
+    """The same as a share 0–1 of the measured window."""
+    served_bytes_per_s: Band
+    """Mean over the window's formerly held-back time; over the whole window where there was none."""
+    served_ratio: Band
+    """Share 0–1 of the demanded bytes that are served without waiting."""
+    latency_s_mean: Band | None
+    latency_s_p95: Band | None
+    """Predicted latency of storage requests; None where no latency was measured."""
+    balance_min_ratio: float | None
+    """Lowest balance of any instance or volume bucket, at the high demand; None without a bucket."""
+    balance_min_family: Family | None
+    balance_min_s: int | None
+    """Epoch seconds at which that lowest balance is reached."""
+    next_ceiling: NextCeiling | None
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What an arrangement costs on demand; a part that is not known makes the sum unknown."""
+
+    usd_per_month: Decimal | None
+    """Of 730 hours; None where any part is not known."""
+    instance_usd_per_hour: Decimal | None
+    storage_usd_per_month: Decimal | None
+    iops_usd_per_month: Decimal | None
+    throughput_usd_per_month: Decimal | None
+    credits_usd_per_month: Decimal | None = None
+    """CPU credits beyond what a T class earns, at the window's rate; zero where it earns enough."""
+    as_of: str | None = None
+    """The oldest ISO date among its prices."""
+    is_weak: bool = False
+    """Whether a part rests on a weak source."""
+    sources: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Sentences: which price is not known, and what would supply it."""
+
+    @property
+    def usd_per_day(self) -> Decimal | None:
+        """Of 24 hours, a month being 730."""
+        return None if self.usd_per_month is None else self.usd_per_month * 24 / 730
+
+
+class Rejected(Struct, frozen=True, kw_only=True):
+    """An arrangement that costs less than an option and is not proposed."""
+
+    name: str
+    """`db.m5.large, gp3 400 GiB`"""
+    usd_per_month: Decimal | None
+    reason: str
+    """A sentence with numbers."""
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """One way: moves, what they do, and what they cost."""
+
+    title: str
+    """`db.m6g.xlarge, storage as it is`"""
+    role: str
+    """Why it is shown: `free`, `cheapest`, `same class`, `same storage`, `same architecture`,
+    `smaller`, `cheaper but unsure`"""
+    moves: tuple[Move, ...]
+    instance: Instance
+    """As it would be."""
+    commands: tuple[str, ...]
+    """Shell lines that would order it; they are never run."""
+    disruption: Disruption
+    effect: Effect
+    cost: Cost
+    usd_per_day_more: Decimal | None
+    """Cost after minus before, per day; None where either is not known."""
+    judgement: Judgement
+    probability: float
+    """Share 0–1 of plausible demands under which it lifts."""
+    reason: str
+    """A sentence: why it is judged so, with numbers."""
+    settled_by: str
+    """What observation would settle `unsure`; empty otherwise."""
+    rejected: tuple[Rejected, ...] = ()
+    """Cheaper ones and what is wrong with each: the nearest few."""
+
+
+class CurvePoint(Struct, frozen=True, kw_only=True):
+    """The most that can be had for a price."""
+
+    name: str
+    usd_per_month: Decimal
+    served_ratio: Band
+    """Share 0–1 of the demanded bytes that are served without waiting."""
+    is_present: bool = False
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """The whole answer for one window."""
+
+    instance: Instance
+    window_s: tuple[int, int]
+    is_simulated: bool
+    source: str
+    allowed_ratio: float
+    """Share 0–1 of minutes that may be spent at a ceiling."""
+    growth: float
+    """What demand was multiplied with."""
+    demand: DemandSummary
+    present: Option
+    """Nothing changed."""
+    options: tuple[Option, ...]
+    """Free ones first, then by cost; what is judged `does not` is here only when it is free."""
+    unpriced: tuple[Option, ...]
+    """They would lift, but what they cost is not known; ordered by size."""
+    curve: tuple[CurvePoint, ...]
+    candidate_count: int
+    """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
+    vector_count: int
+    """Distinct limits among them, each replayed once."""
+    headline: str
+    """One sentence: the way past, or that there is none, or that nothing needs one."""
+    notes: tuple[str, ...]
+    """What a reader must know: what was not checked, and why."""
