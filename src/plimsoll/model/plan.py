@@ -49,6 +49,30 @@ class MoveKind(StrEnum):
     """Nothing is bought: work is moved to hours in which credits suffice."""
 
 
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What the way past must keep to; the command line refuses what cannot be."""
+
+    allowed_ratio: float = 0.01
+    """Share 0–1 of minutes that may be spent at a ceiling."""
+    usd_per_day_max: Decimal | None = None
+    """Most that an arrangement may cost in a day of 24 hours; None where money is no object."""
+    keep_class: bool = False
+    keep_storage: bool = False
+    """Type, size, IOPS and throughput of the storage stay."""
+    engine: str | None = None
+    """Another engine name than the instance says, as RDS names it; None keeps it."""
+    multi_az: bool | None = None
+    """Whether it is to have a standby; None keeps it as it is."""
+    growth: float = 1.0
+    """What demand is multiplied with, > 0."""
+    allow: tuple[str, ...] = ()
+    """Patterns of classes and storage types that may be proposed, and what may get smaller."""
+    deny: tuple[str, ...] = ()
+    """Patterns that are not proposed; they go before `allow`."""
+    discount: Decimal = Decimal(1)
+    """What a price on demand is multiplied with, 0 < x ≤ 1: 0.8 for one fifth off."""
+
+
 class Band(Struct, frozen=True, kw_only=True):
     """A number that is known within bounds; low ≤ middle ≤ high."""
 
