@@ -50,9 +50,10 @@ layers: .venv/dev .venv/core
 rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
-# Two workers; tests that start servers or read this machine's counters share one of them.
+# Two workers, one of which has all tests that start servers; then, alone, those that measure rates.
 python: .venv/dev .venv/core .venv/gate servers
-	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup
+	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime"
+	$(STEP) "tests in real time" $(PY) -m pytest -m realtime
 
 # What tests start besides wheels: sysstat's tools and a Prometheus server.
 servers:

@@ -8,7 +8,7 @@ from conformance.courses import course_of, shares_of, writing
 from conformance.flows import DEPTH, Case, check, loads, paired
 from conformance.gate_arm import Measured, Rig
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 # Wider than what the gate keeps by itself, as test machines are shared and these runs are short; the
 # long ones of bench/gate_accuracy.py are held to 1 %.

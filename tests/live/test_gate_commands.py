@@ -23,7 +23,7 @@ from plimsoll.model.ceiling import Family
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import MIB
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")

@@ -14,7 +14,7 @@ from plimsoll.lab.gate_config import GateSetup
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.metric import Metric
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 CLOCK = 60.0
 

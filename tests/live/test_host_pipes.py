@@ -16,7 +16,7 @@ from live.test_record_endings import PATIENCE_S, line_with, start, until
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, cut, decode_snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 SECONDS = 5
 LOAD = Path(__file__).with_name("saturate.py")

@@ -18,7 +18,7 @@ from plimsoll.lab.gate_place import mounts
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 # Three steps in a second: short enough that a case takes seconds, each six times the gate's slack.
 CLOCK = 200

@@ -11,7 +11,7 @@ from live.machine import Run, disk_bytes, disk_folder
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 SECONDS = 8
 DISKSTATS = Path("/proc/diskstats")

@@ -17,7 +17,7 @@ from plimsoll.model.sweep import Pattern, SweepFit, Truth, UnitEvidence
 from plimsoll.units import KIB, MIB
 from simulated_sweeps import stage
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.realtime
 
 NAMES = ("m4.large-gp2-40", "m4.large-gp2-100")
 PLAN = Plan(

@@ -22,6 +22,10 @@ BRIDGE_SAMPLES = 4
 BRIDGE_MAX_S = 240.0
 # Half-width of the density's bins in log(rate): finer than the error of any level, coarser than jitter.
 BIN_LOG = 0.0025
+# Bins to either side of a level: ±0.6 %, the jitter of an enforced limit over a minute. A limit that
+# is enforced loosely, or sampled by the second, strays by three times as much.
+JITTER_BINS = 2
+LOOSE_BINS = 6
 BAND_LOG_MIN = 0.005
 BAND_LOG_MAX = 0.03
 # A minute that was pegged for four fifths and idle-ish for one still averages above this.
@@ -60,7 +64,13 @@ class Level:
 
 
 def levels_of(
-    rate: FloatArray, waited: BoolArray, excess: FloatArray, time_s: IntArray, width_s: FloatArray
+    rate: FloatArray,
+    waited: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+    *,
+    jitter_bins: int = JITTER_BINS,
 ) -> list[Level]:
     """
     Candidate levels of one rate, most time first. A candidate is not yet a ceiling.
@@ -70,6 +80,7 @@ def levels_of(
         waited: whether requests waited in the sample (all True where waiting is not measured).
         excess: log of waiting relative to unpressed, NaN where not measured.
         time_s, width_s: the grid.
+        jitter_bins: how far to either side of a level its samples may lie.
     """
     usable = waited & np.isfinite(rate) & (rate > 0)
     if not usable.any():
@@ -78,7 +89,7 @@ def levels_of(
     positive = np.isfinite(rate) & (rate > 0)
     log_rate[positive] = np.log(rate[positive])
     found: list[Level] = []
-    for peak in _density_peaks(log_rate[usable], width_s[usable]):
+    for peak in _density_peaks(log_rate[usable], width_s[usable], jitter_bins):
         level = _held(log_rate, peak, usable, excess, time_s, width_s)
         if level is not None and not any(
             abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
@@ -116,14 +127,15 @@ def extended(
     return Level(value=level.value, log_sd=level.log_sd, band_log=level.band_log, runs=runs)
 
 
-def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
+def _density_peaks(log_rate: FloatArray, width_s: FloatArray, jitter_bins: int) -> list[float]:
     """Where log(rate) is densest, greedily, each peak with at least the least time to be held."""
     low = float(log_rate.min()) - 10 * BIN_LOG
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
     seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
     peaks: list[float] = []
     least_s = held_min_s(width_s)
-    window = 2  # ±2 bins: ±0.6 %, the jitter of an enforced limit
+    window = jitter_bins
+    forgotten = window + 2
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
     total = np.concatenate(([0.0], np.cumsum(seconds)))
     for _ in range(LEVELS_MAX):
@@ -132,17 +144,17 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray) -> list[float]:
             break
         # Behind a ceiling hardly a pressed minute lies above it; where more do than at the peak, it is
         # the shoulder of a busy hour. (Ceilings below others are met again beside their numbers.)
-        first, last = top + 6, top + 1 + CLIFF_BINS
+        first, last = top + forgotten + 2, top + 1 + CLIFF_BINS
         above = total[min(last, total.size - 1)] - total[min(first, total.size - 1)]
         if above > mass[top]:
-            seconds[max(top - 4, 0) : top + 5] = 0
+            seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
             mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
             continue
         near = np.abs(index - top) <= window + 1
         centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
         peaks.append(centre)
-        # Forget what lies within about ±1 %: the same level, not another one.
-        seconds[max(top - 4, 0) : top + 5] = 0
+        # Forget what lies beside it, usually within about ±1 %: the same level, not another one.
+        seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
         mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
     return peaks
 

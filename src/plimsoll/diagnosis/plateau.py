@@ -21,7 +21,15 @@ from plimsoll.diagnosis.binding import (
 )
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.diagnosis.level import Level, extended, held_min_s, levels_of, middle
+from plimsoll.diagnosis.level import (
+    JITTER_BINS,
+    LOOSE_BINS,
+    Level,
+    extended,
+    held_min_s,
+    levels_of,
+    middle,
+)
 from plimsoll.diagnosis.score import score_of
 from plimsoll.diagnosis.signs import Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension
@@ -105,8 +113,17 @@ def plateaus_of(
         if dimension not in dimensions:
             continue
         numbered = eased & near_documented(rate, dimension, ceilings)
-        for waited in (pressed, numbered):
-            levels = levels_of(rate, waited, congestion.log_excess, frame.time_s, frame.width_s)
+        # Only at a documented number may samples stray: elsewhere a level is all that is known.
+        searches = ((pressed, JITTER_BINS), (numbered, JITTER_BINS), (numbered, LOOSE_BINS))
+        for waited, jitter_bins in searches:
+            levels = levels_of(
+                rate,
+                waited,
+                congestion.log_excess,
+                frame.time_s,
+                frame.width_s,
+                jitter_bins=jitter_bins,
+            )
             for level in levels:
                 plateau = judge(level, dimension, rate, frame, congestion, ceilings)
                 if plateau.probability >= ACCEPT:

@@ -379,3 +379,22 @@ def test_a_level_over_samples_already_held_is_a_shadow(one, share, is_shadow):
 
     assert is_shadow == _is_shadow(again, [], taken)
     assert not _is_shadow(documented(again), [], taken)
+
+
+def test_a_loosely_kept_baseline_is_found_in_a_dozen_samples():
+    """
+    Twelve samples within 1.5 % of a documented baseline, its balance at zero, requests waiting.
+    """
+    limit = 86.875e6
+    strays = np.array([-5, 0, 14, -11, -1, 6, -4, -1, 10, -10, -3, 13]) / 1000
+    burst = np.array([3.47e8, 3.48e8, 2.06e8])
+    rate = np.concatenate((burst, limit * (1 + strays)))
+    mine = builders.storage(rate, size_bytes=43_000, read_share=1.0, latency_s=0.0265)
+    mine[Metric.READ_LATENCY_S][:3] = [0.0062, 0.0062, 0.0104]
+    mine[BYTES] = np.concatenate(([0.05, 0.01], np.zeros(13)))
+
+    (plateau,) = of(builders.snapshot(mine), ceiling(EBS, Phase.BASELINE, limit, balance=BYTES))
+
+    assert limit == plateau.best.ceiling.value
+    assert [[3, 15]] == plateau.runs.tolist()
+    assert plateau.probability > 0.9
