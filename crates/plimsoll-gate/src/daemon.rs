@@ -45,6 +45,16 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long files that are still open are served after the mount was detached.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// Flushes and the like that run side by side: a log writer, a checkpointer and some sessions.
+const WORKERS: usize = 8;
+
+/// Reads that wait for the real disk side by side: the depth that
+/// small reads are commonly measured at.
+const READERS: usize = 16;
+
+/// The type of a file system in memory (`TMPFS_MAGIC`).
+const TMPFS: i64 = 0x0102_1994;
+
 /// What ends a gate.
 enum End {
     Signal,
@@ -212,6 +222,7 @@ fn core_of(
         })
     };
     let root = open(&places.backing)?;
+    let is_in_memory = rustix::fs::fstatfs(&root).is_ok_and(|of| of.f_type == TMPFS);
     let inodes = Inodes::new(root)
         .map_err(|error| no_room(&format!("the backing folder: {}", said(&error.into()))))?;
     Ok(Arc::new(Core {
@@ -223,7 +234,9 @@ fn core_of(
         counters: Arc::clone(counters),
         buffers,
         pruner: Arc::clone(pruner),
-        workers: Workers::start().map_err(|error| no_room(&said(&error)))?,
+        workers: workers("work", WORKERS)?,
+        readers: workers("read", READERS)?,
+        is_in_memory,
         clock,
         mode: config.mode,
         is_root: rustix::process::geteuid().is_root(),
@@ -337,6 +350,10 @@ fn with<T: Send + Sync + 'static>(
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
     let spawned = thread::Builder::new().name(name.to_owned()).spawn(run);
     spawned.map(drop).map_err(|error| no_room(&said(&error)))
+}
+
+fn workers(name: &str, count: usize) -> Result<Workers, Refusal> {
+    Workers::start(name, count).map_err(|error| no_room(&said(&error)))
 }
 
 fn no_room(what: &str) -> Refusal {

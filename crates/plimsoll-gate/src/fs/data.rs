@@ -1,12 +1,13 @@
 //! Content: reading, writing, flushing, reserving, and where the holes are.
 
+use std::io::IoSliceMut;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use fuser::{ReplyData, ReplyEmpty, ReplyLseek, ReplyWrite};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::{Core, refused};
 use crate::config;
@@ -35,18 +36,79 @@ pub struct Block<'a> {
     pub flags: i32,
 }
 
+/// A request as it arrived.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    arrived_s: f64,
+    offset: u64,
+    /// Whether it follows another request of the file.
+    continues: bool,
+}
+
+/// How far reading came without waiting.
+enum Attempt {
+    /// To its end.
+    Over(Result<usize, Errno>),
+    /// So many bytes; the rest has to be waited for.
+    Begun(usize),
+}
+
 impl Core {
     /// Read, and answer when the disk would have.
-    pub fn read(&self, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
+    ///
+    /// What lies in memory is read here. For the rest a thread of its own waits; the attempt made
+    /// here has the system fetch it already, so that a disk gets requests in the order of their
+    /// arrival, and sees a stream as one.
+    pub fn read(self: &Arc<Self>, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
         let arrived_s = self.clock.now_s();
+        let file = match self.files.get(number) {
+            Ok(file) => file,
+            Err(error) => return reply.error(refused(error)),
+        };
+        let asked = Asked { arrived_s, offset, continues: continues(&file, false, offset, bytes) };
         let mut buffer = self.buffers.take(bytes);
-        let read = self.files.get(number).and_then(|file| {
-            let length = read_full(&file, offset, &mut buffer[..bytes])?;
-            Ok((file, length))
+        let length = match self.read_at_once(&file, offset, &mut buffer[..bytes]) {
+            Attempt::Over(read) => return self.answer_read(&file, &asked, read, buffer, reply),
+            Attempt::Begun(length) => length,
+        };
+        let core = Arc::clone(self);
+        self.readers.run(move || {
+            let rest = read_full(&file, offset + length as u64, &mut buffer[length..bytes]);
+            core.answer_read(&file, &asked, rest.map(|more| length + more), buffer, reply);
         });
+    }
+
+    /// Read as far as nothing has to be waited for.
+    fn read_at_once(&self, file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Attempt {
+        let mut length = 0;
+        while length < buffer.len() && !self.is_in_memory {
+            let mut rest = [IoSliceMut::new(&mut buffer[length..])];
+            let at = offset + length as u64;
+            match rustix::io::preadv2(&file.fd, &mut rest, at, ReadWriteFlags::NOWAIT) {
+                // The end of the file, or so it says: kernels 5.9 and 5.10 did where they would
+                // have had to wait. Where it is the end asking again costs nothing.
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(Errno::INTR) => {}
+                // Others than these are found again by whoever waits.
+                Err(_) => return Attempt::Begun(length),
+            }
+        }
+        let rest = read_full(file, offset + length as u64, &mut buffer[length..]);
+        Attempt::Over(rest.map(|more| length + more))
+    }
+
+    fn answer_read(
+        &self,
+        file: &OpenFile,
+        asked: &Asked,
+        read: Result<usize, Errno>,
+        buffer: Vec<u8>,
+        reply: ReplyData,
+    ) {
         match read {
-            Ok((file, length)) if length > 0 => {
-                let carried = self.carried(&file, arrived_s, false, offset, length as u64);
+            Ok(length) if length > 0 => {
+                let carried = self.carried(file, asked, false, length as u64);
                 self.park.submit(&carried, Reply::Data(reply, buffer, length));
             }
             // Behind the end of a file there is nothing that a disk could be asked for.
@@ -62,14 +124,19 @@ impl Core {
             Ok(file) => file,
             Err(error) => return reply.error(refused(error)),
         };
+        let Block { offset, is_writeback, flags, .. } = block;
+        let asked = Asked {
+            arrived_s,
+            offset,
+            continues: continues(&file, true, offset, block.data.len()),
+        };
         if !is_flushed(&file, block.flags) {
             let written = write_full(&file, &block);
             if written != Err(Errno::NOSPC) || !self.inodes.is_leaving() {
-                return self.answer_write(&file, &block, written, arrived_s, reply);
+                return self.answer_write(&file, &asked, is_writeback, written, reply);
             }
         }
         let (core, data) = (Arc::clone(self), block.data.to_vec());
-        let Block { offset, is_writeback, flags, .. } = block;
         self.workers.run(move || {
             let block = Block { offset, data: &data, is_writeback, flags };
             let written = core.where_room_is(|| write_full(&file, &block)).and_then(|length| {
@@ -78,7 +145,7 @@ impl Core {
                 }
                 Ok(length)
             });
-            core.answer_write(&file, &block, written, arrived_s, reply);
+            core.answer_write(&file, &asked, is_writeback, written, reply);
         });
     }
 
@@ -99,15 +166,15 @@ impl Core {
     fn answer_write(
         &self,
         file: &OpenFile,
-        block: &Block<'_>,
+        asked: &Asked,
+        is_writeback: bool,
         written: Result<usize, Errno>,
-        arrived_s: f64,
         reply: ReplyWrite,
     ) {
         match written {
             Ok(length) => {
-                let carried = self.carried(file, arrived_s, true, block.offset, length as u64);
-                let carried = Carried { is_writeback: block.is_writeback, ..carried };
+                let carried = self.carried(file, asked, true, length as u64);
+                let carried = Carried { is_writeback, ..carried };
                 self.park.submit(&carried, Reply::Written(reply, length as u32));
             }
             Err(error) => reply.error(refused(error)),
@@ -221,26 +288,24 @@ impl Core {
     }
 
     /// Note where a request led, and what it is to be charged for.
-    fn carried(
-        &self,
-        file: &OpenFile,
-        arrived_s: f64,
-        is_write: bool,
-        offset: u64,
-        bytes: u64,
-    ) -> Carried {
-        let node = &file.node;
-        let key = (node.id, node.epoch);
+    fn carried(&self, file: &OpenFile, asked: &Asked, is_write: bool, bytes: u64) -> Carried {
+        let &Asked { arrived_s, offset, continues } = asked;
+        let key = (file.node.id, file.node.epoch);
         if file.is_cached {
             self.pruner.deliver(key, offset, bytes);
         } else if is_write {
             self.pruner.with(|ledger| ledger.lose(key, offset, bytes));
         }
-        let mut runs = node.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let continues = runs.continues(is_write, offset, bytes);
         let (is_charged, is_writeback) = (true, false);
         Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback }
     }
+}
+
+/// Whether a request continues another one. Looked at when it arrives: threads that wait for a disk
+/// end in any order.
+fn continues(file: &OpenFile, is_write: bool, offset: u64, bytes: usize) -> bool {
+    let mut runs = file.node.runs.lock().unwrap_or_else(PoisonError::into_inner);
+    runs.continues(is_write, offset, bytes as u64)
 }
 
 /// Whether a write is to be on the disk before it is answered. Through the cache the kernel asks for

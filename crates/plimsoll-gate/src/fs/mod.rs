@@ -96,6 +96,10 @@ pub struct Core {
     pub pruner: Arc<Pruner>,
     /// Threads for what takes long.
     pub workers: Workers,
+    /// Threads for reads that need the disk.
+    pub readers: Workers,
+    /// Whether the backing folder lies in memory, so that no read waits for a disk.
+    pub is_in_memory: bool,
     /// What time it is.
     pub clock: Clock,
     /// What is served.
