@@ -10,7 +10,7 @@ import gzip
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.catalog import schema, values
 from plimsoll.catalog.names import class_name, size_order
@@ -28,6 +28,9 @@ from plimsoll.model.limit import (
     VolumeRule,
 )
 from plimsoll.model.price import Price
+
+if TYPE_CHECKING:
+    from plimsoll.catalog.prices import CatalogPrices
 
 DATA = Path(__file__).parent / "data"
 
@@ -244,6 +247,22 @@ class Catalog:
         """
         row = self._by(schema.API_PRICES, "action").get(action)
         return values.storage_price({**row, "region": "any"}, self._origin(row)) if row else None
+
+    def licenses(self, engine: str) -> tuple[str, ...]:
+        """The licences with which an engine is priced: `none`, or `byol` and `included`; or none."""
+        found = {row["license"] for row in self.rows(schema.OFFERS) if row["engine"] == engine}
+        return tuple(sorted(found))
+
+    def price_regions(self) -> tuple[str, ...]:
+        """Every region that has a price of an instance."""
+        elsewhere = {row["region"] for row in self.rows(schema.INSTANCE_PRICES_ELSEWHERE)}
+        return tuple(sorted({"us-east-1"} | elsewhere))
+
+    def price_book(self, region: str) -> "CatalogPrices":
+        """The prices of a region; one of which nothing is known has none, which is no error."""
+        from plimsoll.catalog.prices import CatalogPrices
+
+        return CatalogPrices(self, region)
 
     def _text(self, table: Table) -> str:
         path = self._folder / table.file

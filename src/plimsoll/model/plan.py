@@ -178,6 +178,8 @@ class Cost(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     """Sentences: which price is not known, and what would supply it."""
+    notes: tuple[str, ...] = ()
+    """Sentences: what was taken for granted, and what is not counted."""
 
     @property
     def usd_per_day(self) -> Decimal | None:

@@ -1,0 +1,74 @@
+"""
+The catalog's prices of one region, as the rest asks for prices.
+
+Rule: an engine with several licences has a price only where the licence is said.
+"""
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.model.price import Price, subject
+
+# A container database is billed as the edition it belongs to (RDS for Oracle user guide, 2026-11).
+_CONTAINER = "-cdb"
+
+
+class CatalogPrices:
+    """The prices of a region that the catalog knows; a `PriceBook`."""
+
+    def __init__(self, catalog: Catalog, region: str) -> None:
+        """Ask `catalog` for the prices of `region`; nothing is read yet."""
+        self._catalog = catalog
+        self._region = region
+
+    @property
+    def region(self) -> str:
+        """As AWS names it."""
+        return self._region
+
+    @property
+    def name(self) -> str:
+        """Where the prices are from."""
+        return "the catalog"
+
+    def instance_price(
+        self,
+        db_class: str,
+        engine: str,
+        *,
+        license_model: str | None = None,
+        multi_az: bool = False,
+        storage_kind: str | None = None,
+    ) -> Price | None:
+        """Price of an hour; None where it is not known."""
+        return self._catalog.instance_price(
+            db_class,
+            engine.removesuffix(_CONTAINER),
+            region=self._region,
+            license_model=license_model,
+            multi_az=multi_az,
+            storage_kind=storage_kind,
+        )
+
+    def storage_price(self, item: str, *, multi_az: bool = False) -> Price | None:
+        """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        deployment = "multi-az" if multi_az else "single-az"
+        return self._catalog.storage_price(item, region=self._region, deployment=deployment)
+
+    def why_unknown(
+        self,
+        what: str,
+        *,
+        engine: str | None = None,
+        multi_az: bool = False,
+        license_model: str | None = None,
+    ) -> str:
+        """A sentence: which price is not known, why, and what would supply it."""
+        of = subject(
+            what, self._region, engine=engine, multi_az=multi_az, license_model=license_model
+        )
+        licenses = self._catalog.licenses(engine.removesuffix(_CONTAINER)) if engine else ()
+        if license_model is None and len(licenses) > 1:
+            return f"{of} depends on the license, which is {' or '.join(licenses)}"
+        return (
+            f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "
+            f"'plimsoll prices refresh --region {self._region}' writes"
+        )

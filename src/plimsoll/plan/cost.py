@@ -1,0 +1,377 @@
+"""
+What an arrangement costs on demand, part by part.
+
+Rule 1: a price that is not known makes the sum unknown and is named; it is never zero.
+Rule 2: money is Decimal from the price to the sum; what is bought enters as it was written.
+Rule 3: what two arrangements have in common cancels, known or not: see `usd_per_day_more`.
+
+Not counted: backups beyond the free ones, data transfer, Performance Insights, Extended Support.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.load import catalog as package_catalog
+from plimsoll.errors import CatalogError
+from plimsoll.limits.layout import is_aurora, is_serverless
+from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.plan import Cost
+from plimsoll.model.price import Price, PriceBook
+from plimsoll.units import MIB, number
+
+HOURS_PER_MONTH = 730
+"""What AWS takes a month for: 365 × 24 / 12."""
+
+# One CPU credit is one vCPU at full load for one minute (EC2 user guide, burstable instances, 2026-11).
+_CREDITS_PER_VCPU_HOUR = 60
+_ZERO = Decimal(0)
+_ARM = "arm64"
+_PROVISIONED = ("io1", "io2")
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """One part of a bill."""
+
+    usd_per_month: Decimal | None
+    """None where a price of it is not known."""
+    prices: tuple[Price, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Sentences: what is not known; without one the number is."""
+    notes: tuple[str, ...] = ()
+    """Sentences: what was taken for granted, or is not counted."""
+
+
+class StorageParts(Struct, frozen=True, kw_only=True):
+    """What storage costs: space, IOPS and throughput above what is included."""
+
+    space: Part
+    ops: Part
+    throughput: Part
+
+
+def cost_of(
+    instance: Instance,
+    book: PriceBook,
+    *,
+    discount: Decimal = Decimal(1),
+    cpu_credits_per_hour: float | None = None,
+    license_model: str | None = None,
+    catalog: Catalog | None = None,
+) -> Cost:
+    """
+    What an instance costs a month of 730 hours, on demand.
+
+    Args:
+        instance: an unknown `multi_az` is taken for Single-AZ, which a note says.
+        book: prices of the instance's region.
+        discount: what the price of the instance is multiplied with, 0 < x ≤ 1; storage, IOPS,
+            throughput and credits are not discounted, as Reserved Instances and Savings Plans do not.
+        cpu_credits_per_hour: CPU credits spent beyond those earned, in a mean hour, for a T class;
+            zero where it earns enough. None is not counted, which a note says.
+        license_model: `included` or `byol`, for Oracle.
+        catalog: what gp3 includes by engine and size; None is the catalog of this package.
+
+    Returns:
+        A cost whose sum is None where any part is; `unknown` then says why.
+    """
+    facts = catalog or package_catalog()
+    return summed(
+        instance_part(instance, book, license_model=license_model),
+        storage_parts(instance, book, catalog=facts),
+        credits_part(instance, book, cpu_credits_per_hour, catalog=facts),
+        discount=discount,
+    )
+
+
+def summed(
+    hours: Part, storage: StorageParts, surplus: Part, *, discount: Decimal = Decimal(1)
+) -> Cost:
+    """The cost of parts that were priced on their own, as a search over many arrangements does."""
+    assert 0 < discount <= 1
+    if discount != 1 and hours.usd_per_month is not None:
+        note = f"the discount, a factor of {discount}, is on the instance alone"
+        hours = replace(
+            hours, usd_per_month=hours.usd_per_month * discount, notes=(*hours.notes, note)
+        )
+    parts = (hours, storage.space, storage.ops, storage.throughput, surplus)
+    prices = [price for part in parts for price in part.prices]
+    dated = sorted(price.as_of for price in prices if price.as_of)
+    unknown = _once(text for part in parts for text in part.unknown)
+    # Credits that nobody asked to count are no missing price; `notes` says so.
+    known = [p.usd_per_month for p in parts if p.usd_per_month is not None]
+    per_month = hours.usd_per_month
+    return Cost(
+        usd_per_month=None if unknown else sum(known, _ZERO),
+        instance_usd_per_hour=None if per_month is None else per_month / HOURS_PER_MONTH,
+        storage_usd_per_month=storage.space.usd_per_month,
+        iops_usd_per_month=storage.ops.usd_per_month,
+        throughput_usd_per_month=storage.throughput.usd_per_month,
+        credits_usd_per_month=surplus.usd_per_month,
+        as_of=dated[0] if dated else None,
+        is_weak=any(price.is_weak for price in prices),
+        sources=_once(_source(price) for price in prices),
+        unknown=unknown,
+        notes=_once(
+            text
+            for text in [n for p in parts for n in p.notes] + [price.note for price in prices]
+            if text
+        ),
+    )
+
+
+def usd_per_day_more(
+    before: Instance, before_cost: Cost, after: Instance, after_cost: Cost
+) -> Decimal | None:
+    """
+    What `after` costs more in 24 hours; negative where it costs less.
+
+    A part that is the same before and after cancels, whether its price is known or not, so a change
+    of class is priced also where nobody knows what the storage costs.
+
+    Returns:
+        None where a part that changes has no known price.
+    """
+    more = _ZERO
+    for name in _changed(before, after):
+        was, now = getattr(before_cost, name), getattr(after_cost, name)
+        if was is None or now is None:
+            return None
+        per_month = now - was
+        more += per_month * HOURS_PER_MONTH if name == "instance_usd_per_hour" else per_month
+    was, now = before_cost.credits_usd_per_month, after_cost.credits_usd_per_month
+    # Credits are counted where both are known: None says that the window did not tell.
+    if was is not None and now is not None:
+        more += now - was
+    return more * 24 / HOURS_PER_MONTH
+
+
+def _changed(before: Instance, after: Instance) -> Iterable[str]:
+    of_class = ("db_class", "engine", "region", "multi_az")
+    same_storage = before.storage == after.storage
+    if any(getattr(before, name) != getattr(after, name) for name in of_class):
+        yield "instance_usd_per_hour"
+    if not same_storage or any(getattr(before, n) != getattr(after, n) for n in of_class[1:]):
+        yield from ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
+
+
+def instance_part(instance: Instance, book: PriceBook, *, license_model: str | None = None) -> Part:
+    """The hours of the class, without discount; the licence is in them where it is included."""
+    if instance.region is not None and instance.region != book.region:
+        return _unknown(
+            f"the instance is in {instance.region}, and the prices are those of {book.region}"
+        )
+    if is_serverless(instance):
+        return _unknown("what Aurora Serverless costs depends on the capacity it takes by the hour")
+    if instance.db_class is None or instance.engine is None:
+        missing = "class" if instance.db_class is None else "engine"
+        return _unknown(
+            f"an instance is priced by its class and engine; its {missing} is not known"
+        )
+    multi_az = bool(instance.multi_az)
+    price = book.instance_price(
+        instance.db_class,
+        instance.engine,
+        license_model=license_model,
+        multi_az=multi_az and not is_aurora(instance),
+        storage_kind=instance.storage.kind,
+    )
+    if price is None:
+        return _unknown(
+            book.why_unknown(
+                instance.db_class,
+                engine=instance.engine,
+                multi_az=multi_az,
+                license_model=license_model,
+            )
+        )
+    return Part(
+        usd_per_month=price.usd * HOURS_PER_MONTH, prices=(price,), notes=tuple(_taken(instance))
+    )
+
+
+def _taken(instance: Instance) -> Iterable[str]:
+    if instance.multi_az is None and not is_aurora(instance):
+        yield "whether the instance has a standby is not known; it is priced as Single-AZ"
+
+
+def storage_parts(
+    instance: Instance, book: PriceBook, *, catalog: Catalog | None = None
+) -> StorageParts:
+    """Space, provisioned IOPS and throughput of the storage, and of what is additional to it."""
+    facts = catalog or package_catalog()
+    storage = instance.storage
+    if is_aurora(instance):
+        return _aurora_storage(instance, book)
+    each = (replace(storage, additional=()), *storage.additional)
+    found = [_one_storage(replace(instance, storage=one), book, facts) for one in each]
+    return StorageParts(
+        space=_together([parts.space for parts in found]),
+        ops=_together([parts.ops for parts in found]),
+        throughput=_together([parts.throughput for parts in found]),
+    )
+
+
+def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> StorageParts:
+    storage, multi_az = instance.storage, bool(instance.multi_az)
+    if storage.kind is None or storage.size_gib is None:
+        missing = "type" if storage.kind is None else "size"
+        unknown = _unknown(f"storage is priced by its type and size; its {missing} is not known")
+        return StorageParts(space=unknown, ops=_free(), throughput=_free())
+    space = _priced(f"{storage.kind}_storage", storage.size_gib, book, multi_az=multi_az)
+    if storage.kind == "standard":
+        return StorageParts(space=space, ops=_by_request(book), throughput=_free())
+    if storage.kind in _PROVISIONED:
+        ops = _provisioned(storage, book, multi_az=multi_az)
+        return StorageParts(space=space, ops=ops, throughput=_free())
+    if storage.kind != "gp3":
+        return StorageParts(space=space, ops=_free(), throughput=_free())
+    return _gp3(instance, space, book, catalog)
+
+
+def _provisioned(storage: Storage, book: PriceBook, *, multi_az: bool) -> Part:
+    """io1 and io2 pay for every IOPS."""
+    if storage.provisioned_ops_per_s is None:
+        return _unknown(
+            f"{storage.kind} is paid by the IOPS, and how many were bought is not known"
+        )
+    item = f"{storage.kind}_ops"
+    return _priced(item, storage.provisioned_ops_per_s, book, multi_az=multi_az)
+
+
+def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> StorageParts:
+    """Only what is above the included IOPS and throughput is paid; below that no rule is needed."""
+    storage, multi_az = instance.storage, bool(instance.multi_az)
+    ops, rate = storage.provisioned_ops_per_s, storage.provisioned_bytes_per_s
+    if ops is None and rate is None:
+        return StorageParts(space=space, ops=_free(), throughput=_free())
+    family = engine_family(instance.engine)
+    rule = catalog.storage_rule(family, "gp3", storage.size_gib or 0.0) if family else None
+    if rule is None or rule.ops_per_s_min is None or rule.bytes_per_s_min is None:
+        of = f"{number(storage.size_gib or 0)} GiB of gp3 for {instance.engine or 'this engine'}"
+        unknown = _unknown(f"how many IOPS and MiB/s {of} includes is not known")
+        return StorageParts(space=space, ops=unknown, throughput=unknown)
+    ops_more = max((ops or 0.0) - rule.ops_per_s_min, 0.0)
+    rate_more = max((rate or 0.0) - rule.bytes_per_s_min, 0.0) / MIB
+    return StorageParts(
+        space=space,
+        ops=_priced("gp3_ops", ops_more, book, multi_az=multi_az),
+        throughput=_priced("gp3_throughput", rate_more, book, multi_az=multi_az),
+    )
+
+
+def _by_request(book: PriceBook) -> Part:
+    """Magnetic storage: the sum cannot be known without the number of requests to come."""
+    price = book.storage_price("standard_io")
+    rate = f", at ${price.usd} a million" if price else ""
+    return _unknown(
+        f"magnetic storage is also paid by the request{rate}, and how many will come is not known"
+    )
+
+
+def _aurora_storage(instance: Instance, book: PriceBook) -> StorageParts:
+    optimized = instance.storage.kind == "aurora-iopt1"
+    item = "aurora_iopt1_storage" if optimized else "aurora_storage"
+    size_gib = instance.storage.size_gib
+    space = (
+        _unknown("Aurora's storage is paid as it fills, and how full it is is not known")
+        if size_gib is None
+        else _priced(item, size_gib, book, multi_az=False)
+    )
+    requests = _unknown(
+        "Aurora's I/O is paid by the request, and how many of them are billed is not known"
+    )
+    return StorageParts(space=space, ops=_free() if optimized else requests, throughput=_free())
+
+
+def credits_part(
+    instance: Instance,
+    book: PriceBook,
+    cpu_credits_per_hour: float | None,
+    *,
+    catalog: Catalog | None = None,
+) -> Part:
+    """
+    CPU credits beyond those a T class earns; zero for another class.
+
+    Args:
+        cpu_credits_per_hour: credits spent beyond those earned, in a mean hour; None: not counted.
+    """
+    facts = catalog or package_catalog()
+    if instance.db_class is None or is_serverless(instance):
+        return _free()
+    try:
+        earned = facts.cpu_credits(instance.db_class)
+        limits = facts.instance_limits(instance.db_class)
+    except CatalogError:
+        return _free()
+    if earned is None or cpu_credits_per_hour == 0:
+        return _free()
+    item = _credit_item(instance, limits.cpu_arch)
+    price = book.storage_price(item)
+    if cpu_credits_per_hour is None:
+        rate = f" at ${price.usd:f} a vCPU-hour" if price else ""
+        note = f"CPU credits beyond those that {limits.db_class} earns are paid{rate}, not counted"
+        return Part(usd_per_month=None, notes=(note,))
+    if not earned.is_unlimited:
+        return _unknown(
+            f"whether {limits.db_class} buys CPU credits beyond those it earns is not documented"
+        )
+    if instance.multi_az:
+        return _unknown("whether a standby's CPU credits are paid too is not documented")
+    if price is None:
+        return _unknown(book.why_unknown(item))
+    vcpu_hours = _decimal(cpu_credits_per_hour) / _CREDITS_PER_VCPU_HOUR
+    return Part(usd_per_month=vcpu_hours * price.usd * HOURS_PER_MONTH, prices=(price,))
+
+
+def _credit_item(instance: Instance, cpu_arch: str | None) -> str:
+    if cpu_arch == _ARM:
+        return "cpu_surplus_credits_arm"
+    if engine_family(instance.engine) == "sqlserver":
+        return "cpu_surplus_credits_sqlserver"
+    return "cpu_surplus_credits"
+
+
+def _priced(item: str, amount: float, book: PriceBook, *, multi_az: bool) -> Part:
+    if amount == 0:
+        return _free()
+    price = book.storage_price(item, multi_az=multi_az)
+    if price is None:
+        return _unknown(book.why_unknown(item, multi_az=multi_az))
+    return Part(usd_per_month=_decimal(amount) * price.usd, prices=(price,))
+
+
+def _together(parts: list[Part]) -> Part:
+    known = [part.usd_per_month for part in parts if part.usd_per_month is not None]
+    return Part(
+        usd_per_month=sum(known, _ZERO) if len(known) == len(parts) else None,
+        prices=tuple(price for part in parts for price in part.prices),
+        unknown=tuple(text for part in parts for text in part.unknown),
+        notes=tuple(text for part in parts for text in part.notes),
+    )
+
+
+def _free() -> Part:
+    """Nothing is to be paid, which is known."""
+    return Part(usd_per_month=_ZERO)
+
+
+def _unknown(text: str) -> Part:
+    return Part(usd_per_month=None, unknown=(text,))
+
+
+def _decimal(amount: float) -> Decimal:
+    """As it is written: 0.1 is a tenth, and not the float next to it."""
+    return Decimal(str(amount))
+
+
+def _source(price: Price) -> str:
+    return f"{price.origin.source} ({price.as_of or 'undated'})"
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
