@@ -66,16 +66,17 @@ def generate(seed: int, *, family: str | None = None, shift: str | None = None) 
     assert shift is None or shift in observe.SHIFTS, shift
     for attempt in range(TRIES):
         rng = default_rng([seed, 1, crc32(name.encode()), attempt])
-        incident = _attempt(rng, seed, name, shift, attempt)
+        incident = attempt_at(rng, seed, name, shift, attempt)
         if incident is not None:
             return incident
     raise AssertionError(f"no {name} from seed {seed}")
 
 
-def _attempt(
+def attempt_at(
     rng: Generator, seed: int, family: str, shift: str | None, attempt: int
 ) -> Incident | None:
-    setting = _setting(rng, family, attempt)
+    """The incident of one try; None if it did not become what its family says."""
+    setting = setting_of(rng, family, attempt)
     builder = getattr(pressed if family in WITH_CEILING else clear, family)
     load: Load = builder(rng, setting)
     jitter = 3.0 if shift == "noise3" else 1.0
@@ -114,7 +115,8 @@ def _attempt(
     return Incident(seed, family, snapshot, truth, load.machine, lens)
 
 
-def _setting(rng: Generator, family: str, attempt: int) -> Setting:
+def setting_of(rng: Generator, family: str, attempt: int) -> Setting:
+    """Length and start of the window of one try."""
     days = int(rng.choice([1, 1, 1, 2, 2, 3, 3, 5, 7]))
     if family in ("closed_loop_pegged", "daily_grant"):
         # Pressed nearly all the time: a week of one of them would outweigh a dozen others.

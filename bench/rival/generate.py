@@ -66,14 +66,14 @@ def incident(seed: int, kind: str | None = None) -> Incident:
         kind: a name of PRESSED, INNOCENT or PARTIAL; by default the seed decides.
     """
     name = kind or kind_of(seed)
-    scene = _scene(seed, name)
+    scene = scene_of(seed, name)
     minutes = play(scene, seed)
     for _ in range(5):
         held = minutes[:, HELD : HELD + 8].sum(axis=1) / np.maximum(minutes[:, UP], 1.0)
         if (name in INNOCENT and held.max() > 0.0) or (name in PARTIAL and held.max() > 0.6):
-            _scale(scene, 0.75)
+            ask_for(scene, 0.75)
         elif name in PRESSED and np.count_nonzero(held >= truth.PEGGED) < 12:
-            _scale(scene, 1.6)
+            ask_for(scene, 1.6)
         else:
             break
         minutes = play(scene, seed)
@@ -91,7 +91,8 @@ def incident(seed: int, kind: str | None = None) -> Incident:
     )
 
 
-def _scene(seed: int, name: str) -> Scene:
+def scene_of(seed: int, name: str) -> Scene:
+    """The scene of a seed and kind, not yet played."""
     maker = (PRESSED | INNOCENT | PARTIAL)[name]
     for attempt in range(200):
         rng = np.random.default_rng([seed, 2, attempt])
@@ -101,7 +102,7 @@ def _scene(seed: int, name: str) -> Scene:
     raise AssertionError(f"no machine fits the kind {name}")
 
 
-def _scale(scene: Scene, factor: float) -> None:
+def ask_for(scene: Scene, factor: float) -> None:
     """Ask for more or less of everything: clients, arrivals, workers."""
     for stream in scene.streams:
         stream.load *= factor

@@ -1,0 +1,218 @@
+"""
+Judge changes of fresh simulated incidents whose demand is known, and count how often it is right.
+
+    python bench/plan.py --count 330 --seed 20261120 [--jobs 2] [--rival] [--signals] [--require]
+
+Truth is the very same load run again on limits multiplied by 1.25, 1.5, 2 and 3. Seeds below
+1,000,000 are for tuning; seeds from 20,261,120 on are for evaluation.
+"""
+
+import argparse
+import importlib
+import sys
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from plan_arms.case import SCALES, Case
+from plimsoll import kernel
+from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.model.plan import Judgement
+from plimsoll.plan.demand import Demand, recover
+from plimsoll.plan.effect import judge, started
+
+ALLOWED = 0.01
+PROMISES = {"lifts": 0.95, "does not": 0.98, "decided": 0.60, "band": 0.90}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One incident at one scale."""
+
+    seed: int
+    family: str
+    loop: str
+    scale: float
+    true_ratio: float
+    judgement: str
+    probability: float
+    band: tuple[float, float]
+    naive_ratio: float
+    found_loop: str
+    judge_s: float
+
+    @property
+    def is_lifted(self) -> bool:
+        return self.true_ratio < ALLOWED
+
+    @property
+    def is_inside(self) -> bool:
+        # Half a minute in a day is the resolution of the truth itself.
+        return self.band[0] - 3e-4 <= self.true_ratio <= self.band[1] + 3e-4
+
+
+def examine(seed: int, *, arm: str) -> list[Answer]:
+    """All scales of one seed."""
+    case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(seed)
+    snapshot = case.snapshot
+    diagnosis = diagnose_snapshot(snapshot)
+    demand = recover(snapshot, diagnosis)
+    answers = []
+    for scale in SCALES:
+        chain = case.chain_at(scale)
+        begin = time.perf_counter()
+        judged = judge(demand, chain, allowed_ratio=ALLOWED)
+        spent = time.perf_counter() - begin
+        ratio = judged.effect.ratio_at_ceiling
+        answers.append(
+            Answer(
+                seed, case.family, case.loop, scale, case.ratio_at[scale], judged.judgement.value,
+                judged.probability, (ratio.low, ratio.high), naive(demand, chain),
+                demand.summary.loop.value, spent,
+            )
+        )  # fmt: skip
+    return answers
+
+
+def naive(demand: Demand, chain: tuple[kernel.Stage, ...]) -> float:
+    """Share of time at a ceiling if what was served were all that was asked for."""
+    found = kernel.replay(
+        demand.served_ops_per_s,
+        demand.io_size_bytes,
+        step_s=demand.step_s,
+        chain=started(demand, chain, is_generous=False),
+    )
+    return float(found.throttled_ratio[demand.is_measured].mean())
+
+
+def figures(answers: list[Answer]) -> dict[str, float]:
+    """The counts and shares of one scale; NaN where nothing was said."""
+
+    def right(name: str, *, lifted: bool) -> tuple[int, float]:
+        said = [a for a in answers if a.judgement == name]
+        good = [a.is_lifted == lifted for a in said]
+        return len(said), float(np.mean(good)) if said else float("nan")
+
+    lifts, lifts_right = right(Judgement.LIFTS.value, lifted=True)
+    fails, fails_right = right(Judgement.DOES_NOT.value, lifted=False)
+    return {
+        "n": len(answers),
+        "lifts": lifts,
+        "lifts right": lifts_right,
+        "does not": fails,
+        "does not right": fails_right,
+        "decided": (lifts + fails) / len(answers),
+        "band": float(np.mean([a.is_inside for a in answers])),
+        "width": float(np.median([a.band[1] - a.band[0] for a in answers])),
+    }
+
+
+def as_naive(answers: list[Answer]) -> list[Answer]:
+    """What replaying the served rate would have answered: always decided, no band."""
+    return [
+        replace(
+            a,
+            judgement=(Judgement.LIFTS if a.naive_ratio < ALLOWED else Judgement.DOES_NOT).value,
+            band=(a.naive_ratio, a.naive_ratio),
+        )
+        for a in answers
+    ]
+
+
+def report(answers: list[Answer]) -> bool:
+    """Print a table for each scale; whether every promise is kept."""
+    kept = True
+    head = "lifts right  does-not right  decided  band holds  (median width)  unsure"
+    for scale in SCALES:
+        here = [a for a in answers if a.scale == scale]
+        lifted = sum(a.is_lifted for a in here)
+        print(f"\nlimits x {scale:g}: {len(here)} incidents, {lifted} truly lifted")
+        print(f"{'':10s} {head}")
+        for name, some in (("recovered", here), ("naive", as_naive(here))):
+            f = figures(some)
+            unsure = int(f["n"] - f["lifts"] - f["does not"])
+            print(
+                f"{name:10s} {f['lifts']:5.0f} {f['lifts right']:5.3f}  {f['does not']:8.0f}"
+                f" {f['does not right']:5.3f}  {f['decided']:7.3f}  {f['band']:10.3f}"
+                f"  {f['width']:14.3f}  {unsure:6d}"
+            )
+            if name == "recovered":
+                kept &= _keeps(f, scale)
+    wrong = [
+        f"{a.family} {a.seed} x{a.scale:g}: {a.judgement}, true {100 * a.true_ratio:.1f} %"
+        for a in answers
+        if (a.judgement == "lifts" and not a.is_lifted)
+        or (a.judgement == "does not" and a.is_lifted)
+    ]
+    print(f"\nmedian ms a judgement: {1e3 * float(np.median([a.judge_s for a in answers])):.1f}")
+    print(f"wrong: {len(wrong)}")
+    for line in wrong[:40]:
+        print(f"  {line}")
+    return kept
+
+
+def _keeps(f: dict[str, float], scale: float) -> bool:
+    kept = True
+    for name, value in (
+        ("lifts", f["lifts right"]),
+        ("does not", f["does not right"]),
+        ("band", f["band"]),
+        ("decided", f["decided"] if scale == 2.0 else 1.0),
+    ):
+        if value < PROMISES[name]:
+            print(f"{'':10s} BROKEN: {name} {value:.3f}, promised {PROMISES[name]:g}")
+            kept = False
+    return kept
+
+
+def by_family(answers: list[Answer], scale: float) -> None:
+    """One line per family at one scale."""
+    print(f"\n{'family':30s} {'n':>3s} {'decided':>8s} {'wrong':>6s} {'band':>6s} {'lifted':>7s}")
+    for family in sorted({a.family for a in answers}):
+        here = [a for a in answers if a.family == family and a.scale == scale]
+        f = figures(here)
+        wrong = sum(
+            (a.judgement == "lifts") != a.is_lifted for a in here if a.judgement != "unsure"
+        )
+        lifted = sum(a.is_lifted for a in here)
+        print(
+            f"{family:30s} {len(here):3d} {f['decided']:8.2f} {wrong:6d} {f['band']:6.2f} {lifted:7d}"
+        )
+
+
+def main() -> int:
+    """Exit status: 1 if a promise is broken and --require was given."""
+    parser = argparse.ArgumentParser(description="Judge changes whose outcome is known.")
+    parser.add_argument("--count", type=int, default=330)
+    parser.add_argument("--seed", type=int, default=20_261_120)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--rival", action="store_true", help="the independent generator")
+    parser.add_argument("--signals", action="store_true", help="with the database's own counters")
+    parser.add_argument("--families", action="store_true", help="a line per family at x2")
+    parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
+    wanted = parser.parse_args()
+    seeds = range(wanted.seed, wanted.seed + wanted.count)
+    arm = "rival" if wanted.rival else "own"
+    work = partial(examine, arm=arm)
+    if wanted.jobs == 1:
+        found = [work(seed) for seed in seeds]
+    else:
+        with get_context("spawn").Pool(wanted.jobs) as pool:
+            found = list(pool.imap(work, seeds, chunksize=4))
+    answers = [a for one in found for a in one]
+    print(f"{wanted.count} simulated incidents of {arm}, seeds {seeds[0]} to {seeds[-1]}")
+    print(f"database signals: {'yes' if wanted.signals else 'no'}")
+    kept = report(answers)
+    if wanted.families:
+        by_family(answers, 2.0)
+    return 1 if wanted.require and not kept else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Where the incidents of the plan's benchmark come from: two generators, one answer each."""

@@ -1,0 +1,25 @@
+"""One incident of the plan's benchmark: what was seen, and what would have been on other limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plimsoll.kernel import Stage
+from plimsoll.model.snapshot import Snapshot
+
+SCALES = (1.25, 1.5, 2.0, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one incident gives to judge."""
+
+    seed: int
+    family: str
+    snapshot: Snapshot
+    chain_at: Callable[[float], tuple[Stage, ...]]
+    """The documented limits, multiplied: base, burst and capacity."""
+    ratio_at: dict[float, float]
+    """Share 0–1 of the measured time at a ceiling, by scale, of the same load run again."""
+    measured_s: float
+    loop: str
+    """`open`, `closed` or `mixed`: what the load that presses is."""

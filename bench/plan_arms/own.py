@@ -1,0 +1,108 @@
+"""Cases of the project's own generator: the very load of a seed, on limits that are multiplied."""
+
+from copy import copy
+from dataclasses import replace
+from zlib import crc32
+
+import numpy as np
+from numpy.random import default_rng
+
+from incidents import build, pressed
+from incidents.build import WITH_CEILING
+from incidents.engine import UNIT_BYTES
+from incidents.machine import FAMILY, STAGES, Machine, is_bytes
+from incidents.scenario import Load, Setting
+from incidents.truth import truth_of
+from plan_arms.case import SCALES, Case
+from plimsoll.kernel import Stage
+
+
+def case_of(seed: int) -> Case:
+    """The case of a seed; families take turns so that each is as frequent as the next."""
+    family = WITH_CEILING[seed % len(WITH_CEILING)]
+    for attempt in range(build.TRIES):
+        incident = build.attempt_at(_stream(seed, family, attempt), seed, family, None, attempt)
+        if incident is not None:
+            break
+    else:
+        raise AssertionError(f"no {family} from seed {seed}")
+    ratios = {}
+    for scale in SCALES:
+        rng = _stream(seed, family, attempt)
+        setting, load = _load(rng, family, attempt)
+        load.machine = scaled(load.machine, scale)
+        served = build.serve(rng, load, 1.0)
+        truth = truth_of(
+            load.machine, served, incident.truth.period_s, setting.start_s, incident.truth.is_seen
+        )
+        ratios[scale] = float(truth.fraction[truth.is_seen].mean())
+    seconds = float(incident.truth.is_seen.sum()) * incident.truth.period_s
+    machine = incident.machine
+    return Case(
+        seed,
+        family,
+        incident.snapshot,
+        lambda s: chain_of(machine, s),
+        ratios,
+        seconds,
+        _loop(load),
+    )
+
+
+def _stream(seed: int, family: str, attempt: int) -> np.random.Generator:
+    return default_rng([seed, 1, crc32(family.encode()), attempt])
+
+
+def _load(rng: np.random.Generator, family: str, attempt: int) -> tuple[Setting, Load]:
+    setting = build.setting_of(rng, family, attempt)
+    return setting, getattr(pressed, family)(rng, setting)
+
+
+def _loop(load: Load) -> str:
+    closed, opened = bool(load.clients.any()), bool(load.open_ops.any())
+    return "mixed" if closed and opened else "closed" if closed else "open"
+
+
+def scaled(machine: Machine, scale: float) -> Machine:
+    """The same machine with every limit, burst and capacity multiplied."""
+    row, disk = machine.row, machine.real_disk
+    found = copy(machine)
+    found.row = replace(
+        row,
+        tput=(row.tput[0] * scale, row.tput[1] * scale),
+        iops=(row.iops[0] * scale, row.iops[1] * scale),
+    )
+    found.real_disk = replace(
+        disk,
+        tput=disk.tput * scale,
+        iops=(disk.iops[0] * scale, disk.iops[1] * scale),
+        credit_ops=disk.credit_ops * scale,
+    )
+    if machine.extra is not None:
+        found.extra = (machine.extra[0], machine.extra[1] * scale)
+    return found
+
+
+def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:
+    """What is enforced at nominal numbers; instance buckets at the smaller documented reading."""
+    stages = []
+    for stage in STAGES:
+        low, high = (scale * v for v in machine.nominal(stage))
+        if not np.isfinite(low):
+            continue
+        capacity = 0.0
+        if stage == "vol_iops":
+            capacity = machine.real_disk.credit_ops * scale
+        elif stage.startswith("inst"):
+            capacity = 1800.0 * (high - low)
+        stages.append(
+            Stage(
+                name=FAMILY.get(stage, stage),
+                baseline=low,
+                burst=high,
+                capacity=capacity,
+                counts="bytes" if is_bytes(stage) else "ops",
+                unit_bytes=UNIT_BYTES if stage == "vol_iops" else None,
+            )
+        )
+    return tuple(stages)

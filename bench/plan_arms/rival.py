@@ -1,0 +1,79 @@
+"""Cases of the independent generator: the same seconds, on limits that are multiplied."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from plan_arms.case import SCALES, Case
+from plimsoll.kernel import Stage
+from rival import camera, generate, truth
+from rival.machines import FAMILIES, UNLIMITED, Bound
+from rival.scene import Scene, play
+from rival.second import HELD, UP
+
+# A machine that was replaced within the window has no limits of its own to multiply.
+KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized")))
+
+
+def case_of(seed: int) -> Case:
+    """The case of a seed; kinds take turns."""
+    name = KINDS[seed % len(KINDS)]
+    scene = generate.scene_of(seed, name)
+    minutes = play(scene, seed)
+    for _ in range(5):
+        held = minutes[:, HELD : HELD + 8].sum(axis=1) / np.maximum(minutes[:, UP], 1.0)
+        if np.count_nonzero(held >= truth.PEGGED) >= 12:
+            break
+        generate.ask_for(scene, 1.6)
+        minutes = play(scene, seed)
+    step_s = 300 if scene.rng.random() < 0.25 else 60
+    film = camera.expose(scene, minutes, step_s)
+    snapshot = camera.develop(scene, film)
+    bounds = list(scene.machine.bounds)
+    ratios = {s: _ratio(scene, bounds, s, seed, film) for s in SCALES}
+    seconds = float(np.count_nonzero(~film.missing)) * step_s
+    return Case(seed, name, snapshot, lambda s: chain_of(bounds, s), ratios, seconds, _loop(scene))
+
+
+def _ratio(scene: Scene, bounds: list[Bound], scale: float, seed: int, film: camera.Film) -> float:
+    scene.machine.bounds = [scaled(b, scale) for b in bounds]
+    minutes = play(scene, seed)
+    scene.machine.bounds = bounds
+    per = film.step_s // 60
+    sums = minutes[: film.time_s.size * per].reshape(film.time_s.size, per, -1).sum(axis=1)
+    share = sums[:, HELD : HELD + 8].sum(axis=1) / np.maximum(sums[:, UP], 1.0)
+    return float(share[~film.missing].mean())
+
+
+def scaled(bound: Bound, scale: float) -> Bound:
+    """A bound with base, peak and credits multiplied."""
+    return replace(
+        bound,
+        base=bound.base * scale,
+        peak=bound.peak * scale,
+        credits_max=bound.credits_max * scale,
+    )
+
+
+def _loop(scene: Scene) -> str:
+    return "open" if scene.streams[-1].is_open else "closed"
+
+
+def chain_of(bounds: list[Bound], scale: float) -> tuple[Stage, ...]:
+    """What is documented; instance buckets at the smaller documented reading."""
+    stages = []
+    for index, (name, bound) in enumerate(zip(FAMILIES, bounds, strict=True)):
+        if bound.base >= UNLIMITED:
+            continue
+        capacity = bound.credits_max if index >= 2 else 1800.0 * (bound.peak - bound.base)
+        stages.append(
+            Stage(
+                name=name,
+                baseline=scale * bound.base,
+                burst=scale * bound.peak,
+                capacity=scale * capacity,
+                counts="bytes" if index in (0, 2) else "ops",
+                unit_bytes=256 * 1024.0 if index == 3 else None,
+            )
+        )
+    return tuple(stages)

@@ -1,0 +1,295 @@
+"""
+What a change would have made of the window: every plausible demand, sent through the new ceilings.
+
+The law is the kernel's; here it is asked once per demand, and the answers are gathered by weight.
+An instance's bucket has no published capacity: a demand is replayed with the smaller reading of
+"30 minutes at the maximum" (strict) and with the larger (generous), and the band holds both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from plimsoll import kernel
+from plimsoll.diagnosis.measures import weighted_quantile
+from plimsoll.errors import DataError
+from plimsoll.kernel import Stage
+from plimsoll.model.ceiling import Family
+from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.demand import BAND, Demand, Path
+from plimsoll.plan.verdict import Share, verdict_of
+
+# Below a ceiling latency rises little and late; a sixth power fits gp2 and gp3 curves of fio runs.
+RISE, RISE_POWER = 0.6, 6
+# "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
+BURST_S = 1800.0
+SETTLED_BY = (
+    "an hour on a larger class while the ceiling binds, or active sessions and transactions per "
+    "second recorded beside the storage metrics"
+)
+_FAMILIES = {family.value for family in Family}
+_INSTANCE = {Family.INSTANCE_EBS_THROUGHPUT.value, Family.INSTANCE_EBS_IOPS.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A change, judged."""
+
+    judgement: Judgement
+    probability: float
+    """Belief 0–1 in demands under which it lifts."""
+    effect: Effect
+    reason: str
+    settled_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Trial:
+    """One demand on one chain."""
+
+    path: Path
+    is_generous: bool
+    throttled: FloatArray
+    """Share 0–1 of each step."""
+    served_ops: FloatArray
+    """Operations per second."""
+    load: FloatArray
+    """Rate over the lowest ceiling, burst while credits last, per step."""
+    balance: FloatArray
+    """Credits of one stripe at the end of each step, shape (stages, n)."""
+    chain: tuple[Stage, ...]
+
+
+def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01) -> Judged:
+    """
+    Whether the demand passes a chain, and what the window would have been.
+
+    Args:
+        demand: as recovered.
+        chain: ceilings in series; a stage without a start balance takes the measured one, or full.
+        allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
+
+    Raises:
+        DataError: the chain is empty.
+    """
+    trials = _trials(demand, chain)
+    measured = demand.is_measured
+    ratios = [float(t.throttled[measured].mean()) for t in trials]
+    share = Share(
+        strict=_passing(trials, ratios, allowed_ratio, is_generous=False),
+        generous=_passing(trials, ratios, allowed_ratio, is_generous=True),
+    )
+    judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
+    effect = _effect(demand, trials, None)
+    return Judged(
+        judgement=judgement,
+        probability=round((share.strict + share.generous) / 2, 4),
+        effect=effect,
+        reason=_reason(effect, share, allowed_ratio),
+        settled_by=SETTLED_BY if judgement is Judgement.UNSURE else "",
+    )
+
+
+def effect_of(
+    demand: Demand, chain: Sequence[Stage], *, next_ceiling: NextCeiling | None = None
+) -> Effect:
+    """
+    What the window would have been with a chain; `next_ceiling` is handed through.
+
+    Raises:
+        DataError: the chain is empty.
+    """
+    return _effect(demand, _trials(demand, chain), next_ceiling)
+
+
+def _passing(
+    trials: list[_Trial], ratios: list[float], allowed: float, *, is_generous: bool
+) -> float:
+    weights = [
+        (t.path.weight, r < allowed)
+        for t, r in zip(trials, ratios, strict=True)
+        if t.is_generous == is_generous
+    ]
+    return sum(w for w, passes in weights if passes) / sum(w for w, _ in weights)
+
+
+def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tuple[Stage, ...]:
+    """The chain with the balances that the window began with, and the wanted capacities."""
+    found = []
+    for stage in chain:
+        capacity = stage.capacity
+        if is_generous and capacity and stage.name in _INSTANCE and stage.start_balance is None:
+            capacity = max(capacity, stage.burst * BURST_S)
+        start = stage.start_balance
+        if start is None and capacity and stage.name in demand.balance_at_start:
+            start = capacity * demand.balance_at_start[stage.name]
+        found.append(replace(stage, capacity=capacity, start_balance=start))
+    return tuple(found)
+
+
+def _trials(demand: Demand, chain: Sequence[Stage]) -> list[_Trial]:
+    if not chain:
+        raise DataError(
+            "nothing to replay against: no limit of the change is documented",
+            "Give a class and storage that the catalog knows.",
+        )
+    strict = started(demand, chain, is_generous=False)
+    generous = started(demand, chain, is_generous=True)
+    chains = [(False, strict)] if generous == strict else [(False, strict), (True, generous)]
+    trials = []
+    for path in demand.paths:
+        for is_generous, stages in chains:
+            found = kernel.replay(
+                path.ops_per_s,
+                demand.io_size_bytes,
+                step_s=demand.step_s,
+                chain=stages,
+                carry=path.is_carried,
+            )
+            trials.append(
+                _Trial(
+                    path=path,
+                    is_generous=is_generous,
+                    throttled=found.throttled_ratio,
+                    served_ops=found.served_ops / demand.step_s,
+                    load=_load(found.served_ops / demand.step_s, demand, stages),
+                    balance=found.balance,
+                    chain=stages,
+                )
+            )
+    if len(chains) == 1:
+        trials += [replace(t, is_generous=True) for t in trials]
+    return trials
+
+
+def _effect(demand: Demand, trials: list[_Trial], after: NextCeiling | None) -> Effect:
+    measured = demand.is_measured
+    weight = np.array([t.path.weight for t in trials])
+    minutes = np.array([float(t.throttled[measured].sum()) for t in trials]) * demand.step_s / 60
+    total = float(np.count_nonzero(measured)) * demand.step_s / 60
+    held = measured & demand.is_held_back
+    during = held if held.any() else measured
+    size = demand.io_size_bytes
+    served = np.array([float((t.served_ops * size)[during].mean()) for t in trials])
+    passed = np.array([_served_ratio(demand, t) for t in trials])
+    band = _waiting_band(demand, _band(minutes, weight))
+    latency = _latencies(demand, trials)
+    hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
+    return Effect(
+        minutes_at_ceiling=band,
+        ratio_at_ceiling=Band(
+            low=band.low / total, middle=band.middle / total, high=band.high / total
+        ),
+        served_bytes_per_s=_band(served, weight),
+        served_ratio=_band(passed, weight),
+        latency_s_mean=latency[0],
+        latency_s_p95=latency[1],
+        **_lowest_balance(demand, hardest),
+        next_ceiling=after,
+    )
+
+
+def _waiting_band(demand: Demand, band: Band) -> Band:
+    """Never zero minutes at the high end where demand was not seen while nothing held it back."""
+    least = 0.0 if demand.is_free_seen else demand.step_s / 60
+    return Band(low=band.low, middle=band.middle, high=max(band.high, least))
+
+
+def _latencies(demand: Demand, trials: list[_Trial]) -> tuple[Band | None, Band | None]:
+    """Mean and 95th percentile over operations, for the low, middle and high demand."""
+    if not np.isfinite(demand.base_latency_s[demand.is_measured]).any():
+        return None, None
+    means, tails = [], []
+    for trial in trials:
+        if trial.is_generous or not any(
+            trial.path is p for p in (demand.low, demand.middle, demand.high)
+        ):
+            continue
+        latency = _latency(demand, trial)
+        served = trial.served_ops
+        counts = demand.is_measured & np.isfinite(latency) & (served > 0)
+        if not counts.any():
+            return None, None
+        means.append(float(np.average(latency[counts], weights=served[counts])))
+        tails.append(weighted_quantile(latency[counts], served[counts], 0.95))
+    return _spread(means), _spread(tails)
+
+
+def _spread(values: list[float]) -> Band:
+    ordered = sorted(values)
+    return Band(low=ordered[0], middle=ordered[len(ordered) // 2], high=ordered[-1])
+
+
+def _latency(demand: Demand, trial: _Trial) -> FloatArray:
+    """
+    Latency of each step: at a ceiling N/X by Little's law, below it the base with the load's rise.
+
+    N is what was in flight when the step was held back, and what the demand keeps busy otherwise.
+    """
+    with np.errstate(all="ignore"):
+        in_flight = np.where(
+            demand.is_held_back,
+            demand.latency_s * demand.served_ops_per_s,
+            demand.base_latency_s * trial.path.ops_per_s,
+        )
+        free = demand.base_latency_s * (1 + RISE * np.clip(trial.load, 0, 1) ** RISE_POWER)
+        waiting = np.fmax(in_flight / trial.served_ops, free)
+        waiting = np.where(trial.served_ops > 0, waiting, free)
+    return free + trial.throttled * (waiting - free)
+
+
+def _lowest_balance(demand: Demand, trial: _Trial) -> dict[str, Any]:
+    """The bucket that comes nearest to empty, how near, and when."""
+    lowest: tuple[float, str, int] | None = None
+    for stage, balance in zip(trial.chain, trial.balance, strict=True):
+        if stage.capacity <= 0 or stage.name not in _FAMILIES:
+            continue
+        at = int(np.argmin(balance))
+        ratio = float(np.clip(balance[at] / stage.capacity, 0.0, 1.0))
+        if lowest is None or ratio < lowest[0]:
+            lowest = ratio, stage.name, int(demand.time_s[at])
+    return {
+        "balance_min_ratio": lowest[0] if lowest else None,
+        "balance_min_family": Family(lowest[1]) if lowest else None,
+        "balance_min_s": lowest[2] if lowest else None,
+    }
+
+
+def _load(served_ops: FloatArray, demand: Demand, chain: tuple[Stage, ...]) -> FloatArray:
+    """Rate over the lowest ceiling at its burst rate; what is below it rises with this."""
+    size = demand.io_size_bytes
+    load = np.zeros(served_ops.size)
+    for stage in chain:
+        per_op = size if stage.counts == "bytes" else np.ones(size.size)
+        if stage.unit_bytes is not None:
+            per_op = np.maximum(size / stage.unit_bytes, 1.0)
+        load = np.maximum(load, served_ops * per_op / (stage.burst * stage.stripes))
+    return load
+
+
+def _served_ratio(demand: Demand, trial: _Trial) -> float:
+    """Share of the demanded bytes that are served without waiting."""
+    asked = trial.path.ops_per_s * demand.io_size_bytes
+    at_once = np.minimum(trial.served_ops, trial.path.ops_per_s) * demand.io_size_bytes
+    whole = float(asked[demand.is_measured].sum())
+    return float(at_once[demand.is_measured].sum()) / whole if whole > 0 else 1.0
+
+
+def _band(values: FloatArray, weight: FloatArray) -> Band:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order]) / weight.sum()
+    three = [
+        float(values[order[min(int(np.searchsorted(reached, q)), order.size - 1)]]) for q in BAND
+    ]
+    return Band(low=three[0], middle=three[1], high=three[2])
+
+
+def _reason(effect: Effect, share: Share, allowed: float) -> str:
+    ratio = effect.ratio_at_ceiling
+    return (
+        f"{100 * ratio.low:.1f} to {100 * ratio.high:.1f} % of the time at a ceiling, where "
+        f"{100 * allowed:g} % are allowed; {100 * share.strict:.0f} % of plausible demands pass"
+    )

@@ -1,0 +1,237 @@
+"""
+Which steps were held back, at what rate, and what the load showed just before and after.
+
+Rule 1: a ceiling is what the diagnosis confirmed; nothing is found here that it did not find.
+Rule 2: what was seen while nothing held it back is a measurement; everything else is a guess and
+        belongs in overload.py.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from plimsoll.diagnosis.congestion import HOT_LOG, congestion_of, load_of
+from plimsoll.diagnosis.frame import Frame, frame_of, runs_of
+from plimsoll.errors import DataError
+from plimsoll.model.ceiling import Dimension
+from plimsoll.model.diagnosis import Diagnosis, Interval
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.model.snapshot import Snapshot
+
+# Without operations a size is assumed: EBS quotes the instance's IOPS at 16 KiB (EC2 user guide).
+ASSUMED_SIZE_BYTES = 16 * 1024.0
+# Two plateaus with a quarter of an hour between them are the same piece of work: credits that come
+# back for a moment, or a pause, part them.
+JOINED_S = 900.0
+# What is seen within half an hour of a plateau, above it, is the same load at liberty.
+BESIDE_S = 1800.0
+# A rate this far above a ceiling's level is clear of it: levels are known to about a percent.
+CLEAR = 1.04
+# A waiting step this near below a confirmed level is held back for most of its length.
+NEAR = 0.93
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was measured, on a regular grid; shape (n,)."""
+
+    time_s: IntArray
+    step_s: float
+    is_measured: BoolArray
+    ops_per_s: FloatArray
+    """Served, gaps filled."""
+    io_size_bytes: FloatArray
+    base_latency_s: FloatArray
+    """What a request took when nothing was pressed; NaN where unknown."""
+    latency_s: FloatArray
+    """What it took; NaN where unknown."""
+    log_excess: FloatArray
+    """log(latency ÷ unpressed latency); NaN where unknown."""
+    has_size: bool
+    """Whether both bytes and operations were measured."""
+    is_reference_seen: bool
+    """Whether the window shows the storage unpressed."""
+    counted_ratio: FloatArray
+    """Operations as storage counts them, per operation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One stretch at one ceiling: grid steps [start, end)."""
+
+    start: int
+    end: int
+    level_ops_per_s: float
+    """Median of what the ceiling lets through, in operations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """One piece of work: plateaus close together, and what it asked for when it was free."""
+
+    runs: tuple[Run, ...]
+    floor_ops_per_s: float
+    """Its lowest ceiling."""
+    bound_ops_per_s: float
+    """Its highest ceiling: at least this was asked for."""
+    free_ops_per_s: FloatArray
+    """Rates above its lowest ceiling seen beside it while nothing held them back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The steps that were held back."""
+
+    is_held: BoolArray
+    """At a ceiling for most of the step, shape (n,)."""
+    is_partly: BoolArray
+    """Waiting although the mean rate is below every ceiling: bursts shorter than a step."""
+    ceiling_ops_per_s: FloatArray
+    """What the ceiling lets through at the step's I/O size; NaN where nothing was held back."""
+    stretches: tuple[Stretch, ...]
+
+
+def seen_of(snapshot: Snapshot) -> Seen:
+    """
+    What was measured, on a regular grid with gaps filled in.
+
+    Raises:
+        DataError: neither bytes nor operations were measured.
+    """
+    frame = frame_of(snapshot)
+    known = None if frame is None else np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s)
+    if frame is None or known is None or not known.any():
+        raise DataError(
+            "storage was not measured: neither bytes nor operations per second",
+            "Export ReadThroughput, WriteThroughput, ReadIOPS and WriteIOPS for the window.",
+        )
+    congestion = congestion_of(frame, load_of(frame))
+    step = frame.step_s
+    time_s = np.arange(int(frame.time_s[0]), int(frame.time_s[-1]) + step, step, dtype=np.int64)
+    at = np.clip(np.searchsorted(frame.time_s, time_s, side="right") - 1, 0, None)
+    is_covered = time_s < frame.time_s[at] + frame.width_s[at]
+
+    def column(values: FloatArray) -> FloatArray:
+        return np.where(is_covered, values[at], np.nan)
+
+    ops, size, counted, has_size = _rates(frame)
+    ops = column(ops)
+    is_measured = np.isfinite(ops)
+    return Seen(
+        time_s=time_s,
+        step_s=float(step),
+        is_measured=is_measured,
+        ops_per_s=_filled(ops, is_measured),
+        io_size_bytes=_filled(column(size), np.isfinite(column(size)) & is_measured),
+        base_latency_s=column(congestion.reference_s),
+        latency_s=column(congestion.latency_s),
+        log_excess=column(congestion.log_excess_smooth),
+        has_size=has_size,
+        is_reference_seen=congestion.is_reference_seen,
+        counted_ratio=_filled(column(counted), np.isfinite(column(counted)) & is_measured),
+    )
+
+
+def _rates(frame: Frame) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    """Operations per second, bytes per operation, counted operations per operation."""
+    plain = frame.read_ops_per_s + frame.write_ops_per_s
+    both = np.isfinite(plain) & np.isfinite(frame.bytes_per_s) & (plain > 0)
+    if not both.any():
+        size = np.full(frame.size, ASSUMED_SIZE_BYTES)
+        ops = plain if np.isfinite(plain).any() else frame.bytes_per_s / ASSUMED_SIZE_BYTES
+        return ops, size, np.ones(frame.size), False
+    with np.errstate(all="ignore"):
+        size = np.where(both & (frame.bytes_per_s > 0), frame.bytes_per_s / plain, np.nan)
+        counted = np.where(both, frame.ops_per_s / plain, np.nan)
+    ops = np.where(np.isfinite(frame.bytes_per_s), plain, np.nan)
+    return ops, size, counted, True
+
+
+def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
+    if not known.any():
+        return np.ones(values.size)
+    index = np.arange(values.size)
+    return np.interp(index, index[known], values[known])
+
+
+def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
+    """The held-back steps of a window, by the diagnosis of the same window."""
+    ceiling = np.full(seen.time_s.size, np.nan)
+    known = [i for i in diagnosis.intervals if _is_rate(i)]
+    for interval in sorted(known, key=lambda i: i.confidence):
+        first, last = np.searchsorted(seen.time_s, (interval.start_s, interval.end_s), side="left")
+        inside = slice(int(first), int(last))
+        ceiling[inside] = _in_ops(seen, interval.level, interval.dimension)[inside]
+    is_waiting = np.nan_to_num(seen.log_excess, nan=0.0) > HOT_LOG
+    levels = {(round(i.level, 6), i.dimension) for i in known}
+    for level, dimension in sorted(levels):
+        limit = _in_ops(seen, level, dimension)
+        near = (seen.ops_per_s > NEAR * limit) & (seen.ops_per_s < CLEAR * limit)
+        ceiling = np.where(np.isnan(ceiling) & near & is_waiting & seen.is_measured, limit, ceiling)
+    is_held = np.isfinite(ceiling)
+    lowest = _lowest(seen, levels)
+    partly = is_waiting & ~is_held & seen.is_measured & (seen.ops_per_s < lowest)
+    return Held(
+        is_held=is_held,
+        is_partly=partly & np.isfinite(lowest),
+        ceiling_ops_per_s=ceiling,
+        stretches=_stretches(seen, ceiling),
+    )
+
+
+def _is_rate(interval: Interval) -> bool:
+    return interval.dimension in (Dimension.THROUGHPUT, Dimension.IOPS) and interval.level > 0
+
+
+def _in_ops(seen: Seen, level: float, dimension: Dimension) -> FloatArray:
+    """A level as operations per second at every step's I/O size."""
+    per_op = seen.io_size_bytes if dimension == Dimension.THROUGHPUT else seen.counted_ratio
+    return level / np.maximum(per_op, 1e-9)
+
+
+def _lowest(seen: Seen, levels: set[tuple[float, Dimension]]) -> FloatArray:
+    found = np.full(seen.time_s.size, np.nan)
+    for level, dimension in levels:
+        found = np.fmin(found, _in_ops(seen, level, dimension))
+    return found
+
+
+def _stretches(seen: Seen, ceiling: FloatArray) -> tuple[Stretch, ...]:
+    runs = [
+        Run(start=int(a), end=int(b), level_ops_per_s=float(np.median(ceiling[a:b])))
+        for a, b in _plateaus(ceiling)
+    ]
+    groups: list[list[Run]] = []
+    for run in runs:
+        if groups and (run.start - groups[-1][-1].end) * seen.step_s <= JOINED_S:
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+    return tuple(_stretch(seen, ceiling, group) for group in groups)
+
+
+def _plateaus(ceiling: FloatArray) -> IntArray:
+    """Runs of held-back steps, cut where the level changes by more than a size's drift would."""
+    held = np.isfinite(ceiling)
+    jump = np.abs(np.diff(np.log(np.where(held, ceiling, 1.0)), prepend=0.0)) > np.log(1.25)
+    found = []
+    for a, b in runs_of(held):
+        cuts = [int(a), *(int(a) + 1 + np.flatnonzero(jump[a + 1 : b])).tolist(), int(b)]
+        found += [(x, y) for x, y in pairwise(cuts) if y > x]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _stretch(seen: Seen, ceiling: FloatArray, runs: list[Run]) -> Stretch:
+    beside = int(BESIDE_S / seen.step_s)
+    start, end = max(runs[0].start - beside, 0), min(runs[-1].end + beside, seen.time_s.size)
+    floor = min(run.level_ops_per_s for run in runs)
+    around = slice(start, end)
+    is_free = seen.is_measured[around] & np.isnan(ceiling[around])
+    rate = seen.ops_per_s[around]
+    return Stretch(
+        runs=tuple(runs),
+        floor_ops_per_s=floor,
+        bound_ops_per_s=max(run.level_ops_per_s for run in runs),
+        free_ops_per_s=rate[is_free & (rate > CLEAR * floor)],
+    )

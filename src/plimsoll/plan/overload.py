@@ -1,0 +1,136 @@
+"""
+How far demand lay above a ceiling: what is known of it, and what may be thought where nothing is.
+
+*Overload* is demand over the ceiling that held it back, more than one. Evidence, strongest first:
+
+1. The same work seen while credits lasted, or after them: a measurement with a spread.
+2. The same window's other work, where only that was seen: the same with a wider spread.
+3. Clients that wait for their answers: N requests in flight at latency R stand for N/(r0 + Z)
+   per second when nothing holds them, Z being the time they spend elsewhere (Little's law).
+4. Nothing: then the prior below, which says that overload is as likely to exceed any number m as
+   1/m — it has no scale, so no size of overload is singled out.
+"""
+
+from enum import StrEnum
+from statistics import NormalDist
+
+import numpy as np
+
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.held import Held, Seen, Stretch
+
+# More than ten times what a system is served, nobody asks of it for long: clients time out first.
+OVERLOAD_MAX = 10.0
+# A lone reading or two may be the minute in which the load came or went; more are the load itself.
+FREE_LEAST = 3
+# Load wanders: what was asked for half an hour ago is today's demand give or take some percent.
+FREE_LOG_SD = 0.07
+# The same window's other work: the same machine and users, but not the same job.
+POOLED_LOG_SD = 0.25
+# Time a client spends elsewhere for each request, in units of the unpressed latency: none at all for
+# one in three (scans, loads), and anything from a tenth to a hundred times for the others.
+THINK_NONE = 1 / 3
+THINK_RANGE = (0.1, 100.0)
+# Unpressed latency is known from calmer hours with another mix of requests.
+WAITING_LOG_SD = 0.2
+NORMAL = NormalDist()
+
+
+class Habit(StrEnum):
+    """What the load does with what it is not served."""
+
+    LOST = "lost"
+    """It came from outside, was held back, and did not come again."""
+    JOB = "job"
+    """A pile of work that takes as long as it takes: served faster, it is done sooner."""
+    CLIENTS = "clients"
+    """A fixed number of clients: served faster, they ask for more."""
+
+
+def middles(count: int) -> FloatArray:
+    """Middles of `count` equal parts of 0–1."""
+    return (np.arange(count) + 0.5) / count
+
+
+def is_seen(stretch: Stretch) -> bool:
+    """Whether the stretch's own demand was measured while nothing held it back."""
+    return stretch.free_ops_per_s.size >= FREE_LEAST and bool(
+        np.median(stretch.free_ops_per_s) > stretch.bound_ops_per_s
+    )
+
+
+def ratio_seen(held: Held) -> tuple[float, float] | None:
+    """Median demand over the lowest ceiling among stretches that showed it, and its log spread."""
+    found = [
+        float(np.log(np.median(s.free_ops_per_s) / s.floor_ops_per_s))
+        for s in held.stretches
+        if is_seen(s)
+    ]
+    if not found:
+        return None
+    return float(np.exp(np.median(found))), float(np.hypot(POOLED_LOG_SD, np.std(found)))
+
+
+def waiting_of(seen: Seen, stretch: Stretch) -> float:
+    """Latency over unpressed latency while the stretch was held back, ≥ 1; NaN where unknown."""
+    inside = np.concatenate([seen.log_excess[run.start : run.end] for run in stretch.runs])
+    known = inside[np.isfinite(inside)]
+    return float(max(np.exp(np.median(known)), 1.0)) if known.size else float("nan")
+
+
+def prior_quantiles(u: FloatArray) -> FloatArray:
+    """Overload at the quantiles u of a law that exceeds m with chance 1/m, cut at OVERLOAD_MAX."""
+    found: FloatArray = 1.0 / (1.0 - u * (1.0 - 1.0 / OVERLOAD_MAX))
+    return found
+
+
+def clients_quantiles(waiting: float, u: FloatArray) -> FloatArray:
+    """Overload of clients whose requests take `waiting` times as long as unpressed, at quantiles u."""
+    low, high = np.log(THINK_RANGE)
+    share = np.clip((u - (1 - THINK_NONE)) / THINK_NONE, 0, None)
+    think = np.exp(high - (high - low) * np.clip(u / (1 - THINK_NONE), 0, 1))
+    think = np.where(share > 0, 0.0, think)
+    found: FloatArray = (waiting + think) / (1.0 + think)
+    return found
+
+
+def overloads_of(seen: Seen, held: Held, habit: Habit, u: FloatArray) -> FloatArray:
+    """
+    What every stretch asked for at the quantiles u of a habit, ops/s.
+
+    Args:
+        u: quantiles 0–1, increasing, shape (k,). A quantile holds for all stretches at once: one
+            system that is far overloaded today is far overloaded tomorrow.
+
+    Returns:
+        Operations per second, shape (k, stretches), each at least the stretch's highest ceiling.
+    """
+    pooled = ratio_seen(held)
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
+    columns = [_overload(seen, stretch, habit, u, deviate, pooled) for stretch in held.stretches]
+    return np.column_stack(columns) if columns else np.zeros((u.size, 0))
+
+
+def _overload(
+    seen: Seen,
+    stretch: Stretch,
+    habit: Habit,
+    u: FloatArray,
+    deviate: FloatArray,
+    pooled: tuple[float, float] | None,
+) -> FloatArray:
+    bound = stretch.bound_ops_per_s
+    if is_seen(stretch):
+        rates = np.log(stretch.free_ops_per_s)
+        spread = float(np.hypot(FREE_LOG_SD, np.std(rates)))
+        asked: FloatArray = np.exp(np.median(rates) + spread * deviate)
+        return np.maximum(asked, bound)
+    if pooled is not None:
+        middle, spread = pooled
+        return np.maximum(stretch.floor_ops_per_s * middle * np.exp(spread * deviate), bound)
+    waiting = waiting_of(seen, stretch)
+    if habit is Habit.LOST or not np.isfinite(waiting):
+        return bound * prior_quantiles(u)
+    if habit is Habit.CLIENTS:
+        return bound * clients_quantiles(waiting, u)
+    return bound * np.maximum(waiting * np.exp(WAITING_LOG_SD * deviate), 1.0)

@@ -1,0 +1,37 @@
+"""
+The rule that turns replays into *lifts*, *does not* or *unsure*.
+
+*Lifts* needs nearly all plausible demands to pass, *does not* nearly all to fail: the first is an
+advice to spend money, the second to leave something out, and the second is asked to be right more
+often because nobody will look at it again.
+"""
+
+from dataclasses import dataclass
+
+from plimsoll.model.plan import Judgement
+
+LIFTS_FROM = 0.95
+DOES_NOT_FROM = 0.98
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Belief 0–1 in demands that pass, with buckets at their least and at their most generous."""
+
+    strict: float
+    generous: float
+
+
+def verdict_of(share: Share, *, is_lower_bound: bool) -> Judgement:
+    """
+    What is said of a change.
+
+    Args:
+        share: belief in demands under which it is held back for less than what is allowed.
+        is_lower_bound: only a lower bound of demand is known; then it never *lifts*.
+    """
+    if share.generous <= 1 - DOES_NOT_FROM:
+        return Judgement.DOES_NOT
+    if share.strict >= LIFTS_FROM and not is_lower_bound:
+        return Judgement.LIFTS
+    return Judgement.UNSURE

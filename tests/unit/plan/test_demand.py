@@ -1,0 +1,155 @@
+"""What a load asked for behind a ceiling, on windows whose demand is known."""
+
+import numpy as np
+import pytest
+
+import builders
+from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.errors import DataError, UsageError
+from plimsoll.kernel import Stage
+from plimsoll.model.metric import Metric
+from plimsoll.model.plan import Judgement
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.demand import Demand, recover
+from plimsoll.plan.effect import judge
+from plimsoll.plan.overload import prior_quantiles
+
+CEILING = 100e6
+HOUR = builders.HOUR
+
+
+def pressed(busy: float, *, seed: int = 1) -> Snapshot:
+    """Twelve hours of which the middle four ask for `busy` bytes/s of a ceiling of 100 MB/s."""
+    rng = np.random.default_rng(seed)
+    demand = builders.working_day(rng, 30e6, busy, spread=0.02)
+    return builders.snapshot(builders.held_at(demand, CEILING, rng=rng))
+
+
+def recovered(snapshot: Snapshot, **more: float) -> Demand:
+    return recover(snapshot, diagnose(snapshot, catalog()), **more)
+
+
+def fixed(bytes_per_s: float) -> tuple[Stage, ...]:
+    return (
+        Stage(
+            name="instance_ebs_throughput", baseline=bytes_per_s, burst=bytes_per_s, counts="bytes"
+        ),
+    )
+
+
+def test_demand_without_a_ceiling_is_what_was_served():
+    """
+    Where nothing binds there is one path, and it is the served rate.
+    """
+    demand = recovered(pressed(60e6))
+
+    assert len(demand.paths) == 1
+    assert np.array_equal(demand.served_ops_per_s, demand.high.ops_per_s)
+    assert demand.summary.held_back_s == 0
+    assert demand.summary.peak_ops_per_s.low == demand.summary.peak_ops_per_s.high
+
+
+def test_behind_a_ceiling_more_was_asked_for_than_was_served():
+    """
+    Four pegged hours are held back, and every path asks for at least as much by any moment.
+    """
+    demand = recovered(pressed(200e6))
+
+    assert demand.summary.held_back_s == pytest.approx(4 * 3600, abs=300)
+    assert sum(path.weight for path in demand.paths) == pytest.approx(1)
+    served = np.cumsum(demand.served_ops_per_s)
+    for path in demand.paths:
+        assert np.all(np.cumsum(path.ops_per_s) >= served * (1 - 1e-9))
+
+
+def test_nothing_lifts_what_nobody_saw():
+    """
+    Half as much again may or may not suffice for a load that never left its ceiling.
+    """
+    judged = judge(recovered(pressed(200e6)), fixed(150e6))
+
+    assert judged.judgement == Judgement.UNSURE
+    assert judged.settled_by
+    assert judged.effect.minutes_at_ceiling.high > judged.effect.minutes_at_ceiling.low
+
+
+def test_a_ceiling_below_what_was_served_does_not_lift():
+    """
+    At nine tenths of the served plateau all four of twelve hours are at the ceiling.
+    """
+    judged = judge(recovered(pressed(200e6)), fixed(90e6))
+
+    assert judged.judgement == Judgement.DOES_NOT
+    assert judged.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_zero_minutes_are_never_said_of_what_was_not_seen():
+    """
+    Even a ceiling a hundred times as high leaves a minute in the band.
+    """
+    judged = judge(recovered(pressed(200e6)), fixed(100 * CEILING))
+
+    assert judged.judgement == Judgement.LIFTS
+    assert judged.effect.minutes_at_ceiling.high >= 1
+
+
+def test_growth_multiplies_demand_but_not_what_was_served():
+    """
+    Twice the demand is twice every path.
+    """
+    once, twice = recovered(pressed(200e6)), recovered(pressed(200e6), growth=2.0)
+
+    assert np.array_equal(once.served_ops_per_s, twice.served_ops_per_s)
+    assert np.allclose(2 * once.high.ops_per_s, twice.high.ops_per_s)
+
+
+def test_demand_seen_while_credits_lasted_is_believed():
+    """
+    An hour at 160 MB/s before the bucket was empty says what the three hours at 100 MB/s wanted.
+    """
+    rng = np.random.default_rng(3)
+    demand = builders.working_day(rng, 30e6, 160e6, spread=0.01)
+    ceiling = np.full(demand.size, CEILING)
+    ceiling[: 5 * HOUR] = 400e6
+    pegged = demand > ceiling
+    served = np.minimum(demand, ceiling * (1 + rng.normal(0, 0.001, demand.size)))
+    latency = np.where(pegged, 8.0, 1.0) * 0.0008 * builders.wander(rng, demand.size, 0.08)
+    found = recovered(builders.snapshot(builders.storage(served, latency_s=latency)))
+
+    assert found.is_free_seen
+    assert found.summary.peak_bytes_per_s.middle == pytest.approx(160e6, rel=0.1)
+    assert judge(found, fixed(250e6)).judgement == Judgement.LIFTS
+    assert judge(found, fixed(125e6)).judgement == Judgement.DOES_NOT
+
+
+def test_overload_without_evidence_has_no_scale():
+    """
+    The prior exceeds 2 with chance one half and 4 with chance one quarter, give or take its cut.
+    """
+    drawn = prior_quantiles((np.arange(1000) + 0.5) / 1000)
+
+    assert np.mean(drawn > 2) == pytest.approx(4 / 9, abs=0.002)
+    assert np.mean(drawn > 4) == pytest.approx(1 / 6, abs=0.002)
+    assert drawn.min() > 1
+    assert drawn.max() < 10
+
+
+def test_without_rates_there_is_no_demand():
+    """
+    A window of CPU alone is refused with what to export.
+    """
+    snapshot = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.5)})
+
+    with pytest.raises(DataError, match="storage was not measured") as caught:
+        recovered(snapshot)
+    assert "ReadIOPS" in caught.value.hint
+
+
+@pytest.mark.parametrize("growth", [0.0, -1.0, float("nan"), float("inf")])
+def test_growth_is_a_positive_number(growth: float):
+    """
+    Demand grows by a positive finite factor or is refused.
+    """
+    with pytest.raises(UsageError, match="demand cannot grow"):
+        recovered(pressed(60e6), growth=growth)
