@@ -1,0 +1,153 @@
+"""
+What `--allow` and `--deny` say: patterns of classes and of storage types, and five words.
+
+A pattern is a glob, without regard to case, on classes (`db.m6g.*`, with or without `db.`) or on
+storage types (`gp3`, `io*`). Denied is not proposed, also where it is what the instance has. Once
+a class is allowed, only allowed classes are changed *to*; storage types likewise. What the
+instance has already need not be allowed.
+
+Words in `allow` lift a rule of `needs.py`: `smaller-cpu`, `smaller-memory`, `smaller-connections`,
+`smaller-network`. The word `graviton` is a change of processor architecture, either way: it is
+allowed unless it is denied.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.names import class_name
+from plimsoll.errors import UsageError
+from plimsoll.model.instance import Instance
+from plimsoll.model.plan import Wishes
+
+ARCHITECTURE = "graviton"
+SMALLER_CPU = "smaller-cpu"
+SMALLER_MEMORY = "smaller-memory"
+SMALLER_CONNECTIONS = "smaller-connections"
+SMALLER_NETWORK = "smaller-network"
+WORDS = (ARCHITECTURE, SMALLER_CPU, SMALLER_MEMORY, SMALLER_CONNECTIONS, SMALLER_NETWORK)
+STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard")
+
+
+class Patterns(Struct, frozen=True, kw_only=True):
+    """What may be proposed."""
+
+    allowed_classes: tuple[str, ...] = ()
+    """Globs; empty allows every class."""
+    denied_classes: tuple[str, ...] = ()
+    allowed_kinds: tuple[str, ...] = ()
+    """Globs on storage types; empty allows every type."""
+    denied_kinds: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    """Words that were allowed."""
+    is_architecture_kept: bool = False
+
+    def denies_class(self, db_class: str) -> bool:
+        """Whether a class must not be proposed, even if the instance has it."""
+        return _matches_class(db_class, self.denied_classes)
+
+    def names_class(self, db_class: str) -> bool:
+        """Whether a class was allowed by a pattern, not merely for want of one."""
+        return _matches_class(db_class, self.allowed_classes)
+
+    def permits_class(self, db_class: str) -> bool:
+        """Whether the instance may be changed to a class."""
+        is_allowed = not self.allowed_classes or self.names_class(db_class)
+        return is_allowed and not self.denies_class(db_class)
+
+    def denies_kind(self, kind: str | None) -> bool:
+        """Whether a storage type must not be proposed, even if the instance has it."""
+        return kind is not None and _matches(kind, self.denied_kinds)
+
+    def permits_kind(self, kind: str) -> bool:
+        """Whether the storage may be changed to a type."""
+        is_allowed = not self.allowed_kinds or _matches(kind, self.allowed_kinds)
+        return is_allowed and not self.denies_kind(kind)
+
+
+def patterns_of(instance: Instance, wishes: Wishes, catalog: Catalog) -> Patterns:
+    """
+    What the wishes allow and deny.
+
+    Raises:
+        UsageError: a pattern that matches nothing, a word both allowed and denied, or patterns that
+            contradict what is to be kept.
+    """
+    known = catalog.classes()
+    for asked in set(wishes.allow) & set(wishes.deny):
+        raise UsageError(f"'{asked}' is both allowed and denied", "Say it once.")
+    allow, deny = _words(wishes.allow), _words(wishes.deny)
+    if deny - {ARCHITECTURE}:
+        word = min(deny - {ARCHITECTURE})
+        raise UsageError(
+            f"'{word}' is denied already", f"Leave it out, or say --allow {word} to permit it."
+        )
+    found = Patterns(
+        allowed_classes=_classes(wishes.allow, known),
+        denied_classes=_classes(wishes.deny, known),
+        allowed_kinds=_kinds(wishes.allow),
+        denied_kinds=_kinds(wishes.deny),
+        words=frozenset(allow),
+        is_architecture_kept=ARCHITECTURE in deny,
+    )
+    for asked in (*wishes.allow, *wishes.deny):
+        if not (_words((asked,)) or _classes((asked,), known) or _kinds((asked,))):
+            raise UsageError(
+                f"'{asked}' matches no class and no storage type",
+                f"Patterns are like db.m6g.* or gp3; words are {', '.join(WORDS)}.",
+            )
+    _check_kept(instance, wishes, found)
+    return found
+
+
+def _check_kept(instance: Instance, wishes: Wishes, found: Patterns) -> None:
+    """Refuse to keep what is denied."""
+    if wishes.keep_class and instance.db_class is not None:
+        if found.denies_class(instance.db_class):
+            raise UsageError(
+                f"--keep-class keeps {class_name(instance.db_class)}, which --deny rules out",
+                "Leave one of the two out.",
+            )
+        if found.allowed_classes:
+            raise UsageError(
+                f"--keep-class keeps {class_name(instance.db_class)}, so no other class can be"
+                f" allowed: {', '.join(found.allowed_classes)}",
+                "Leave one of the two out.",
+            )
+    kind = instance.storage.kind
+    if wishes.keep_storage and kind is not None:
+        if found.denies_kind(kind):
+            raise UsageError(
+                f"--keep-storage keeps {kind}, which --deny rules out", "Leave one of the two out."
+            )
+        if found.allowed_kinds:
+            raise UsageError(
+                f"--keep-storage keeps {kind}, so no other type can be allowed:"
+                f" {', '.join(found.allowed_kinds)}",
+                "Leave one of the two out.",
+            )
+
+
+def _words(asked: Iterable[str]) -> set[str]:
+    return {one.strip().lower() for one in asked} & set(WORDS)
+
+
+def _classes(asked: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Those patterns that match a class."""
+    return tuple(one for one in asked if any(_matches_class(name, (one,)) for name in known))
+
+
+def _kinds(asked: Iterable[str]) -> tuple[str, ...]:
+    """Those patterns that match a storage type."""
+    return tuple(one for one in asked if any(_matches(kind, (one,)) for kind in STORAGE_KINDS))
+
+
+def _matches_class(db_class: str, globs: tuple[str, ...]) -> bool:
+    bare = class_name(db_class).removeprefix("db.")
+    return _matches(bare, tuple(one.strip().lower().removeprefix("db.") for one in globs))
+
+
+def _matches(text: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(text.lower(), one.strip().lower()) for one in globs)
