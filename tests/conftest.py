@@ -1,9 +1,17 @@
 """Fixtures that every kind of test shares."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a failure tells of the change that was made. To search for
+# new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
+settings.register_profile("same", derandomize=True, database=None)
+settings.register_profile("search", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -38,7 +46,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 # Before xdist's own hook, which reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start servers share one worker, so that two servers never meet on this machine."""
+    """
+    Tests that start servers share one worker, so that two servers never meet on this machine.
+
+    Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
+    always keep them. The summary counts what was run again.
+    """
     for item in items:
         if item.get_closest_marker("live"):
             item.add_marker(pytest.mark.xdist_group("live"))
+        if item.get_closest_marker("realtime"):
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=3))
