@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -235,6 +235,8 @@ fn core_of(
         buffers,
         pruner: Arc::clone(pruner),
         workers: workers("work", WORKERS)?,
+        waiting: AtomicUsize::new(0),
+        waiting_max: config.threads - 1,
         readers: workers("read", READERS)?,
         is_in_memory,
         clock,

@@ -21,7 +21,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, SystemTime};
 
@@ -96,6 +96,10 @@ pub struct Core {
     pub pruner: Arc<Pruner>,
     /// Threads for what takes long.
     pub workers: Workers,
+    /// Threads that take requests, and wait for a flush at this moment.
+    pub waiting: AtomicUsize,
+    /// How many of them may: all but one.
+    pub waiting_max: usize,
     /// Threads for reads that need the disk.
     pub readers: Workers,
     /// Whether the backing folder lies in memory, so that no read waits for a disk.
