@@ -251,25 +251,31 @@ fn a_reader_is_not_starved_by_writing_back() {
     assert!(read > 400.0, "{read} reads per second of 2,000 operations");
 }
 
-/// A single client waits for the base latency, and what the timer costs is made up for.
+/// A single client waits for the base latency, and what the timer costs is made up for. Judged by
+/// the quicker ones: the rest also waits for a processor where this machine has other work.
 #[test]
 fn a_request_takes_its_base_latency() {
     let _alone = alone();
     let setup = Setup::new().with("latency_s", json!({"read": 0.002, "write": 0.004}));
     let Some(gate) = setup.mount() else { return };
-    let path = prepare(&gate, 8);
-    let load = |is_write| Load {
-        path: &path,
-        clients: 1,
-        bytes: 8192,
-        is_write,
-        is_random: true,
-        flags: O_DIRECT,
+    let (file, mut block) = (open(&prepare(&gate, 8), O_DIRECT), Aligned::filled(8192, 7));
+    let mut quickest_quarter_s = |is_write: bool| {
+        let mut took_s: Vec<f64> = (0..100)
+            .map(|index| {
+                let (at, begun) = (index * 37 % 1000 * 8192, Instant::now());
+                if is_write {
+                    file.write_all_at(block.get(), at).unwrap();
+                } else {
+                    file.read_exact_at(block.get_mut(), at).unwrap();
+                }
+                begun.elapsed().as_secs_f64()
+            })
+            .collect();
+        took_s.sort_by(f64::total_cmp);
+        took_s[25]
     };
-    let fastest = |is_write| {
-        let one = || load(is_write).run(Duration::from_millis(50), Duration::from_millis(300)).1;
-        (0..ATTEMPTS).map(|_| one()).fold(f64::INFINITY, f64::min)
-    };
+    let mut fastest =
+        |is_write| (0..ATTEMPTS).map(|_| quickest_quarter_s(is_write)).fold(1.0, f64::min);
 
     let (read_s, write_s) = (fastest(false), fastest(true));
 

@@ -95,11 +95,17 @@ impl Setup {
         self.folder.path().join(name)
     }
 
-    /// Start it. `None` where this machine has no FUSE for us: then it has refused in so many words.
+    /// Start it. `None` where this machine has no FUSE for a plain user: then it has refused in so
+    /// many words. Root must have it, so that no test passes for having tried nothing.
     pub fn mount(self) -> Option<Gate> {
         match self.try_mount() {
             Ok(gate) => Some(gate),
             Err(refused) => {
+                assert!(
+                    !is_root(),
+                    "root cannot mount here, so nothing was tried: {}",
+                    refused.said
+                );
                 let is_fuse_here = File::options().read(true).write(true).open("/dev/fuse").is_ok();
                 assert!(!is_fuse_here || refused.said.contains("fusermount3"), "{}", refused.said);
                 assert_eq!(2, refused.status);
