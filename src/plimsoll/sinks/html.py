@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import DARK, LIGHT, css_variables, page_look
@@ -23,6 +24,7 @@ from plimsoll.sinks.charts import (
     timeline_spec,
 )
 from plimsoll.sinks.outline import outline
+from plimsoll.sinks.plan_html import plan_values
 
 # Width of the static drawing, without the numbers at its left; the page is 68 rem wide.
 _STATIC_WIDTH = 1030
@@ -44,8 +46,15 @@ _READOUT = (
 )
 
 
-def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
-    """Render the report as one HTML document; equal inputs give equal text."""
+def render_html(diagnosis: Diagnosis, snapshot: Snapshot, plan: Plan | None = None) -> str:
+    """
+    Render the report as one HTML document; equal inputs give equal text.
+
+    Args:
+        diagnosis: what was found.
+        snapshot: the series it was found in.
+        plan: the way past, for a section of its own; None leaves it out.
+    """
     from markupsafe import Markup
 
     samples = chart_samples(diagnosis, snapshot)
@@ -62,6 +71,7 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
         document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
         script=Markup(_text("report.js")),  # noqa: S704  package data
         vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
+        **plan_values(plan),
     )
 
 

@@ -34,7 +34,7 @@ SCHEMA = "plimsoll.report/1"
 def render_json(diagnosis: Diagnosis) -> bytes:
     """The diagnosis as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
     # msgspec writes NaN and infinity, which JSON does not have, as null: not known.
-    text = msgspec.json.encode(_builtin(report(diagnosis)), order="sorted")
+    text = msgspec.json.encode(without_numpy(report(diagnosis)), order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
@@ -45,7 +45,7 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "headline": headline(diagnosis),
-        "instance": _instance(diagnosis.instance),
+        "instance": instance_object(diagnosis.instance),
         "window": {
             "start": format_time(start_s),
             "end": format_time(end_s),
@@ -73,16 +73,17 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _builtin(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
     """The same document without numpy's own kinds of number."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
-        return {key: _builtin(held) for key, held in value.items()}
-    return [_builtin(held) for held in value] if isinstance(value, list) else value
+        return {key: without_numpy(held) for key, held in value.items()}
+    return [without_numpy(held) for held in value] if isinstance(value, list) else value
 
 
-def _instance(instance: Instance) -> dict[str, Any]:
+def instance_object(instance: Instance) -> dict[str, Any]:
+    """What was bought, with every field there is; null is not known."""
     storage = instance.storage
     launched = None if instance.launched_s is None else format_time(instance.launched_s)
     return {

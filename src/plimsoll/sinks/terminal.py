@@ -14,7 +14,7 @@ from plimsoll.sinks.words import kept_together
 
 # Rich breaks lines at every kind of space, so what is kept together is joined by this private
 # character until the lines are made.
-_GLUE = "\ue000"
+GLUE = "\ue000"
 
 STYLES = {
     Verdict.BINDS: "bold red",
@@ -56,13 +56,13 @@ def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str
     for part in parts:
         console.print(part)
     # Tables pad their last column; a line ends where its text ends.
-    lines = out.getvalue().replace(_GLUE, " ").split("\n")
+    lines = out.getvalue().replace(GLUE, " ").split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 
 def glued(text: str) -> str:
     """The text with its numbers kept beside their units."""
-    return kept_together(text, _GLUE)
+    return kept_together(text, GLUE)
 
 
 def styled(text: str, style: str = "") -> Text:

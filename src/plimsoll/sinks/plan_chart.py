@@ -1,0 +1,323 @@
+"""
+Price and performance as a Vega-Lite specification, and pictures of it.
+
+Across is what an arrangement costs in a month, upwards the share of the demanded bytes that it serves
+without waiting. The line is the most that can be had for a price at the middle of the plausible
+demands, the bars reach over all of them. What is there and what is proposed are named.
+"""
+
+from collections.abc import Sequence
+from math import floor
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from plimsoll.errors import UsageError
+from plimsoll.model.plan import Band, Judgement, Option, Plan
+from plimsoll.sinks import plan_words as said_as
+from plimsoll.sinks import words
+from plimsoll.sinks.chart_look import LIGHT, Look
+from plimsoll.sinks.charts import svg, write_png
+from plimsoll.sinks.file import write_aside
+
+Spec = dict[str, Any]
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_HEIGHT = 300
+
+# Prices that differ more than this are drawn on a logarithmic axis: on a linear one the cheap half of
+# the arrangements would stand in the first tenth of the picture.
+_LOG_FROM = 6.0
+
+_TICKS_MIN = 4
+
+# Room above 100 % for the name of what is proposed, and below it for that of what is there.
+_AIR = 0.12
+
+CAPTION = (
+    "Line: the most that can be had for a price, at the middle of the plausible demands. Bars: over "
+    "all of them. Prices on demand, for a month of 730 hours."
+)
+
+
+def write_plan_picture(path: Path, plan: Plan) -> None:
+    """
+    Write the chart as the ending of the name says: .png or .svg.
+
+    Raises:
+        UsageError: another ending, nothing to draw, or the file cannot be written.
+    """
+    check_picture(path)
+    if not has_chart(plan):
+        raise UsageError(
+            "there is no price to draw",
+            "Give --prices FILE, an AWS price list that holds the region and the engine.",
+        )
+    spec = plan_spec(plan)
+    if path.suffix.lower() == ".png":
+        write_png(path, spec)
+    else:
+        write_aside(path, svg(spec).encode())
+
+
+def check_picture(path: Path) -> None:
+    """
+    Refuse a name that does not say which picture to write.
+
+    Raises:
+        UsageError: it ends in neither .png nor .svg.
+    """
+    if path.suffix.lower() not in (".png", ".svg"):
+        raise UsageError(
+            f"'{path.name}' does not end in .png or .svg",
+            "The ending says which kind of picture to write.",
+        )
+
+
+def has_chart(plan: Plan) -> bool:
+    """Whether anything of the plan has a price."""
+    return bool(_points(plan))
+
+
+def plan_spec(
+    plan: Plan, *, look: Look = LIGHT, width: int = 720, is_titled: bool = True
+) -> dict[str, Any]:
+    """
+    The curve as a Vega-Lite 6 specification; equal plans give equal specifications.
+
+    Args:
+        plan: the way past, with at least one price.
+        look: colours and font.
+        width: of the plot, in pixels.
+        is_titled: whether the headline stands above it.
+    """
+    points = _points(plan)
+    prices = [point["usd"] for point in points]
+    lowest = min(point["low"] for point in points)
+    bottom = 0.0 if lowest < 0.5 else floor(lowest * 10) / 10 - 0.1
+    spec: Spec = {
+        "$schema": _SCHEMA,
+        "background": look.surface,
+        "padding": 16,
+        "width": width,
+        "height": _HEIGHT,
+        "encoding": {"x": _across(prices), "y": _upwards(bottom)},
+        "layer": list(_layers(points, look)),
+        "config": _config(look),
+    }
+    if is_titled:
+        spec["title"] = _title(plan, look, width)
+    return spec
+
+
+def _across(prices: Sequence[float]) -> Spec:
+    low, high = min(prices), max(prices)
+    is_wide = low > 0 and high / low >= _LOG_FROM
+    domain = [low / 1.15, high * 1.15] if is_wide else _padded(low, high)
+    scale: Spec = {"type": "log" if is_wide else "linear", "domain": domain, "nice": False}
+    axis: Spec = {
+        "title": "US dollars a month" + (" (logarithmic)" if is_wide else ""),
+        "format": "$,.0f",
+        "grid": False,
+        "labelFlush": False,
+    }
+    if is_wide:
+        axis["values"] = _ticks(*domain)
+    else:
+        axis["tickCount"] = 6
+    return {"field": "usd", "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _padded(low: float, high: float) -> list[float]:
+    """A linear axis needs air on both sides, and a width even where all cost the same."""
+    air = max((high - low) * 0.08, high * 0.02, 1.0)
+    return [max(low - air, 0.0), high + air]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten between two prices; more of them where few are."""
+    found: list[float] = []
+    for parts in ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
+        steps = [part * 10.0**power for power in range(-2, 8) for part in parts]
+        found = [step for step in steps if low <= step <= high]
+        if len(found) >= _TICKS_MIN:
+            break
+    return found
+
+
+def _upwards(bottom: float) -> Spec:
+    step = 0.1 if bottom >= 0.5 else 0.2
+    count = round((1 - bottom) / step)
+    ticks = [round(1 - n * step, 2) for n in range(count + 1)]
+    air = _AIR * (1 - bottom)
+    return {
+        "field": "middle",
+        "type": "quantitative",
+        "scale": {"domain": [bottom - air, 1 + air], "nice": False, "zero": False},
+        "axis": {
+            "title": "served without waiting",
+            "labelExpr": "format(100 * datum.value, '.0f') + ' %'",
+            "values": ticks[::-1],
+            "domain": False,
+            "ticks": False,
+        },
+    }
+
+
+def _layers(points: Sequence[Spec], look: Look) -> list[Spec]:
+    curve = [point for point in points if point["kind"] == "curve"]
+    marked = [point for point in points if point["kind"] != "curve"]
+    middle = (min(p["usd"] for p in points) * max(p["usd"] for p in points)) ** 0.5
+    bars: Spec = {
+        "data": {"values": list(points)},
+        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.55},
+        "encoding": {
+            "y": {"field": "low", "type": "quantitative"},
+            "y2": {"field": "high"},
+            "color": {"value": look.quiet},
+        },
+    }
+    layers = [
+        {
+            "data": {"values": curve},
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
+            "encoding": {"color": {"value": look.writes}},
+        },
+        bars,
+        {
+            "data": {"values": curve},
+            "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+            "encoding": {"color": {"value": look.writes}, "tooltip": _TOOLTIP},
+        },
+    ]
+    # A ring around what is there, a diamond for what is proposed: shapes, not only colours.
+    for kind, shape, color in (
+        ("present", "circle", look.bound),
+        ("proposed", "diamond", look.byte_balance),
+    ):
+        for point in (p for p in marked if p["kind"] == kind):
+            layers += _named(point, shape, color, look, is_left=point["usd"] <= middle)
+    return layers
+
+
+_TOOLTIP = [
+    {"field": "name", "title": "arrangement"},
+    {"field": "usd", "title": "US dollars a month", "format": "$,.2f"},
+    {"field": "low", "title": "served, at least", "format": ".1%"},
+    {"field": "middle", "title": "in the middle", "format": ".1%"},
+    {"field": "high", "title": "at most", "format": ".1%"},
+]
+
+
+def _named(point: Spec, shape: str, color: str, look: Look, *, is_left: bool) -> list[Spec]:
+    """A mark with its name: what is proposed above it, what is there below the end of its bar."""
+    is_present = point["kind"] == "present"
+    at = min(point["low"], point["high"]) if is_present else max(point["low"], point["high"])
+    return [
+        {
+            "data": {"values": [point]},
+            "mark": {
+                "type": "point",
+                "shape": shape,
+                "filled": not is_present,
+                "size": 150,
+                "strokeWidth": 2.5,
+                "opacity": 1,
+            },
+            "encoding": {"color": {"value": color}, "tooltip": _TOOLTIP},
+        },
+        {
+            "data": {"values": [{**point, "middle": at}]},
+            "mark": {
+                "type": "text",
+                "align": "left" if is_left else "right",
+                "baseline": "top" if is_present else "bottom",
+                "dx": -6 if is_left else 6,
+                "dy": 12 if is_present else -12,
+                "fontWeight": 600,
+            },
+            "encoding": {"text": {"field": "label"}, "color": {"value": look.ink}},
+        },
+    ]
+
+
+def _points(plan: Plan) -> list[Spec]:
+    """The curve in order of its price, what is there and what is proposed, where they have a price."""
+    points = [
+        _point("curve", p.name, float(p.usd_per_month), p.served_ratio)
+        for p in sorted(plan.curve, key=lambda p: p.usd_per_month)
+    ]
+    there = plan.present
+    if there.cost.usd_per_month is not None:
+        price = said_as.usd(there.cost.usd_per_month)
+        points.append(_of_option("present", f"as it is, {price}", there))
+    found = proposed(plan)
+    if found is not None and found.cost.usd_per_month is not None:
+        price = said_as.usd(found.cost.usd_per_month)
+        points.append(_of_option("proposed", f"proposed, {price}", found))
+    return points
+
+
+def proposed(plan: Plan) -> Option | None:
+    """The first of the options that lifts; None where none does."""
+    lifting = (option for option in plan.options if option.judgement is Judgement.LIFTS)
+    return next(lifting, None)
+
+
+def _of_option(kind: str, label: str, option: Option) -> Spec:
+    usd = option.cost.usd_per_month
+    assert usd is not None
+    point = _point(kind, option.title, float(usd), option.effect.served_ratio)
+    return {**point, "label": f"{label}: {words.plain(option.title)}"}
+
+
+def _point(kind: str, name: str, usd: float, served: Band) -> Spec:
+    return {
+        "kind": kind,
+        "name": words.plain(name),
+        "usd": usd,
+        "low": served.low,
+        "middle": served.middle,
+        "high": served.high,
+    }
+
+
+def _title(plan: Plan, look: Look, width: int) -> Spec:
+    # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
+    letters = int(width / 5.5)
+    below = wrap(f"{words.subject(plan.instance)}. {CAPTION}", letters)
+    if plan.is_simulated:
+        below = ["SIMULATED DATA", *below]
+    return {
+        "text": wrap(words.sentence(plan.headline), int(width / 7.5)),
+        "subtitle": below,
+        "anchor": "start",
+        "frame": "group",
+        "fontSize": 15,
+        "fontWeight": 600,
+        "color": look.ink,
+        "subtitleColor": look.quiet,
+        "subtitleFontSize": 11,
+        "subtitlePadding": 6,
+        "offset": 14,
+    }
+
+
+def _config(look: Look) -> Spec:
+    return {
+        "font": look.font,
+        "aria": False,
+        "view": {"stroke": None, "fill": None},
+        "axis": {
+            "labelColor": look.quiet,
+            "titleColor": look.quiet,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+            "gridColor": look.grid,
+            "domainColor": look.grid,
+            "tickColor": look.grid,
+        },
+        "text": {"fontSize": 11},
+    }

@@ -1,0 +1,47 @@
+"""The plan as a section of the report's page: chart, tables, each option with its command."""
+
+from typing import Any
+
+from plimsoll.model.plan import Judgement, Plan
+from plimsoll.sinks.chart_look import page_look
+from plimsoll.sinks.charts import svg
+from plimsoll.sinks.plan_chart import CAPTION, has_chart, plan_spec
+from plimsoll.sinks.plan_commands import command_lines
+from plimsoll.sinks.plan_outline import NEVER_RUN, plan_outline
+from plimsoll.sinks.plan_words import SIGNS
+
+# Width of the drawing without the numbers at its left, in pixels; the page is 68 rem wide.
+_WIDTH = 980
+
+# Letters of a command's line; longer ones would be broken by the browser, within words too.
+_COMMAND_WIDTH = 110
+
+_CLASSES = {
+    Judgement.LIFTS: "lifts",
+    Judgement.DOES_NOT: "does-not",
+    Judgement.UNSURE: "unsure",
+}
+
+
+def plan_values(plan: Plan | None) -> dict[str, Any]:
+    """What the template of the section needs; for None a `plan` that is None."""
+    if plan is None:
+        return {"plan": None}
+    from markupsafe import Markup
+
+    said = plan_outline(plan)
+    drawing = _drawing(plan) if has_chart(plan) else ""
+    has_commands = any(card.commands for card in (*said.cards, *said.unpriced))
+    return {
+        "plan": said,
+        "plan_svg": Markup(drawing),  # noqa: S704  written by Vega, which escapes
+        "plan_caption": CAPTION,
+        "plan_signs": SIGNS,
+        "plan_class": _CLASSES,
+        "plan_command": lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),
+        "plan_closing": NEVER_RUN if has_commands else "",
+    }
+
+
+def _drawing(plan: Plan) -> str:
+    return svg(plan_spec(plan, look=page_look(), width=_WIDTH, is_titled=False))

@@ -1,0 +1,152 @@
+"""Price and performance as a specification, and its pictures."""
+
+import struct
+from decimal import Decimal
+
+import altair as alt
+import pytest
+from msgspec.structs import replace
+
+import plans
+from plimsoll.errors import UsageError
+from plimsoll.model.plan import CurvePoint
+from plimsoll.sinks.chart_look import LIGHT, page_look
+from plimsoll.sinks.plan_chart import (
+    check_picture,
+    has_chart,
+    plan_spec,
+    proposed,
+    write_plan_picture,
+)
+
+
+def priced(*prices, served=0.5):
+    """A plan whose curve has these prices, and nothing else has one."""
+    points = tuple(
+        CurvePoint(name=f"db.x{n}", usd_per_month=Decimal(price), served_ratio=plans.band(served))
+        for n, price in enumerate(prices)
+    )
+    return plans.nothing(curve=points)
+
+
+def drawn(spec, kind):
+    """The points of a kind that the specification draws."""
+    values = [value for layer in spec["layer"] for value in layer["data"]["values"]]
+    return [value for value in values if value["kind"] == kind]
+
+
+@pytest.mark.parametrize("name", ["claims", "quiet"])
+@pytest.mark.parametrize("look", [LIGHT, page_look()])
+def test_specifications_satisfy_the_schema_of_vega_lite(name, look):
+    """
+    Altair, which carries the Vega-Lite schema, accepts every specification.
+    """
+    alt.LayerChart.validate(plan_spec(plans.PLANS[name](), look=look))
+
+
+def test_what_is_there_and_what_is_proposed_are_named():
+    """
+    Each has a mark of its own shape and a name with its price.
+    """
+    spec = plan_spec(plans.claims())
+    shapes = [layer["mark"].get("shape") for layer in spec["layer"]]
+
+    assert {"circle", "diamond"} <= set(shapes)
+    assert "as it is, $349.70: db.t3.xlarge, gp2 1,200 GiB" == drawn(spec, "present")[0]["label"]
+    assert (
+        "proposed, $370.14: db.m6g.xlarge, storage as it is" == drawn(spec, "proposed")[0]["label"]
+    )
+
+
+def test_what_is_proposed_is_the_first_that_lifts():
+    """
+    A free move that is not enough is not proposed; nor is one that is unsure.
+    """
+    found = proposed(plans.claims())
+
+    assert found is not None
+    assert "db.m6g.xlarge, storage as it is" == found.title
+    assert proposed(plans.claims(options=(plans.free(), plans.unsure()))) is None
+
+
+def test_the_axis_is_logarithmic_where_prices_are_wide_apart():
+    """
+    Six times the price and more; below that it is linear. The title says which.
+    """
+    near = plan_spec(priced(100, 300))["encoding"]["x"]
+    wide = plan_spec(priced(100, 700))["encoding"]["x"]
+
+    assert "linear" == near["scale"]["type"]
+    assert "log" == wide["scale"]["type"]
+    assert "US dollars a month (logarithmic)" == wide["axis"]["title"]
+    assert len(wide["axis"]["values"]) >= 4
+
+
+@pytest.mark.parametrize("prices", [(100,), (100, 100), (0, 5), (90, 100_000)])
+def test_every_point_lies_within_the_axes(prices):
+    """
+    Also where all cost the same, nothing, or a thousand times as much.
+    """
+    encoding = plan_spec(priced(*prices))["encoding"]
+    low, high = encoding["x"]["scale"]["domain"]
+    bottom, top = encoding["y"]["scale"]["domain"]
+
+    assert low <= min(prices) <= max(prices) <= high
+    assert low < high
+    assert bottom < 0.5
+    assert top > 1
+
+
+def test_the_axis_begins_where_there_is_something_to_see():
+    """
+    Where all serve nearly everything, the axis is not drawn from zero.
+    """
+    values = plan_spec(priced(100, 200, served=0.97))["encoding"]["y"]["axis"]["values"]
+
+    assert [0.8, 0.9, 1.0] == values
+
+
+def test_a_price_that_is_not_known_is_not_drawn():
+    """
+    Not at zero, and not at all.
+    """
+    plan = plans.claims(present=plans.present(cost=plans.cost(None)))
+
+    assert [] == drawn(plan_spec(plan), "present")
+    assert has_chart(plan)
+    assert not has_chart(plans.nothing())
+
+
+def test_a_picture_is_written_as_its_name_says(tmp_path):
+    """
+    PNG and SVG; equal plans give equal bytes.
+    """
+    for name in ("a.png", "b.png", "a.svg"):
+        write_plan_picture(tmp_path / name, plans.claims())
+    png = (tmp_path / "a.png").read_bytes()
+    width, height = struct.unpack(">II", png[16:24])
+
+    assert png == (tmp_path / "b.png").read_bytes()
+    assert width > 1000
+    assert height > 500
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_another_ending_is_refused(tmp_path):
+    """
+    The ending says which kind of picture; without a price there is none.
+    """
+    with pytest.raises(UsageError, match=r"'a\.pdf' does not end in \.png or \.svg"):
+        check_picture(tmp_path / "a.pdf")
+    with pytest.raises(UsageError, match="there is no price to draw"):
+        write_plan_picture(tmp_path / "a.png", plans.nothing())
+
+
+def test_a_title_is_text():
+    """
+    Names from outside hold no control characters.
+    """
+    option = replace(plans.option(), title="a\x1b[2J")
+    spec = plan_spec(plans.claims(options=(option,)))
+
+    assert "\x1b" not in drawn(spec, "proposed")[0]["label"]
