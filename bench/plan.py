@@ -195,6 +195,7 @@ def main() -> int:
     parser.add_argument("--rival", action="store_true", help="the independent generator")
     parser.add_argument("--signals", action="store_true", help="with the database's own counters")
     parser.add_argument("--families", action="store_true", help="a line per family at x2")
+    parser.add_argument("--misses", action="store_true", help="truths outside their band")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
     wanted = parser.parse_args()
     seeds = range(wanted.seed, wanted.seed + wanted.count)
@@ -211,6 +212,13 @@ def main() -> int:
     kept = report(answers)
     if wanted.families:
         by_family(answers, 2.0)
+    if wanted.misses:
+        for a in answers:
+            if not a.is_inside:
+                print(
+                    f"{a.family} {a.seed} {a.loop} x{a.scale:g}: true {100 * a.true_ratio:.2f} %,"
+                    f" said {100 * a.band[0]:.2f} to {100 * a.band[1]:.2f} %"
+                )
     return 1 if wanted.require and not kept else 0
 
 

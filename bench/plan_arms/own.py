@@ -8,11 +8,12 @@ import numpy as np
 from numpy.random import default_rng
 
 from incidents import build, pressed
-from incidents.build import WITH_CEILING
+from incidents.build import WITH_CEILING, Incident
 from incidents.engine import UNIT_BYTES
 from incidents.machine import FAMILY, STAGES, Machine, is_bytes
-from incidents.scenario import Load, Setting
-from incidents.truth import truth_of
+from incidents.observe import Served
+from incidents.scenario import Load
+from incidents.signals import STEP_S
 from plan_arms.case import SCALES, Case
 from plimsoll.kernel import Stage
 
@@ -29,13 +30,10 @@ def case_of(seed: int) -> Case:
     ratios = {}
     for scale in SCALES:
         rng = _stream(seed, family, attempt)
-        setting, load = _load(rng, family, attempt)
+        load = _load(rng, family, attempt)
         load.machine = scaled(load.machine, scale)
         served = build.serve(rng, load, 1.0)
-        truth = truth_of(
-            load.machine, served, incident.truth.period_s, setting.start_s, incident.truth.is_seen
-        )
-        ratios[scale] = float(truth.fraction[truth.is_seen].mean())
+        ratios[scale] = _ratio(served, incident)
     seconds = float(incident.truth.is_seen.sum()) * incident.truth.period_s
     machine = incident.machine
     return Case(
@@ -53,9 +51,15 @@ def _stream(seed: int, family: str, attempt: int) -> np.random.Generator:
     return default_rng([seed, 1, crc32(family.encode()), attempt])
 
 
-def _load(rng: np.random.Generator, family: str, attempt: int) -> tuple[Setting, Load]:
-    setting = build.setting_of(rng, family, attempt)
-    return setting, getattr(pressed, family)(rng, setting)
+def _load(rng: np.random.Generator, family: str, attempt: int) -> Load:
+    load: Load = getattr(pressed, family)(rng, build.setting_of(rng, family, attempt))
+    return load
+
+
+def _ratio(served: Served, incident: Incident) -> float:
+    """Share 0–1 of the seen time in which a ceiling held requests back, however lightly."""
+    per = incident.truth.period_s // STEP_S
+    return float((served.stage >= 0).reshape(-1, per).mean(axis=1)[incident.truth.is_seen].mean())
 
 
 def _loop(load: Load) -> str:

@@ -136,13 +136,15 @@ def _paths(seen: Seen, held: Held, growth: float) -> tuple[Path, ...]:
         return (Path(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
     found = []
     for habit, count in QUANTILES.items():
-        demands = overloads_of(seen, held, habit, middles(count))
-        for demand in demands:
+        demands = overloads_of(held, habit, middles(count))
+        for index, demand in enumerate(demands):
             ops = seen.ops_per_s.copy()
             for stretch, rate in zip(held.stretches, demand, strict=True):
                 _lift(ops, seen, held, stretch, float(rate))
                 if habit is Habit.JOB:
                     _finish_sooner(ops, seen, stretch)
+                elif 2 * index >= count:
+                    _lift_edges(ops, seen, held, stretch, float(rate))
             found.append(
                 Path(
                     ops_per_s=ops * growth,
@@ -159,6 +161,18 @@ def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float
         inside = slice(run.start, run.end)
         asked = held.ceiling_ops_per_s[inside] * rate / run.level_ops_per_s
         ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
+
+
+def _lift_edges(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
+    """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
+    edge = np.zeros(ops.size, dtype=bool)
+    for run in stretch.runs:
+        edge[max(run.start - 1, 0) : run.start] = True
+        edge[run.end : run.end + 1] = True
+    span = slice(stretch.runs[0].start, stretch.runs[-1].end)
+    edge[span] |= held.is_partly[span]
+    edge &= ~held.is_held
+    ops[edge] = np.fmax(ops[edge], rate)
 
 
 def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch) -> None:

@@ -24,8 +24,10 @@ ASSUMED_SIZE_BYTES = 16 * 1024.0
 # Two plateaus with a quarter of an hour between them are the same piece of work: credits that come
 # back for a moment, or a pause, part them.
 JOINED_S = 900.0
-# What is seen within half an hour of a plateau, above it, is the same load at liberty.
-BESIDE_S = 1800.0
+# What is seen above a ceiling in the last half hour before it binds is the same load at liberty.
+BEFORE_S = 1800.0
+# The sample in which credits end is half of each; two, where balances lag.
+TURN_STEPS = 2
 # A rate this far above a ceiling's level is clear of it: levels are known to about a percent.
 CLEAR = 1.04
 # A waiting step this near below a confirmed level is held back for most of its length.
@@ -74,9 +76,11 @@ class Stretch:
     floor_ops_per_s: float
     """Its lowest ceiling."""
     bound_ops_per_s: float
-    """Its highest ceiling: at least this was asked for."""
+    """Its highest ceiling, or the highest rate at which requests waited: so much was asked for."""
     free_ops_per_s: FloatArray
-    """Rates above its lowest ceiling seen beside it while nothing held them back."""
+    """Rates above its lowest ceiling just before that bound, while nothing held them back."""
+    waiting: float
+    """Latency over unpressed latency at its highest ceiling, ≥ 1; NaN where unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,15 +227,38 @@ def _plateaus(ceiling: FloatArray) -> IntArray:
 
 
 def _stretch(seen: Seen, ceiling: FloatArray, runs: list[Run]) -> Stretch:
-    beside = int(BESIDE_S / seen.step_s)
-    start, end = max(runs[0].start - beside, 0), min(runs[-1].end + beside, seen.time_s.size)
     floor = min(run.level_ops_per_s for run in runs)
-    around = slice(start, end)
-    is_free = seen.is_measured[around] & np.isnan(ceiling[around])
-    rate = seen.ops_per_s[around]
+    bound = max(run.level_ops_per_s for run in runs)
+    before = np.concatenate([_before(seen, ceiling, run, floor) for run in runs])
+    is_waiting = np.nan_to_num(seen.log_excess[before], nan=0.0) > HOT_LOG
+    pressed = seen.ops_per_s[before[is_waiting]]
+    if pressed.size >= 2:
+        # Requests waited at a rate that no interval covers: a ceiling that bound too briefly.
+        bound = max(bound, float(np.median(pressed)))
     return Stretch(
         runs=tuple(runs),
         floor_ops_per_s=floor,
-        bound_ops_per_s=max(run.level_ops_per_s for run in runs),
-        free_ops_per_s=rate[is_free & (rate > CLEAR * floor)],
+        bound_ops_per_s=bound,
+        free_ops_per_s=seen.ops_per_s[before[~is_waiting]],
+        waiting=_waiting(seen, runs, 0.9 * bound),
     )
+
+
+def _before(seen: Seen, ceiling: FloatArray, run: Run, floor: float) -> IntArray:
+    """Steps that lead up to a run without a break, above its level, before anything held them."""
+    longest = max(int(BEFORE_S / seen.step_s), 4)
+    start = max(run.start - longest, 0)
+    above = seen.is_measured[start : run.start] & np.isnan(ceiling[start : run.start])
+    above &= seen.ops_per_s[start : run.start] > CLEAR * floor
+    turn = min(TURN_STEPS, above.size)
+    breaks = np.flatnonzero(~above[: above.size - turn])
+    first = int(breaks[-1]) + 1 if breaks.size else 0
+    found = np.flatnonzero(above)
+    return (start + found[found >= first]).astype(np.int64)
+
+
+def _waiting(seen: Seen, runs: list[Run], least: float) -> float:
+    highest = [run for run in runs if run.level_ops_per_s >= least] or runs
+    inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
+    known = inside[np.isfinite(inside)]
+    return float(max(np.exp(np.median(known)), 1.0)) if known.size else float("nan")

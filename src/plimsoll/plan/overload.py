@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.held import Held, Seen, Stretch
+from plimsoll.plan.held import Held, Stretch
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -59,25 +59,6 @@ def is_seen(stretch: Stretch) -> bool:
     )
 
 
-def ratio_seen(held: Held) -> tuple[float, float] | None:
-    """Median demand over the lowest ceiling among stretches that showed it, and its log spread."""
-    found = [
-        float(np.log(np.median(s.free_ops_per_s) / s.floor_ops_per_s))
-        for s in held.stretches
-        if is_seen(s)
-    ]
-    if not found:
-        return None
-    return float(np.exp(np.median(found))), float(np.hypot(POOLED_LOG_SD, np.std(found)))
-
-
-def waiting_of(seen: Seen, stretch: Stretch) -> float:
-    """Latency over unpressed latency while the stretch was held back, ≥ 1; NaN where unknown."""
-    inside = np.concatenate([seen.log_excess[run.start : run.end] for run in stretch.runs])
-    known = inside[np.isfinite(inside)]
-    return float(max(np.exp(np.median(known)), 1.0)) if known.size else float("nan")
-
-
 def prior_quantiles(u: FloatArray) -> FloatArray:
     """Overload at the quantiles u of a law that exceeds m with chance 1/m, cut at OVERLOAD_MAX."""
     found: FloatArray = 1.0 / (1.0 - u * (1.0 - 1.0 / OVERLOAD_MAX))
@@ -94,7 +75,7 @@ def clients_quantiles(waiting: float, u: FloatArray) -> FloatArray:
     return found
 
 
-def overloads_of(seen: Seen, held: Held, habit: Habit, u: FloatArray) -> FloatArray:
+def overloads_of(held: Held, habit: Habit, u: FloatArray) -> FloatArray:
     """
     What every stretch asked for at the quantiles u of a habit, ops/s.
 
@@ -105,32 +86,37 @@ def overloads_of(seen: Seen, held: Held, habit: Habit, u: FloatArray) -> FloatAr
     Returns:
         Operations per second, shape (k, stretches), each at least the stretch's highest ceiling.
     """
-    pooled = ratio_seen(held)
-    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
-    columns = [_overload(seen, stretch, habit, u, deviate, pooled) for stretch in held.stretches]
+    alone = [_alone(stretch, habit, u) for stretch in held.stretches]
+    columns = []
+    for stretch, own in zip(held.stretches, alone, strict=True):
+        demand = own
+        if not is_seen(stretch) and any(is_seen(s) for s in held.stretches):
+            others = [
+                _elsewhere(other, habit, u) * stretch.floor_ops_per_s
+                for other in held.stretches
+            ]
+            demand = np.quantile(np.concatenate(others), u)
+        columns.append(np.maximum(demand, stretch.bound_ops_per_s))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
 
 
-def _overload(
-    seen: Seen,
-    stretch: Stretch,
-    habit: Habit,
-    u: FloatArray,
-    deviate: FloatArray,
-    pooled: tuple[float, float] | None,
-) -> FloatArray:
+def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray) -> FloatArray:
+    """Demand of a stretch over its lowest ceiling, as a guide to the window's other stretches."""
+    spread = POOLED_LOG_SD if is_seen(stretch) else 0.0
+    found: FloatArray = _alone(stretch, habit, u, more=spread) / stretch.floor_ops_per_s
+    return found
+
+
+def _alone(stretch: Stretch, habit: Habit, u: FloatArray, *, more: float = 0.0) -> FloatArray:
     bound = stretch.bound_ops_per_s
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
     if is_seen(stretch):
         rates = np.log(stretch.free_ops_per_s)
-        spread = float(np.hypot(FREE_LOG_SD, np.std(rates)))
+        spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + more**2))
         asked: FloatArray = np.exp(np.median(rates) + spread * deviate)
         return np.maximum(asked, bound)
-    if pooled is not None:
-        middle, spread = pooled
-        return np.maximum(stretch.floor_ops_per_s * middle * np.exp(spread * deviate), bound)
-    waiting = waiting_of(seen, stretch)
-    if habit is Habit.LOST or not np.isfinite(waiting):
+    if habit is Habit.LOST or not np.isfinite(stretch.waiting):
         return bound * prior_quantiles(u)
     if habit is Habit.CLIENTS:
-        return bound * clients_quantiles(waiting, u)
-    return bound * np.maximum(waiting * np.exp(WAITING_LOG_SD * deviate), 1.0)
+        return bound * clients_quantiles(stretch.waiting, u)
+    return bound * np.maximum(stretch.waiting * np.exp(WAITING_LOG_SD * deviate), 1.0)
