@@ -49,6 +49,8 @@ class Arrangements:
 
     before: Instance
     """As it is, with what the wishes say of engine and standby."""
+    own: InstanceLimits | None
+    """Of its class; None where it has none."""
     classes: tuple[InstanceLimits | None, ...]
     """By family and size; None for an instance that has no class."""
     storages: tuple[Storage, ...]
@@ -144,6 +146,7 @@ def arrangements(
     class_index, storage_index = np.nonzero(fits)
     return Arrangements(
         before=before,
+        own=needs.present,
         classes=classes,
         storages=storages,
         class_index=class_index.astype(np.int64),

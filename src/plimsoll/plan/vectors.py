@@ -41,6 +41,18 @@ class Slot:
     unit_bytes: float | None
     sequential_ratio: float = 0.0
 
+    def stage(self, baseline: float, burst: float, capacity: float = 0.0) -> Stage:
+        """A stage that counts so."""
+        return Stage(
+            name=self.name,
+            baseline=baseline,
+            burst=burst,
+            capacity=capacity,
+            counts=self.counts,
+            unit_bytes=self.unit_bytes,
+            sequential_ratio=self.sequential_ratio,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vectors:
@@ -65,14 +77,20 @@ class Vectors:
             keys = [(place, rows[place].tobytes()) for place in range(len(self.slots))]
             for place, key in enumerate(keys):
                 if key not in made:
-                    made[key] = _stage(self.slots[place], rows[place])
+                    made[key] = self.slots[place].stage(*rows[place].tolist())
             chains.append(tuple(made[key] for key in keys))
         return chains
 
 
-def vectors_of(found: Arrangements, catalog: Catalog) -> Vectors:
+def vectors_of(found: Arrangements, catalog: Catalog, *, io_size_bytes_max: float = inf) -> Vectors:
     """
     The distinct limits of arrangements.
+
+    Args:
+        found: the arrangements.
+        catalog: the documented limits.
+        io_size_bytes_max: no operation of the demand is larger; volumes that count operations by
+            the unit then count them as the instance does, and more limits coincide.
 
     Raises:
         CatalogError: a class that is not in the catalog.
@@ -96,17 +114,20 @@ def vectors_of(found: Arrangements, catalog: Catalog) -> Vectors:
     table[..., CAPACITY] = (
         first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
     )
-    limits, of = _distinct(without_idle(table, slots))
+    limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
     return Vectors(slots=slots, limits=limits, of=of[back])
 
 
-def without_idle(table: FloatArray, slots: tuple[Slot, ...]) -> FloatArray:
+def without_idle(
+    table: FloatArray, slots: tuple[Slot, ...], *, io_size_bytes_max: float = inf
+) -> FloatArray:
     """
     The limits without those that cannot bind before another of the same row.
 
     Args:
         table: shape (n, slots, 3).
         slots: what its columns bound.
+        io_size_bytes_max: as for `vectors_of`.
 
     Returns:
         A copy in which such limits are infinite.
@@ -121,11 +142,11 @@ def without_idle(table: FloatArray, slots: tuple[Slot, ...]) -> FloatArray:
             _drop(clipped, throughput, clipped[:, place, BURST])
         if slot.name == Family.VOLUME_IOPS.value and ops is not None:
             most = table[:, ops, BURST]
-            if slot.unit_bytes is not None:
-                # A request above the unit costs its share of bytes, one below it costs one: what the
-                # instance lets through costs no more than the larger of the two.
+            if slot.unit_bytes is not None and io_size_bytes_max > slot.unit_bytes:
+                # A request below the unit costs one, and one above it costs its share of bytes: what
+                # the instance lets through costs no more than both together.
                 bytes_most = inf if throughput is None else table[:, throughput, BURST]
-                most = np.maximum(most, bytes_most / slot.unit_bytes)
+                most = most + bytes_most / slot.unit_bytes
             _drop(clipped, place, most)
             # A request costs one or more at the volumes and one at the instance.
             _drop(clipped, ops, clipped[:, place, BURST])
@@ -179,16 +200,3 @@ def _hashed(rows: FloatArray) -> NDArray[np.uint64]:
         hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         hashed ^= hashed >> np.uint64(29)
     return hashed
-
-
-def _stage(slot: Slot, numbers: FloatArray) -> Stage:
-    baseline, burst, capacity = (float(number) for number in numbers)
-    return Stage(
-        name=slot.name,
-        baseline=baseline,
-        burst=burst,
-        capacity=capacity,
-        counts=slot.counts,
-        unit_bytes=slot.unit_bytes,
-        sequential_ratio=slot.sequential_ratio,
-    )

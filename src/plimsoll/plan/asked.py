@@ -1,0 +1,95 @@
+"""One plausible demand as a search replays it, and what can be said of it before any replay."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor
+from typing import Protocol
+
+import numpy as np
+
+from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.model.series import BoolArray, FloatArray
+
+
+class OnePath(Protocol):
+    """A plausible demand; `demand.Path` is one."""
+
+    @property
+    def ops_per_s(self) -> FloatArray:
+        """Operations asked for, shape (n,)."""
+        ...
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether what is not served waits."""
+        ...
+
+
+class Window(Protocol):
+    """What all plausible demands of a window share; `demand.Demand` is one."""
+
+    @property
+    def step_s(self) -> float:
+        """Length of a step."""
+        ...
+
+    @property
+    def io_size_bytes(self) -> FloatArray:
+        """Mean size of an operation, shape (n,)."""
+        ...
+
+    @property
+    def is_measured(self) -> BoolArray:
+        """Which steps count, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """A demand, by the step."""
+
+    ops_per_s: FloatArray
+    """Finite, ≥ 0, shape (n,)."""
+    io_size_bytes: FloatArray
+    """> 0 wherever something is asked for, shape (n,)."""
+    step_s: float
+    is_carried: bool
+    """Whether what is not served waits (True) or is not asked again (False)."""
+    is_measured: BoolArray
+    """Which steps count, shape (n,); what happens in the others is never held against anybody."""
+
+    def __post_init__(self) -> None:
+        """Steps that agree are our business."""
+        assert self.ops_per_s.shape == self.io_size_bytes.shape == self.is_measured.shape
+
+    @cached_property
+    def gap_count(self) -> int:
+        """Steps that do not count."""
+        return int(self.is_measured.size - np.count_nonzero(self.is_measured))
+
+    def allowed_steps(self, allowed_ratio: float) -> int:
+        """Most steps that may be spent at a ceiling, of those that count."""
+        counted = self.is_measured.size - self.gap_count
+        # A share that was written as a decimal is meant exactly: 1 % of 20,160 steps are 201.
+        return floor(allowed_ratio * counted + 1e-9)
+
+    def rates(self, like: Stage) -> FloatArray:
+        """What every step asks of a stage, credits per second as the stage counts, shape (n,)."""
+        one = replace(like, baseline=1.0, burst=1.0, capacity=0.0, start_balance=None, stripes=1)
+        found = np.zeros(self.ops_per_s.shape)
+        is_asked = self.ops_per_s > 0
+        # How many operations one credit per second pays for is the law's answer.
+        per_credit = ceiling_curve([one], self.io_size_bytes[is_asked]).ops_per_s
+        found[is_asked] = self.ops_per_s[is_asked] / per_credit
+        return found
+
+
+def asked_of(window: Window, path: OnePath) -> Asked:
+    """A plausible demand of a window."""
+    return Asked(
+        ops_per_s=path.ops_per_s,
+        io_size_bytes=window.io_size_bytes,
+        step_s=window.step_s,
+        is_carried=path.is_carried,
+        is_measured=window.is_measured,
+    )

@@ -1,0 +1,118 @@
+"""
+The price–performance curve: the most that can be had for each price.
+
+Performance is the share of the asked bytes that are served at once, were the rest not asked again:
+one number for every arrangement and every demand, whether what waits is carried or not. It is one
+less the share that would be lost (Cahoon et al., "Doppler", PVLDB 15(12), use the share of time).
+
+Rule 1: a point is on the curve only if nothing cheaper serves nearly as much of the middle demand.
+Rule 2: once all of it is served at once nothing dearer can be better, and nothing more is replayed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll import kernel
+from plimsoll.model.plan import Band, CurvePoint
+from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.plan.asked import Asked
+from plimsoll.plan.candidates import Arrangements
+from plimsoll.plan.priced import UNKNOWN, Priced
+from plimsoll.plan.vectors import Vectors
+
+# Judgement: a curve of steps smaller than two percent has points that nobody could tell apart.
+_BETTER_RATIO = 0.02
+_WHOLE_RATIO = 1 - 1e-4
+_CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demands:
+    """The band of demand, lowest first."""
+
+    low: Asked
+    middle: Asked
+    high: Asked
+
+
+def curve_of(
+    found: Arrangements, vectors: Vectors, prices: Priced, demands: Demands
+) -> tuple[CurvePoint, ...]:
+    """
+    Points of the curve in order of price; the present arrangement is one of them if it has a price.
+
+    Args:
+        found: arrangements.
+        vectors: their limits.
+        prices: their prices; those whose whole price is not known are left out.
+        demands: what is asked for.
+    """
+    order = np.argsort(prices.total, kind="stable")
+    order = order[prices.total[order] != UNKNOWN]
+    _, first = np.unique(vectors.of[order], return_index=True)
+    queue = order[np.sort(first)]
+    chosen = envelope(_served_in_order(vectors, queue, demands.middle))
+    # At equal prices the later one is on the envelope because it serves more.
+    points = list({int(prices.total[queue[place]]): int(queue[place]) for place in chosen}.values())
+    present = found.present
+    if present is not None and prices.total[present] != UNKNOWN and present not in points:
+        points.append(present)
+    points.sort(key=lambda index: (int(prices.total[index]), index != present))
+    bands = _bands(vectors, np.array(points, dtype=np.int64), demands)
+    return tuple(
+        CurvePoint(
+            name=found.name(index),
+            usd_per_month=usd,
+            served_ratio=band,
+            is_present=index == present,
+        )
+        for index, band in zip(points, bands, strict=True)
+        if (usd := prices.usd_per_month(index)) is not None
+    )
+
+
+def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
+    """Places at which a series of shares exceeds all places before by a step, or reaches the whole."""
+    best, places = -1.0, []
+    for place, ratio in enumerate(ratios):
+        if ratio > best + _BETTER_RATIO or ratio >= _WHOLE_RATIO > best:
+            best = float(ratio)
+            places.append(place)
+    return places
+
+
+def served_at_once(vectors: Vectors, which: IntArray, asked: Asked) -> FloatArray:
+    """Share 0–1 of the asked bytes that some vectors serve at once, shape of `which`."""
+    whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum()) * asked.step_s
+    if whole <= 0 or not which.size:
+        return np.ones(which.size)
+    found = kernel.replay_candidates(
+        asked.ops_per_s,
+        asked.io_size_bytes,
+        step_s=asked.step_s,
+        chains=vectors.chains(which),
+        carry=False,
+    )
+    return np.clip(found.served_bytes / whole, 0.0, 1.0)
+
+
+def _served_in_order(vectors: Vectors, queue: IntArray, asked: Asked) -> FloatArray:
+    """Shares served by arrangements in order, as far as there is something to gain."""
+    found: list[FloatArray] = []
+    for start in range(0, queue.size, _CHUNK):
+        ratios = served_at_once(vectors, vectors.of[queue[start : start + _CHUNK]], asked)
+        found.append(ratios)
+        if ratios.size and ratios.max() >= _WHOLE_RATIO:
+            break
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _bands(vectors: Vectors, points: IntArray, demands: Demands) -> list[Band]:
+    of: Mapping[str, FloatArray] = {
+        name: served_at_once(vectors, vectors.of[points], getattr(demands, name))
+        for name in ("low", "middle", "high")
+    }
+    stacked = np.sort(np.stack([of["high"], of["middle"], of["low"]]), axis=0)
+    return [Band(low=low, middle=middle, high=high) for low, middle, high in stacked.T.tolist()]

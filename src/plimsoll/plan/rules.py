@@ -1,0 +1,339 @@
+"""
+How RDS makes a change: what it does to the users, what undoes it, and the commands that order it.
+
+Nothing here is ever run. Durations are given only where RDS documents them.
+
+Source:
+    RDS User Guide of 2026-04: Settings for DB instances; Amazon RDS DB instance storage; Stopping an
+    Amazon RDS DB instance temporarily; Failing over a Multi-AZ DB instance. API reference of
+    ModifyDBInstance, as in botocore 1.43.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.names import class_name
+from plimsoll.limits import chain_of, limits_of
+from plimsoll.limits.layout import is_aurora, volume_count_of
+from plimsoll.model.ceiling import Family
+from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.limit import InstanceLimits
+from plimsoll.model.plan import Disruption
+from plimsoll.units import (
+    GIB,
+    MIB,
+    format_bytes,
+    format_duration,
+    format_ratio,
+    number,
+)
+
+_PLACEHOLDER = '"$DB_INSTANCE"'
+"""Stands for an identifier that is not known, or that a terminal could not show as it is."""
+_POLL_S = 30
+
+
+def disruption_of(
+    before: Instance,
+    after: Instance,
+    catalog: Catalog,
+    *,
+    is_restart: bool = False,
+    used_gib: float | None = None,
+) -> Disruption:
+    """
+    What a change does to the users.
+
+    Args:
+        before: as it is.
+        after: as it would be; equal to `before` for a stop and start.
+        catalog: rules and limits.
+        is_restart: whether the change is a stop and start.
+        used_gib: how full the storage is; None takes all that is allocated.
+    """
+    copied = is_copied(before, after, catalog)
+    size_gib = before.storage.total_gib if used_gib is None else used_gib
+    moved = size_gib * GIB if copied and size_gib is not None else None
+    parts = list(_parts(before, after, catalog, moved, is_restart=is_restart, is_copied=copied))
+    from_magnetic = "standard" in (before.storage.kind, after.storage.kind)
+    is_type_changed = before.storage.kind != after.storage.kind
+    return Disruption(
+        text=_sentence("; ".join(parts) or "nothing is changed"),
+        is_restart=is_restart
+        or _class_changes(before, after)
+        or (from_magnetic and is_type_changed),
+        optimising_s=None,
+        moved_bytes=moved,
+        reversal=" ".join(_reversals(before, after, catalog, is_restart=is_restart)),
+        notes=tuple(_notes(before, after, catalog, is_restart=is_restart)),
+    )
+
+
+def is_copied(before: Instance, after: Instance, catalog: Catalog) -> bool:
+    """Whether RDS makes new volumes and copies the data, instead of changing volumes in place."""
+    was, will = before.storage, after.storage
+    if is_aurora(before) or was == will:
+        return False
+    if (was.kind == "standard") != (will.kind == "standard"):
+        return True
+    counts = volume_count_of(before, catalog), volume_count_of(after, catalog)
+    return None not in counts and counts[0] != counts[1]
+
+
+def commands_of(
+    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool = False
+) -> tuple[str, ...]:
+    """
+    The shell lines that would order a change; empty where nothing changes, or RDS cannot do it.
+
+    Every name that comes from outside is quoted for a POSIX shell.
+
+    Args:
+        before: as it is.
+        after: as it would be.
+        catalog: what gp3 includes, which must be said where it was more.
+        is_restart: whether the change is a stop and start.
+    """
+    where = _where(before)
+    if is_restart:
+        if not can_be_stopped(before):
+            return ()
+        asked = (
+            f"aws rds describe-db-instances {where}"
+            " --query 'DBInstances[0].DBInstanceStatus' --output text"
+        )
+        return (
+            f"aws rds stop-db-instance {where}",
+            f'until [ "$({asked})" = stopped ]; do sleep {_POLL_S}; done',
+            f"aws rds start-db-instance {where}",
+            f"aws rds wait db-instance-available {where}",
+        )
+    options = list(_options(before, after, catalog))
+    if not options:
+        return ()
+    return (" ".join(("aws rds modify-db-instance", where, *options, "--apply-immediately")),)
+
+
+def can_be_stopped(instance: Instance) -> bool:
+    """Whether RDS stops such an instance; that it has no read replica is not known here."""
+    if is_aurora(instance):
+        return False
+    return not (engine_family(instance.engine) == "sqlserver" and instance.multi_az)
+
+
+def _options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
+    if _class_changes(before, after):
+        yield f"--db-instance-class {quote(class_name(after.db_class or ''))}"
+    if before.storage != after.storage and not is_aurora(after):
+        yield from _storage_options(before.storage, after, catalog)
+    if after.multi_az is not None and bool(before.multi_az) != after.multi_az:
+        yield "--multi-az" if after.multi_az else "--no-multi-az"
+
+
+def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterator[str]:
+    """
+    All of the storage, since RDS wants size and IOPS together wherever either is bought.
+
+    Source:
+        ModifyDBInstance: AllocatedStorage "you must also specify the Iops parameter" for gp3, io1
+        and io2; StorageType, the same.
+    """
+    will = after.storage
+    if was.kind != will.kind:
+        yield f"--storage-type {quote(will.kind or '')}"
+    if will.size_gib is not None:
+        yield f"--allocated-storage {will.size_gib:.0f}"
+    ops, rate = will.provisioned_ops_per_s, will.provisioned_bytes_per_s
+    if will.kind == "gp3":
+        family = engine_family(after.engine)
+        rule = catalog.storage_rule(family, "gp3", will.size_gib or 0.0) if family else None
+        if rule is not None and rule.provisioned_ops_per_s_min is not None:
+            ops = rule.ops_per_s_min if ops is None else ops
+            rate = rule.bytes_per_s_min if rate is None else rate
+    if ops is not None:
+        yield f"--iops {ops:.0f}"
+    if rate is not None:
+        yield f"--storage-throughput {rate / MIB:.0f}"
+
+
+def _where(instance: Instance) -> str:
+    name = instance.identifier
+    is_known = bool(name) and name != Instance().identifier and name.isprintable()
+    # A leading dash would be read as an option, so the name is joined to its own.
+    text = f"--db-instance-identifier={quote(name)}" if name.startswith("-") else ""
+    text = text or f"--db-instance-identifier {quote(name)}"
+    if not is_known:
+        text = f"--db-instance-identifier {_PLACEHOLDER}"
+    region = instance.region
+    return f"{text} --region {quote(region)}" if region and region.isprintable() else text
+
+
+def _parts(
+    before: Instance,
+    after: Instance,
+    catalog: Catalog,
+    moved_bytes: float | None,
+    *,
+    is_restart: bool,
+    is_copied: bool,
+) -> Iterator[str]:
+    if is_restart:
+        yield _stop_text(before)
+    if _class_changes(before, after):
+        yield _class_text(before, catalog)
+    if before.storage == after.storage or is_aurora(before):
+        return
+    if is_copied:
+        yield _copy_text(before, after, catalog, moved_bytes)
+    else:
+        yield (
+            "the storage is changed in place without downtime; until it is optimised, typically for"
+            " hours, it serves between its old and its new limits"
+        )
+
+
+def _stop_text(instance: Instance) -> str:
+    if not can_be_stopped(instance):
+        return (
+            "RDS does not stop SQL Server that has a standby: changing to another class and back"
+            " should bring a new host as well"
+        )
+    return (
+        "the database is down from the stop to the end of the start: stopping takes minutes and up"
+        " to an hour, starting takes minutes and, with much to recover, hours (RDS User Guide); a"
+        " reboot is not enough"
+    )
+
+
+def _class_text(instance: Instance, catalog: Catalog) -> str:
+    if instance.multi_az:
+        low = catalog.volume_rule("modify", "failover_s_min").value
+        high = catalog.volume_rule("modify", "failover_s_max").value
+        return (
+            f"a failover to the standby, typically {low:g} to {high:g} s, longer after large"
+            " transactions (RDS User Guide)"
+        )
+    return (
+        "the database is down while the class changes; RDS documents the downtime and not how long"
+        " it takes, allow for minutes"
+    )
+
+
+def _copy_text(
+    before: Instance, after: Instance, catalog: Catalog, moved_bytes: float | None
+) -> str:
+    was, will = volume_count_of(before, catalog), volume_count_of(after, catalog)
+    counts = f"{will} new volumes in place of {was}" if was and will else "new volumes"
+    amount = "all data" if moved_bytes is None else format_bytes(moved_bytes)
+    least = _copy_s(before, catalog, moved_bytes)
+    at_least = f", at least {format_duration(least)} at the old storage's limit" if least else ""
+    return (
+        f"RDS makes {counts} and moves {amount}, which is read and written beside the load:"
+        f" latency rises and it can take several hours{at_least}"
+    )
+
+
+def _copy_s(before: Instance, catalog: Catalog, moved_bytes: float | None) -> float | None:
+    """The shortest time in which the old storage lets so much be read; None where not known."""
+    rates = [
+        stage.burst * stage.stripes
+        for stage in chain_of(before, catalog)
+        if stage.name in (Family.VOLUME_THROUGHPUT.value, Family.INSTANCE_EBS_THROUGHPUT.value)
+    ]
+    return moved_bytes / min(rates) if moved_bytes and rates else None
+
+
+def _reversals(
+    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool
+) -> Iterator[str]:
+    was, will = before.storage, after.storage
+    if is_restart:
+        yield "Nothing needs to be undone."
+    if _class_changes(before, after):
+        yield "The class can be changed back at any time, with the same interruption."
+    if was == will or is_aurora(before):
+        return
+    cooldown = format_duration(catalog.volume_rule("modify", "cooldown_s").value)
+    if was.kind != will.kind or was.size_gib == will.size_gib:
+        what = "type" if was.kind != will.kind else "IOPS and throughput"
+        yield (
+            f"Storage {what} can be changed back after {cooldown} and once the storage is"
+            " optimised, whichever is later."
+        )
+    if (will.size_gib or 0) > (was.size_gib or 0):
+        yield "Storage cannot be made smaller again."
+
+
+def _notes(
+    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool
+) -> Iterator[str]:
+    if is_restart and can_be_stopped(before):
+        yield "An instance that has a read replica, or is one, cannot be stopped."
+        if before.multi_az:
+            yield "With a standby the stop can take long, and primary and standby may swap zones."
+    if before.pending and not is_restart:
+        yield (
+            "--apply-immediately also applies what is pending already:"
+            f" {', '.join(before.pending)}."
+        )
+    if is_restart and before.pending:
+        yield f"A stop drops changes that are pending: {', '.join(before.pending)}."
+    if _class_changes(before, after):
+        yield from _class_notes(before, after, catalog)
+    if before.storage != after.storage and not is_aurora(before):
+        cooldown = format_duration(catalog.volume_rule("modify", "cooldown_s").value)
+        yield (
+            f"For {cooldown}, and until it is optimised, the storage cannot be changed again;"
+            " optimising typically takes hours and can take more than a day, with no documented end."
+        )
+    if before.multi_az is False and after.multi_az:
+        yield "The standby's storage is loaded from a snapshot: latency is higher meanwhile."
+
+
+def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
+    was, will = limits_of(before, catalog), limits_of(after, catalog)
+    if was is None or will is None:
+        return
+    if was.cpu_arch and will.cpu_arch and was.cpu_arch != will.cpu_arch:
+        names = _architecture(was), _architecture(will)
+        yield (
+            f"Another processor architecture, {names[0]} to {names[1]}: RDS runs the same database"
+            " on both, but try extensions and query times before."
+        )
+    if was.vcpu_count and will.vcpu_count and will.vcpu_count < was.vcpu_count:
+        yield f"Fewer vCPUs: {will.vcpu_count} instead of {was.vcpu_count}."
+    if was.memory_bytes and will.memory_bytes and will.memory_bytes < was.memory_bytes:
+        yield (
+            f"Less memory: {format_bytes(will.memory_bytes)} instead of"
+            f" {format_bytes(was.memory_bytes)}; what is cached now may be read from storage."
+        )
+    earned = catalog.cpu_credits(will.db_class) if will.is_cpu_burstable else None
+    if earned is not None:
+        yield (
+            f"A T class earns {format_ratio(earned.baseline_ratio)} of its vCPUs;"
+            + (
+                " RDS lends more without end and charges for it."
+                if earned.is_unlimited
+                else " whether RDS lends more is not documented."
+            )
+        )
+    if before.connection_max is not None:
+        yield (
+            f"max_connections is {number(before.connection_max)} now; a default follows the new"
+            " class's memory, a value of your own stays."
+        )
+
+
+def _architecture(limits: InstanceLimits) -> str:
+    return "Graviton" if limits.cpu_arch == "arm64" else "x86"
+
+
+def _class_changes(before: Instance, after: Instance) -> bool:
+    if after.db_class is None:
+        return False
+    return before.db_class is None or class_name(before.db_class) != class_name(after.db_class)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
