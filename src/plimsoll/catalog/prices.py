@@ -5,10 +5,7 @@ Rule: an engine with several licences has a price only where the licence is said
 """
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.model.price import Price, subject
-
-# A container database is billed as the edition it belongs to (RDS for Oracle user guide, 2026-11).
-_CONTAINER = "-cdb"
+from plimsoll.model.price import Price, priced_engine, sold_with, subject
 
 
 class CatalogPrices:
@@ -41,7 +38,7 @@ class CatalogPrices:
         """Price of an hour; None where it is not known."""
         return self._catalog.instance_price(
             db_class,
-            engine.removesuffix(_CONTAINER),
+            priced_engine(engine),
             region=self._region,
             license_model=license_model,
             multi_az=multi_az,
@@ -65,9 +62,11 @@ class CatalogPrices:
         of = subject(
             what, self._region, engine=engine, multi_az=multi_az, license_model=license_model
         )
-        licenses = self._catalog.licenses(engine.removesuffix(_CONTAINER)) if engine else ()
-        if license_model is None and len(licenses) > 1:
-            return f"{of} depends on the license, which is {' or '.join(licenses)}"
+        licenses = self._catalog.licenses(priced_engine(engine)) if engine else ()
+        if license_model is None and len(licenses) > 1 and engine:
+            sold = sold_with(self, what, engine, licenses, multi_az=multi_az)
+            if sold:
+                return f"{of} depends on the license, which may be {' or '.join(sold)}"
         return (
             f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "
             f"'plimsoll prices refresh --region {self._region}' writes"

@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 # One module per command; each declares its options and calls `register(app)`.
-COMMANDS = ("diagnose", "compare", "limits", "record", "catalog", "gate", "lab", "sweep")
+COMMANDS = ("diagnose", "compare", "limits", "record", "catalog", "gate", "lab", "sweep", "prices")
 
 
 @app.callback(invoke_without_command=True)

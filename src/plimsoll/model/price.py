@@ -1,8 +1,8 @@
 """What things cost, with the day and the strength of the evidence. An unknown price is not zero."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -125,3 +125,117 @@ def subject(
     of = f"{what} for {engine}" if engine else what.replace("_", " ")
     licensed = f", license {license_model}" if license_model not in (None, "none") else ""
     return f"the price of {of}{licensed}{', Multi-AZ,' if multi_az else ''} in {region}"
+
+
+class InstanceKey(NamedTuple):
+    """What tells one price of an instance from another in a region."""
+
+    db_class: str
+    engine: str
+    license_model: str
+    """`none`, `included` or `byol`."""
+    multi_az: bool
+    is_io_optimized: bool
+    """Aurora I/O-Optimized."""
+
+
+class PriceTable(Struct, frozen=True, kw_only=True):
+    """A `PriceBook` that was read from somewhere else than the catalog; it holds all it knows."""
+
+    region: str
+    name: str
+    instances: Mapping[InstanceKey, Price]
+    items: Mapping[tuple[str, bool], Price]
+    """By item of `STORAGE_ITEMS`, and whether there is a standby."""
+    disputed: Mapping[InstanceKey | tuple[str, bool], str] = {}
+    """What has several prices, which none of the rules tells apart: the prices, for a sentence."""
+    licenses: Mapping[str, tuple[str, ...]] = {}
+    """The licences with which an engine is sold, by engine."""
+
+    def instance_price(
+        self,
+        db_class: str,
+        engine: str,
+        *,
+        license_model: str | None = None,
+        multi_az: bool = False,
+        storage_kind: str | None = None,
+    ) -> Price | None:
+        """Price of an hour; None where it is not known."""
+        optimized = storage_kind == "aurora-iopt1"
+        if license_model is None:
+            licenses = self.licenses_of(engine)
+            if len(licenses) != 1:
+                return None
+            license_model = licenses[0]
+        engine = priced_engine(engine)
+        key = InstanceKey(db_class, engine, license_model, multi_az, optimized)
+        return self.instances.get(key)
+
+    def storage_price(self, item: str, *, multi_az: bool = False) -> Price | None:
+        """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        key = (item, multi_az and item not in WITHOUT_DEPLOYMENT)
+        return self.items.get(key)
+
+    def licenses_of(self, engine: str) -> tuple[str, ...]:
+        """The licences with which an engine is sold; empty where nothing of it is known."""
+        return self.licenses.get(priced_engine(engine), ())
+
+    def why_unknown(
+        self,
+        what: str,
+        *,
+        engine: str | None = None,
+        multi_az: bool = False,
+        license_model: str | None = None,
+    ) -> str:
+        """A sentence: which price is not known, why, and what would supply it."""
+        of = subject(
+            what, self.region, engine=engine, multi_az=multi_az, license_model=license_model
+        )
+        licenses = self.licenses_of(engine) if engine else ()
+        if license_model is None and len(licenses) > 1 and engine:
+            sold = sold_with(self, what, engine, licenses, multi_az=multi_az)
+            if sold:
+                return f"{of} depends on the license, which may be {' or '.join(sold)}"
+        dispute = self._dispute(what, engine, license_model or "".join(licenses), multi_az=multi_az)
+        if dispute:
+            return f"{of} is not clear: {self.name} has {dispute}"
+        return f"{of} is not in {self.name}; a newer offer file may have it"
+
+    def _dispute(
+        self, what: str, engine: str | None, license_model: str, *, multi_az: bool
+    ) -> str | None:
+        if engine is None:
+            return self.disputed.get((what, multi_az and what not in WITHOUT_DEPLOYMENT))
+        keys = (
+            InstanceKey(what, priced_engine(engine), license_model, multi_az, optimized)
+            for optimized in (False, True)
+        )
+        return next((self.disputed[key] for key in keys if key in self.disputed), None)
+
+
+def sold_with(
+    book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, multi_az: bool
+) -> tuple[str, ...]:
+    """The licences with which a class has a price."""
+    return tuple(
+        model
+        for model in licenses
+        if book.instance_price(db_class, engine, license_model=model, multi_az=multi_az)
+    )
+
+
+WITHOUT_DEPLOYMENT = frozenset(
+    item for item in STORAGE_ITEMS if item.startswith(("aurora", "backup", "cpu"))
+)
+"""Items that cost the same with and without a standby."""
+
+
+def priced_engine(engine: str) -> str:
+    """
+    The engine under which a price is listed: a container database costs what its edition costs.
+
+    Source: RDS for Oracle user guide, engine names `oracle-ee-cdb`, `oracle-se2-cdb` (2026-11).
+    """
+    return engine.removesuffix("-cdb")

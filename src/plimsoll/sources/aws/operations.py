@@ -99,6 +99,16 @@ GET_RESOURCE_METRICS = Operation(
     is_needed=False,
     lost="which sessions waited for I/O",
 )
+GET_PRODUCTS = Operation(
+    service="pricing",
+    name="GetProducts",
+    action="pricing:GetProducts",
+    resource="*",
+    answer_key="PriceList",
+    purpose="on-demand prices of a region, for 'plimsoll prices refresh' alone",
+    is_needed=False,
+    lost="prices that are newer than the catalog's",
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     DESCRIBE_INSTANCES,
@@ -108,4 +118,5 @@ OPERATIONS: tuple[Operation, ...] = (
     DESCRIBE_INSTANCE_TYPES,
     GET_LOG_EVENTS,
     GET_RESOURCE_METRICS,
+    GET_PRODUCTS,
 )

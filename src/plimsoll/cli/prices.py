@@ -1,0 +1,217 @@
+"""`plimsoll prices`: what is known of on-demand prices, and how newer ones are read from AWS."""
+
+import gzip
+import sys
+import time
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plimsoll.cli import options
+from plimsoll.cli.targets import say_spent
+from plimsoll.errors import UsageError
+from plimsoll.model.instance import engine_family
+from plimsoll.model.price import STORAGE_ITEMS, WITHOUT_DEPLOYMENT, Price, PriceBook
+
+if TYPE_CHECKING:  # the other commands need neither
+    from plimsoll.catalog.load import Catalog
+
+_LICENSES = ("none", "byol", "included")
+_CLOSE_MAX = 3
+
+_app = typer.Typer(
+    name="prices",
+    help="Show on-demand prices, or read newer ones from AWS.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group to the application."""
+    app.add_typer(_app)
+
+
+def book_of(region: str, prices: Path | None) -> PriceBook:
+    """
+    The prices of a region: of an offer file where one is given, otherwise the catalog's.
+
+    The catalog fills nothing in that an offer file lacks: prices of two days would be mixed.
+
+    Raises:
+        UsageError: no file was given, and the catalog has no price of the region.
+        SourceError, DataError: the file cannot be read, or is not what it should be.
+    """
+    from plimsoll.catalog.load import catalog
+
+    if prices is not None:
+        from plimsoll.sources.price_list import read_price_list
+
+        return read_price_list(prices, region)
+    known = catalog().price_regions()
+    if region not in known:
+        close = get_close_matches(region, known, n=_CLOSE_MAX)
+        meant = f" Names like it are {', '.join(close)}." if close else ""
+        raise UsageError(
+            f"no price of region '{region}' is in the catalog",
+            f"Check the name, or give an offer file with --prices.{meant}",
+        )
+    return catalog().price_book(region)
+
+
+@_app.command("show")
+def show(
+    region: Annotated[str, typer.Option("--region", help="AWS region.")] = "us-east-1",
+    db_class: Annotated[
+        str | None, typer.Option("--class", help="One class; without it every class of the engine.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Engine, as mysql or oracle-se2.")
+    ] = "postgres",
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="Offer file of AmazonRDS, JSON or CSV.")
+    ] = None,
+) -> None:
+    """
+    Print on-demand prices with their dates and sources; what is not known is said.
+
+    Exit status: 0, or 2 where the class that was asked for has no known price, and for bad input.
+    """
+    from plimsoll.catalog.load import catalog
+    from plimsoll.catalog.names import class_name
+
+    if engine_family(engine) is None:
+        raise UsageError(
+            f"engine '{engine}' is not one that RDS has",
+            "Use postgres, mysql, mariadb, oracle-ee, oracle-se2, sqlserver-se or aurora-…",
+        )
+    book = book_of(region, prices)
+    name = None if db_class is None else class_name(db_class)
+    names = _classes(catalog(), engine) if name is None else (name,)
+    rows, unknown = _class_rows(book, names, engine)
+    if name is not None and not rows and prices is None:
+        catalog().instance_limits(name)  # a class that nobody knows is likelier misspelt
+    items, missing = _item_rows(book)
+    lines = [f"on-demand prices in {region}, US dollars, from {book.name}"]
+    lines += _table(rows + items)
+    lines += [f"not known: {', '.join(missing)}"] if missing else []
+    if name is not None and unknown:
+        lines += [book.why_unknown(name, engine=engine)]
+    elif unknown:
+        lines += [f"not known for {engine}: {', '.join(unknown)}"]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if name is not None and unknown:
+        raise typer.Exit(2)
+
+
+@_app.command("refresh")
+def refresh(
+    region: Annotated[str, typer.Option("--region", help="The region whose prices are read.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File to write, gzipped if it ends in .gz.")
+    ],
+    profile: options.Profile = None,
+    max_api_calls: options.MaxApiCalls = 1000,
+) -> None:
+    """
+    Read a region's on-demand prices from the AWS Price List into an offer file for --prices.
+
+    It needs pricing:GetProducts and nothing else.
+    """
+    from plimsoll.sinks.file import write_aside
+    from plimsoll.sources.aws.account import open_account
+    from plimsoll.sources.aws.price_list import endpoint_of, offer_of
+    from plimsoll.sources.price_list import price_list_of
+
+    account = open_account(
+        profile=profile,
+        region=endpoint_of(region),
+        max_api_calls=max_api_calls,
+        now_s=time.time,
+    )
+    try:
+        offer = offer_of(account, region)
+    finally:
+        say_spent(account.usage)
+    # What could not be read again is not written over what may be a good file.
+    table = price_list_of(offer, output, region)
+    write_aside(output, gzip.compress(offer, mtime=0) if output.suffix == ".gz" else offer)
+    found = f"{len(table.instances):,} prices of instances and {len(table.items):,} of storage"
+    typer.echo(f"{found} in {region} written to {output}", err=True)
+
+
+def _classes(catalog: "Catalog", engine: str) -> tuple[str, ...]:
+    return tuple(name for name in catalog.classes() if engine in catalog.regions_of(name))
+
+
+def _class_rows(
+    book: PriceBook, names: tuple[str, ...], engine: str
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """A row for each class and licence that has a price, and the classes that have none."""
+    rows, unknown = [], []
+    for name in names:
+        found = [
+            (name + ("" if license_model == "none" else f", {license_model}"), single, standby)
+            for license_model in _LICENSES
+            for single, standby in [_pair(book, name, engine, license_model)]
+            if single is not None or standby is not None
+        ]
+        rows += [_row(*row) for row in found]
+        if not found:
+            unknown.append(name)
+    return rows, unknown
+
+
+def _pair(
+    book: PriceBook, name: str, engine: str, license_model: str
+) -> tuple[Price | None, Price | None]:
+    single, standby = (
+        book.instance_price(name, engine, license_model=license_model, multi_az=multi_az)
+        for multi_az in (False, True)
+    )
+    return single, standby
+
+
+def _item_rows(book: PriceBook) -> tuple[list[tuple[str, ...]], list[str]]:
+    rows, unknown = [], []
+    for item in STORAGE_ITEMS:
+        single = book.storage_price(item)
+        standby = None if item in WITHOUT_DEPLOYMENT else book.storage_price(item, multi_az=True)
+        if single is None and standby is None:
+            unknown.append(item)
+        else:
+            rows.append(_row(item, single, standby))
+    return rows, unknown
+
+
+def _row(name: str, single: Price | None, standby: Price | None) -> tuple[str, ...]:
+    known = [price for price in (single, standby) if price is not None]
+    dates = sorted({price.as_of or "undated" for price in known})
+    weak = ""
+    if any(price.is_weak for price in known):
+        weak = ", weak" if single is not None and single.is_weak else ", Multi-AZ weak"
+    sources = dict.fromkeys(price.origin.source for price in known)
+    both = "-" if name in WITHOUT_DEPLOYMENT else _usd(standby)
+    return (name, known[0].unit, _usd(single), both, " ".join(dates) + weak, "; ".join(sources))
+
+
+def _usd(price: Price | None) -> str:
+    return "unknown" if price is None else f"{price.usd.normalize():f}"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Columns as wide as their widest cell; a source is a number, explained below."""
+    sources = list(dict.fromkeys(row[-1] for row in rows))
+    head = ("", "per", "Single-AZ", "Multi-AZ", "in force", "source")
+    cells = [head] + [(*row[:-1], f"[{sources.index(row[-1]) + 1}]") for row in rows]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    return lines + [f"[{number}] {source}" for number, source in enumerate(sources, 1)]

@@ -1,0 +1,131 @@
+"""`plimsoll prices show`: prices with their dates, and what is not known of them."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fixtures.offers import hours, market, offer_csv, offer_json
+from plimsoll.cli.main import app
+from plimsoll.errors import PlimsollError
+
+
+def show(*options: str) -> Result:
+    """
+    Run the command in this process.
+    """
+    return CliRunner().invoke(app, ["prices", "show", *options])
+
+
+def row(result: Result, name: str) -> list[str]:
+    """
+    The cells of the one row of that name.
+    """
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"{name} ")]
+    return line.split()[1:]
+
+
+def test_a_class_is_shown_with_its_date_and_source():
+    """
+    Also by its EC2 name; the source is a footnote.
+    """
+    result = show("--class", "m6g.xlarge")
+
+    assert 0 == result.exit_code, result.output
+    assert ["hour", "0.318", "0.636", "2026-07-28", "[1]"] == row(result, "db.m6g.xlarge")
+    assert "[1] AWS Price List bulk offer for us-east-1" in result.stdout
+
+
+def test_what_is_not_known_is_said_and_never_zero():
+    """
+    A Multi-AZ price that nobody printed is `unknown`, in a row of its own or among others.
+    """
+    result = show("--class", "db.m6g.xlarge")
+
+    assert ["IOPS-month", "0.1", "unknown", "2026-07-28", "[1]"] == row(result, "io1_ops")
+    assert "not known: cpu_surplus_credits_arm, cpu_surplus_credits_sqlserver" in result.stdout
+    assert " 0 " not in result.stdout
+
+
+def test_a_weak_price_is_marked():
+    """
+    A price of a blog is weak; where only the Multi-AZ one is, that is said.
+    """
+    result = show("--class", "db.m6g.xlarge")
+
+    assert "weak" == row(result, "gp3_throughput")[-2]
+    assert ["Multi-AZ", "weak"] == row(result, "io1_storage")[-3:-1]
+
+
+def test_a_class_without_a_price_is_status_2():
+    """
+    The sentence says what would supply it.
+    """
+    result = show("--class", "db.m8g.large", "--engine", "mysql")
+
+    assert 2 == result.exit_code
+    assert "the price of db.m8g.large for mysql in us-east-1 is not in the cat" in result.stdout
+    assert "plimsoll prices refresh --region us-east-1" in result.stdout
+
+
+def test_every_class_of_an_engine_is_listed_by_licence():
+    """
+    With each licence a row, and those without a price below.
+    """
+    result = show("--engine", "oracle-se2", "--region", "eu-west-1")
+
+    assert 0 == result.exit_code
+    assert "db.m5.large, byol" in result.stdout
+    assert "db.m5.large, included" in result.stdout
+    assert "not known for oracle-se2: db." in result.stdout
+    assert "gp2_storage" in result.stdout.rpartition("not known: ")[2]
+
+
+@pytest.mark.parametrize("write", [offer_json, offer_csv])
+def test_an_offer_file_is_all_there_is(write, tmp_path: Path):
+    """
+    The catalog fills nothing in: what the file lacks is unknown.
+    """
+    path = tmp_path / "offer"
+    path.write_bytes(write(market()))
+
+    result = show("--prices", str(path))
+
+    assert 0 == result.exit_code, result.output
+    assert result.stdout.startswith("on-demand prices in us-east-1, US dollars, from 'offer'")
+    assert ["hour", "0.29", "unknown", "2026-07-28", "[1]"] == row(result, "db.t3.xlarge")
+    assert "db.r5.large" in result.stdout.rpartition("not known for postgres: ")[2]
+
+
+def test_a_disputed_price_is_status_2(tmp_path: Path):
+    """
+    Two products that differ in price alone: neither is shown, and the sentence names both.
+    """
+    path = tmp_path / "offer.json"
+    path.write_bytes(offer_json([*market(), hours("db.t3.xlarge", "0.3", sku="OTHER")]))
+
+    result = show("--prices", str(path), "--class", "db.t3.xlarge")
+
+    assert 2 == result.exit_code
+    assert "'offer.json' has 2 of it, $0.29 and $0.3" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--region", "eu-wset-1"), "no price of region 'eu-wset-1' is in the catalog"),
+        (("--class", "db.m66g.large"), "unknown instance class 'db.m66g.large'"),
+        (("--engine", "nosuch"), "engine 'nosuch' is not one that RDS has"),
+        (("--prices", "none.json"), "unable to read 'none.json'"),
+        (("--prices", "/dev/null"), "'/dev/null' is not a regular file"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(options, said):
+    """
+    A region, class, engine or file that is not there.
+    """
+    error = show(*options).exception
+
+    assert isinstance(error, PlimsollError)
+    assert said in error.message
+    assert error.hint
