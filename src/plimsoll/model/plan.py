@@ -158,6 +158,9 @@ class Effect(Struct, frozen=True, kw_only=True):
     balance_min_s: int | None
     """Epoch seconds at which that lowest balance is reached."""
     next_ceiling: NextCeiling | None
+    work_minutes: float | None = None
+    """Minutes at a ceiling in which exactly the work that was served while held back would be done, were
+    it handed over at once; None where nothing was held back. Of what is there: the minutes it took."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,89 @@
+"""The sentence that a plan begins with."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from plimsoll.model.diagnosis import CeilingTime
+from plimsoll.model.plan import Judgement, Option
+
+_CENT = Decimal("0.01")
+
+
+def headline_of(
+    present: Option,
+    options: tuple[Option, ...],
+    unpriced: tuple[Option, ...],
+    unexplained: CeilingTime | None,
+) -> str:
+    """
+    The way past; or that there is none, that none is sure, or that nothing needs one.
+
+    Args:
+        present: what is there, judged.
+        options: the ways, in their order.
+        unpriced: those without a price.
+        unexplained: a limit that bound and that no document names.
+    """
+    sure = [option for option in options if option.judgement is Judgement.LIFTS]
+    if present.judgement is Judgement.LIFTS:
+        return _enough(present, sure)
+    first = _first(options)
+    if unexplained is not None:
+        return f"{first}what bound is in no document, so no change is sure to lift it"
+    half = _half(present, options)
+    if sure:
+        best = sure[0]
+        if half is None or best.role == "free":
+            return f"{first}{best.title} lifts it{_for(best)}"
+        return f"{first}{half}; {best.title} lifts it altogether{_for(best)}"
+    if half is not None:
+        return f"{first}{half}; nothing with a known price lifts it altogether"
+    if unpriced:
+        return f"{first}{unpriced[0].title} is the smallest that lifts it; its price is not known"
+    likely = [option for option in options if option.judgement is Judgement.UNSURE]
+    if likely:
+        best = max(likely, key=lambda option: option.probability)
+        chance = f"{100 * best.probability:.0f} % of the plausible demands"
+        return f"{first}no change is sure to lift it; {best.title}{_for(best)} passes {chance}"
+    return f"{first}nothing that can be bought within these wishes lifts it"
+
+
+def _enough(present: Option, sure: list[Option]) -> str:
+    cheaper = [
+        option
+        for option in sure
+        if option.usd_per_day_more is not None and option.usd_per_day_more < 0
+    ]
+    if cheaper:
+        best = min(cheaper, key=lambda option: option.usd_per_day_more or Decimal(0))
+        return f"nothing needs a way past; {best.title} would suffice too{_for(best)}"
+    return f"nothing needs a way past: {present.title} suffices"
+
+
+def _half(present: Option, options: tuple[Option, ...]) -> str | None:
+    """What the cheapest much better arrangement does; None where it lifts, or there is none."""
+    option = next((o for o in options if o.role == "half the time"), None)
+    took, takes = present.effect.work_minutes, option.effect.work_minutes if option else None
+    if option is None or took is None or takes is None or option.judgement is Judgement.LIFTS:
+        return None
+    per, unit = (60, "h") if took >= 120 else (1, "min")
+    spans = f"{takes / per:.{1 if per > 1 else 0}f} {unit} instead of {took / per:,.1f} {unit}"
+    return f"{option.title} does the same work in {spans}{_for(option)}"
+
+
+def _first(options: tuple[Option, ...]) -> str:
+    """The restart, which goes before everything that costs money."""
+    restart = next((o for o in options if o.role == "free" and o.disruption.is_restart), None)
+    if restart is None or restart.judgement is Judgement.LIFTS:
+        return ""
+    tail = "does not suffice" if restart.judgement is Judgement.DOES_NOT else "may not suffice"
+    return f"stop and start it first: that is free, but {tail}; then "
+
+
+def _for(option: Option) -> str:
+    more = option.usd_per_day_more
+    if more is None:
+        return ", at a price that is not known"
+    cents = more.quantize(_CENT, rounding=ROUND_HALF_UP)
+    if cents == 0:
+        return " at the same price"
+    return f" for ${cents:,} a day more" if cents > 0 else f" for ${-cents:,} a day less"

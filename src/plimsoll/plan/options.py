@@ -1,0 +1,406 @@
+"""One arrangement as an option: its moves, commands, effect, cost and judgement."""
+
+from dataclasses import dataclass
+from dataclasses import replace as replace_stage
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.diagnosis.measures import weighted_quantile
+from plimsoll.kernel import Stage, ceiling_curve, replay
+from plimsoll.limits import chain_of
+from plimsoll.limits.class_limits import limits_of
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import FormerLimits
+from plimsoll.model.plan import (
+    Band,
+    Cost,
+    Disruption,
+    Effect,
+    Judgement,
+    Move,
+    NextCeiling,
+    Option,
+    Wishes,
+)
+from plimsoll.model.price import PriceBook
+from plimsoll.model.series import FloatArray
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.cost import cost_of, usd_per_day_more
+from plimsoll.plan.demand import BALANCES, Demand
+from plimsoll.plan.effect import Judged, judge, started
+from plimsoll.plan.moves import FreeMove, free_moves, moves_of
+from plimsoll.plan.needs import Needs
+from plimsoll.plan.rules import commands_of, disruption_of
+from plimsoll.plan.storages import describe_storage
+from plimsoll.plan.work import work_minutes
+from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
+
+_NEVER = Decimal("Infinity")
+# A limit is enforced within about a percent; and a burst of a few minutes is no proof against one.
+_LOOSELY = 1.03
+_EXCEEDED_RATIO = 0.02
+
+
+def is_sure(option: Option) -> bool:
+    """Whether it surely lifts."""
+    return option.judgement is Judgement.LIFTS
+
+
+def better_first(option: Option) -> tuple[Decimal, float]:
+    """What costs less first; of equal prices what is more probable to lift."""
+    more = option.usd_per_day_more
+    return (_NEVER if more is None else more, -option.probability)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Desk:
+    """Everything that options are made of."""
+
+    diagnosis: Diagnosis
+    snapshot: Snapshot
+    demand: Demand
+    needs: Needs
+    catalog: Catalog
+    book: PriceBook
+    wishes: Wishes
+    former: FormerLimits | None
+    """Limits of another year that the instance was seen to have."""
+    before: Instance
+    """As it is, with what the wishes say of engine and standby."""
+
+    @cached_property
+    def unexplained(self) -> CeilingTime | None:
+        """A limit that no document names and that bound for longer than is allowed."""
+        allowed_s = self.wishes.allowed_ratio * self.demand.summary.measured_s
+        unknown = (t for t in self.diagnosis.time_at if t.family is Family.UNKNOWN)
+        return next((time for time in unknown if time.seconds > allowed_s), None)
+
+    @cached_property
+    def io_size_bytes(self) -> float:
+        """Median I/O size of what was held back; of all where nothing was."""
+        demand = self.demand
+        held = demand.is_held_back & demand.is_measured
+        at = held if held.any() else demand.is_measured
+        return float(np.median(demand.io_size_bytes[at]))
+
+    @cached_property
+    def present_is_sure(self) -> bool:
+        """Whether what is there suffices."""
+        return is_sure(self.present())
+
+    @cached_property
+    def unenforced(self) -> tuple[Stage, ...]:
+        """Documented limits of what is there that the window exceeded for longer than credits last."""
+        chain = chain_of(self.before, self.catalog, use_former=self.former)
+        allowed = max(self.wishes.allowed_ratio, _EXCEEDED_RATIO)
+        return tuple(stage for stage in chain if self._exceeded_ratio(stage) > allowed)
+
+    def _exceeded_ratio(self, stage: Stage) -> float:
+        """Share of the measured time in which more was served than a stage lets through."""
+        looser = replace_stage(
+            stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY
+        )
+        found = replay(
+            self.demand.served_ops_per_s,
+            self.demand.io_size_bytes,
+            step_s=self.demand.step_s,
+            chain=started(self.demand, [looser], is_generous=True),
+            carry=False,
+        )
+        return float(found.throttled_ratio[self.demand.is_measured].mean())
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the whole plan."""
+        found = []
+        if self.unexplained is not None:
+            found.append(
+                f"The limit of {_rate(self.unexplained)} is in no document, so whether another class "
+                "or storage has it is not known."
+            )
+        found += [
+            f"More was served for hours than the documented {_limit(stage)} lets through, so it is not "
+            "enforced here; for this class it is left out of account."
+            for stage in self.unenforced
+        ]
+        if self.wishes.growth == 1 and self.demand.summary.held_back_s == 0:
+            found.append("Only this window was replayed; a busier day may need more.")
+        return tuple(found)
+
+    @cached_property
+    def before_cost(self) -> Cost:
+        """What is paid now."""
+        return self._cost(self.before)
+
+    def present(self) -> Option:
+        """Nothing changed: as it was seen, or with the wished growth replayed."""
+        chain = self._chain(self.before, self.former)
+        is_seen = self.wishes.growth == 1 or not chain
+        judged = self._observed() if is_seen else self._judged(chain)
+        return Option(
+            title=_title(self.before, self.before),
+            role="",
+            moves=(),
+            instance=self.before,
+            commands=(),
+            disruption=Disruption(
+                text="nothing is changed",
+                is_restart=False,
+                optimising_s=None,
+                moved_bytes=None,
+                reversal="",
+            ),
+            effect=judged.effect,
+            cost=self.before_cost,
+            usd_per_day_more=Decimal(0),
+            judgement=judged.judgement,
+            probability=judged.probability,
+            reason=judged.reason,
+            settled_by=judged.settled_by,
+        )
+
+    def option(self, after: Instance, role: str, *, free: FreeMove | None = None) -> Option:
+        """An arrangement, judged and priced."""
+        is_restart = self._needs_restart(after) if free is None else free.is_restart
+        # Storage that is changed on an old instance leaves the old limits in force.
+        keeps_old = not is_restart and after.db_class == self.before.db_class
+        chain = self._chain(after, self.former if keeps_old else None)
+        judged = self._judged(chain)
+        cost = self._cost(after)
+        moves = (*self._restart_moves(is_restart, free), *moves_of(self.before, after))
+        return Option(
+            title=_title(self.before, after, is_restart=is_restart),
+            role=role,
+            moves=tuple(dict.fromkeys(moves)),
+            instance=after,
+            commands=self._commands(after, is_restart=is_restart),
+            disruption=disruption_of(
+                self.before,
+                after,
+                self.catalog,
+                is_restart=is_restart,
+                used_gib=self.needs.used_gib,
+            ),
+            effect=replace(
+                judged.effect,
+                next_ceiling=self._next_ceiling(chain),
+                work_minutes=work_minutes(self.demand, chain, growth=self.wishes.growth),
+            ),
+            cost=cost,
+            usd_per_day_more=usd_per_day_more(self.before, self.before_cost, after, cost),
+            judgement=judged.judgement,
+            probability=judged.probability,
+            reason=judged.reason if free is None else f"{free.text} {judged.reason}",
+            settled_by=judged.settled_by,
+        )
+
+    def helps(self, option: Option) -> bool:
+        """Whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
+        seen_min = self.demand.summary.held_back_s / 60
+        more = option.usd_per_day_more
+        is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
+        return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
+
+    def _chain(self, instance: Instance, former: FormerLimits | None) -> tuple[Stage, ...]:
+        """The limits of an arrangement, without those that its class was seen not to have."""
+        chain = chain_of(instance, self.catalog, use_former=former)
+        if instance.db_class != self.before.db_class:
+            return chain
+        return tuple(
+            stage
+            for stage in chain
+            if not any(
+                (one.name, one.baseline) == (stage.name, stage.baseline) for one in self.unenforced
+            )
+        )
+
+    def _needs_restart(self, after: Instance) -> bool:
+        """Whether a change of an old instance's storage counts on the present limits of its class."""
+        return self.former is not None and after.db_class == self.before.db_class
+
+    def _restart_moves(self, is_restart: bool, free: FreeMove | None) -> tuple[Move, ...]:
+        if free is not None:
+            return free.moves if is_restart else ()
+        if not is_restart:
+            return ()
+        every = free_moves(self.before, self.catalog, former=self.former)
+        return next((move.moves for move in every if move.is_restart), ())
+
+    def _commands(self, after: Instance, *, is_restart: bool) -> tuple[str, ...]:
+        first = (
+            commands_of(self.before, self.before, self.catalog, is_restart=True)
+            if is_restart
+            else ()
+        )
+        return (*first, *commands_of(self.before, after, self.catalog))
+
+    def _cost(self, instance: Instance) -> Cost:
+        limits = limits_of(instance, self.catalog)
+        surplus = (
+            None if limits is None else self.needs.surplus_credits_per_hour(limits, self.catalog)
+        )
+        return cost_of(
+            instance,
+            self.book,
+            discount=self.wishes.discount,
+            cpu_credits_per_hour=surplus,
+            catalog=self.catalog,
+        )
+
+    def _judged(self, chain: tuple[Stage, ...]) -> Judged:
+        judged = judge(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
+        if self.unexplained is None or judged.judgement is Judgement.DOES_NOT:
+            return judged
+        return replace_judged(
+            judged,
+            reason=(
+                f"{judged.reason}, if the limit of {_rate(self.unexplained)} that no document names "
+                "is not there as well"
+            ),
+            settled_by="an hour with the change, on a copy or in a quiet night",
+        )
+
+    def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
+        """The lowest ceiling of a chain at the window's I/O size, for good."""
+        if not chain:
+            return None
+        stage = chain[int(ceiling_curve(chain, [self.io_size_bytes]).stage[0])]
+        has_credits = stage.burst > stage.baseline and stage.capacity > 0
+        return NextCeiling(
+            family=Family(stage.name),
+            phase=Phase.BASELINE if has_credits else Phase.FIXED,
+            dimension=Dimension.THROUGHPUT if stage.counts == "bytes" else Dimension.IOPS,
+            value=stage.baseline * stage.stripes,
+        )
+
+    def _observed(self) -> Judged:
+        """What the window itself says of what is there."""
+        demand, summary = self.demand, self.demand.summary
+        minutes = summary.held_back_s / 60
+        ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
+        is_within = ratio <= self.wishes.allowed_ratio
+        allowed = format_ratio(self.wishes.allowed_ratio)
+        mean, tail = _latencies(demand)
+        lowest = self._lowest_balance()
+        return Judged(
+            judgement=Judgement.LIFTS if is_within else Judgement.DOES_NOT,
+            probability=1.0 if is_within else 0.0,
+            effect=Effect(
+                minutes_at_ceiling=_exactly(minutes),
+                ratio_at_ceiling=_exactly(ratio),
+                served_bytes_per_s=_exactly(_served(demand)),
+                served_ratio=_asked_and_served(demand),
+                latency_s_mean=mean,
+                latency_s_p95=tail,
+                balance_min_ratio=lowest[0] if lowest else None,
+                balance_min_family=lowest[1] if lowest else None,
+                balance_min_s=lowest[2] if lowest else None,
+                next_ceiling=_bound(self.diagnosis.binding),
+                work_minutes=minutes or None,
+            ),
+            reason=(
+                f"a ceiling was seen to bind for {format_ratio(ratio)} of the time measured, where "
+                f"{allowed} are allowed"
+            ),
+            settled_by="",
+        )
+
+    def _lowest_balance(self) -> tuple[float, Family, int] | None:
+        """The lowest balance that was read, of what, and when; None where none was."""
+        lowest: tuple[float, Family, int] | None = None
+        for family, metric in BALANCES.items():
+            series = self.snapshot.series.get(metric)
+            if series is None or not np.isfinite(series.value).any():
+                continue
+            at = int(np.nanargmin(series.value))
+            value = float(series.value[at])
+            if lowest is None or value < lowest[0]:
+                lowest = value, family, int(series.time_s[at])
+        return lowest
+
+
+def replace_judged(judged: Judged, *, reason: str, settled_by: str) -> Judged:
+    """The same effect, of which nothing can be promised."""
+    return Judged(
+        judgement=Judgement.UNSURE,
+        probability=judged.probability,
+        effect=judged.effect,
+        reason=reason,
+        settled_by=settled_by,
+    )
+
+
+def _title(before: Instance, after: Instance, *, is_restart: bool = False) -> str:
+    parts = []
+    if after.db_class:
+        parts.append(after.db_class)
+    if is_restart:
+        parts.append("stopped and started")
+    if after.storage == before.storage:
+        parts.append("storage as it is")
+    else:
+        parts.append(describe_storage(after.storage))
+    return ", ".join(parts)
+
+
+def _limit(stage: Stage) -> str:
+    say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
+    name = stage.name.replace("_", " ").replace("ebs iops", "EBS IOPS").replace("ebs", "EBS")
+    return f"{name.replace('volume iops', 'volume IOPS')} of {say(stage.baseline * stage.stripes)}"
+
+
+def _rate(time: CeilingTime) -> str:
+    is_bytes = time.dimension is Dimension.THROUGHPUT
+    return (format_bytes_per_s if is_bytes else format_ops_per_s)(time.level)
+
+
+def _bound(binding: CeilingTime | None) -> NextCeiling | None:
+    if binding is None:
+        return None
+    return NextCeiling(
+        family=binding.family,
+        phase=binding.phase,
+        dimension=binding.dimension,
+        value=binding.level,
+    )
+
+
+def _exactly(value: float) -> Band:
+    return Band(low=value, middle=value, high=value)
+
+
+def _served(demand: Demand) -> float:
+    held = demand.is_held_back & demand.is_measured
+    at = held if held.any() else demand.is_measured
+    return float(demand.served_bytes_per_s[at].mean())
+
+
+def _asked_and_served(demand: Demand) -> Band:
+    """Share of the bytes asked for that were served at once, over the band of demand."""
+    size, measured = demand.io_size_bytes, demand.is_measured
+
+    def share(asked: FloatArray) -> float:
+        whole = float((asked * size)[measured].sum())
+        at_once = np.minimum(asked, demand.served_ops_per_s) * size
+        return float(at_once[measured].sum()) / whole if whole > 0 else 1.0
+
+    low, middle, high = sorted(
+        share(path.ops_per_s) for path in (demand.low, demand.middle, demand.high)
+    )
+    return Band(low=low, middle=middle, high=high)
+
+
+def _latencies(demand: Demand) -> tuple[Band | None, Band | None]:
+    """Mean and 95th percentile over operations, as measured."""
+    known = demand.is_measured & np.isfinite(demand.latency_s) & (demand.served_ops_per_s > 0)
+    if not known.any():
+        return None, None
+    values, counts = demand.latency_s[known], demand.served_ops_per_s[known]
+    mean = float(np.average(values, weights=counts))
+    return _exactly(mean), _exactly(float(weighted_quantile(values, counts, 0.95)))

@@ -1,0 +1,270 @@
+"""
+Diagnosis and snapshot in, ways past the ceiling out: the sentence of the plan, stage by stage.
+
+Rule 1: every arrangement that is shown is judged by itself (effect.py), whatever the search thought.
+Rule 2: a limit that no document names is in no chain, so no replay can say that a change lifts it.
+"""
+
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.instance import Instance
+from plimsoll.model.plan import CurvePoint, Option, Plan, Wishes
+from plimsoll.model.price import PriceBook
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.asked import Asked, asked_of
+from plimsoll.plan.candidates import Arrangements, arrangements
+from plimsoll.plan.cost import cost_of, usd_per_day_more
+from plimsoll.plan.curve import Demands, curve_of
+from plimsoll.plan.demand import recover
+from plimsoll.plan.headline import headline_of
+from plimsoll.plan.moves import free_moves, legacy_of
+from plimsoll.plan.needs import needs_of
+from plimsoll.plan.options import Desk, better_first, is_sure
+from plimsoll.plan.priced import Priced, priced
+from plimsoll.plan.roles import (
+    CHEAPEST,
+    SAME_STORAGE,
+    SMALLER,
+    cheaper_failing,
+    rejected,
+    roles_of,
+    unpriced_order,
+)
+from plimsoll.plan.search import Found, search
+from plimsoll.plan.vectors import Vectors, vectors_of
+from plimsoll.plan.work import same_work
+
+FREE = "free"
+UNSURE = "cheaper but unsure"
+SUSPECTED = "likely"
+HALF = "half the time"
+
+# How many of each role are judged before the search's own first is shown as it is.
+_TRIED = 4
+_UNPRICED_SHOWN = 3
+
+
+def plan(
+    diagnosis: Diagnosis, snapshot: Snapshot, catalog: Catalog, book: PriceBook, wishes: Wishes
+) -> Plan:
+    """
+    The ways past what bound in a window, cheapest first, each replayed, judged and priced.
+
+    Args:
+        diagnosis: of the snapshot.
+        snapshot: the window.
+        catalog: classes, limits and rules.
+        book: prices of the instance's region.
+        wishes: what the way past must keep to.
+
+    Raises:
+        DataError: storage was not measured.
+        UsageError: wishes that contradict each other or the instance.
+        CatalogError: the instance's class is not in the catalog.
+    """
+    demand = recover(snapshot, diagnosis, growth=wishes.growth)
+    needs = needs_of(snapshot, catalog, growth=wishes.growth)
+    found = arrangements(snapshot.instance, catalog, needs, wishes)
+    held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]
+    desk = Desk(
+        diagnosis=diagnosis,
+        snapshot=snapshot,
+        demand=demand,
+        needs=needs,
+        catalog=catalog,
+        book=book,
+        wishes=wishes,
+        former=legacy_of(snapshot.instance, catalog, held),
+        before=found.before,
+    )
+    present = desk.present()
+    shelf = _Shelf(desk, found)
+    free = _free(desk)
+    options = _without_doubles((*free, *shelf.priced(present)))
+    unpriced = shelf.unpriced()
+    return Plan(
+        instance=snapshot.instance,
+        window_s=diagnosis.window_s,
+        is_simulated=snapshot.is_simulated,
+        source=snapshot.source,
+        allowed_ratio=wishes.allowed_ratio,
+        growth=wishes.growth,
+        demand=demand.summary,
+        present=present,
+        options=options,
+        unpriced=unpriced,
+        curve=shelf.curve(),
+        candidate_count=len(found),
+        vector_count=len(shelf.vectors),
+        headline=headline_of(present, options, unpriced, desk.unexplained),
+        notes=(*found.notes, *desk.notes, *_refused(found)),
+    )
+
+
+class _Shelf:
+    """What can be bought, with its limits and prices; searched once for each demand."""
+
+    def __init__(self, desk: Desk, found: Arrangements) -> None:
+        self._desk, self._found = desk, found
+        self.vectors: Vectors = vectors_of(found, desk.catalog)
+        self._prices: Priced = priced(
+            found, desk.book, needs=desk.needs, wishes=desk.wishes, catalog=desk.catalog
+        )
+        self._high = asked_of(desk.demand, desk.demand.high)
+        self._middle = asked_of(desk.demand, desk.demand.middle)
+        self._roles = roles_of(found, self._prices, usd_per_day_max=desk.wishes.usd_per_day_max)
+
+    def priced(self, present: Option) -> tuple[Option, ...]:
+        """The cheapest of every role that holds at the high demand, and what may do for less."""
+        sure = self._search(self._high)
+        options = []
+        for role, chosen in sure.roles.items():
+            option = self._best(chosen, role, sure)
+            if option is not None:
+                options.append(option)
+        if is_sure(present):
+            options = [option for option in options if is_sure(option) and _costs_less(option)]
+        else:
+            options = [option for option in options if option.role != SMALLER]
+            options += self._likely(options) + self._half()
+        return tuple(sorted(options, key=better_first))
+
+    def unpriced(self) -> tuple[Option, ...]:
+        """What holds and has no price, the smallest first."""
+        order = unpriced_order(self._found, self._prices)
+        roles = {CHEAPEST: self._roles[CHEAPEST] | ~self._prices.is_known}
+        if self._desk.present_is_sure or self._desk.wishes.usd_per_day_max is not None:
+            return ()
+        found = search(
+            self.vectors,
+            order,
+            roles,
+            self._high,
+            allowed_ratio=self._desk.wishes.allowed_ratio,
+            keep=_UNPRICED_SHOWN,
+        )
+        first = {self._found.class_index[index]: index for index in found.roles[CHEAPEST][::-1]}
+        return tuple(
+            self._desk.option(self._found.instance(index), "price not known")
+            for index in reversed(first.values())
+        )
+
+    def curve(self) -> tuple[CurvePoint, ...]:
+        """Price against the share that is served without waiting."""
+        demands = Demands(
+            low=asked_of(self._desk.demand, self._desk.demand.low),
+            middle=self._middle,
+            high=self._high,
+        )
+        return curve_of(self._found, self.vectors, self._prices, demands)
+
+    def _search(self, asked: Asked) -> Found:
+        return search(
+            self.vectors,
+            self._prices.more,
+            self._roles,
+            asked,
+            allowed_ratio=self._desk.wishes.allowed_ratio,
+            keep=_TRIED,
+        )
+
+    def _likely(self, sure: list[Option]) -> list[Option]:
+        """What passes the middle demand for less than what surely does."""
+        middle = self._search(self._middle)
+        role = UNSURE if sure else SUSPECTED
+        found = []
+        for name in (CHEAPEST, SAME_STORAGE):
+            for index in middle.roles.get(name, ())[:1]:
+                option = self._desk.option(self._found.instance(index), role)
+                if not is_sure(option):
+                    found.append(self._with_rejected(option, index, middle, self._middle))
+        return found
+
+    def _half(self) -> list[Option]:
+        """The cheapest that does the same work in half the time it took."""
+        demand = self._desk.demand
+        summary = demand.summary
+        if not summary.held_back_s:
+            return []
+        asked = asked_of(demand, same_work(demand))
+        result = search(
+            self.vectors,
+            self._prices.more,
+            {CHEAPEST: self._roles[CHEAPEST]},
+            asked,
+            allowed_ratio=0.5 * summary.held_back_s / summary.measured_s,
+            keep=1,
+        )
+        return [
+            self._desk.option(self._found.instance(index), HALF) for index in result.roles[CHEAPEST]
+        ]
+
+    def _best(self, chosen: tuple[int, ...], role: str, result: Found) -> Option | None:
+        """The first that is judged to lift; failing that the first."""
+        options = []
+        for index in chosen:
+            option = self._desk.option(self._found.instance(index), role)
+            if is_sure(option):
+                return self._with_rejected(option, index, result, self._high)
+            options.append((option, index))
+        return self._with_rejected(*options[0], result, self._high) if options else None
+
+    def _with_rejected(self, option: Option, index: int, result: Found, asked: Asked) -> Option:
+        desk, found = self._desk, self._found
+        cheaper = cheaper_failing(index, found, self._prices, self.vectors, result.state)
+        ratio = desk.wishes.allowed_ratio
+        reasons = tuple(
+            rejected(one, found, self._prices, asked, desk.catalog, allowed_ratio=ratio)
+            for one in cheaper
+        )
+        return replace(option, rejected=reasons)
+
+
+def _free(desk: Desk) -> tuple[Option, ...]:
+    """What costs nothing; a restart is shown whatever it does, the rest where it helps."""
+
+    def usd_more(before: Instance, after: Instance) -> Decimal | None:
+        was, will = (cost_of(one, desk.book, catalog=desk.catalog) for one in (before, after))
+        return usd_per_day_more(before, was, after, will)
+
+    moves = free_moves(desk.before, desk.catalog, former=desk.former, usd_more=usd_more)
+    wishes = desk.wishes
+    options = []
+    for move in moves:
+        if wishes.keep_storage and not move.is_restart:
+            continue
+        option = desk.option(move.instance, FREE, free=move)
+        if move.is_restart or desk.helps(option):
+            options.append(option)
+    return tuple(options)
+
+
+def _costs_less(option: Option) -> bool:
+    return option.usd_per_day_more is not None and option.usd_per_day_more < 0
+
+
+def _without_doubles(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Each arrangement once, under its first role."""
+    seen: list[tuple[Instance, bool]] = []
+    kept = []
+    for option in options:
+        key = (option.instance, option.role == FREE and option.disruption.is_restart)
+        if key in seen or (option.role != FREE and any(key[0] == one for one, _ in seen)):
+            continue
+        seen.append(key)
+        kept.append(option)
+    return tuple(kept)
+
+
+def _refused(found: Arrangements) -> tuple[str, ...]:
+    """How many classes were left out, and why the largest part of them was."""
+    if not found.refused:
+        return ()
+    first = found.refused[0]
+    count = len(found.refused)
+    more = f", and {count - 1:,} others for reasons like it" if count > 1 else ""
+    return (f"Left out: {first.db_class} {first.reason}{more}.",)
