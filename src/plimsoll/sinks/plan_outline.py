@@ -7,7 +7,7 @@ Claims come from the plan; this file adds none, it counts and arranges.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from plimsoll.model.plan import (
@@ -18,6 +18,7 @@ from plimsoll.model.plan import (
     Effect,
     Judgement,
     Loop,
+    MoveKind,
     Option,
     Plan,
 )
@@ -28,6 +29,10 @@ from plimsoll.units import format_bytes, format_duration, format_ratio, number
 
 # A curve of more points than this is read as a picture; the JSON form has all of them.
 _POINTS_SHOWN = 10
+
+_STORAGE_MOVES = frozenset(
+    {MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT}
+)
 
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
@@ -133,7 +138,8 @@ def plan_outline(plan: Plan) -> PlanOutline:
     cards = tuple(_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1))
     count = len(cards)
     unpriced = tuple(
-        _card(plan, option, str(n)) for n, option in enumerate(plan.unpriced, start=count + 1)
+        _brief(_card(plan, option, str(n)))
+        for n, option in enumerate(plan.unpriced, start=count + 1)
     )
     return PlanOutline(
         headline=words.sentence(plan.headline),
@@ -262,7 +268,7 @@ def _row(plan: Plan, option: Option, number_: str) -> OptionRow:
         usd_per_day=_cell(option.cost.usd_per_day, said_as.usd),
         usd_per_month=_cell(option.cost.usd_per_month, said_as.usd),
         usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, said_as.usd_more),
-        disruption="" if is_present else _short_disruption(option.disruption),
+        disruption="" if is_present else _short_disruption(option),
         next_ceiling=said_as.next_ceiling(effect.next_ceiling, is_short=True),
     )
 
@@ -290,6 +296,12 @@ def _card(plan: Plan, option: Option, number_: str) -> OptionCard:
             for other in option.rejected
         ),
     )
+
+
+def _brief(card: OptionCard) -> OptionCard:
+    """A card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
+    facts = tuple(fact for fact in card.facts if fact.name in ("Change", "Cost", "At a ceiling"))
+    return replace(card, facts=facts)
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:
@@ -399,12 +411,15 @@ def _disruption(disruption: Disruption) -> str:
     return text.strip()
 
 
-def _short_disruption(disruption: Disruption) -> str:
+def _short_disruption(option: Option) -> str:
+    """`restart, copy, optimising`; storage is optimised after every change of it."""
+    disruption = option.disruption
+    is_changed = any(move.kind in _STORAGE_MOVES for move in option.moves)
     parts = ["restart"] if disruption.is_restart else []
     if disruption.moved_bytes is not None:
         parts.append("copy")
-    if disruption.optimising_s is not None:
-        parts.append("slower storage")
+    if disruption.optimising_s is not None or is_changed:
+        parts.append("optimising")
     return ", ".join(parts) or "none"
 
 
@@ -418,7 +433,7 @@ def _no_option(plan: Plan) -> str:
 
 def _notes(plan: Plan) -> tuple[str, ...]:
     """What the plan says, how it was searched, and where the samples came from."""
-    said = [words.sentence(note) for note in plan.notes]
+    said = [words.sentence(note) for note in (*plan.notes, *plan.present.cost.unknown)]
     if plan.candidate_count:
         said.append(_searched(plan))
     if plan.source:

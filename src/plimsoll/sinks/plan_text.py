@@ -36,6 +36,9 @@ _WIDE = 110
 
 _STYLES = {Judgement.LIFTS: "green", Judgement.DOES_NOT: "bold red", Judgement.UNSURE: "magenta"}
 
+# Columns of words; numbers stand right.
+_WORDS = ("", "Verdict", "Disruption", "Next ceiling", "Arrangement")
+
 # Spaces within a band: `< 1 – 3 – 9 min`.
 _BAND = re.compile(r"(?<=[0-9]) (?=– [<>0-9])|(?<=–) (?=[<>0-9])|(?<=[<>]) (?=[0-9])")
 
@@ -112,29 +115,41 @@ def _demand(said: DemandOutline, width: int) -> Iterable[RenderableType]:
 
 
 def _tables(rows: Sequence[OptionRow], width: int) -> Iterable[RenderableType]:
-    """What each is judged and costs, then what each does; one paragraph each where it is narrow."""
+    """
+    What each is; what it is judged, costs and disturbs; what it does.
+
+    Names stand in a list of their own: beside bands and prices there is no room for them. Where it is
+    narrow, each option is a paragraph.
+    """
     if width < _NARROW:
         yield terminal.bullets([_paragraph(row) for row in rows])
         return
-    is_wide = width >= _WIDE
-    titles = ["", "Change", "Verdict", "At a ceiling", "$ a day", "Difference"]
-    titles += ["$ a month"] if is_wide else []
-    yield _table(titles, [_priced(row)[: len(titles)] for row in rows], wraps=("Change",), left=3)
+    names = Table.grid(padding=(0, 2, 0, 0))
+    for row in rows:
+        names.add_row(row.number, _named(row))
+    yield terminal.indented(names)
     yield Text()
-    titles = ["", "Disruption", "Served", "Mean latency", "Latency p95"]
-    titles += ["Next ceiling"] if is_wide else []
-    yield _table(titles, [_done(row)[: len(titles)] for row in rows], wraps=("Disruption",), left=2)
+    titles = ["", "Verdict", "At a ceiling", "$ a day", "Difference"]
+    titles += ["$ a month", "Disruption"] if width >= _WIDE else ["Disruption"]
+    yield _table(titles, [_priced(row, titles) for row in rows], wraps=("Disruption",))
+    yield Text()
+    titles = ["", "Served", "Mean latency", "Latency p95"]
+    titles += ["Next ceiling"] if width >= _WIDE else []
+    yield _table(titles, [_done(row)[: len(titles)] for row in rows], wraps=())
 
 
-def _priced(row: OptionRow) -> list[str | Text]:
-    change = Text.assemble(glued(row.title), (f" ({row.role})" if row.role else "", "dim"))
-    money = (row.usd_per_day, row.usd_per_day_more, row.usd_per_month)
-    return [row.number, change, _verdict(row), row.minutes, *money]
+def _named(row: OptionRow) -> Text:
+    return Text.assemble(glued(row.title), (f" ({row.role})" if row.role else "", "dim"))
+
+
+def _priced(row: OptionRow, titles: Sequence[str]) -> list[str | Text]:
+    per_month = [row.usd_per_month] if "$ a month" in titles else []
+    money = [row.usd_per_day, row.usd_per_day_more, *per_month]
+    return [row.number, _verdict(row), row.minutes, *money, row.disruption]
 
 
 def _done(row: OptionRow) -> list[str | Text]:
-    latencies = (row.latency_mean, row.latency_p95)
-    return [row.number, row.disruption, row.served, *latencies, row.next_ceiling]
+    return [row.number, row.served, row.latency_mean, row.latency_p95, row.next_ceiling]
 
 
 def _paragraph(row: OptionRow) -> Text:
@@ -182,7 +197,7 @@ def _curve(said: PlanOutline, width: int) -> RenderableType:
         for row in said.curve
     ]
     wraps = titles if width < _NARROW else titles[:1]
-    return _table(titles, cells, wraps=wraps, left=1)
+    return _table(titles, cells, wraps=wraps)
 
 
 def _fact(fact: Fact) -> Text:
@@ -204,7 +219,6 @@ def _table(
     rows: Iterable[Sequence[str | Text]],
     *,
     wraps: Sequence[str],
-    left: int,
 ) -> RenderableType:
     """
     A table without a frame.
@@ -213,11 +227,10 @@ def _table(
         titles: of the columns.
         rows: cells, as many as titles.
         wraps: titles of the columns that may break lines.
-        left: how many columns, from the first, are aligned to the left; numbers stand right.
     """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for index, title in enumerate(titles):
-        side: JustifyMethod = "left" if index < left or title == "Next ceiling" else "right"
+    for title in titles:
+        side: JustifyMethod = "left" if title in _WORDS else "right"
         made.add_column(title, justify=side, overflow="fold", no_wrap=title not in wraps)
     for row in rows:
         made.add_row(*(styled(c) if isinstance(c, str) else c for c in row))

@@ -122,7 +122,8 @@ def latency(seconds: Band | None) -> str:
         return UNKNOWN
     if seconds.high < 1e-4:
         return band(seconds, format_latency)
-    return band(seconds, lambda value: number(value * 1e3, 3), "ms")
+    # A predicted latency is not known to more than two figures.
+    return band(seconds, lambda value: number(value * 1e3, 2), "ms")
 
 
 def duration(seconds: Band) -> str:
