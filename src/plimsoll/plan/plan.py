@@ -7,6 +7,7 @@ Rule 2: a limit that no document names is in no chain, so no replay can say that
 
 from decimal import Decimal
 
+import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
@@ -18,7 +19,7 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked, asked_of
 from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
-from plimsoll.plan.curve import Demands, curve_of
+from plimsoll.plan.curve import Demands, curve_of, served_at_once
 from plimsoll.plan.demand import recover
 from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
@@ -42,10 +43,13 @@ FREE = "free"
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
 HALF = "half the time"
+MOST = "the most there is"
 
 # How many of each role are judged before the search's own first is shown as it is.
 _TRIED = 4
 _UNPRICED_SHOWN = 3
+# Shares of the demand that nobody could tell apart.
+_AS_MUCH = 0.005
 
 
 def plan(
@@ -131,6 +135,7 @@ class _Shelf:
         else:
             options = [option for option in options if option.role != SMALLER]
             options += self._likely(options) + self._half()
+            options = options or self._most()
         return tuple(sorted(options, key=better_first))
 
     def unpriced(self) -> tuple[Option, ...]:
@@ -202,6 +207,17 @@ class _Shelf:
         return [
             self._desk.option(self._found.instance(index), HALF) for index in result.roles[CHEAPEST]
         ]
+
+    def _most(self) -> list[Option]:
+        """Where nothing holds: the cheapest of those that serve the most at once."""
+        places = np.flatnonzero(self._roles[CHEAPEST])
+        if not places.size:
+            return []
+        served = served_at_once(self.vectors, np.arange(len(self.vectors)), self._middle)
+        ratio = served[self.vectors.of[places]]
+        best = places[ratio >= ratio.max() - _AS_MUCH]
+        index = best[np.argmin(self._prices.more[best])]
+        return [self._desk.option(self._found.instance(int(index)), MOST)]
 
     def _best(self, chosen: tuple[int, ...], role: str, result: Found) -> Option | None:
         """The first that is judged to lift; failing that the first."""
