@@ -174,6 +174,8 @@ class Cost(Struct, frozen=True, kw_only=True):
     throughput_usd_per_month: Decimal | None
     credits_usd_per_month: Decimal | None = None
     """CPU credits beyond what a T class earns, at the window's rate; zero where it earns enough."""
+    are_credits_counted: bool = True
+    """False where nobody said how many credits are spent: the sum is then without them."""
     as_of: str | None = None
     """The oldest ISO date among its prices."""
     is_weak: bool = False

@@ -101,7 +101,7 @@ def summed(
     prices = [price for part in parts for price in part.prices]
     dated = sorted(price.as_of for price in prices if price.as_of)
     unknown = _once(text for part in parts for text in part.unknown)
-    # Credits that nobody asked to count are no missing price; `notes` says so.
+    # Credits that nobody said the number of are no missing price: a note says so.
     known = [p.usd_per_month for p in parts if p.usd_per_month is not None]
     per_month = hours.usd_per_month
     return Cost(
@@ -111,6 +111,7 @@ def summed(
         iops_usd_per_month=storage.ops.usd_per_month,
         throughput_usd_per_month=storage.throughput.usd_per_month,
         credits_usd_per_month=surplus.usd_per_month,
+        are_credits_counted=surplus.usd_per_month is not None or bool(surplus.unknown),
         as_of=dated[0] if dated else None,
         is_weak=any(price.is_weak for price in prices),
         sources=_once(_source(price) for price in prices),
@@ -142,9 +143,10 @@ def usd_per_day_more(
             return None
         per_month = now - was
         more += per_month * HOURS_PER_MONTH if name == "instance_usd_per_hour" else per_month
-    was, now = before_cost.credits_usd_per_month, after_cost.credits_usd_per_month
-    # Credits are counted where both are known: None says that the window did not tell.
-    if was is not None and now is not None:
+    if before_cost.are_credits_counted and after_cost.are_credits_counted:
+        was, now = before_cost.credits_usd_per_month, after_cost.credits_usd_per_month
+        if was is None or now is None:
+            return None
         more += now - was
     return more * 24 / HOURS_PER_MONTH
 

@@ -80,6 +80,8 @@ def test_a_sum_is_of_hours_and_of_space():
         ("oracle-ee", 200, 13_000, 600, 1_000, 100),
         ("sqlserver-se", 1_000, 4_000, 250, 1_000, 125),
         ("postgres", 100, 3_000, 125, 0, 0),
+        ("postgres", 400, 13_000, None, 1_000, 0),
+        ("postgres", 400, None, 600, 0, 100),
     ],
 )
 def test_gp3_is_paid_above_what_is_included(engine, size_gib, ops, mib, ops_paid, mib_paid):
@@ -195,6 +197,31 @@ def test_credits_that_nobody_counted_are_said_and_not_zero():
     (note,) = uncounted.notes
     assert "$0.075 a vCPU-hour, not counted" in note
     assert () == none.notes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        ((48, "db.t3.xlarge"), (0, "db.m6g.xlarge"), Decimal("0.672") - Decimal("1.44")),
+        ((0, "db.m6g.xlarge"), (48, "db.t3.xlarge"), Decimal("1.44") - Decimal("0.672")),
+        ((None, "db.t3.xlarge"), (None, "db.m6g.xlarge"), Decimal("0.672")),
+        ((48, "db.t3.xlarge"), (48, "db.t4g.xlarge"), None),
+    ],
+)
+def test_credits_are_part_of_a_difference(before, after, more):
+    """
+    48 credits an hour are $1.44 a day; where their price is not known, neither is the difference.
+    """
+    instances = [bought(db_class) for _, db_class in (before, after)]
+    costs = [
+        priced(one, cpu_credits_per_hour=spent)
+        for one, (spent, _) in zip(instances, (before, after), strict=True)
+    ]
+
+    found = usd_per_day_more(instances[0], costs[0], instances[1], costs[1])
+
+    assert more == found
+    assert (before[0] is not None) == costs[0].are_credits_counted
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,49 @@ def test_tiers_are_disputed_and_equal_prices_are_one(tmp_path):
     assert Decimal("0.115") == table.storage_price("gp2_storage").usd
 
 
+def test_credits_of_sql_server_are_an_item_of_their_own(tmp_path):
+    """
+    They cost more than those of other engines, and do not dispute their price.
+    """
+    dearer = item("CPUCredits:db.t3", "0.121", "vCPU-Hours", option="", engine="SQL Server")
+    arm = item("CPUCredits:db.t4g", "0.07", "vCPU-Hours", option="", engine="PostgreSQL")
+
+    table = read(tmp_path, offer_json([*market(), dearer, arm]))
+
+    names = [f"cpu_surplus_credits{suffix}" for suffix in ("", "_sqlserver", "_arm")]
+    prices = [table.storage_price(name) for name in names]
+    assert ["0.075", "0.121", "0.07"] == [str(price.usd) for price in prices]
+
+
+def test_another_currency_is_no_price(tmp_path):
+    """
+    A list in yuan says nothing of dollars.
+    """
+    yuan = offer_csv(market()).replace(b'"USD"', b'"CNY"')
+
+    with pytest.raises(DataError, match="holds no on-demand price of RDS in us-east-1"):
+        read(tmp_path, yuan)
+    with pytest.raises(DataError, match="holds no on-demand price of RDS in us-east-1"):
+        read(tmp_path, offer_json(market()).replace(b'{"USD"', b'{"CNY"'))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_cut_anywhere_is_a_sentence_or_has_fewer_prices(form, tmp_path):
+    """
+    No place to break off gives another error, or a price that the whole file does not have.
+    """
+    content = FORMS[form](market())
+    whole = read(tmp_path, content)
+    for end in range(0, len(content), 97):
+        try:
+            table = read(tmp_path, content[:end])
+        except DataError:
+            continue
+        assert form == "csv"
+        assert table.instances.items() <= whole.instances.items()
+        assert table.items.items() <= whole.items.items()
+
+
 def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     """
     Oracle without a licence said has no price; a container database costs what its edition costs.
