@@ -72,6 +72,7 @@ def effect(minutes: Band, **changed) -> Effect:
         "ratio_at_ceiling": ratio,
         "served_bytes_per_s": band(118e6, 131e6, 146e6),
         "served_ratio": band(0.9992, 1.0, 1.0),
+        "work_minutes": 380.0,
         "latency_s_mean": band(0.0049, 0.0052, 0.0061),
         "latency_s_p95": band(0.0071, 0.0083, 0.012),
         "balance_min_ratio": 0.43,
@@ -98,6 +99,7 @@ def cost(instance_usd_per_hour: str | None, **changed) -> Cost:
         "throughput_usd_per_month": None,
         "as_of": "2022-07-17",
         "sources": ("AWS Price List",),
+        "notes": ("the discount is taken for the instance alone",),
     }
     return Cost(**(values | changed))
 
@@ -177,6 +179,7 @@ def present(**changed) -> Option:
             band(712, 722, 804),
             served_bytes_per_s=band(86.53e6),
             served_ratio=band(0.31, 0.42, 0.5),
+            work_minutes=722.0,
             latency_s_mean=band(0.0764),
             latency_s_p95=band(0.081),
             balance_min_ratio=0.0,
@@ -324,14 +327,14 @@ def quiet(**changed) -> Plan:
         role="smaller",
         moves=(to_class("db.t3.large"),),
         commands=(order("db.t3.large"),),
-        effect=effect(band(0), served_ratio=band(1.0)),
+        effect=effect(band(0), served_ratio=band(1.0), work_minutes=None),
         cost=cost("0.145"),
         usd_per_day_more=Decimal("-3.48"),
         reason="no minute is spent at a ceiling",
         rejected=(),
     )
     there = present(
-        effect=effect(band(0), served_ratio=band(1.0)),
+        effect=effect(band(0), served_ratio=band(1.0), work_minutes=None),
         judgement=Judgement.LIFTS,
         probability=1.0,
         reason="no minute is spent at a ceiling",

@@ -22,6 +22,7 @@ from plimsoll.cli.targets import (
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.plan import Plan, Wishes
 from plimsoll.model.snapshot import Snapshot
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
@@ -63,6 +64,10 @@ def diagnose(
     width: Annotated[
         int | None, typer.Option("--width", min=40, max=400, help="Columns of the text report.")
     ] = None,
+    has_plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Also find the way past a ceiling, as 'plimsoll plan' does."),
+    ] = False,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="Of many instances: a row for each that is near no limit, too."),
@@ -78,17 +83,32 @@ def diagnose(
     is_every = flags.identifier == "*" and not target.startswith((RDS, PROMETHEUS))
     if is_fleet(target) or is_every:
         told = InstanceFlags(identifier="*", instance_file=flags.instance_file)
-        if png is not None or flags != (told if is_every else InstanceFlags()):
+        if has_plan or png is not None or flags != (told if is_every else InstanceFlags()):
             raise UsageError(
-                f"'{target}' names many instances: --png and what was bought are said of one",
+                f"'{target}' names many instances: --png, --plan and what was bought are said of one",
                 "Leave them out, or name one instance.",
             )
         raise typer.Exit(_fleet(target, flags, reach, form, width, html=html, lists_all=lists_all))
+    if has_plan and form == Format.JSON:
+        raise UsageError(
+            "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for it."
+        )
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
-    _print(diagnosis, snapshot, form, width)
-    _write_files(diagnosis, snapshot, html=html, png=png)
+    found = _planned(diagnosis, snapshot, target, reach) if has_plan else None
+    _print(diagnosis, snapshot, form, width, found)
+    _write_files(diagnosis, snapshot, found, html=html, png=png)
     raise typer.Exit(EXIT[diagnosis.verdict])
+
+
+def _planned(diagnosis: Diagnosis, snapshot: Snapshot, target: str, reach: Reach) -> Plan:
+    """The way past with nothing wished for; `plimsoll plan` has the options for more."""
+    from plimsoll.cli import plan
+    from plimsoll.cli.plan_wishes import check_window
+
+    check_window(snapshot, is_short_allowed=False)
+    placed = plan.in_region(snapshot, target, reach)
+    return plan.plan_snapshot(diagnosis, placed, Wishes())
 
 
 def _fleet(
@@ -126,7 +146,9 @@ def _fleet(
     )
 
 
-def _print(diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None) -> None:
+def _print(
+    diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None, found: Plan | None
+) -> None:
     if form == Format.JSON:
         from plimsoll.sinks.report_json import render_json
 
@@ -135,23 +157,36 @@ def _print(diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | 
         from plimsoll.sinks.markdown import render_markdown
 
         sys.stdout.write(render_markdown(diagnosis, snapshot))
+        if found is not None:
+            from plimsoll.sinks.plan_markdown import render_plan_markdown_section
+
+            sys.stdout.write(f"\n{render_plan_markdown_section(found)}")
     else:
         from plimsoll.sinks.text import render_text
 
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         sys.stdout.write(render_text(diagnosis, snapshot, width=width, color=color))
+        if found is not None:
+            from plimsoll.sinks.plan_text import render_plan_section
+
+            sys.stdout.write(render_plan_section(found, width=width, color=color))
     sys.stdout.flush()
 
 
 def _write_files(
-    diagnosis: Diagnosis, snapshot: Snapshot, *, html: Path | None, png: Path | None
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    found: Plan | None,
+    *,
+    html: Path | None,
+    png: Path | None,
 ) -> None:
     from plimsoll.sinks.file import write_aside
 
     if html is not None:
         from plimsoll.sinks.html import render_html
 
-        write_aside(html, render_html(diagnosis, snapshot).encode())
+        write_aside(html, render_html(diagnosis, snapshot, found).encode())
         typer.echo(f"report written to {html}", err=True)
     if png is not None:
         from plimsoll.sinks import charts

@@ -21,7 +21,18 @@ app = typer.Typer(
 )
 
 # One module per command; each declares its options and calls `register(app)`.
-COMMANDS = ("diagnose", "compare", "limits", "record", "catalog", "gate", "lab", "sweep", "prices")
+COMMANDS = (
+    "diagnose",
+    "compare",
+    "limits",
+    "record",
+    "catalog",
+    "gate",
+    "lab",
+    "sweep",
+    "prices",
+    "plan",
+)
 
 
 @app.callback(invoke_without_command=True)

@@ -128,6 +128,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "served_ratio": _band(effect.served_ratio),
         "latency_s_mean": _band(effect.latency_s_mean),
         "latency_s_p95": _band(effect.latency_s_p95),
+        "work_minutes": effect.work_minutes,
         "balance_min_ratio": effect.balance_min_ratio,
         "balance_min_family": None if family is None else family.value,
         "balance_min_time": None if at is None else format_time(at),
@@ -157,6 +158,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
         "is_weak": cost.is_weak,
         "sources": list(cost.sources),
         "unknown": list(cost.unknown),
+        "notes": list(cost.notes),
     }
 
 

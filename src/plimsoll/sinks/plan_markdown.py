@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from plimsoll.model.plan import Plan
 from plimsoll.sinks.markdown import bullets, escaped, facts, table
+from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_outline import (
     NEVER_RUN,
-    OptionCard,
-    OptionRow,
     PlanOutline,
     plan_outline,
 )

@@ -150,6 +150,12 @@ def usd_per_month(amount: Decimal | None) -> str:
     return usd(amount) if amount is None else f"{usd(amount)} a month"
 
 
+def usd_per_hour(amount: Decimal) -> str:
+    """`$0.318 an hour`, with all the digits that are published, and cents at least."""
+    digits = max(-int(amount.normalize().as_tuple().exponent), 2)
+    return f"${amount:,.{digits}f} an hour"
+
+
 def usd_more(amount: Decimal | None) -> str:
     """The difference with its sign: `+$0.67`, `−$1.20`, `same price`."""
     if amount is None:

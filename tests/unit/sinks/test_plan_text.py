@@ -100,6 +100,7 @@ def test_every_number_has_what_it_is_compared_with():
     assert "86.5 MB/s → 118 – 131 – 146 MB/s on average in the 12 h 2 min" in shown
     assert "76 ms → 4.9 – 5.2 – 6.1 ms" in shown
     assert "43 % of the instance EBS throughput credits, on 2023-02-14 02:10 UTC" in shown
+    assert "12.0 h → 6.3 h for what was served while a ceiling bound" in shown
 
 
 def test_a_judgement_is_a_word_beside_its_sign():
@@ -259,6 +260,18 @@ def test_what_cannot_be_ranked_is_told_in_brief():
     assert "Price not known. The price of db.m7g.large in us-east-1 is not known" in apart
     assert "aws rds modify-db-instance" in apart
     assert "Undone by" not in apart
+
+
+def test_a_full_balance_has_no_moment():
+    """
+    Where no credit is spent, the first moment of the window is nothing to look at.
+    """
+    full = plans.option(effect=plans.effect(plans.band(3), balance_min_ratio=1.0))
+    shown = flat(render_plan(plans.claims(options=(full,)), width=120, color=False))
+    best = shown[shown.index("1. db.m6g.xlarge") : shown.index("PRICE NOT KNOWN")]
+
+    assert "all of the instance EBS throughput credits, also at the high demand" in best
+    assert "2023-02-14 02:10" not in best
 
 
 @pytest.mark.parametrize("judgement", Judgement)

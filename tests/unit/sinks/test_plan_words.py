@@ -95,6 +95,15 @@ def test_a_price_that_is_not_known_has_no_day():
     assert "$370.14 a month" == said_as.usd_per_month(Decimal("370.14"))
 
 
+def test_an_hour_has_the_digits_that_are_published():
+    """
+    Cents at least, a tenth of a cent and beyond where a price has them.
+    """
+    hours = [said_as.usd_per_hour(Decimal(usd)) for usd in ("1.000", "0.318", "2.5")]
+
+    assert ["$1.00 an hour", "$0.318 an hour", "$2.50 an hour"] == hours
+
+
 def test_bands_carry_their_unit_once():
     """
     Three numbers and one unit; one number where all three read the same.

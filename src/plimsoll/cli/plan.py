@@ -1,0 +1,242 @@
+"""`plimsoll plan`: the cheapest change that lifts the ceiling, replayed and priced."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from plimsoll.cli import options
+from plimsoll.cli.diagnose import Format
+from plimsoll.cli.plan_wishes import (
+    allowed_ratio_of,
+    check_instance,
+    check_window,
+    check_wishes,
+    factor_of,
+    growth_of,
+    split_permissions,
+    usd_of,
+)
+from plimsoll.cli.targets import RDS, Reach, read_target
+from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.errors import DataError
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.plan import Judgement, Plan, Wishes
+from plimsoll.model.snapshot import Snapshot
+
+EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
+
+_WISHES = "What it must keep to"
+_PRICES = "Prices"
+
+
+def _wish(name: str, text: str, metavar: str | None = None) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        name, metavar=metavar, help=text, rich_help_panel=_WISHES
+    )
+    return option
+
+
+Slo = Annotated[str, _wish("--slo", "Share of minutes that may be spent at a ceiling.", "SHARE")]
+MaxUsdPerDay = Annotated[
+    str | None, _wish("--max-usd-per-day", "Most that it may cost in a day.", "AMOUNT")
+]
+KeepClass = Annotated[bool, _wish("--keep-class", "Change only the storage.")]
+KeepStorage = Annotated[bool, _wish("--keep-storage", "Change only the class.")]
+MultiAz = Annotated[
+    bool | None, _wish("--multi-az/--single-az", "With or without a standby; as it is if not said.")
+]
+Growth = Annotated[str, _wish("--growth", "What the demand is multiplied with.", "FACTOR")]
+Allow = Annotated[
+    list[str] | None,
+    _wish(
+        "--allow",
+        "Only classes or storage types like this, as db.r6g.* or gp3; or smaller-cpu, "
+        "smaller-memory, smaller-connections, smaller-network, short-window; may be repeated.",
+        "PATTERN",
+    ),
+]
+Deny = Annotated[
+    list[str] | None,
+    _wish(
+        "--deny",
+        "No classes or storage types like this, as db.t* or io1; or graviton; may be repeated.",
+        "PATTERN",
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="An AWS price list (offer file, JSON or CSV) in place of the catalog's prices.",
+        rich_help_panel=_PRICES,
+    ),
+]
+Discount = Annotated[
+    str,
+    typer.Option(
+        "--discount",
+        metavar="SHARE",
+        help="What you pay less than on demand, as 20%.",
+        rich_help_panel=_PRICES,
+    ),
+]
+Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", help="Also write the diagnosis with the plan as one HTML file."),
+]
+Chart = Annotated[
+    Path | None,
+    typer.Option("--chart", help="Also draw price against what is served: .png or .svg."),
+]
+Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("plan")(options.of_target(plan))
+
+
+def plan(
+    target: Annotated[str, typer.Argument(help="A target as for diagnose, of one instance.")],
+    *,
+    flags: InstanceFlags,
+    reach: Reach,
+    slo: Slo = "1%",
+    max_usd_per_day: MaxUsdPerDay = None,
+    keep_class: KeepClass = False,
+    keep_storage: KeepStorage = False,
+    multi_az: MultiAz = None,
+    growth: Growth = "1x",
+    allow: Allow = None,
+    deny: Deny = None,
+    prices: Prices = None,
+    discount: Discount = "0%",
+    form: Form = Format.TEXT,
+    html: Html = None,
+    chart: Chart = None,
+    width: Width = None,
+) -> None:
+    """
+    Find the cheapest change that lifts the ceiling, and say what it does, costs and disturbs.
+
+    Nothing is changed: commands are printed for you to run. The window must show a day or more.
+
+    Exit status: 0 nothing needs a way past, 1 a ceiling binds (whether or not there is a way past
+    it), 2 could not tell or bad input.
+    """
+    patterns, is_short_allowed = split_permissions(allow or ())
+    wishes = Wishes(
+        allowed_ratio=allowed_ratio_of(slo),
+        usd_per_day_max=None if max_usd_per_day is None else usd_of(max_usd_per_day),
+        keep_class=keep_class,
+        keep_storage=keep_storage,
+        engine=flags.engine,
+        multi_az=multi_az,
+        growth=growth_of(growth),
+        allow=patterns,
+        deny=tuple(deny or ()),
+        discount=factor_of(discount),
+    )
+    check_wishes(wishes)
+    if chart is not None:
+        from plimsoll.sinks.plan_chart import check_picture
+
+        check_picture(chart)
+    snapshot = in_region(read_target(target, flags, reach), target, reach)
+    check_window(snapshot, is_short_allowed=is_short_allowed)
+    diagnosis = diagnose_snapshot(snapshot)
+    found = plan_snapshot(diagnosis, snapshot, wishes, prices)
+    _print(found, form, width)
+    _write_files(diagnosis, snapshot, found, html=html, chart=chart)
+    raise typer.Exit(status_of(diagnosis, found))
+
+
+def in_region(snapshot: Snapshot, target: str, reach: Reach) -> Snapshot:
+    """The snapshot of an instance in the region that `--region` names; AWS knows better than it."""
+    if reach.region is None or target.startswith(RDS):
+        return snapshot
+    return replace(snapshot, instance=replace(snapshot.instance, region=reach.region))
+
+
+def plan_snapshot(
+    diagnosis: Diagnosis, snapshot: Snapshot, wishes: Wishes, prices: Path | None = None
+) -> Plan:
+    """
+    The way past what was diagnosed, with the catalog's limits and prices of this version.
+
+    Args:
+        diagnosis: of the snapshot.
+        snapshot: the window that is replayed.
+        wishes: what the way past must keep to.
+        prices: an offer file in place of the catalog's prices.
+
+    Raises:
+        UsageError: instance, region or wishes leave nothing to compare.
+        DataError: storage was not measured, or the offer file is not one.
+        SourceError: the offer file cannot be read.
+    """
+    from plimsoll.catalog.load import catalog
+    from plimsoll.cli.prices import book_of
+    from plimsoll.limits.class_limits import limits_of
+    from plimsoll.plan.plan import plan as law
+
+    known = catalog()
+    limits = limits_of(snapshot.instance, known) if snapshot.instance.db_class else None
+    has_limits = limits is not None and limits.ebs_baseline_bytes_per_s is not None
+    region = check_instance(snapshot.instance, has_limits=has_limits)
+    if diagnosis.measured_s <= 0:
+        raise DataError(
+            "storage was not measured, so there is no demand to replay",
+            "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
+        )
+    return law(diagnosis, snapshot, known, book_of(region, prices), wishes)
+
+
+def status_of(diagnosis: Diagnosis, found: Plan) -> int:
+    """The exit status: whether what is there suffices, or that it could not be told."""
+    if diagnosis.verdict is Verdict.UNKNOWN:
+        return EXIT[Judgement.UNSURE]
+    return EXIT[found.present.judgement]
+
+
+def _print(found: Plan, form: Format, width: int | None) -> None:
+    if form == Format.JSON:
+        from plimsoll.sinks.plan_json import render_plan_json
+
+        sys.stdout.write(render_plan_json(found).decode())
+    elif form == Format.MARKDOWN:
+        from plimsoll.sinks.plan_markdown import render_plan_markdown
+
+        sys.stdout.write(render_plan_markdown(found))
+    else:
+        from plimsoll.sinks.plan_text import render_plan
+
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sys.stdout.write(render_plan(found, width=width, color=color))
+    sys.stdout.flush()
+
+
+def _write_files(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    found: Plan,
+    *,
+    html: Path | None,
+    chart: Path | None,
+) -> None:
+    if html is not None:
+        from plimsoll.sinks.file import write_aside
+        from plimsoll.sinks.html import render_html
+
+        write_aside(html, render_html(diagnosis, snapshot, found).encode())
+        typer.echo(f"report written to {html}", err=True)
+    if chart is not None:
+        from plimsoll.sinks.plan_chart import write_plan_picture
+
+        write_plan_picture(chart, found)
+        typer.echo(f"picture written to {chart}", err=True)

@@ -1,0 +1,162 @@
+"""What the way past must keep to, as people write it: `1%`, `2x`, `$12.50`, `short-window`."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.instance import Instance, engine_family
+from plimsoll.model.plan import Wishes
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import format_duration
+
+SHORT_WINDOW = "short-window"
+"""Permits a window of less than a day; it is no pattern of what may be proposed."""
+
+_DAY_S = 86_400
+# A target for availability, such as 99 %, is easily given in place of what may be missed of it.
+_ALLOWED_MAX = Decimal("0.5")
+# Nobody plans for a hundred times the load with the same instance family; it is a slip of the keys.
+_GROWTH_MAX = 100
+_NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,6})?"
+
+
+def allowed_ratio_of(text: str) -> float:
+    """
+    The share of minutes that may be spent at a ceiling, 0–0.5, of `1%` or `0.01`.
+
+    Raises:
+        UsageError: not such a share.
+    """
+    ratio = _share(text, "--slo", "1% or 0.01")
+    if ratio > _ALLOWED_MAX:
+        raise UsageError(
+            f"--slo '{text}' would allow more than half of all minutes at a ceiling",
+            "Give the share that may be spent at one: 1% where 99% are to be free.",
+        )
+    return float(ratio)
+
+
+def factor_of(discount: str) -> Decimal:
+    """
+    What a price is multiplied with, 0 < x ≤ 1: 0.8 for a discount of `20%` or `0.2`.
+
+    Raises:
+        UsageError: not a share below one.
+    """
+    return 1 - _share(discount, "--discount", "20% or 0.2")
+
+
+def growth_of(text: str) -> float:
+    """
+    What demand is multiplied with: 2 for `2x` or `2`.
+
+    Raises:
+        UsageError: not a factor above zero, or above a hundred.
+    """
+    found = re.fullmatch(rf"({_NUMBER}) ?x?", text.strip().lower())
+    growth = float(found[1]) if found else 0.0
+    if not 0 < growth <= _GROWTH_MAX:
+        raise UsageError(
+            f"--growth '{text}' is not a factor between 0 and {_GROWTH_MAX}",
+            "Write it as 2x for twice the demand, or 1.5x for half as much again.",
+        )
+    return growth
+
+
+def usd_of(text: str) -> Decimal:
+    """
+    US dollars of `12.50` or `$12.50`.
+
+    Raises:
+        UsageError: not an amount above zero.
+    """
+    found = re.fullmatch(rf"\$? ?({_NUMBER})", text.strip())
+    amount = Decimal(found[1]) if found else Decimal(0)
+    if not amount:
+        raise UsageError(
+            f"--max-usd-per-day '{text}' is not an amount of US dollars", "Write it as 12.50."
+        )
+    return amount
+
+
+def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """The patterns, and whether a short window is permitted."""
+    kept = tuple(one for one in allow if one.strip().lower() != SHORT_WINDOW)
+    return kept, len(kept) < len(allow)
+
+
+def check_wishes(wishes: Wishes) -> None:
+    """
+    Refuse what leaves nothing to propose, before anything is read.
+
+    Raises:
+        UsageError: class and storage are both kept.
+    """
+    if wishes.keep_class and wishes.keep_storage:
+        raise UsageError(
+            "--keep-class and --keep-storage together leave nothing to change",
+            "Leave one of them out.",
+        )
+
+
+def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:
+    """
+    Refuse a window that does not show a day: what is asked for at other hours is not in it.
+
+    Raises:
+        DataError: it is shorter than a day.
+    """
+    start_s, end_s = snapshot.window_s or (0, 0)
+    step_s = max((series.step_s for series in snapshot.series.values()), default=0)
+    # The last sample of a day may be counted with its step or without.
+    if is_short_allowed or end_s - start_s >= _DAY_S - step_s:
+        return
+    raise DataError(
+        f"the window of {format_duration(end_s - start_s)} is shorter than a day, so the demand of "
+        "other hours is not known",
+        f"Give a longer one, as --last 14d, or --allow {SHORT_WINDOW} to plan for these hours alone.",
+    )
+
+
+def check_instance(instance: Instance, *, has_limits: bool) -> str:
+    """
+    Refuse an instance that cannot be compared with another; its region otherwise.
+
+    Raises:
+        UsageError: class, engine or region is not known, or the class has no documented limits.
+    """
+    name = instance.identifier
+    for what, value, remedy in (
+        ("class", instance.db_class, "--class db.r5.2xlarge"),
+        ("engine", instance.engine, "--engine postgres"),
+        ("region", instance.region, "--region us-east-1"),
+    ):
+        if not value:
+            raise UsageError(
+                f"the {what} of '{name}' is not known, so nothing can be compared with it",
+                f"Give {remedy}, or --instance with the answer of 'aws rds describe-db-instances'.",
+            )
+    if engine_family(instance.engine) == "aurora":
+        raise UsageError(
+            f"'{name}' is Aurora, whose storage has no limits that another class or volume lifts",
+            "Plans are made for RDS instances on EBS volumes.",
+        )
+    if not has_limits:
+        raise UsageError(
+            f"class '{instance.db_class}' has no documented limits, so its demand cannot be replayed",
+            "Check its name with 'plimsoll limits', or read the instance from AWS as rds:NAME.",
+        )
+    assert instance.region is not None
+    return instance.region
+
+
+def _share(text: str, option: str, example: str) -> Decimal:
+    """A share 0 ≤ x < 1."""
+    found = re.fullmatch(rf"({_NUMBER}) ?(%?)", text.strip())
+    ratio = Decimal(found[1]) / (100 if found[2] else 1) if found else Decimal(1)
+    if ratio >= 1:
+        raise UsageError(
+            f"{option} '{text}' is not a share between 0 and 1", f"Write it as {example}."
+        )
+    return ratio

@@ -1,0 +1,381 @@
+"""`plimsoll plan`, as it is called; the plans themselves are made by hand."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from msgspec.structs import replace
+
+import builders
+import plans
+from contract.tree import ROOT
+from plimsoll.cli import diagnose
+from plimsoll.cli import plan as command
+from plimsoll.cli.plan_wishes import (
+    allowed_ratio_of,
+    check_instance,
+    check_window,
+    factor_of,
+    growth_of,
+    usd_of,
+)
+from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
+from plimsoll.model.plan import Judgement, Wishes
+from plimsoll.model.snapshot import encode_snapshot
+from unit.sinks.fixture_diagnosis import CASES
+
+PRESSED = ROOT / "examples" / "claims-pipeline"
+QUIET = ROOT / "examples" / "quiet"
+DAY_STEPS = 1440
+
+
+class Ran:
+    """What one call of the command printed, its exit status, and the wishes that it passed on."""
+
+    def __init__(self, status, out, err, wishes):
+        self.status, self.out, self.err, self.wishes = status, out, err, wishes
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command in this process, with a plan made by hand in place of the search."""
+
+    def call(*arguments, made=None):
+        asked = []
+
+        def planned(diagnosis, snapshot, wishes, prices=None):
+            asked.append((snapshot, wishes, prices))
+            return made or plans.claims()
+
+        monkeypatch.setattr(command, "plan_snapshot", planned)
+        app = typer.Typer()
+        command.register(app)
+        status = app([str(a) for a in arguments], standalone_mode=False)
+        printed = capsys.readouterr()
+        return Ran(status, printed.out, printed.err, asked[0] if asked else None)
+
+    return call
+
+
+def day(steps=DAY_STEPS, **instance):
+    """A snapshot of so many minutes."""
+    return builders.snapshot(
+        {Metric.READ_BYTES_PER_S: np.full(steps, 1e6)}, instance=Instance(**instance)
+    )
+
+
+@pytest.fixture
+def hour(tmp_path: Path) -> Path:
+    """A recording of one hour."""
+    file = tmp_path / "hour.json"
+    file.write_bytes(encode_snapshot(day(60)))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("judgement", "status"),
+    [(Judgement.LIFTS, 0), (Judgement.DOES_NOT, 1), (Judgement.UNSURE, 2)],
+)
+def test_the_exit_status_says_whether_a_way_past_is_needed(run, judgement, status):
+    """
+    0 where what is there suffices, 1 where a ceiling binds, 2 where it could not be told.
+    """
+    made = plans.claims(present=plans.present(judgement=judgement))
+
+    assert status == run(PRESSED, made=made).status
+
+
+def test_an_unknown_diagnosis_could_not_be_told():
+    """
+    Where the diagnosis is unknown the status is 2, whatever the plan says.
+    """
+    diagnosis, _ = CASES["quiet"]()
+
+    assert 0 == command.status_of(diagnosis, plans.quiet())
+    assert 2 == command.status_of(replace(diagnosis, verdict=Verdict.UNKNOWN), plans.quiet())
+
+
+def test_wishes_are_passed_on_as_numbers(run):
+    """
+    Every option reaches the plan: shares as ratios, money as decimals, patterns in their order.
+    """
+    _, wishes, prices = run(
+        *(PRESSED, "--slo", "0.5%", "--max-usd-per-day", "$12.50", "--keep-storage"),
+        *("--multi-az", "--growth", "1.5x", "--discount", "20%", "--engine", "postgres"),
+        *("--allow", "db.m6g.*", "--allow", "short-window", "--deny", "db.t*"),
+        *("--prices", "offers.json"),
+    ).wishes
+
+    assert (
+        Wishes(
+            allowed_ratio=0.005,
+            usd_per_day_max=Decimal("12.50"),
+            keep_storage=True,
+            engine="postgres",
+            multi_az=True,
+            growth=1.5,
+            allow=("db.m6g.*",),
+            deny=("db.t*",),
+            discount=Decimal("0.8"),
+        )
+        == wishes
+    )
+    assert Path("offers.json") == prices
+
+
+def test_nothing_is_wished_for_unasked(run):
+    """
+    Without options one percent of the minutes is allowed, and all else is free.
+    """
+    assert Wishes() == run(PRESSED).wishes[1]
+
+
+def test_the_region_may_be_given_for_a_file(run):
+    """
+    An export names no region, and prices differ by it.
+    """
+    snapshot, _, _ = run(PRESSED, "--region", "eu-central-1").wishes
+
+    assert "eu-central-1" == snapshot.instance.region
+
+
+def test_each_form_is_printed(run):
+    """
+    Text, Markdown and JSON go to standard output, and nothing else does.
+    """
+    text = run(PRESSED, "--width", 60)
+    marked = run(PRESSED, "--format", "markdown")
+    told = run(PRESSED, "--format", "json")
+
+    assert text.out.startswith("db.m6g.xlarge with the storage")
+    assert 60 >= max(len(line) for line in text.out.splitlines())
+    assert marked.out.startswith("# db.m6g.xlarge")
+    assert "plimsoll.plan/1" == json.loads(told.out)["schema"]
+    assert "" == text.err == marked.err == told.err
+
+
+def test_files_are_written_and_named(run, tmp_path):
+    """
+    The page is the diagnosis with the plan in it; the chart is a picture.
+    """
+    page, chart = tmp_path / "page.html", tmp_path / "chart.png"
+    ran = run(PRESSED, "--html", page, "--chart", chart)
+    text = page.read_text(encoding="utf-8")
+
+    assert "claims-pipeline" in text
+    assert "The way past" in text
+    assert chart.read_bytes().startswith(b"\x89PNG")
+    assert f"report written to {page}" in ran.err
+    assert f"picture written to {chart}" in ran.err
+
+
+def test_a_wrong_picture_is_refused_before_anything_is_read(run):
+    """
+    Minutes of reading are not spent for an ending that cannot be written.
+    """
+    with pytest.raises(UsageError, match="does not end in"):
+        run("nowhere", "--chart", "a.pdf")
+
+
+def test_a_window_of_less_than_a_day_is_refused(run, hour):
+    """
+    What is asked for at other hours is not in it; it can be permitted.
+    """
+    with pytest.raises(DataError, match="the window of 1 h is shorter than a day"):
+        run(hour)
+
+    assert () == run(hour, "--allow", "short-window").wishes[1].allow
+
+
+def test_a_day_is_long_enough():
+    """
+    Whether or not the step of its last sample is counted.
+    """
+    check_window(day(DAY_STEPS), is_short_allowed=False)
+    check_window(day(DAY_STEPS - 1), is_short_allowed=False)
+    with pytest.raises(DataError):
+        check_window(day(DAY_STEPS - 2), is_short_allowed=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--growth", "-2x"), "--growth '-2x' is not a factor between 0 and 100"),
+        (("--growth", "0"), "--growth '0' is not a factor"),
+        (("--growth", "nan"), "--growth 'nan' is not a factor"),
+        (("--growth", "200x"), "--growth '200x' is not a factor"),
+        (("--slo", "5"), "--slo '5' is not a share between 0 and 1"),
+        (("--slo", "-1%"), "--slo '-1%' is not a share"),
+        (("--slo", "99%"), "--slo '99%' would allow more than half of all minutes at a ceiling"),
+        (("--discount", "120%"), "--discount '120%' is not a share between 0 and 1"),
+        (("--discount", "much"), "--discount 'much' is not a share"),
+        (("--max-usd-per-day", "0"), "--max-usd-per-day '0' is not an amount of US dollars"),
+        (("--keep-class", "--keep-storage"), "--keep-class and --keep-storage together leave"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(run, arguments, message):
+    """
+    A wish that cannot be, or that leaves nothing, is refused before anything is read.
+    """
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        run("nowhere", *arguments)
+
+    assert caught.value.hint.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("instance", "has_limits", "message"),
+    [
+        ({}, True, "the class of 'unnamed' is not known"),
+        ({"db_class": "db.r5.large"}, True, "the engine of 'unnamed' is not known"),
+        (
+            {"db_class": "db.r5.large", "engine": "postgres"},
+            True,
+            "the region of 'unnamed' is not known",
+        ),
+        (
+            {"db_class": "db.new.large", "engine": "postgres", "region": "us-east-1"},
+            False,
+            "class 'db.new.large' has no documented limits",
+        ),
+        (
+            {"db_class": "db.r5.large", "engine": "aurora-mysql", "region": "us-east-1"},
+            True,
+            "'unnamed' is Aurora",
+        ),
+    ],
+)
+def test_an_instance_that_cannot_be_compared_is_refused(instance, has_limits, message):
+    """
+    Without class, engine, region or limits there is nothing to compare: one sentence, one remedy.
+    """
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        check_instance(Instance(**instance), has_limits=has_limits)
+
+    assert caught.value.hint.endswith(".")
+
+
+def test_shares_factors_and_amounts_are_read_as_people_write_them():
+    """
+    With percent sign or without, with a dollar sign or without, with an x or without.
+    """
+    assert (0.01, 0.01, 0.0) == tuple(allowed_ratio_of(text) for text in ("1%", "0.01", "0"))
+    assert (Decimal("0.8"), Decimal(1)) == (factor_of("20%"), factor_of("0"))
+    assert (2.0, 2.0, 1.5) == tuple(growth_of(text) for text in ("2x", "2", "1.5X"))
+    assert Decimal("12.50") == usd_of("$12.50") == usd_of("12.50")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--region", "xx-north-9"), "no price of region 'xx-north-9' is in the catalog"),
+        (("--class", "db.nosuch.large"), "db.nosuch.large"),
+        (("--engine", "aurora-postgresql"), "'claims-pipeline' is Aurora"),
+    ],
+)
+def test_a_region_or_class_that_nobody_knows_is_one_sentence(arguments, message):
+    """
+    As it is called, with the catalog of this version.
+    """
+    app = typer.Typer()
+    command.register(app)
+
+    with pytest.raises(PlimsollError, match=re.escape(message)):
+        app([str(PRESSED), *arguments], standalone_mode=False)
+
+
+def test_a_window_in_which_storage_was_not_measured_is_refused(tmp_path):
+    """
+    There is no demand to replay.
+    """
+    blind = builders.snapshot(
+        {Metric.CPU_RATIO: np.full(DAY_STEPS, 0.3)},
+        instance=Instance(db_class="db.r5.large", engine="postgres", region="us-east-1"),
+    )
+    (tmp_path / "blind.json").write_bytes(encode_snapshot(blind))
+    app = typer.Typer()
+    command.register(app)
+
+    with pytest.raises(DataError, match="storage was not measured"):
+        app([str(tmp_path / "blind.json")], standalone_mode=False)
+
+
+def test_the_module_loads_nothing_heavy():
+    """
+    The command line comes up without the libraries for pages, tables, pictures and AWS.
+    """
+    program = (
+        "import sys\nimport plimsoll.cli.plan\n"
+        "heavy = ('boto3', 'httpx', 'polars', 'altair', 'vl_convert', 'jinja2', 'numpy')\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
+
+    assert "numpy" in loaded.stdout or "[]" == loaded.stdout.strip()
+    assert not {"boto3", "httpx", "polars", "altair", "vl_convert", "jinja2"} & set(
+        re.findall(r"\w+", loaded.stdout)
+    )
+
+
+@pytest.fixture
+def diagnosed(monkeypatch, capsys):
+    """`plimsoll diagnose --plan` with a plan made by hand in place of the search."""
+
+    def call(*arguments):
+        monkeypatch.setattr(command, "plan_snapshot", lambda *_: plans.claims())
+        app = typer.Typer()
+        diagnose.register(app)
+        status = app([str(a) for a in (*arguments, "--plan")], standalone_mode=False)
+        printed = capsys.readouterr()
+        return Ran(status, printed.out, printed.err, None)
+
+    return call
+
+
+def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):
+    """
+    Text, Markdown and page gain the section; the exit status stays that of the diagnosis.
+    """
+    page = tmp_path / "page.html"
+    text = diagnosed(PRESSED, "--html", page)
+    marked = diagnosed(PRESSED, "--format", "markdown")
+
+    assert 1 == text.status
+    assert 0 == diagnosed(QUIET).status
+    assert text.out.index("HOW IT WAS MEASURED") < text.out.index("\n\nTHE WAY PAST\n")
+    assert "\n\n## The way past\n\n" in marked.out
+    assert "The way past" in page.read_text(encoding="utf-8")
+
+
+def test_a_plan_is_not_part_of_the_json_report(diagnosed):
+    """
+    It has a form of its own; many instances have no plan.
+    """
+    with pytest.raises(UsageError, match="the JSON report has no plan"):
+        diagnosed(PRESSED, "--format", "json")
+    with pytest.raises(UsageError, match="--plan and what was bought are said of one"):
+        diagnosed("rds:*")
+
+
+def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
+    """
+    An hour is diagnosed, but not planned for.
+    """
+    with pytest.raises(DataError, match="shorter than a day"):
+        diagnosed(hour)
