@@ -132,9 +132,14 @@ def _sizes(
         small = catalog.volume_rule("gp2", "small_size_gib_max").value + 1
         edges += [(rule.volume_count or 1) * small for rule in rules]
         edges += [present_gib * factor for factor in _GP2_GROWTH]
-    found = {float(ceil(max(edge, grown))) for edge in edges if edge > present_gib}
-    found.add(float(least) if least == present_gib else float(ceil(max(least, grown))))
+    found = {_whole_gib(max(edge, grown)) for edge in edges if edge > present_gib}
+    found.add(float(least) if least == present_gib else _whole_gib(max(least, grown)))
     return {size for size in found if size <= rules[-1].size_gib_max}
+
+
+def _whole_gib(size_gib: float) -> float:
+    """Rounded up; 1.1 × 380 is 418, although the float next to it is above."""
+    return float(ceil(round(size_gib, 6)))
 
 
 def _provisioned(plain: Storage, rule: StorageRule) -> Iterator[Storage]:
