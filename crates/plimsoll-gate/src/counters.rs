@@ -34,6 +34,9 @@ pub struct Totals {
     pub late_ops: u64,
     /// The longest of these delays.
     pub late_s_max: f64,
+    /// All of these delays, summed over the operations: beside the sum of their waits it tells how
+    /// much of what was waited for is the real disk's doing.
+    pub late_s: f64,
     /// The longest time by which a reply left after it was due, as this machine was busy.
     pub stall_s_max: f64,
 }
@@ -90,6 +93,7 @@ impl Totals {
             fsyncs: self.fsyncs + other.fsyncs,
             late_ops: self.late_ops + other.late_ops,
             late_s_max: self.late_s_max.max(other.late_s_max),
+            late_s: self.late_s + other.late_s,
             stall_s_max: self.stall_s_max.max(other.stall_s_max),
         }
     }
@@ -162,6 +166,7 @@ impl Totals {
         if finished.late_s >= LATE_FROM_S {
             self.late_ops += finished.ops;
             self.late_s_max = self.late_s_max.max(finished.late_s);
+            self.late_s += finished.late_s * finished.ops as f64;
         }
         self.stall_s_max = self.stall_s_max.max(finished.stall_s);
     }
@@ -212,5 +217,7 @@ mod tests {
 
         let totals = counters.take(2.0);
         assert_eq!((16, 8, 0.25), (totals.ops(), totals.late_ops, totals.late_s_max));
+        assert_eq!(4.0 * (0.25 + 0.125), totals.late_s);
+        assert_eq!(2.0 * totals.late_s, totals.and(&totals).late_s);
     }
 }

@@ -52,6 +52,7 @@ pub struct Line {
     pub binding: BTreeMap<String, Binding>,
     late_ops: u64,
     late_s_max: f64,
+    late_s_sum: f64,
     stall_s_max: f64,
     fsyncs: u64,
     /// What the bound on the page cache knows to be held; none without a bound.
@@ -193,6 +194,7 @@ impl Recorder {
             binding: binding_of(self.park.take_bound()),
             late_ops: totals.late_ops,
             late_s_max: totals.late_s_max,
+            late_s_sum: totals.late_s,
             stall_s_max: totals.stall_s_max,
             fsyncs: totals.fsyncs,
             cache_bytes: self.pruner.with(|ledger| ledger.held_bytes()),

@@ -21,8 +21,11 @@ const O_DIRECT: i32 = OFlags::DIRECT.bits() as i32;
 /// Largest distance between a rate and its ceiling.
 const TOLERANCE: f64 = 0.02;
 
-/// How often a rate may be measured before it counts as missed: other work on the machine can take
-/// time away, and never adds any.
+/// Idle time that is not lost, as the gates here are told.
+const SLACK_S: f64 = 0.05;
+
+/// How often a rate may be measured before it counts as missed: other work on the machine takes time
+/// away.
 const ATTEMPTS: usize = 3;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -101,14 +104,16 @@ impl Load<'_> {
         })
     }
 
-    /// That the rate is this one over a time, never more and rarely less.
+    /// That the rate is this one over a time. It may be off by what a machine that stalls catches
+    /// up with, which is the slack, but never by more; and mostly it is not.
     fn meets(&self, rate: f64, length: Duration) {
+        let most = rate * (1.0 + SLACK_S / length.as_secs_f64() + TOLERANCE);
         let mut found = Vec::new();
         for _ in 0..ATTEMPTS {
             let (measured, _) = self.run(Duration::from_millis(200), length);
             found.push(measured);
-            assert!(measured < rate * (1.0 + TOLERANCE), "{found:?} per second, not {rate}");
-            if measured > rate * (1.0 - TOLERANCE) {
+            assert!(measured < most, "{found:?} per second, not {rate}");
+            if (measured / rate - 1.0).abs() < TOLERANCE {
                 return;
             }
         }
@@ -408,4 +413,5 @@ fn a_disk_that_is_too_slow_is_told() {
     assert!(status["late_ratio"].as_f64().unwrap() > 0.4, "{status}");
     assert!(status["late_s_max"].as_f64().unwrap() > 0.015, "{status}");
     assert!(gate.recorded("late_ops") >= 4.0);
+    assert!(gate.recorded("late_s_sum") > 4.0 * 0.015);
 }
