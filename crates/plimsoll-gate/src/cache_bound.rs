@@ -4,6 +4,7 @@
 //! this is a queue (FIFO), not the order of last use.
 //! Rule 2: nothing dirty is lost. The kernel writes a page out before it lets it go.
 //! Rule 3: a page is counted once, however often it is delivered.
+//! Rule 4: what is being written out stays until it has been: dropping it would wait for that.
 //!
 //! The ledger knows of every page of every file whether it was delivered. Where the kernel dropped
 //! pages by itself they stay in the ledger, so it counts too much rather than too little.
@@ -15,6 +16,10 @@ pub const PAGE_BYTES: u64 = 4096;
 
 /// Entries that may have become void before the queue is gone through.
 const VOID_MAX: usize = 4096;
+
+/// Stretches that are passed over before somebody else gets the ledger; the next look begins
+/// behind them.
+const PASSED_OVER_MAX: usize = 64;
 
 /// A bit for each page that is held, in words of 64 pages; files may be sparse, so only words with
 /// any bit set are there.
@@ -48,6 +53,8 @@ pub struct Ledger {
     held_pages: u64,
     held: HashMap<FileKey, Bits>,
     order: VecDeque<Delivered>,
+    /// A bit for each page that is being written out.
+    written: HashMap<FileKey, Bits>,
 }
 
 impl Ledger {
@@ -55,7 +62,8 @@ impl Ledger {
     #[must_use]
     pub fn new(most_bytes: u64) -> Self {
         let most_pages = (most_bytes / PAGE_BYTES).max(1);
-        Self { most_pages, held_pages: 0, held: HashMap::new(), order: VecDeque::new() }
+        let (held, order, written) = (HashMap::new(), VecDeque::new(), HashMap::new());
+        Self { most_pages, held_pages: 0, held, order, written }
     }
 
     /// Bytes that the kernel holds, at most.
@@ -96,6 +104,24 @@ impl Ledger {
         }
     }
 
+    /// A stretch of a file is being written out.
+    pub fn begin_write(&mut self, file: FileKey, offset: u64, bytes: u64) {
+        let (first, end) = pages_of(offset, bytes);
+        mark(self.written.entry(file).or_default(), first, end, true);
+    }
+
+    /// It has been: it is in the kernel's memory, and can be dropped.
+    pub fn end_write(&mut self, file: FileKey, offset: u64, bytes: u64) {
+        let (first, end) = pages_of(offset, bytes);
+        if let Some(bits) = self.written.get_mut(&file) {
+            mark(bits, first, end, false);
+            if bits.is_empty() {
+                self.written.remove(&file);
+            }
+        }
+        self.deliver(file, offset, bytes);
+    }
+
     /// A stretch of a file is no longer there.
     pub fn lose(&mut self, file: FileKey, offset: u64, bytes: u64) {
         let (first, end) = pages_of(offset, bytes);
@@ -121,10 +147,17 @@ impl Ledger {
         self.held.remove(&file);
     }
 
-    /// The oldest stretch that is to be dropped; `None` when enough has been.
+    /// The oldest stretch that is to be dropped; `None` when enough has been, or when those that
+    /// were looked at are being written out.
     pub fn next_victim(&mut self) -> Option<Victim> {
-        while self.is_over() {
+        let mut passed_over = 0;
+        while self.is_over() && passed_over < PASSED_OVER_MAX {
             let oldest = self.order.pop_front()?;
+            if is_any(&self.written, &oldest) {
+                self.order.push_back(oldest);
+                passed_over += 1;
+                continue;
+            }
             let Delivered { file, page, pages } = oldest;
             let Some(bits) = self.held.get_mut(&file) else { continue };
             let dropped = mark(bits, page, page + pages, false);
@@ -138,14 +171,23 @@ impl Ledger {
     }
 }
 
+impl Victim {
+    /// Whether a request to a file touches this stretch, which may reach to the end of the file.
+    #[must_use]
+    pub fn touches(&self, id: u64, offset: u64, bytes: u64) -> bool {
+        let end = if self.bytes == 0 { u64::MAX } else { self.offset + self.bytes };
+        self.id == id && self.offset < offset + bytes && offset < end
+    }
+}
+
 fn pages_of(offset: u64, bytes: u64) -> (u64, u64) {
     (offset / PAGE_BYTES, (offset + bytes).div_ceil(PAGE_BYTES))
 }
 
-/// Whether any page of an entry is held.
-fn is_any(held: &HashMap<FileKey, Bits>, entry: &Delivered) -> bool {
+/// Whether any page of an entry is marked.
+fn is_any(marked: &HashMap<FileKey, Bits>, entry: &Delivered) -> bool {
     let (first, end) = (entry.page, entry.page + entry.pages);
-    held.get(&entry.file).is_some_and(|bits| {
+    marked.get(&entry.file).is_some_and(|bits| {
         let mut words = bits.range(first / 64..=(end - 1) / 64);
         words.any(|(&index, word)| word & mask(index, first, end) != 0)
     })
@@ -200,6 +242,23 @@ mod tests {
         let victims: Vec<Victim> = std::iter::from_fn(|| ledger.next_victim()).collect();
         let offsets: Vec<u64> = victims.iter().map(|victim| victim.offset / PAGE).collect();
         assert_eq!((vec![9, 1], 4 * PAGE), (offsets, ledger.held_bytes()));
+    }
+
+    /// What is being written out is passed over, and goes once it has been written.
+    #[test]
+    fn what_is_being_written_out_stays() {
+        let mut ledger = Ledger::new(4 * PAGE);
+        ledger.deliver(FILE, 0, 4 * PAGE);
+        ledger.begin_write(FILE, 2 * PAGE, PAGE);
+        ledger.deliver((8, 2), 0, 2 * PAGE);
+
+        assert_eq!(Some(8), ledger.next_victim().map(|victim| victim.id));
+        ledger.deliver(FILE, 8 * PAGE, PAGE);
+        ledger.begin_write(FILE, 8 * PAGE, PAGE);
+        assert_eq!(None, ledger.next_victim());
+        ledger.end_write(FILE, 2 * PAGE, PAGE);
+
+        assert_eq!(Some(0), ledger.next_victim().map(|victim| victim.offset));
     }
 
     /// A page that is delivered again, as after the kernel dropped it, is the same page.

@@ -213,7 +213,8 @@ fn core_of(
         writing_back_max: usize::from(config.max_background),
     };
     let buffers = Arc::new(Buffers::default());
-    let park = Arc::new(Park::new(plan, clock, Arc::clone(counters), Arc::clone(&buffers)));
+    let shared = (Arc::clone(counters), Arc::clone(&buffers), Arc::clone(pruner));
+    let park = Arc::new(Park::new(plan, clock, shared.0, shared.1, shared.2));
     let open = |path: &Path| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| {

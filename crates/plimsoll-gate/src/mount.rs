@@ -10,6 +10,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::Access;
@@ -28,6 +30,9 @@ pub const SUBTYPE: &str = "plimsoll-gate";
 const FUSE: &str = "/dev/fuse";
 const MOUNTS: &str = "/proc/self/mountinfo";
 const FUSERMOUNTS: [&str; 2] = ["fusermount3", "fusermount"];
+
+/// How long a mount that lives may take to tell its root's attributes; nothing limits that.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// How often a busy mount is tried again; there is nothing to be told by.
 pub const RETRY: Duration = Duration::from_millis(20);
@@ -134,6 +139,9 @@ fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
     let parent = parent.canonicalize().map_err(|_| wrong("is not there"))?;
     let mount = parent.join(place.file_name().ok_or_else(|| wrong("has no name"))?);
     while let Some(kind) = mounted_at(&mount) {
+        if kind.starts_with("fuse") && is_stuck(&mount) {
+            abort(&mount);
+        }
         if !kind.starts_with("fuse") || !is_dead(&mount) {
             return Err(wrong(&format!("is in use: something of type {kind} is mounted there")));
         }
@@ -198,7 +206,7 @@ pub fn unmount(place: &Path, grace: Duration) -> Result<(Ending, Option<File>), 
         match try_unmount(place, UnmountFlags::empty()) {
             Ok(()) => return Ok((Ending::Clean, None)),
             Err(Errno::INVAL | Errno::NOENT) => return Ok((Ending::WasGone, None)),
-            Err(Errno::BUSY) if begun.elapsed() < grace => std::thread::sleep(RETRY),
+            Err(Errno::BUSY) if begun.elapsed() < grace => thread::sleep(RETRY),
             Err(Errno::BUSY) => break,
             Err(error) => return Err(error),
         }
@@ -256,6 +264,40 @@ fn is_dead(place: &Path) -> bool {
     error == of(Errno::NOTCONN) || error == of(Errno::CONNABORTED)
 }
 
+/// Whether a mount answers nothing because what is left of a killed gate holds its connection: a
+/// thread that waits in the kernel for what the gate alone could have done.
+fn is_stuck(place: &Path) -> bool {
+    let (tell, told) = channel();
+    let place = place.to_path_buf();
+    // The thread may wait for ever; it goes with the connection, or with us.
+    thread::spawn(move || tell.send(fs::metadata(&place).is_ok()));
+    told.recv_timeout(ANSWER_MAX).is_err() && is_gate_half_dead(Path::new("/proc"))
+}
+
+/// Whether the first thread of a gate has ended and another one has not.
+fn is_gate_half_dead(processes: &Path) -> bool {
+    let of = |process: &Path| {
+        let stat = fs::read_to_string(process.join("stat")).ok()?;
+        let (name, behind) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let is_ended = name == SUBTYPE && behind.trim_start().starts_with('Z');
+        Some(is_ended && fs::read_dir(process.join("task")).ok()?.count() > 1)
+    };
+    let all = fs::read_dir(processes).into_iter().flatten().flatten();
+    all.into_iter().any(|process| of(&process.path()) == Some(true))
+}
+
+/// End a connection, so that whoever waits for it gets an error.
+fn abort(place: &Path) {
+    let number = fs::read(MOUNTS).ok().and_then(|table| field_in(&table, place, 2));
+    let device = number.and_then(|field| field.split(':').next_back().map(str::to_owned));
+    let file = format!("/sys/fs/fuse/connections/{}/abort", device.unwrap_or_default());
+    // A plain user may do the first where it is mounted, root the second everywhere; the mount is
+    // found in use then, but its connection has ended.
+    if fs::write(file, "1").is_err() {
+        let _ = rustix::mount::unmount(place, UnmountFlags::FORCE);
+    }
+}
+
 /// The type of what is mounted at a path, the uppermost; `None` if nothing is.
 #[must_use]
 pub fn mounted_at(place: &Path) -> Option<String> {
@@ -263,16 +305,21 @@ pub fn mounted_at(place: &Path) -> Option<String> {
 }
 
 fn mounted_in(table: &[u8], place: &Path) -> Option<String> {
-    let lines = table.split(|byte| *byte == b'\n').rev();
-    lines.into_iter().find_map(|line| {
-        let at = line.split(|byte| *byte == b' ').nth(4)?;
-        if plain(at) != place {
-            return None;
-        }
-        let behind = line.windows(3).position(|part| part == b" - ")? + 3;
-        let kind = line[behind..].split(|byte| *byte == b' ').next()?;
-        Some(String::from_utf8_lossy(kind).into_owned())
-    })
+    let line = line_in(table, place)?;
+    let behind = line.windows(3).position(|part| part == b" - ")? + 3;
+    let kind = line[behind..].split(|byte| *byte == b' ').next()?;
+    Some(String::from_utf8_lossy(kind).into_owned())
+}
+
+/// A field of the uppermost mount at a place, counted from 0.
+fn field_in(table: &[u8], place: &Path, index: usize) -> Option<String> {
+    let field = line_in(table, place)?.split(|byte| *byte == b' ').nth(index)?;
+    Some(String::from_utf8_lossy(field).into_owned())
+}
+
+fn line_in<'a>(table: &'a [u8], place: &Path) -> Option<&'a [u8]> {
+    let mut lines = table.split(|byte| *byte == b'\n').rev();
+    lines.find(|line| line.split(|byte| *byte == b' ').nth(4).map(plain).as_deref() == Some(place))
 }
 
 /// A path of the mount table, where blanks and backslashes are written in octal.
@@ -300,7 +347,7 @@ fn plain(field: &[u8]) -> PathBuf {
 #[must_use]
 pub fn said(error: &std::io::Error) -> String {
     let text = error.to_string();
-    let plain = text.split(" (os error").next().unwrap_or(&text);
+    let plain = text.split(" (os error").next().unwrap_or(&text).trim();
     let mut letters = plain.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_lowercase().chain(letters).collect::<String>().trim_end_matches('.').to_owned()
@@ -324,6 +371,34 @@ mod tests {
         assert_eq!(Some("fuse.plimsoll-gate".to_owned()), kind);
         assert_eq!(Some("proc".to_owned()), mounted_in(table, Path::new("/proc")));
         assert_eq!(None, mounted_in(table, Path::new("/a")));
+    }
+
+    /// The device of a mount is told beside it.
+    #[test]
+    fn the_device_of_a_mount_is_found() {
+        let table = b"31 30 0:41 / /a rw - fuse.plimsoll-gate plimsoll-gate rw\n";
+
+        assert_eq!(Some("0:41".to_owned()), field_in(table, Path::new("/a"), 2));
+    }
+
+    /// A gate that is half dead is told from one that lives and one that is all dead.
+    #[test]
+    fn what_is_left_of_a_killed_gate_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = |number: &str, stat: &str, threads: usize| {
+            let place = folder.path().join(number);
+            (0..threads).for_each(|thread| {
+                fs::create_dir_all(place.join(format!("task/{thread}"))).unwrap();
+            });
+            fs::write(place.join("stat"), stat).unwrap();
+        };
+        process("1", "1 (plimsoll-gate) S 0 1", 9);
+        process("2", "2 (plimsoll-gate) Z 0 1", 1);
+        process("3", "3 (other) Z 0 1", 2);
+        assert!(!is_gate_half_dead(folder.path()));
+
+        process("4", "4 (plimsoll-gate) Z 0 1", 2);
+        assert!(is_gate_half_dead(folder.path()));
     }
 
     /// What looks like octal but is not stays as it is.

@@ -24,10 +24,12 @@ use plimsoll_core::chain::Stage;
 use plimsoll_core::pace::Request;
 
 use crate::buffers::Buffers;
+use crate::cache_bound::FileKey;
 use crate::clock::{Clock, wake_exactly};
 use crate::config::{Chain, LatencyConfig, StageConfig};
 use crate::counters::{Counters, Finished};
 use crate::pieces::Layout;
+use crate::pruner::Pruner;
 use crate::throttle::{Bound, Done, Facts, Throttle};
 
 /// Replies sent before the lock is taken again.
@@ -42,6 +44,8 @@ pub enum Reply {
     Written(ReplyWrite, u32),
     /// It is done.
     Empty(ReplyEmpty),
+    /// It was told already; the disk is to be charged for it.
+    Told,
 }
 
 /// A request that has been carried out.
@@ -61,14 +65,15 @@ pub struct Carried {
     pub is_charged: bool,
     /// Whether the kernel writes out its page cache.
     pub is_writeback: bool,
+    /// Which file's pages the kernel holds once it has the reply, if any.
+    pub kept: Option<FileKey>,
 }
 
 #[derive(Debug)]
 struct Parked {
     reply: Reply,
     ops: u64,
-    bytes: u64,
-    is_writeback: bool,
+    carried: Carried,
 }
 
 #[derive(Debug)]
@@ -95,6 +100,7 @@ pub struct Park {
     clock: Clock,
     counters: Arc<Counters>,
     buffers: Arc<Buffers>,
+    pruner: Arc<Pruner>,
     latency: LatencyConfig,
     timer_error_s: f64,
 }
@@ -123,7 +129,13 @@ pub struct Plan {
 impl Park {
     /// An empty place.
     #[must_use]
-    pub fn new(plan: Plan, clock: Clock, counters: Arc<Counters>, buffers: Arc<Buffers>) -> Self {
+    pub fn new(
+        plan: Plan,
+        clock: Clock,
+        counters: Arc<Counters>,
+        buffers: Arc<Buffers>,
+        pruner: Arc<Pruner>,
+    ) -> Self {
         let volumes = plan.chain.volumes() as u64;
         let stages: Vec<Stage> = plan.chain.stages.clone();
         let state = State {
@@ -139,7 +151,7 @@ impl Park {
         };
         let (latency, timer_error_s) = (plan.latency, plan.timer_error_s);
         let (state, woken) = (Mutex::new(state), Condvar::new());
-        Self { state, woken, clock, counters, buffers, latency, timer_error_s }
+        Self { state, woken, clock, counters, buffers, pruner, latency, timer_error_s }
     }
 
     /// Take a reply, and send it when its moment has come.
@@ -168,21 +180,21 @@ impl Park {
 
     /// Put a request into the queue of the disk.
     fn queue(&self, state: &mut State, now_s: f64, carried: &Carried, reply: Reply) {
-        let &Carried { arrived_s, is_write, bytes, is_writeback, .. } = carried;
+        let &Carried { arrived_s, is_write, is_writeback, .. } = carried;
         let pieces = pieces_of(state, carried);
         let ops = pieces.len() as u64;
         self.counters.begin(now_s, arrived_s, ops);
         state.writing_back += usize::from(is_writeback);
         let facts =
             Facts { arrived_s, served_s: now_s, latency_s: self.latency_s(is_write), is_write };
-        state.throttle.submit(now_s, facts, &pieces, Parked { reply, ops, bytes, is_writeback });
+        state.throttle.submit(now_s, facts, &pieces, Parked { reply, ops, carried: *carried });
     }
 
     /// Let a request pass that nothing limits.
     fn pass(&self, now_s: f64, carried: &Carried, ops: u64, reply: Reply) {
-        let &Carried { arrived_s, is_write, bytes, is_writeback, .. } = carried;
+        let &Carried { arrived_s, is_write, .. } = carried;
         let facts = Facts { arrived_s, served_s: now_s, latency_s: 0.0, is_write };
-        let payload = Parked { reply, ops, bytes, is_writeback };
+        let payload = Parked { reply, ops, carried: *carried };
         self.send(Done { facts, deadline_s: now_s, payload });
     }
 
@@ -198,7 +210,7 @@ impl Park {
                 None => break,
             }
         }
-        state.writing_back -= due.iter().filter(|done| done.payload.is_writeback).count();
+        state.writing_back -= due.iter().filter(|done| done.payload.carried.is_writeback).count();
         while state.writing_back < state.writing_back_max {
             let Some((carried, reply)) = state.held_back.pop_front() else { break };
             self.queue(state, now_s, &Carried { arrived_s: now_s, ..carried }, reply);
@@ -243,7 +255,8 @@ impl Park {
     }
 
     fn send(&self, done: Done<Parked>) {
-        let Parked { reply, ops, bytes, .. } = done.payload;
+        let Parked { reply, ops, carried } = done.payload;
+        let Carried { offset, bytes, .. } = carried;
         let now_s = self.clock.now_s();
         let facts = done.facts;
         // Counted first: who has its reply may ask at once what was counted.
@@ -265,6 +278,10 @@ impl Park {
             }
             Reply::Written(reply, bytes) => reply.written(bytes),
             Reply::Empty(reply) => reply.ok(),
+            Reply::Told => self.pruner.paid(),
+        }
+        if let Some(file) = carried.kept {
+            self.pruner.deliver(file, offset, bytes, carried.is_writeback);
         }
     }
 

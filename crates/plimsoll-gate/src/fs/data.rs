@@ -171,13 +171,20 @@ impl Core {
         written: Result<usize, Errno>,
         reply: ReplyWrite,
     ) {
-        match written {
-            Ok(length) => {
-                let carried = self.carried(file, asked, true, length as u64);
-                let carried = Carried { is_writeback, ..carried };
-                self.park.submit(&carried, Reply::Written(reply, length as u32));
-            }
-            Err(error) => reply.error(refused(error)),
+        let length = match written {
+            Ok(length) => length,
+            Err(error) => return reply.error(refused(error)),
+        };
+        let key = (file.node.id, file.node.epoch);
+        let carried = self.carried(file, asked, true, length as u64);
+        // The kernel writes its page cache out through any handle, also one without cache.
+        let kept = if is_writeback { Some(key) } else { carried.kept };
+        let carried = Carried { is_writeback, kept, ..carried };
+        if is_writeback && self.pruner.write(key, asked.offset, length as u64) {
+            reply.written(length as u32);
+            self.park.submit(&Carried { kept: None, ..carried }, Reply::Told);
+        } else {
+            self.park.submit(&carried, Reply::Written(reply, length as u32));
         }
     }
 
@@ -242,6 +249,7 @@ impl Core {
             continues: false,
             is_charged: self.mode == config::Mode::Fs,
             is_writeback: false,
+            kept: None,
         };
         self.park.submit(&carried, Reply::Empty(reply));
     }
@@ -304,13 +312,11 @@ impl Core {
     fn carried(&self, file: &OpenFile, asked: &Asked, is_write: bool, bytes: u64) -> Carried {
         let &Asked { arrived_s, offset, continues } = asked;
         let key = (file.node.id, file.node.epoch);
-        if file.is_cached {
-            self.pruner.deliver(key, offset, bytes);
-        } else if is_write {
+        if is_write && !file.is_cached {
             self.pruner.with(|ledger| ledger.lose(key, offset, bytes));
         }
-        let (is_charged, is_writeback) = (true, false);
-        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback }
+        let (is_charged, is_writeback, kept) = (true, false, file.is_cached.then_some(key));
+        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback, kept }
     }
 }
 
