@@ -32,7 +32,7 @@ from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.needs import Needs, needs_of
 from plimsoll.plan.priced import Priced, priced
-from plimsoll.plan.roles import roles_of
+from plimsoll.plan.roles import preferred, roles_of
 from plimsoll.plan.search import FAILS, HOLDS, OPEN, Trial, search, search_all
 from plimsoll.plan.vectors import Vectors, vectors_of
 
@@ -158,7 +158,14 @@ def _prices(needs: Needs, found: Arrangements) -> Priced:
 
 
 def _search(vectors: Vectors, found: Arrangements, prices: Priced, asked: Asked) -> Any:
-    return search(vectors, prices.more, roles_of(found, prices), asked, allowed_ratio=ALLOWED_RATIO)
+    return search(
+        vectors,
+        prices.more,
+        roles_of(found, prices),
+        asked,
+        allowed_ratio=ALLOWED_RATIO,
+        tie=preferred(found),
+    )
 
 
 def _all(vectors: Vectors, asked: Asked) -> Any:

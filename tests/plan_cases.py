@@ -45,13 +45,13 @@ def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> 
     return needs_of(snapshot(series, instance=instance), catalog(), growth=growth)
 
 
-def calm(instance: Instance) -> Needs:
+def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> Needs:
     """
-    The needs of a machine with nothing to do.
+    The needs of a machine with next to nothing to do, but for what is said of its CPU.
     """
     return needs(
         instance,
-        cpu_ratio=0.02,
+        cpu_ratio=cpu_ratio,
         freeable_memory_bytes=2 * GIB,
         connection_count=5.0,
         network_receive_bytes_per_s=1e5,

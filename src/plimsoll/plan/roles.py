@@ -58,6 +58,21 @@ def roles_of(
     }
 
 
+def preferred(found: Arrangements) -> IntArray:
+    """
+    What goes first among equal prices: storage that stays, then the class with more EBS throughput.
+
+    Returns:
+        A rank for each arrangement, least first, shape (n,).
+    """
+    throughput = [
+        0.0 if one is None else one.ebs_baseline_bytes_per_s or 0.0 for one in found.classes
+    ]
+    by_class = np.argsort(np.argsort(-np.array(throughput), kind="stable"), kind="stable")
+    rank = by_class[found.class_index]
+    return np.where(found.is_same_storage, rank, rank + len(found.classes))
+
+
 def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
     """
     What to search instead of prices where none is known: size, and storage that is changed less.

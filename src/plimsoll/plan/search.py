@@ -113,22 +113,23 @@ def search(
     *,
     allowed_ratio: float,
     keep: int = 3,
+    tie: IntArray | None = None,
 ) -> Found:
     """
     The cheapest arrangements that hold, for each role on its own.
 
     Args:
         vectors: distinct limits, and which arrangement has which.
-        more: price of each arrangement, any scale, shape (n,); UNKNOWN is never chosen. Equal prices
-            go by index.
+        more: price of each arrangement, any scale, shape (n,); UNKNOWN is never chosen.
         roles: by name, which arrangements are in it, shape (n,) each.
         asked: the demand that must pass.
         allowed_ratio: share 0–1 of the measured steps that may be held back.
         keep: how many arrangements to return for each role, each with another vector.
+        tie: what goes first among equal prices, least first, shape (n,); then the index decides.
     """
     trial = Trial(vectors, asked, allowed_ratio=allowed_ratio)
     compared = int(np.count_nonzero(trial.state != OPEN))
-    order = np.argsort(more, kind="stable")
+    order = np.argsort(more, kind="stable") if tie is None else np.lexsort((tie, more))
     order = order[more[order] != UNKNOWN]
     queues = {name: _queue(order, is_in, vectors.of) for name, is_in in roles.items()}
     chunk = _CHUNK_FIRST
