@@ -1,8 +1,9 @@
 """One plausible demand as a search replays it, and what can be said of it before any replay."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import floor
+from math import floor, isfinite
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +44,11 @@ class Window(Protocol):
         """Which steps count, shape (n,)."""
         ...
 
+    @property
+    def balance_at_start(self) -> Mapping[str, float]:
+        """Share 0–1 of a bucket's credits at the first step, by the stage's name."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
@@ -57,6 +63,8 @@ class Asked:
     """Whether what is not served waits (True) or is not asked again (False)."""
     is_measured: BoolArray
     """Which steps count, shape (n,); what happens in the others is never held against anybody."""
+    balance_at_start: Mapping[str, float] = field(default_factory=dict)
+    """Share 0–1 of a bucket's credits at the first step, by the stage's name; full where missing."""
 
     def __post_init__(self) -> None:
         """Steps that agree are our business."""
@@ -72,6 +80,29 @@ class Asked:
         counted = self.is_measured.size - self.gap_count
         # A share that was written as a decimal is meant exactly: 1 % of 20,160 steps are 201.
         return floor(allowed_ratio * counted + 1e-9)
+
+    def started(self, chain: Iterable[Stage]) -> tuple[Stage, ...]:
+        """A chain with the balances that the window began with, without stages that limit nothing."""
+        return tuple(self._started(stage) for stage in chain if isfinite(stage.burst))
+
+    def all_started(self, chains: Iterable[tuple[Stage, ...]]) -> list[tuple[Stage, ...]]:
+        """Chains of one shape with those balances; a stage that several share is made once."""
+        if not self.balance_at_start:
+            return list(chains)
+        made: dict[int, Stage] = {}
+        found = []
+        for chain in chains:
+            for stage in chain:
+                if id(stage) not in made:
+                    made[id(stage)] = self._started(stage)
+            found.append(tuple(made[id(stage)] for stage in chain))
+        return found
+
+    def _started(self, stage: Stage) -> Stage:
+        ratio = self.balance_at_start.get(stage.name)
+        if ratio is None or not stage.capacity or stage.start_balance is not None:
+            return stage
+        return replace(stage, start_balance=stage.capacity * ratio)
 
     def rates(self, like: Stage) -> FloatArray:
         """What every step asks of a stage, credits per second as the stage counts, shape (n,)."""
@@ -92,4 +123,5 @@ def asked_of(window: Window, path: OnePath) -> Asked:
         step_s=window.step_s,
         is_carried=path.is_carried,
         is_measured=window.is_measured,
+        balance_at_start=window.balance_at_start,
     )

@@ -40,7 +40,7 @@ class RefusedClass(Struct, frozen=True, kw_only=True):
 
     db_class: str
     reason: str
-    """The rest of a sentence that begins with the class."""
+    """A clause that says `it` for the class: `it has 2 vCPUs instead of 4 …`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

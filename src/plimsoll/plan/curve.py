@@ -92,7 +92,7 @@ def served_at_once(vectors: Vectors, which: IntArray, asked: Asked) -> FloatArra
         asked.ops_per_s,
         asked.io_size_bytes,
         step_s=asked.step_s,
-        chains=vectors.chains(which),
+        chains=asked.all_started(vectors.chains(which)),
         carry=False,
     )
     return np.clip(found.served_bytes / whole, 0.0, 1.0)

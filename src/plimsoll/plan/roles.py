@@ -154,7 +154,7 @@ def rejected(
 
 def _binding(asked: Asked, chain: Sequence[Stage], late: BoolArray) -> str:
     """The ceiling that was tight in most of the late steps, with its number; empty without any."""
-    finite = [stage for stage in chain if np.isfinite(stage.burst)]
+    finite = asked.started(chain)
     if not finite or not late.any():
         return ""
     done = replay(

@@ -63,8 +63,8 @@ class Trial:
             return
         # Neighbours in a replay fail together: the hardest pressed ones are left early.
         left = left[np.argsort(self._ease[left], kind="stable")]
-        chains = self._vectors.chains(left)
         asked = self._asked
+        chains = asked.all_started(self._vectors.chains(left))
         found = kernel.replay_candidates(
             asked.ops_per_s,
             asked.io_size_bytes,
@@ -161,13 +161,33 @@ def search_all(vectors: Vectors, asked: Asked, *, allowed_ratio: float) -> IntAr
     return trial.state
 
 
+def passing_shares(
+    vectors: Vectors, paths: Sequence[tuple[Asked, float]], *, allowed_ratio: float
+) -> FloatArray:
+    """
+    How much of what is plausible passes each vector.
+
+    Args:
+        vectors: distinct limits.
+        paths: plausible demands and their weights, not all zero.
+        allowed_ratio: as for `search`.
+
+    Returns:
+        Share 0–1 of the weights, shape (vectors,).
+    """
+    passed = np.zeros(len(vectors))
+    for asked, weight in paths:
+        passed += weight * (search_all(vectors, asked, allowed_ratio=allowed_ratio) == HOLDS)
+    return passed / sum(weight for _, weight in paths)
+
+
 def held_back(asked: Asked, chain: Sequence[kernel.Stage]) -> BoolArray:
     """Which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
     found = kernel.replay(
         asked.ops_per_s,
         asked.io_size_bytes,
         step_s=asked.step_s,
-        chain=[stage for stage in chain if np.isfinite(stage.burst)],
+        chain=asked.started(chain),
         carry=asked.is_carried,
     )
     waiting: BoolArray = (found.backlog_ops > 0) | (found.shed_ops > 0)

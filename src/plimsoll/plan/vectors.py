@@ -24,6 +24,7 @@ from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Storage
+from plimsoll.model.limit import FormerLimits
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.candidates import Arrangements, arranged
 
@@ -82,7 +83,13 @@ class Vectors:
         return chains
 
 
-def vectors_of(found: Arrangements, catalog: Catalog, *, io_size_bytes_max: float = inf) -> Vectors:
+def vectors_of(
+    found: Arrangements,
+    catalog: Catalog,
+    *,
+    io_size_bytes_max: float = inf,
+    former: FormerLimits | None = None,
+) -> Vectors:
     """
     The distinct limits of arrangements.
 
@@ -91,13 +98,21 @@ def vectors_of(found: Arrangements, catalog: Catalog, *, io_size_bytes_max: floa
         catalog: the documented limits.
         io_size_bytes_max: no operation of the demand is larger; volumes that count operations by
             the unit then count them as the instance does, and more limits coincide.
+        former: limits that the instance has instead of its class's present ones; it keeps them
+            with other storage, and loses them with its class.
 
     Raises:
         CatalogError: a class that is not in the catalog.
     """
     before = found.before
     of_class = [
-        chain_of(arranged(before, limits, Storage()), catalog) if limits else ()
+        chain_of(
+            arranged(before, limits, Storage()),
+            catalog,
+            use_former=former if limits == found.own else None,
+        )
+        if limits
+        else ()
         for limits in found.classes
     ]
     of_storage = [

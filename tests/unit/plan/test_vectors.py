@@ -130,3 +130,29 @@ def test_without_any_limit_there_is_one_vector():
     assert len(vectors) == 1
     assert vectors.chains([0]) == [()]
     assert set(vectors.of.tolist()) == {0}
+
+
+def test_an_old_instance_keeps_its_limits_with_its_class():
+    """
+    212.5 MB/s of 2018 stay while only storage changes; another class has its own present limits.
+    """
+    before = claims(
+        db_class="db.r5.2xlarge",
+        storage=Storage(kind="io1", size_gib=3000, provisioned_ops_per_s=30_000),
+    )
+    found = offered(before)
+    former = next(
+        one
+        for one in catalog().former_limits("db.r5.2xlarge")
+        if one.ebs_baseline_bytes_per_s == 212.5e6
+    )
+    vectors = vectors_of(found, catalog(), former=former)
+    same = [k for k in range(len(found)) if found.is_same_class[k]]
+    other = [k for k in range(0, len(found), 501) if not found.is_same_class[k]]
+
+    for index in same[::50]:
+        throughput = of(found, index, vectors).get("instance_ebs_throughput")
+        assert throughput is None or throughput[:2] == (212.5e6, 437.5e6)
+    for index in other:
+        whole = finite(chain_of(found.instance(index), catalog()))
+        assert of(found, index, vectors).items() <= whole.items()
