@@ -3,7 +3,8 @@ Price and performance as a Vega-Lite specification, and pictures of it.
 
 Across is what an arrangement costs in a month, upwards the share of the demanded bytes that it serves
 without waiting. The line is the most that can be had for a price at the middle of the plausible
-demands, the bars reach over all of them. What is there and what is proposed are named.
+demands, the band reaches over all of them. What is there and what is proposed are named, other options
+have their numbers.
 """
 
 from collections.abc import Sequence
@@ -35,8 +36,8 @@ _TICKS_MIN = 4
 _AIR = 0.12
 
 CAPTION = (
-    "Line: the most that can be had for a price, at the middle of the plausible demands. Bars: over "
-    "all of them. Prices on demand, for a month of 730 hours."
+    "Line: the most that can be had for a price, at the middle of the plausible demands; band and "
+    "bars: over all of them. Numbers: options. Prices on demand, for a month of 730 hours."
 )
 
 
@@ -168,37 +169,35 @@ def _layers(points: Sequence[Spec], look: Look) -> list[Spec]:
     curve = [point for point in points if point["kind"] == "curve"]
     marked = [point for point in points if point["kind"] != "curve"]
     middle = (min(p["usd"] for p in points) * max(p["usd"] for p in points)) ** 0.5
-    bars: Spec = {
-        "data": {"values": list(points)},
-        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.55},
-        "encoding": {
-            "y": {"field": "low", "type": "quantitative"},
-            "y2": {"field": "high"},
-            "color": {"value": look.quiet},
+    layers: list[Spec] = [
+        {
+            "data": {"values": curve},
+            "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.16, "line": False},
+            "encoding": {**_FROM_LOW_TO_HIGH, "color": {"value": look.writes}},
         },
-    }
-    layers = [
+        {
+            "data": {"values": marked},
+            "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
+            "encoding": {**_FROM_LOW_TO_HIGH, "color": {"value": look.quiet}},
+        },
         {
             "data": {"values": curve},
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
             "encoding": {"color": {"value": look.writes}},
         },
-        bars,
         {
             "data": {"values": curve},
             "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
             "encoding": {"color": {"value": look.writes}, "tooltip": _TOOLTIP},
         },
     ]
-    # A ring around what is there, a diamond for what is proposed: shapes, not only colours.
-    for kind, shape, color in (
-        ("present", "circle", look.bound),
-        ("proposed", "diamond", look.byte_balance),
-    ):
-        for point in (p for p in marked if p["kind"] == kind):
-            layers += _named(point, shape, color, look, is_left=point["usd"] <= middle)
+    # A ring around what is there, a diamond for an option: shapes, not only colours.
+    for point in marked:
+        layers += _named(point, look, is_left=point["usd"] <= middle)
     return layers
 
+
+_FROM_LOW_TO_HIGH: Spec = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
 
 _TOOLTIP = [
     {"field": "name", "title": "arrangement"},
@@ -209,52 +208,66 @@ _TOOLTIP = [
 ]
 
 
-def _named(point: Spec, shape: str, color: str, look: Look, *, is_left: bool) -> list[Spec]:
-    """A mark with its name: what is proposed above it, what is there below the end of its bar."""
+def _named(point: Spec, look: Look, *, is_left: bool) -> list[Spec]:
+    """
+    A mark with its name: of what is proposed above it, of what is there below the end of its bar.
+
+    Other options have their number beside the mark.
+    """
     is_present = point["kind"] == "present"
-    at = min(point["low"], point["high"]) if is_present else max(point["low"], point["high"])
+    is_proposed = point["kind"] == "proposed"
+    is_number = not (is_present or is_proposed)
+    text: Spec = {
+        "align": "left" if is_left else "right",
+        "baseline": "top" if is_present else "bottom",
+        "dx": -6 if is_left else 6,
+        "dy": 12 if is_present else -10,
+        "fontWeight": 600,
+    }
+    if is_number:
+        text = {"align": "left", "baseline": "top", "dx": 8, "dy": 4}
     return [
         {
             "data": {"values": [point]},
             "mark": {
                 "type": "point",
-                "shape": shape,
-                "filled": not is_present,
-                "size": 150,
+                "shape": "circle" if is_present else "diamond",
+                "filled": is_proposed,
+                "size": 90 if is_number else 150,
                 "strokeWidth": 2.5,
                 "opacity": 1,
             },
-            "encoding": {"color": {"value": color}, "tooltip": _TOOLTIP},
+            "encoding": {
+                "color": {"value": look.bound if is_present else look.byte_balance},
+                "tooltip": _TOOLTIP,
+            },
         },
         {
-            "data": {"values": [{**point, "middle": at}]},
-            "mark": {
-                "type": "text",
-                "align": "left" if is_left else "right",
-                "baseline": "top" if is_present else "bottom",
-                "dx": -6 if is_left else 6,
-                "dy": 12 if is_present else -12,
-                "fontWeight": 600,
-            },
+            "data": {"values": [{**point, "middle": point["low" if is_present else "middle"]}]},
+            "mark": {"type": "text", **text},
             "encoding": {"text": {"field": "label"}, "color": {"value": look.ink}},
         },
     ]
 
 
 def _points(plan: Plan) -> list[Spec]:
-    """The curve in order of its price, what is there and what is proposed, where they have a price."""
-    points = [
-        _point("curve", p.name, float(p.usd_per_month), p.served_ratio)
-        for p in sorted(plan.curve, key=lambda p: p.usd_per_month)
-    ]
-    there = plan.present
-    if there.cost.usd_per_month is not None:
-        price = said_as.usd(there.cost.usd_per_month)
-        points.append(_of_option("present", f"as it is, {price}", there))
-    found = proposed(plan)
-    if found is not None and found.cost.usd_per_month is not None:
-        price = said_as.usd(found.cost.usd_per_month)
-        points.append(_of_option("proposed", f"proposed, {price}", found))
+    """The curve in order of its price, what is there, and the options, where they have a price."""
+    points: list[Spec] = []
+    for p in sorted(plan.curve, key=lambda p: p.usd_per_month):
+        # What is there may serve less than something cheaper; it is drawn apart, not on the line.
+        if not points or p.served_ratio.middle >= points[-1]["middle"]:
+            points.append(_point("curve", p.name, float(p.usd_per_month), p.served_ratio))
+    there, found = plan.present, proposed(plan)
+    name = words.plain(there.instance.db_class or there.title)
+    points += _of_option(
+        "present", f"as it is, {said_as.usd(there.cost.usd_per_month)}: {name}", there
+    )
+    for n, option in enumerate(plan.options, start=1):
+        if option is found:
+            label = f"{n}, {said_as.usd(option.cost.usd_per_month)}: {words.plain(option.title)}"
+            points += _of_option("proposed", label, option)
+        else:
+            points += _of_option("option", str(n), option)
     return points
 
 
@@ -264,11 +277,13 @@ def proposed(plan: Plan) -> Option | None:
     return next(lifting, None)
 
 
-def _of_option(kind: str, label: str, option: Option) -> Spec:
+def _of_option(kind: str, label: str, option: Option) -> list[Spec]:
+    """The point of an option; none where its price is not known."""
     usd = option.cost.usd_per_month
-    assert usd is not None
+    if usd is None:
+        return []
     point = _point(kind, option.title, float(usd), option.effect.served_ratio)
-    return {**point, "label": f"{label}: {words.plain(option.title)}"}
+    return [{**point, "label": label}]
 
 
 def _point(kind: str, name: str, usd: float, served: Band) -> Spec:
@@ -283,13 +298,13 @@ def _point(kind: str, name: str, usd: float, served: Band) -> Spec:
 
 
 def _title(plan: Plan, look: Look, width: int) -> Spec:
-    # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
-    letters = int(width / 5.5)
+    # A bold letter of 15 px is about 8.8 px wide, one of 11 px about 5.7 px.
+    letters = int(width / 5.7)
     below = wrap(f"{words.subject(plan.instance)}. {CAPTION}", letters)
     if plan.is_simulated:
         below = ["SIMULATED DATA", *below]
     return {
-        "text": wrap(words.sentence(plan.headline), int(width / 7.5)),
+        "text": wrap(words.sentence(plan.headline), int(width / 8.8)),
         "subtitle": below,
         "anchor": "start",
         "frame": "group",

@@ -10,6 +10,7 @@ from textwrap import wrap
 
 # Words of a shell line: quoted parts stay whole.
 _SHELL_WORD = re.compile(r"(?:[^\s'\"\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+")
+_SINGLE_QUOTED = re.compile(r"'[^']*'")
 
 
 def command_lines(command: str, width: int) -> list[str]:
@@ -26,15 +27,29 @@ def command_lines(command: str, width: int) -> list[str]:
     if "".join(found).replace(" ", "") != command.replace(" ", ""):
         return [command]
     lines = [""]
-    for words in _together(found, width):
-        # Two columns for the backslash.
-        if not lines[-1] or len(lines[-1]) + 1 + len(words) + 2 <= width:
-            lines[-1] = (
-                f"{lines[-1]} {words}".lstrip() if len(lines) == 1 else f"{lines[-1]} {words}"
-            )
-        else:
-            lines.append(f"  {words}")
+    for word in _together(found, width):
+        for part in _parts(word, width):
+            # Two columns for the backslash.
+            if not lines[-1]:
+                lines[-1] = part
+            elif len(lines[-1]) + 1 + len(part) + 2 <= width:
+                lines[-1] += f" {part}"
+            else:
+                lines.append(f"  {part}")
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def _parts(word: str, width: int) -> list[str]:
+    """
+    A long word that is the output of a command, `"$(…)"`, at the spaces of that command.
+
+    There a backslash at the end of a line joins it with the next, and an indent is only more space
+    between words; in other quotes either would become part of the word.
+    """
+    is_output = word.startswith('"$(') and word.endswith(')"') and word.count('"') == 2
+    is_safe = not any(" " in part for part in _SINGLE_QUOTED.findall(word))
+    is_long = len(word) + 4 > width
+    return word.split() if is_long and is_output and is_safe else [word]
 
 
 def _together(found: Sequence[str], width: int) -> list[str]:

@@ -9,7 +9,7 @@ Rule 2: no line is longer than `width`, but for a single word of a command: a co
 import re
 from collections.abc import Iterable, Sequence
 
-from rich.console import JustifyMethod, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -185,8 +185,10 @@ def _card(card: OptionCard, width: int) -> Iterable[RenderableType]:
     if card.commands:
         yield terminal.indented(Text("To order it (Plimsoll does not):"))
         for line in card.commands:
-            shown = "\n".join(command_lines(line, width - 4))
-            yield Padding(Text(shown, no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
+            broken = [f"    {part}" for part in command_lines(line, width - 4)]
+            # A frame around it would cut a word that is too long; a console that is handed a bare
+            # text forgets that it must not be folded.
+            yield Group(Text("\n".join(broken), no_wrap=True, overflow="ignore"))
 
 
 def _curve(said: PlanOutline, width: int) -> RenderableType:

@@ -54,7 +54,8 @@ def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str
         _environ={},
     )
     for part in parts:
-        console.print(part)
+        # Every part keeps to the width by itself; only a text that must stay whole does not.
+        console.print(part, crop=False)
     # Tables pad their last column; a line ends where its text ends.
     lines = out.getvalue().replace(GLUE, " ").split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"

@@ -52,10 +52,33 @@ def test_what_is_there_and_what_is_proposed_are_named():
     shapes = [layer["mark"].get("shape") for layer in spec["layer"]]
 
     assert {"circle", "diamond"} <= set(shapes)
-    assert "as it is, $349.70: db.t3.xlarge, gp2 1,200 GiB" == drawn(spec, "present")[0]["label"]
-    assert (
-        "proposed, $370.14: db.m6g.xlarge, storage as it is" == drawn(spec, "proposed")[0]["label"]
+    assert "as it is, $349.70: db.t3.xlarge" == drawn(spec, "present")[0]["label"]
+    assert "2, $370.14: db.m6g.xlarge, storage as it is" == drawn(spec, "proposed")[0]["label"]
+    assert {"1", "3"} == {point["label"] for point in drawn(spec, "option")}
+
+
+def test_the_line_never_falls():
+    """
+    What is there may serve less than something cheaper; it has a mark, and the line passes it by.
+    """
+    points = [point["middle"] for point in drawn(plan_spec(fallen()), "curve")]
+
+    assert [0.3, 0.6, 0.9] == sorted(set(points))
+
+
+def fallen():
+    """A plan whose third arrangement serves less than the second."""
+    served = ((100, 0.3), (200, 0.6), (300, 0.4), (400, 0.9))
+    points = tuple(
+        CurvePoint(
+            name=f"db.x{usd}",
+            usd_per_month=Decimal(usd),
+            served_ratio=plans.band(share),
+            is_present=usd == 300,
+        )
+        for usd, share in served
     )
+    return plans.nothing(curve=points)
 
 
 def test_what_is_proposed_is_the_first_that_lifts():

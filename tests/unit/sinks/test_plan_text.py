@@ -197,6 +197,31 @@ def test_names_from_outside_reach_no_terminal():
     assert "\x1b" not in render_plan(plan, width=80, color=False)
 
 
+def test_a_word_of_a_command_is_never_cut():
+    """
+    A word that is longer than the line stands whole; a copied command is still the command.
+    """
+    name = "orders-" + "x" * 70
+    plan = plans.claims(options=(plans.option(commands=(f"aws rds reboot {name}",)),), unpriced=())
+    shown = render_plan(plan, width=60, color=False)
+
+    assert f"      {name}\n" in shown
+
+
+def test_the_output_of_a_command_is_broken_as_the_command():
+    """
+    Within `"$(…)"` more space changes nothing; within other quotes it would, so they stay whole.
+    """
+    command = "until [ \"$(aws rds describe-db-instances --query 'A[0].B' --output text)\" = on ]"
+    lines = command_lines(command, 40)
+    joined = "\n".join(lines).replace("\\\n", "")
+
+    assert all(len(line) <= 40 for line in lines)
+    assert command.split() == joined.split()
+    for whole in ("\"$(echo 'a b c d e f g h')\"", '"a b c d e f g h i"', "'a b c d e f g h i'"):
+        assert [whole] == command_lines(whole, 10)
+
+
 WORD = st.text("abcz09./:-_", min_size=1, max_size=30) | st.text(
     "ab '\"$\\&;#", min_size=1, max_size=12
 ).map(shlex.quote)
