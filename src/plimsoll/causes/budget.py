@@ -1,0 +1,92 @@
+"""What shares are shares of: all that the database read and wrote, and the ceiling that binds."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import DatabaseReading, IoRow, Observation
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """Rates to compare with, bytes/s; None where not known."""
+
+    read_bytes_per_s: float | None
+    written_bytes_per_s: float | None
+    """Of the whole server, as it asked the system."""
+    ceiling_bytes_per_s: float | None = None
+    ceiling_name: str = ""
+
+    @property
+    def load_bytes_per_s(self) -> float | None:
+        """Reads and writes together."""
+        if self.read_bytes_per_s is None or self.written_bytes_per_s is None:
+            return None
+        return self.read_bytes_per_s + self.written_bytes_per_s
+
+    def of_load(self, bytes_per_s: float | None) -> float | None:
+        """Share 0–1 of the load."""
+        load = self.load_bytes_per_s
+        if bytes_per_s is None or not load:
+            return None
+        return min(bytes_per_s / load, 1.0)
+
+    def of_ceiling(self, bytes_per_s: float | None) -> float | None:
+        """Share of the ceiling; above 1 where the page cache took what the disk did not."""
+        if bytes_per_s is None or not self.ceiling_bytes_per_s:
+            return None
+        return bytes_per_s / self.ceiling_bytes_per_s
+
+
+def budget_of(
+    observation: Observation, *, ceiling_bytes_per_s: float | None = None, ceiling_name: str = ""
+) -> Budget:
+    """
+    The server's own reads and writes between two readings; from `pg_stat_io`, else not known.
+
+    WAL is in `pg_stat_io` from 18 on; before, what `pg_stat_wal` says is added.
+    """
+    read, written = rates_of(observation, lambda _: True)
+    wal = _wal_bytes_per_s(observation)
+    if written is not None and observation.server.version_number < 180_000 and wal is not None:
+        written += wal
+    return Budget(
+        read_bytes_per_s=read,
+        written_bytes_per_s=written,
+        ceiling_bytes_per_s=ceiling_bytes_per_s,
+        ceiling_name=ceiling_name,
+    )
+
+
+def rates_of(
+    observation: Observation, wanted: Callable[[IoRow], bool]
+) -> tuple[float | None, float | None]:
+    """Bytes/s read and written by the rows of `pg_stat_io` that `wanted(row)`; None before 16."""
+    first, last, seconds = observation.first, observation.last, observation.seconds
+    if first.io is None or last.io is None or seconds <= 0:
+        return None, None
+    sums = [
+        (
+            sum(row.read_bytes for row in reading.io or () if wanted(row)),
+            sum(row.written_bytes + row.extended_bytes for row in reading.io or () if wanted(row)),
+        )
+        for reading in (first, last)
+    ]
+    read, written = (max(b - a, 0.0) / seconds for a, b in zip(*sums, strict=True))
+    return read, written
+
+
+def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The largest first; those without bytes after them, by severity."""
+    order = {"critical": 0, "warning": 1, "note": 2}
+    return tuple(
+        sorted(causes, key=lambda c: (order.get(c.severity, 3), -(c.bytes_per_s or 0.0), c.code))
+    )
+
+
+def _wal_bytes_per_s(observation: Observation) -> float | None:
+    readings: tuple[DatabaseReading, DatabaseReading] = (observation.first, observation.last)
+    before, after = (reading.counters.wal_bytes for reading in readings)
+    if before is None or after is None or observation.seconds <= 0:
+        return None
+    return max(after - before, 0.0) / observation.seconds

@@ -1,0 +1,93 @@
+"""A database-side reason for demand: what it is, how large, how to end it, what would refute it."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.diagnosis import Evidence, Missing
+
+
+class CauseKind(StrEnum):
+    """Which detector says it."""
+
+    VACUUM = "vacuum"
+    TOAST = "toast"
+    AUTOVACUUM_SETTINGS = "autovacuum_settings"
+    CHECKPOINTS = "checkpoints"
+    WAL = "wal"
+    TEMPORARY_FILES = "temporary_files"
+    SEQUENTIAL_SCANS = "sequential_scans"
+    UNUSED_INDEXES = "unused_indexes"
+    PLANS = "plans"
+    CONNECTIONS = "connections"
+    POOLER = "pooler"
+
+
+class Remedy(Struct, frozen=True, kw_only=True):
+    """One thing to do."""
+
+    text: str
+    """A sentence."""
+    commands: tuple[str, ...] = ()
+    """Exact SQL, settings or code, ready to be read and run by somebody; never run by Plimsoll."""
+    expected: str = ""
+    """What it should change, with numbers where they follow."""
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """One finding inside the database or its pooler."""
+
+    kind: CauseKind
+    code: str
+    """For machines: `ToastValuesRewritten`, `IdleInTransaction` …"""
+    severity: str
+    """`critical`, `warning`, `note`, as of findings."""
+    subject: str
+    """Table, index, user or pool; empty where it is the server."""
+    title: str
+    """One sentence: number, unit, comparison."""
+    text: str = ""
+    """What it means."""
+    read_bytes_per_s: float | None = None
+    written_bytes_per_s: float | None = None
+    """What it reads and writes; None where it moves no bytes or it is not known."""
+    is_estimated: bool = False
+    """Whether those bytes are an estimate; the text says by what."""
+    share_of_load: float | None = None
+    """Of all bytes that the database read and wrote meanwhile, 0–1."""
+    share_of_ceiling: float | None = None
+    """Of the binding ceiling, 0–1; None where none is known."""
+    evidence: tuple[Evidence, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    refuted_by: str = ""
+    """What observation would refute this."""
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Reads and writes together."""
+        known = [b for b in (self.read_bytes_per_s, self.written_bytes_per_s) if b is not None]
+        return sum(known) if known else None
+
+
+class Inspection(Struct, frozen=True, kw_only=True):
+    """The whole answer of one inspection."""
+
+    place: str
+    version: str
+    role: str
+    is_standby: bool
+    start_s: float
+    end_s: float
+    load_read_bytes_per_s: float | None
+    load_written_bytes_per_s: float | None
+    """What the database as a whole asked the system to read and write; None where not known."""
+    ceiling_bytes_per_s: float | None
+    """The binding ceiling that shares are of; None where none is known."""
+    ceiling_name: str
+    causes: tuple[Cause, ...]
+    """The largest first; those without bytes by severity."""
+    missing: tuple[Missing, ...]
+    query_count: int
+    received_bytes: int
+    asked_s: float
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,287 @@
+"""
+What a database server says of itself: its counters at two moments, and its sessions in between.
+
+Bytes, operations, seconds and ratios throughout; a counter that a version does not have, or that a role
+may not see, is None. Counters grow since `reset_s`; what happened is the difference of two readings.
+"""
+
+from msgspec import Struct
+
+
+class ServerSelf(Struct, frozen=True, kw_only=True):
+    """What a server says of itself once."""
+
+    place: str
+    """`127.0.0.1:5432/orders`, without user and password."""
+    role: str
+    version: str
+    version_number: int
+    """`server_version_num`: 180006."""
+    is_standby: bool
+    block_bytes: int
+    toast_chunk_bytes: int | None
+    """Most bytes of a TOAST chunk, as the control file says; None where it may not be read."""
+    connection_max: int
+    reserved_connections: int
+    settings: dict[str, str] = {}
+    """By name, in the server's base units as `pg_settings.setting` gives them."""
+    extensions: tuple[str, ...] = ()
+    rights: tuple[str, ...] = ()
+    """Of `pg_monitor`, `pg_read_all_stats`, `pg_read_all_settings`, those the role has."""
+
+
+class Relation(Struct, frozen=True, kw_only=True):
+    """One table or TOAST relation with its counters."""
+
+    oid: int
+    name: str
+    """`schema.table`; of a TOAST relation its own name."""
+    kind: str
+    """`table`, `toast`, `materialized view`, `partition`."""
+    toast_oid: int | None = None
+    """Of a table its TOAST relation."""
+    owner_oid: int | None = None
+    """Of a TOAST relation its table."""
+    size_bytes: int = 0
+    """Main fork."""
+    row_estimate: float | None = None
+    """`reltuples`; None where never analysed."""
+    options: dict[str, str] = {}
+    """Storage parameters (`reloptions`), those of the TOAST relation without `toast.`."""
+    inserted: int = 0
+    updated: int = 0
+    hot_updated: int = 0
+    deleted: int = 0
+    live_rows: int = 0
+    dead_rows: int = 0
+    changed_since_analyze: int = 0
+    inserted_since_vacuum: int = 0
+    seq_scans: int = 0
+    seq_rows_read: int = 0
+    index_scans: int | None = None
+    heap_blocks_read: int = 0
+    heap_blocks_hit: int = 0
+    index_blocks_read: int = 0
+    toast_blocks_read: int = 0
+    last_vacuum_s: float | None = None
+    last_autovacuum_s: float | None = None
+    vacuum_count: int = 0
+    autovacuum_count: int = 0
+    columns: tuple["Column", ...] = ()
+    """Of a table those that may be stored out of line; empty where they were not asked for."""
+
+
+class Column(Struct, frozen=True, kw_only=True):
+    """A column whose values may be stored out of line."""
+
+    name: str
+    type: str
+    storage: str
+    """`plain`, `external`, `extended`, `main`."""
+    compression: str = ""
+    mean_width_bytes: float | None = None
+    """`pg_stats.avg_width`: as stored in the row, so small for what is stored out of line."""
+
+
+class Index(Struct, frozen=True, kw_only=True):
+    """One index with its counters."""
+
+    oid: int
+    name: str
+    table_oid: int
+    size_bytes: int
+    scans: int
+    blocks_read: int
+    blocks_hit: int
+    is_unique: bool
+    is_constraint: bool
+    """Whether a primary key, unique, exclusion or foreign-key rule needs it."""
+    is_valid: bool = True
+    definition: str = ""
+    last_scan_s: float | None = None
+
+
+class IoRow(Struct, frozen=True, kw_only=True):
+    """A row of `pg_stat_io` (16 and later), in bytes."""
+
+    backend_type: str
+    object: str
+    context: str
+    read_bytes: float
+    written_bytes: float
+    extended_bytes: float
+    read_s: float | None = None
+    write_s: float | None = None
+
+
+class VacuumRun(Struct, frozen=True, kw_only=True):
+    """A vacuum that is running."""
+
+    pid: int
+    relation_oid: int
+    relation: str
+    phase: str
+    total_blocks: int
+    scanned_blocks: int
+    vacuumed_blocks: int
+    index_rounds: int
+    is_automatic: bool
+    is_wraparound: bool
+    running_s: float
+    delay_s: float | None = None
+    """Time it slept for its cost limit (18, with track_cost_delay_timing)."""
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A session at one moment; None where the role may not see it."""
+
+    pid: int
+    backend_type: str | None
+    user: str | None
+    database: str | None
+    application: str | None
+    address: str | None
+    state: str | None
+    """`active`, `idle`, `idle in transaction`, `idle in transaction (aborted)` …"""
+    wait_event_type: str | None
+    wait_event: str | None
+    connected_s: float | None
+    """How long it has been connected."""
+    transaction_s: float | None
+    state_s: float | None
+    """How long it has been in this state."""
+    query_id: int | None = None
+
+
+class Statement(Struct, frozen=True, kw_only=True):
+    """A normalised statement of `pg_stat_statements`."""
+
+    query_id: int
+    text: str
+    calls: int
+    rows: int
+    exec_s: float
+    read_blocks: int
+    hit_blocks: int
+    dirtied_blocks: int
+    written_blocks: int
+    temp_read_blocks: int
+    temp_written_blocks: int
+    read_s: float | None
+    write_s: float | None
+    wal_bytes: float | None
+
+
+class Counters(Struct, frozen=True, kw_only=True):
+    """Counters of the whole server."""
+
+    committed: int
+    rolled_back: int
+    temp_files: int
+    temp_bytes: int
+    blocks_read: int
+    blocks_hit: int
+    sessions: int | None = None
+    """Sessions ever established (14 and later)."""
+    sessions_abandoned: int | None = None
+    sessions_fatal: int | None = None
+    sessions_killed: int | None = None
+    checkpoints_timed: int = 0
+    checkpoints_requested: int = 0
+    checkpoint_written_bytes: float = 0.0
+    background_written_bytes: float = 0.0
+    backend_written_bytes: float | None = None
+    """By backends themselves; from 17 on out of `pg_stat_io`."""
+    wal_bytes: float | None = None
+    wal_full_pages: int | None = None
+    wal_records: int | None = None
+    reset_s: float | None = None
+
+
+class DatabaseReading(Struct, frozen=True, kw_only=True):
+    """Everything the server said at one moment, of the database that was connected to."""
+
+    time_s: float
+    """Epoch seconds, the server's clock."""
+    counters: Counters
+    relations: tuple[Relation, ...] = ()
+    indexes: tuple[Index, ...] = ()
+    io: tuple[IoRow, ...] | None = None
+    """None before PostgreSQL 16."""
+    statements: tuple[Statement, ...] | None = None
+    """None without the extension, or without the right to see it."""
+
+
+class Glance(Struct, frozen=True, kw_only=True):
+    """Sessions and vacuums at one moment between the readings."""
+
+    time_s: float
+    sessions: tuple[Session, ...]
+    vacuums: tuple[VacuumRun, ...] = ()
+
+
+class PoolRow(Struct, frozen=True, kw_only=True):
+    """One pool of a pooler, clients and servers of one database and user."""
+
+    database: str
+    user: str
+    clients_active: int
+    clients_waiting: int
+    servers_active: int
+    servers_idle: int
+    servers_used: int = 0
+    longest_wait_s: float | None = None
+    mode: str = ""
+    size_max: int | None = None
+
+
+class CachedServer(Struct, frozen=True, kw_only=True):
+    """A server connection that a Pgpool-II child keeps."""
+
+    child_pid: int
+    database: str
+    user: str
+    backend: int
+    """Number of the node."""
+    age_s: float | None
+    """Since it was made."""
+    idle_s: float | None
+    """Since a client last had it; None while one has."""
+    is_connected: bool
+    """Whether a client has it now."""
+
+
+class PoolerReading(Struct, frozen=True, kw_only=True):
+    """What a pooler says of itself at one moment."""
+
+    kind: str
+    """`pgbouncer` or `pgpool`."""
+    place: str
+    version: str
+    time_s: float
+    settings: dict[str, str] = {}
+    pools: tuple[PoolRow, ...] = ()
+    cached: tuple[CachedServer, ...] = ()
+    clients: int | None = None
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """What one inspection brought home."""
+
+    server: ServerSelf
+    first: DatabaseReading
+    last: DatabaseReading
+    glances: tuple[Glance, ...] = ()
+    poolers: tuple[PoolerReading, ...] = ()
+    """In order of time; several of one place are several moments."""
+    missing: tuple[tuple[str, str], ...] = ()
+    """What could not be read and what would supply it: (`statements`, `GRANT …`)."""
+    query_count: int = 0
+    received_bytes: int = 0
+    asked_s: float = 0.0
+    """Time the server spent on our statements, as we saw it."""
+
+    @property
+    def seconds(self) -> float:
+        """Between the two readings."""
+        return self.last.time_s - self.first.time_s
