@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 from decimal import Decimal
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 import typer
@@ -18,6 +20,7 @@ import plans
 from contract.tree import ROOT
 from plimsoll.cli import diagnose
 from plimsoll.cli import plan as command
+from plimsoll.cli.main import main
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
     check_instance,
@@ -34,6 +37,9 @@ from plimsoll.model.plan import Judgement, Wishes
 from plimsoll.model.snapshot import encode_snapshot
 from unit.sinks.fixture_diagnosis import CASES
 
+SCHEMA = json.loads(
+    (files("plimsoll.sinks") / "schema" / "plan.schema.json").read_text(encoding="utf-8")
+)
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
 DAY_STEPS = 1440
@@ -379,3 +385,37 @@ def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     """
     with pytest.raises(DataError, match="shorter than a day"):
         diagnosed(hour)
+
+
+@pytest.mark.parametrize(
+    ("example", "status"), [("claims-pipeline", 1), ("search-service", 1), ("quiet", 0)]
+)
+def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
+    """
+    With the search itself: the form is valid, the status is that of the story, nothing is ordered.
+    """
+    arguments = ["plan", str(ROOT / "examples" / example), "--format", "json"]
+    monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    told = json.loads(capsys.readouterr().out)
+
+    assert status == stopped.value.code
+    assert [] == [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(told)]
+    assert (status == 0) == told["is_observed"]
+
+
+@pytest.mark.parametrize("example", ["claims-pipeline", "search-service"])
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_no_example_says_zero_minutes_behind_a_ceiling(example, form, monkeypatch, capsys):
+    """
+    Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling.
+    """
+    arguments = ["plan", str(ROOT / "examples" / example), "--format", form]
+    monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
+    with pytest.raises(SystemExit):
+        main()
+    said = " ".join(capsys.readouterr().out.split())
+
+    assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", said)
+    assert not re.search(r"100 % of the (?:bytes|demand)", said)
