@@ -7,6 +7,8 @@ may not see, is None. Counters grow since `reset_s`; what happened is the differ
 
 from msgspec import Struct
 
+from plimsoll.model.toast import ToastSample
+
 
 class ServerSelf(Struct, frozen=True, kw_only=True):
     """What a server says of itself once."""
@@ -274,6 +276,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     glances: tuple[Glance, ...] = ()
     poolers: tuple[PoolerReading, ...] = ()
     """In order of time; several of one place are several moments."""
+    toast_samples: tuple[ToastSample, ...] = ()
+    """Of logical decoding, where somebody asked for it."""
     missing: tuple[tuple[str, str], ...] = ()
     """What could not be read and what would supply it: (`statements`, `GRANT …`)."""
     query_count: int = 0
