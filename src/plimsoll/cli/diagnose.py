@@ -1,6 +1,7 @@
 """`plimsoll diagnose`: which ceiling binds, when, how sure, and what was ruled out."""
 
 import os
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +25,9 @@ from plimsoll.errors import UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Plan, Wishes
 from plimsoll.model.snapshot import Snapshot
+
+# A plan of less would call one peak a day.
+_DAY_S = 86_400
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
 
@@ -97,8 +101,17 @@ def diagnose(
     diagnosis = diagnose_snapshot(snapshot)
     found = _planned(diagnosis, snapshot, target, reach) if has_plan else None
     _print(diagnosis, snapshot, form, width, found)
+    if form == Format.TEXT and found is None and _has_way_past(diagnosis):
+        sys.stdout.write(f"\nThe way past it, priced:\n  plimsoll plan {shlex.quote(target)}\n")
     _write_files(diagnosis, snapshot, found, html=html, png=png)
     raise typer.Exit(EXIT[diagnosis.verdict])
+
+
+def _has_way_past(diagnosis: Diagnosis) -> bool:
+    """Whether a plan could be made: a storage limit bound, of an instance that is known, for a day."""
+    instance, (start_s, end_s) = diagnosis.instance, diagnosis.window_s
+    is_known = None not in (instance.db_class, instance.engine, instance.storage.kind)
+    return bool(diagnosis.time_at) and is_known and end_s - start_s >= _DAY_S
 
 
 def _planned(diagnosis: Diagnosis, snapshot: Snapshot, target: str, reach: Reach) -> Plan:

@@ -33,18 +33,18 @@ def headline_of(
     if sure:
         best = sure[0]
         if half is None or best.role == "free":
-            return f"{first}{best.title} lifts it{_for(best)}"
-        return f"{first}{half}; {best.title} lifts it altogether{_for(best)}"
+            return f"{first}{best.title} lifts the ceiling{_for(best)}"
+        return f"{first}{half}; {best.title} lifts the ceiling altogether{_for(best)}"
     if half is not None:
-        return f"{first}{half}; nothing with a known price lifts it altogether"
+        return f"{first}{half}; nothing with a known price lifts the ceiling altogether"
     if unpriced:
-        return f"{first}{unpriced[0].title} is the smallest that lifts it; its price is not known"
+        return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
     likely = [option for option in options if option.judgement is Judgement.UNSURE]
     if likely:
         best = max(likely, key=lambda option: option.probability)
         chance = f"{100 * best.probability:.0f} % of the plausible demands"
-        return f"{first}no change is sure to lift it; {best.title}{_for(best)} passes {chance}"
-    return f"{first}nothing that can be bought within these wishes lifts it"
+        return f"{first}no change is sure to lift the ceiling; {best.title}{_for(best)} passes {chance}"
+    return f"{first}nothing that can be bought within these wishes lifts the ceiling"
 
 
 def _enough(present: Option, sure: list[Option]) -> str:

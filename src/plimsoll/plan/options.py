@@ -285,7 +285,7 @@ class Desk:
         minutes = summary.held_back_s / 60
         ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
         is_within = ratio <= self.wishes.allowed_ratio
-        allowed = format_ratio(self.wishes.allowed_ratio)
+        allowed = f"{100 * self.wishes.allowed_ratio:g} %"
         mean, tail = _latencies(demand)
         lowest = self._lowest_balance()
         return Judged(

@@ -101,7 +101,10 @@ def plan(
         present=present,
         options=options,
         unpriced=unpriced,
-        curve=shelf.curve(),
+        curve=tuple(
+            replace(point, served_ratio=present.effect.served_ratio) if point.is_present else point
+            for point in shelf.curve()
+        ),
         candidate_count=len(found),
         vector_count=len(shelf.vectors),
         headline=headline_of(present, options, unpriced, desk.unexplained),
@@ -283,4 +286,4 @@ def _refused(found: Arrangements) -> tuple[str, ...]:
     first = found.refused[0]
     count = len(found.refused)
     more = f", and {count - 1:,} others for reasons like it" if count > 1 else ""
-    return (f"Left out: {first.db_class} {first.reason}{more}.",)
+    return (f"Left out: {first.db_class}, since {first.reason}{more}.",)

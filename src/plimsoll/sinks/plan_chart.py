@@ -272,9 +272,10 @@ def _points(plan: Plan) -> list[Spec]:
 
 
 def proposed(plan: Plan) -> Option | None:
-    """The first of the options that lifts; None where none does."""
+    """What the headline leads with: half the time for less, or the first that lifts; None without."""
+    half = next((option for option in plan.options if option.role == "half the time"), None)
     lifting = (option for option in plan.options if option.judgement is Judgement.LIFTS)
-    return next(lifting, None)
+    return half or next(lifting, None)
 
 
 def _of_option(kind: str, label: str, option: Option) -> list[Spec]:
