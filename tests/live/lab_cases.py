@@ -15,7 +15,7 @@ from typing import Self
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.kernel import Stage
-from plimsoll.lab.dataset import LOADING, dataset_of, fill
+from plimsoll.lab.dataset import LOADING, SCAN_TABLE, dataset_of, fill
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import (
     MEMORY_MIN_BYTES,
@@ -50,6 +50,8 @@ _POINTS = (
 )
 # Some 250 transactions a second from all clients together: far below every ceiling of a large class.
 _IDLE = _POINTS + "\\sleep 60 ms\n"
+_PAUSES = _POINTS + "\\sleep 10 ms\n"
+_SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"
 
 THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 VOLUME_THROUGHPUT, VOLUME_IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS
@@ -277,8 +279,10 @@ class Rig:
             server = loader.elsewhere(self.folder / "mount" / "data", settings)
             self.server = stack.enter_context(server)
             blocks = dataset.size_bytes // 8192 // dataset.table_count
-            for name, script in (("points", _POINTS), ("idle", _IDLE)):
-                (self.folder / f"{name}.sql").write_text(script.format(last=blocks // 32 - 1))
+            scripts = {"points": _POINTS, "idle": _IDLE, "pauses": _PAUSES}
+            for name, script in scripts.items():
+                self.script(name).write_text(script.format(last=blocks // 32 - 1))
+            self.script("scan").write_text(_SCAN)
             self._stack = stack.pop_all()
         return self
 
@@ -293,15 +297,7 @@ class Rig:
         diagnosis names nothing where something is held, it is given more to look at, up to
         `seconds_max`; one that names something is taken at its word.
         """
-        setup = GateSetup(instance=case.instance, clock=self.clock, credits=case.credits)
-        chain = stages_of(setup, catalog())
-        GateControl(self.gate.folder).ask(
-            {
-                "ask": "set",
-                "chain": chain_document(chain),
-                "balance_ratio": [case.credits if has_credits(s) else 1.0 for s in chain],
-            }
-        )
+        setup, chain = self.emulate(case.instance, credit_ratio=case.credits)
         clients = Clients(self._workload(case), self.server, duration_s=600, folder=self.folder)
         clients.start()
         try:
@@ -316,7 +312,30 @@ class Rig:
                     return answer
         finally:
             clients.end(0.0)
-            self._end_statements()
+            self.end_statements()
+
+    def script(self, name: str) -> Path:
+        """
+        The file of a load's statements, as pgbench takes it.
+        """
+        return self.folder / f"{name}.sql"
+
+    def emulate(
+        self, instance: Instance, *, credit_ratio: float
+    ) -> tuple[GateSetup, tuple[Stage, ...]]:
+        """
+        Give the gate the limits of an instance, with a share of its credits.
+        """
+        setup = GateSetup(instance=instance, clock=self.clock, credits=credit_ratio)
+        chain = stages_of(setup, catalog())
+        GateControl(self.gate.folder).ask(
+            {
+                "ask": "set",
+                "chain": chain_document(chain),
+                "balance_ratio": [credit_ratio if has_credits(s) else 1.0 for s in chain],
+            }
+        )
+        return setup, chain
 
     def _judged(
         self, case: Case, setup: GateSetup, chain: tuple[Stage, ...], began_s: float
@@ -326,12 +345,12 @@ class Rig:
         ground = beside(diagnosis, truth_of(lines), chain, clock=self.clock)
         return Answer(case=case, diagnosis=diagnosis, ground=ground)
 
-    def _end_statements(self) -> None:
+    def end_statements(self) -> None:
         """A scan whose client has gone would read on to the end of its table."""
         ended = "select pg_terminate_backend(pid, 10000) from pg_stat_activity where {}"
         ours = "backend_type = 'client backend' and pid <> pg_backend_pid()"
         self.server.run("psql", "-XAtc", ended.format(ours))
 
     def _workload(self, case: Case) -> Workload:
-        script = str(self.folder / f"{case.workload}.sql")
+        script = str(self.script(case.workload))
         return workload_of("scan" if case.workload == "scan" else script, clients=CLIENTS)

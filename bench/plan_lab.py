@@ -1,0 +1,70 @@
+"""
+Foretell real runs: a load of a real PostgreSQL measured at one instance's limits, run at another's.
+
+    python bench/plan_lab.py [--require] [--only scans] [--again 3]
+
+Eight pairs behind a gate, clients that wait and requests that arrive by themselves. Printed are the
+throughput that was foretold beside that which came, and the minutes at a ceiling beside their band.
+A run in which this machine did not keep up proves nothing and is made again. With --require the
+command exits with 1 unless at most one pair is more than a tenth off or outside its band.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from live.lab_cases import Rig
+from live.plan_pairs import CLOCK, PAIRS, Told, tell
+
+ALLOWED_WRONG = 1
+HEAD = "pair", "loop found", "before", "foretold", "came", "off", "minutes", "band"
+FORM = "{:<46} {:<10} {:>7} {:>17} {:>7} {:>7} {:>8}  {}"
+
+
+def main() -> int:
+    """Exit status: 0, or 1 with --require and too many wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("--require", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--again", type=int, default=3)
+    given = parser.parse_args()
+    print(f"real PostgreSQL, emulated limits, credit clock {CLOCK}; MB/s")
+    print(FORM.format(*HEAD))
+    wrong = 0
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        Path(name).chmod(0o711)
+        with Rig(Path(name), clock=CLOCK) as rig:
+            for pair in PAIRS:
+                if given.only not in pair.name:
+                    continue
+                for _ in range(given.again):
+                    told = tell(rig, pair)
+                    if not told.is_void:
+                        break
+                wrong += not told.is_right
+                print(line(told), flush=True)
+    print(f"{wrong} wrong, {ALLOWED_WRONG} allowed")
+    return int(given.require and wrong > ALLOWED_WRONG)
+
+
+def line(told: Told) -> str:
+    """One row of the table."""
+    served, minutes = told.effect.served_bytes_per_s, told.effect.minutes_at_ceiling
+    band = f"{served.low / 1e6:.1f}–{served.middle / 1e6:.1f}–{served.high / 1e6:.1f}"
+    return FORM.format(
+        told.pair.name,
+        told.loop.value,
+        f"{told.before_bytes_per_s / 1e6:.1f}",
+        band,
+        f"{told.served_bytes_per_s / 1e6:.1f}",
+        f"{100 * told.error:+.1f} %",
+        f"{told.minutes_at_ceiling:.1f}",
+        f"{minutes.low:.1f}–{minutes.high:.1f}" + (" void" if told.is_void else ""),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,278 @@
+"""
+A load on one instance, what the plan foretells of it on another, and what it does there.
+
+A pair is one load of real clients of a real server behind a gate, twice: at the limits of one instance
+and at those of another. Each time some of the clients work at first, and then all: what is known of
+the load at liberty has to come from somewhere. From the first run alone, with the sessions that the
+server counts, the plan says what the second will be.
+"""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import replace as with_balance
+
+import numpy as np
+import psycopg
+from msgspec.structs import replace
+
+from live.lab_cases import Rig
+from plimsoll.catalog.load import catalog
+from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.kernel import Stage
+from plimsoll.lab.gate_record import Truth, snapshot_of, truth_of
+from plimsoll.limits import chain_of
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
+from plimsoll.model.plan import Band, Effect, Loop
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.demand import recover
+from plimsoll.plan.effect import effect_of
+
+CLOCK = 60
+"""An emulated minute is a second."""
+LIGHT_S, HEAVY_S = 26, 34
+_EVERY_S = 0.1
+_LIGHT_CLIENTS = 3
+_QUERY = (
+    "select count(*), count(*) filter (where state = 'active') from pg_stat_activity "
+    "where backend_type = 'client backend' and pid <> pg_backend_pid()"
+)
+_READS_OF_POINTS = 4
+TOLERATED = 0.10
+
+
+def bought(db_class: str, kind: str, size_gib: float, iops: float | None = None) -> Instance:
+    """An instance of PostgreSQL."""
+    storage = Storage(kind=kind, size_gib=size_gib, provisioned_ops_per_s=iops)
+    return Instance(identifier="lab", db_class=db_class, engine="postgres", storage=storage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A load, where it was measured, and where it is foretold."""
+
+    name: str
+    load: str
+    """`scan`, `points`, or `pauses`: points with 10 ms between them."""
+    clients: int = 13
+    rate_ops: float | None = None
+    """Open loop: reads asked for per second once the load is on; None for clients that wait."""
+    before: Instance
+    after: Instance
+    credit_ratio: float = 0.0
+    """Share of the first instance's credits at the start."""
+
+
+PAIRS = (
+    Pair(
+        name="scans, one class to a larger one",
+        load="scan",
+        before=bought("db.m4.large", "gp3", 400),
+        after=bought("db.m4.2xlarge", "gp3", 400),
+    ),
+    Pair(
+        name="scans, class to storage",
+        load="scan",
+        before=bought("db.m4.xlarge", "gp3", 400),
+        after=bought("db.m5.4xlarge", "gp3", 100),
+    ),
+    Pair(
+        name="reads of 8 kB, io1 to gp3",
+        load="points",
+        before=bought("db.m4.xlarge", "io1", 100, 2000),
+        after=bought("db.m4.xlarge", "gp3", 100),
+    ),
+    Pair(
+        name="reads of 8 kB, gp2 without credits to gp3",
+        load="points",
+        before=bought("db.m4.large", "gp2", 300),
+        after=bought("db.m4.xlarge", "gp3", 100),
+    ),
+    Pair(
+        name="clients that pause, to where they bind",
+        load="pauses",
+        before=bought("db.m4.xlarge", "io1", 100, 1500),
+        after=bought("db.r5.12xlarge", "io1", 400, 20_000),
+    ),
+    Pair(
+        name="arrivals, credits run out, to enough",
+        load="points",
+        rate_ops=2400,
+        credit_ratio=0.05,
+        before=bought("db.t3.small", "gp3", 400),
+        after=bought("db.m5.4xlarge", "gp3", 400),
+    ),
+    Pair(
+        name="arrivals, gp2 credits run out, to gp3",
+        load="points",
+        rate_ops=1600,
+        credit_ratio=0.1,
+        before=bought("db.m4.xlarge", "gp2", 300),
+        after=bought("db.m4.xlarge", "gp3", 100),
+    ),
+    Pair(
+        name="arrivals, gp2 credits run out, to too little",
+        load="points",
+        rate_ops=2400,
+        credit_ratio=0.1,
+        before=bought("db.m4.xlarge", "gp2", 300),
+        after=bought("db.m4.xlarge", "io1", 100, 1500),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What was foretold of a pair, and what happened."""
+
+    pair: Pair
+    loop: Loop
+    before_bytes_per_s: float
+    effect: Effect
+    served_bytes_per_s: float
+    """While all clients worked."""
+    minutes_at_ceiling: float
+    is_void: bool
+    """Whether this machine did not keep up with what it was to emulate."""
+
+    @property
+    def error(self) -> float:
+        """Foretold over served, less one."""
+        return self.effect.served_bytes_per_s.middle / self.served_bytes_per_s - 1
+
+    @property
+    def is_in_band(self) -> bool:
+        """Whether the minutes at a ceiling lie in the band, give or take one at each end."""
+        band: Band = self.effect.minutes_at_ceiling
+        return band.low - 1 <= self.minutes_at_ceiling <= band.high + 1
+
+    @property
+    def is_right(self) -> bool:
+        """Whether throughput and minutes came as foretold."""
+        return abs(self.error) <= TOLERATED and self.is_in_band
+
+
+def tell(rig: Rig, pair: Pair) -> Told:
+    """Run the load where it was measured, foretell it, and run it where it was foretold."""
+    first, truth = _measured(rig, pair, pair.before, credit_ratio=pair.credit_ratio)
+    diagnosis = diagnose_snapshot(first)
+    demand = recover(first, diagnosis)
+    chain = tuple(_spent(stage) for stage in chain_of(pair.after, catalog()))
+    effect = effect_of(demand, chain)
+    second, then = _measured(rig, pair, pair.after, credit_ratio=0.0)
+    return Told(
+        pair=pair,
+        loop=demand.summary.loop,
+        before_bytes_per_s=_served(first, demand.is_held_back, demand.time_s),
+        effect=effect,
+        served_bytes_per_s=_served(second, _heavy(second), second.series[_READ].time_s),
+        minutes_at_ceiling=sum(truth_s for truth_s in then.bound_s().values()) * CLOCK / 60,
+        is_void=truth.is_void or then.is_void,
+    )
+
+
+_READ = Metric.READ_BYTES_PER_S
+
+
+def _spent(stage: Stage) -> Stage:
+    """A stage whose bucket begins empty, as it does in the second run."""
+    return with_balance(stage, start_balance=0.0) if stage.capacity else stage
+
+
+def _served(snapshot: Snapshot, at: np.ndarray, time_s: np.ndarray) -> float:
+    series = snapshot.series[_READ]
+    return float(series.value[np.isin(series.time_s, time_s[at])].mean())
+
+
+def _heavy(snapshot: Snapshot) -> np.ndarray:
+    """Minutes in which all clients worked throughout."""
+    time_s = snapshot.series[_READ].time_s
+    return time_s >= time_s[0] + (LIGHT_S + 1) * 60
+
+
+def _measured(
+    rig: Rig, pair: Pair, instance: Instance, *, credit_ratio: float
+) -> tuple[Snapshot, Truth]:
+    setup, _ = rig.emulate(instance, credit_ratio=credit_ratio)
+    sessions: list[tuple[float, int, int]] = []
+    began_s = time.time()
+    with _counting(rig, sessions):
+        # What works at liberty does so throughout: users beside a job, or a quarter of all arrivals.
+        quiet = "idle" if pair.rate_ops is None else pair.load
+        rate = None if pair.rate_ops is None else pair.rate_ops / 4
+        with _clients(rig, quiet, _LIGHT_CLIENTS, rate):
+            time.sleep(LIGHT_S)
+            rest = None if rate is None else 3 * rate
+            with _clients(rig, pair.load, pair.clients, rest):
+                time.sleep(HEAVY_S)
+    rig.end_statements()
+    ended_s = began_s + LIGHT_S + HEAVY_S
+    lines = [x for x in rig.gate.lines() if x.t - x.dt >= began_s and x.t <= ended_s]
+    snapshot = snapshot_of(lines, setup)
+    return replace(snapshot, series=snapshot.series | _series(snapshot, lines, sessions)), truth_of(
+        lines
+    )
+
+
+def _series(snapshot: Snapshot, lines: list, sessions: list[tuple[float, int, int]]) -> dict:
+    """Sessions as the server counted them, on the snapshot's minutes."""
+    base = snapshot.series[_READ]
+    start_s = lines[0].t - lines[0].dt
+    seen = np.array(sessions)
+    minute = np.floor((seen[:, 0] - start_s) * CLOCK / 60).astype(int)
+    first = int(base.time_s[0])
+    found = {}
+    for column, metric in ((1, Metric.CONNECTION_COUNT), (2, Metric.ACTIVE_SESSION_COUNT)):
+        at = [(m, seen[minute == m, column].mean()) for m in sorted(set(minute.tolist())) if m >= 0]
+        found[metric] = Series(
+            metric=metric,
+            step_s=60,
+            time_s=np.array([first + 60 * m for m, _ in at], dtype=np.int64),
+            value=np.array([v for _, v in at]),
+        )
+    return found
+
+
+@contextmanager
+def _counting(rig: Rig, into: list[tuple[float, int, int]]) -> Iterator[None]:
+    """Count sessions ten times a second."""
+    is_over = threading.Event()
+
+    def count() -> None:
+        with psycopg.connect(rig.server.dsn, autocommit=True) as connection:
+            while not is_over.wait(_EVERY_S):
+                every, active = connection.execute(_QUERY).fetchone()
+                into.append((time.time(), every, active))
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterator[None]:
+    script = rig.script(load)
+    command = [str(rig.server.program("pgbench")), "-n", "-c", str(count), "-j", "1"]
+    command += ["-T", "3600", "-f", str(script)]
+    if rate_ops is not None:
+        command += ["--rate", f"{rate_ops / _READS_OF_POINTS:g}"]
+    process = subprocess.Popen(
+        command,
+        env=rig.server.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
