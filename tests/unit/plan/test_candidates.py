@@ -356,3 +356,13 @@ def test_storage_reads_as_people_write_it():
 
     assert describe_storage(bought) == "gp3 400 GiB, 16,000 IOPS, 750 MiB/s"
     assert describe_storage(Storage()) == ""
+
+
+def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
+    """
+    One volume under 300 GiB becomes the documented four when the storage grows past 400.
+    """
+    before = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
+    counts = {s.size_gib: s.volume_count for s in offered(before).storages if s.kind == "gp3"}
+
+    assert counts == {300: 1, 400: None}
