@@ -7,6 +7,14 @@ from msgspec import Struct
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import DatabaseReading, IoRow, Observation
 
+# A quarter and a twentieth are judgements: what takes a quarter decides what storage has to be bought,
+# and what takes less than a twentieth is below what one can see in a graph of the whole.
+_CRITICAL_SHARE = 0.25
+_WARNING_SHARE = 0.05
+# Of an idle server anything is a large share. The smallest class that RDS sells may move
+# 10.9 MB/s for ever (db.t3.micro, 87 Mbit/s); a twentieth of that is worth no more than a note.
+_SMALL_BYTES_PER_S = 0.5e6
+
 
 class Budget(Struct, frozen=True, kw_only=True):
     """Rates to compare with, bytes/s; None where not known."""
@@ -74,6 +82,17 @@ def rates_of(
     ]
     read, written = (max(b - a, 0.0) / seconds for a, b in zip(*sums, strict=True))
     return read, written
+
+
+def severity_of(budget: Budget, bytes_per_s: float | None) -> str:
+    """`critical`, `warning` or `note`, by the larger of the shares of load and of ceiling."""
+    if bytes_per_s is None:
+        return "note"
+    of_load = budget.of_load(bytes_per_s) if bytes_per_s >= _SMALL_BYTES_PER_S else None
+    share = max(of_load or 0.0, budget.of_ceiling(bytes_per_s) or 0.0)
+    if share >= _CRITICAL_SHARE:
+        return "critical"
+    return "warning" if share >= _WARNING_SHARE else "note"
 
 
 def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
