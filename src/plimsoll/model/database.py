@@ -30,6 +30,8 @@ class ServerSelf(Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
     """Of `pg_monitor`, `pg_read_all_stats`, `pg_read_all_settings`, those the role has."""
+    vcpu_count: int | None = None
+    """Processors of the machine; a server does not say it, a class or somebody does."""
 
 
 class Relation(Struct, frozen=True, kw_only=True):
@@ -220,6 +222,8 @@ class Glance(Struct, frozen=True, kw_only=True):
     time_s: float
     sessions: tuple[Session, ...]
     vacuums: tuple[VacuumRun, ...] = ()
+    transaction_count: int | None = None
+    """Committed and rolled back so far in all databases; None where it was not asked for."""
 
 
 class PoolRow(Struct, frozen=True, kw_only=True):
