@@ -13,6 +13,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -57,9 +58,11 @@ class Answer:
         return self.band[0] - 3e-4 <= self.true_ratio <= self.band[1] + 3e-4
 
 
-def examine(seed: int, *, arm: str) -> list[Answer]:
+def examine(seed: int, *, arm: str, is_signalled: bool) -> list[Answer]:
     """All scales of one seed."""
-    case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(seed)
+    case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(
+        seed, is_signalled=is_signalled
+    )
     snapshot = case.snapshot
     diagnosis = diagnose_snapshot(snapshot)
     demand = recover(snapshot, diagnosis)
@@ -186,6 +189,17 @@ def by_family(answers: list[Answer], scale: float) -> None:
         )
 
 
+def print_calibration(answers: list[Answer]) -> None:
+    """How often a change lifts, by the belief in it."""
+    edges = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0001)
+    print("\nbelief in lifting   judged  truly lifted")
+    for low, high in pairwise(edges):
+        here = [a for a in answers if low <= a.probability < high]
+        if here:
+            share = float(np.mean([a.is_lifted for a in here]))
+            print(f"{low:6.2f} to {min(high, 1):4.2f}  {len(here):12d}  {share:12.3f}")
+
+
 def main() -> int:
     """Exit status: 1 if a promise is broken and --require was given."""
     parser = argparse.ArgumentParser(description="Judge changes whose outcome is known.")
@@ -200,7 +214,7 @@ def main() -> int:
     wanted = parser.parse_args()
     seeds = range(wanted.seed, wanted.seed + wanted.count)
     arm = "rival" if wanted.rival else "own"
-    work = partial(examine, arm=arm)
+    work = partial(examine, arm=arm, is_signalled=wanted.signals)
     if wanted.jobs == 1:
         found = [work(seed) for seed in seeds]
     else:
@@ -210,6 +224,7 @@ def main() -> int:
     print(f"{wanted.count} simulated incidents of {arm}, seeds {seeds[0]} to {seeds[-1]}")
     print(f"database signals: {'yes' if wanted.signals else 'no'}")
     kept = report(answers)
+    print_calibration(answers)
     if wanted.families:
         by_family(answers, 2.0)
     if wanted.misses:

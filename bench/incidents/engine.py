@@ -129,13 +129,13 @@ def run(
 
     Returns:
         served ops/s, latency s, service latency s, stage (−1 free), phase, soft flag, level at the
-        binding stage (bytes/s or ops/s; NaN when free), credits at the end of each step (3, n) for
-        stages 0, 1, 3.
+        binding stage (bytes/s or ops/s; NaN when free), and at the end of each step (5, n): credits of
+        stages 0, 1, 3, open-loop operations served per second, and operations that wait.
     """
     n = open_ops.size
     served, latency, service = np.empty(n), np.empty(n), np.empty(n)
     stage, phase = np.full(n, -1, np.int8), np.zeros(n, np.int8)
-    soft, level, left = np.zeros(n, np.uint8), np.full(n, np.nan), np.zeros((3, n))
+    soft, level, left = np.zeros(n, np.uint8), np.full(n, np.nan), np.zeros((5, n))
     balance, rates = start.copy(), np.empty(6)
     queued, waiting = 0.0, 0.0
     for i in range(n):
@@ -153,6 +153,7 @@ def run(
         if arriving / dt + closed_at_full < most:
             x = _free_rate(arriving / dt, clients[i], think[i], r0[i], law, strength, most)
             queued, waiting = 0.0, 0.0
+            left[3, i] = arriving / dt
             service[i] = r0[i] * phi(law, strength, x / most)
             latency[i] = service[i]
             if x > NEAR * most:
@@ -174,6 +175,8 @@ def run(
             remaining = max(arriving - rate * dt, 0.0) if clients[i] > 0 else max(over, 0.0)
             queued = min(remaining, outstanding[i])
             waiting = min((remaining - queued) * carry, carry_max)
+            left[3, i] = rate if clients[i] > 0 else most
+            left[4, i] = queued + waiting
             stage[i] = k
             soft[i] = 1 if latency[i] < LIGHT * full else 0
             level[i] = most * op_bytes if k in (0, 2, 4) else most

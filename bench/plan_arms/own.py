@@ -5,6 +5,7 @@ from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
+from msgspec import structs
 from numpy.random import default_rng
 
 from incidents import build, pressed
@@ -13,12 +14,19 @@ from incidents.engine import UNIT_BYTES
 from incidents.machine import FAMILY, STAGES, Machine, is_bytes
 from incidents.observe import Served
 from incidents.scenario import Load
-from incidents.signals import STEP_S
+from incidents.signals import STEP_S, log_uniform
 from plan_arms.case import SCALES, Case
 from plimsoll.kernel import Stage
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Snapshot
+
+# Requests that are not served give up after a while: interactive ones soon, batches late.
+PATIENCE_S = (0.5, 30.0)
+OPS_PER_TRANSACTION = (3.0, 200.0)
 
 
-def case_of(seed: int) -> Case:
+def case_of(seed: int, *, is_signalled: bool = False) -> Case:
     """The case of a seed; families take turns so that each is as frequent as the next."""
     family = WITH_CEILING[seed % len(WITH_CEILING)]
     for attempt in range(build.TRIES):
@@ -34,12 +42,17 @@ def case_of(seed: int) -> Case:
         load.machine = scaled(load.machine, scale)
         served = build.serve(rng, load, 1.0)
         ratios[scale] = _ratio(served, incident)
+    snapshot = incident.snapshot
+    if is_signalled:
+        rng = _stream(seed, family, attempt)
+        load = _load(rng, family, attempt)
+        snapshot = with_signals(seed, incident, load, build.serve(rng, load, 1.0))
     seconds = float(incident.truth.is_seen.sum()) * incident.truth.period_s
     machine = incident.machine
     return Case(
         seed,
         family,
-        incident.snapshot,
+        snapshot,
         lambda s: chain_of(machine, s),
         ratios,
         seconds,
@@ -110,3 +123,40 @@ def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:
             )
         )
     return tuple(stages)
+
+
+def with_signals(seed: int, incident: Incident, load: Load, served: Served) -> Snapshot:
+    """
+    The snapshot with what the database would count, as the engine's own numbers have it.
+
+    Clients hold a connection and are at work while a request is; what they do between requests is
+    theirs or, in half of the cases, the server's. Requests from outside that are not served wait
+    where they can be counted, or hold a session until they give up.
+    """
+    rng = default_rng([seed, 3])
+    k = log_uniform(rng, *OPS_PER_TRANSACTION)
+    opened, waiting = served.credits[3], served.credits[4]
+    lost = np.maximum(load.open_ops - opened - np.diff(waiting, prepend=0.0) / STEP_S, 0.0)
+    lost = np.where(served.stage >= 0, lost, 0.0)
+    given_up = np.minimum(lost / k * log_uniform(rng, *PATIENCE_S), 2000.0)
+    in_storage = served.rate * served.latency
+    elsewhere = (served.rate - opened) * load.think_s
+    computing = elsewhere if rng.random() < 0.5 else np.zeros(elsewhere.size)
+    opened_in_storage = opened * served.latency
+    idle = float(rng.integers(3, 40))
+    values = {
+        Metric.ACTIVE_SESSION_COUNT: in_storage + computing + given_up,
+        Metric.CONNECTION_COUNT: idle + load.clients + opened_in_storage + given_up,
+        Metric.TRANSACTIONS_PER_S: served.rate / k,
+        Metric.WAITING_WORK_COUNT: waiting / k,
+    }
+    series = dict(incident.snapshot.series)
+    period = incident.truth.period_s
+    for metric, value in values.items():
+        mean = value.reshape(-1, period // STEP_S).mean(axis=1)
+        mean = mean * np.exp(rng.normal(0, 0.02, mean.size))
+        keep = incident.truth.is_seen
+        series[metric] = Series(
+            metric=metric, step_s=period, time_s=incident.truth.time_s[keep], value=mean[keep]
+        )
+    return structs.replace(incident.snapshot, series=series)

@@ -3,19 +3,23 @@
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from plan_arms.case import SCALES, Case
 from plimsoll.kernel import Stage
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.model.snapshot import Snapshot
 from rival import camera, generate, truth
 from rival.machines import FAMILIES, UNLIMITED, Bound
 from rival.scene import Scene, play
-from rival.second import HELD, UP
+from rival.second import BACKLOG, CPU_USED, HELD, QUEUE, R_OPS, UP, W_OPS
 
 # A machine that was replaced within the window has no limits of its own to multiply.
 KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized")))
 
 
-def case_of(seed: int) -> Case:
+def case_of(seed: int, *, is_signalled: bool = False) -> Case:
     """The case of a seed; kinds take turns."""
     name = KINDS[seed % len(KINDS)]
     scene = generate.scene_of(seed, name)
@@ -29,6 +33,8 @@ def case_of(seed: int) -> Case:
     step_s = 300 if scene.rng.random() < 0.25 else 60
     film = camera.expose(scene, minutes, step_s)
     snapshot = camera.develop(scene, film)
+    if is_signalled:
+        snapshot = with_signals(seed, snapshot, film)
     bounds = list(scene.machine.bounds)
     ratios = {s: _ratio(scene, bounds, s, seed, film) for s in SCALES}
     seconds = float(np.count_nonzero(~film.missing)) * step_s
@@ -77,3 +83,25 @@ def chain_of(bounds: list[Bound], scale: float) -> tuple[Stage, ...]:
             )
         )
     return tuple(stages)
+
+
+def with_signals(seed: int, snapshot: Snapshot, film: camera.Film) -> Snapshot:
+    """The snapshot with sessions at work and work that waits; connections are in it already."""
+    rng = np.random.default_rng([seed, 7])
+    seen = np.maximum(film.sums[:, UP], 1.0)
+    ops = film.sums[:, R_OPS] + film.sums[:, W_OPS]
+    values = {
+        Metric.ACTIVE_SESSION_COUNT: film.sums[:, QUEUE] + film.sums[:, CPU_USED],
+        Metric.TRANSACTIONS_PER_S: ops / float(rng.uniform(3, 60)),
+        Metric.WAITING_WORK_COUNT: film.sums[:, BACKLOG],
+    }
+    series = dict(snapshot.series)
+    for metric, value in values.items():
+        mean = value / seen * np.exp(rng.normal(0, 0.02, seen.size))
+        series[metric] = Series(
+            metric=metric,
+            step_s=film.step_s,
+            time_s=film.time_s[~film.missing],
+            value=np.ascontiguousarray(mean[~film.missing]),
+        )
+    return structs.replace(snapshot, series=series)

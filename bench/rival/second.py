@@ -35,7 +35,8 @@ NET_SENT, NET_GOT, UP, SESSIONS = range(8, 12)
 LEFT = 12  # four balances follow
 HELD = 16  # eight shares follow: bound x (base, peak)
 ADDED = 24  # wait that the limiter added to each I/O
-SAMPLE_WIDTH = 25
+BACKLOG = 25  # items of open streams that nobody works on yet
+SAMPLE_WIDTH = 26
 
 
 @njit(cache=True)
@@ -210,7 +211,7 @@ def _settle(bounds, air, credit, tokens, cap, x, cost, granted):
 
 
 @njit(cache=True)
-def _collect(row, s, x, miss, lat, wait, per_byte, svc, ops, load):
+def _collect(row, s, x, miss, lat, wait, per_byte, svc, ops, load, backlog):
     """Add this second to its sample."""
     for i in range(s.shape[0]):
         reads = x[i] * s[i, READS] * (miss if s[i, CACHED] > 0.0 else 1.0)
@@ -230,6 +231,7 @@ def _collect(row, s, x, miss, lat, wait, per_byte, svc, ops, load):
         if s[i, MODE] == 0.0:
             row[SESSIONS] += load[i]
         else:
+            row[BACKLOG] += max(backlog[i] - s[i, INFLIGHT], 0.0)
             row[SESSIONS] += min(x[i] * (svc[i] + ops[i] * wait + s[i, CPU]), s[i, INFLIGHT])
     row[UP] += 1.0
 
@@ -313,7 +315,7 @@ def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
         if t < warm_s:
             continue
         row = out[(t - warm_s) // sample_s]
-        _collect(row, s, x, miss, lat, wait, pb, svc, ops, load)
+        _collect(row, s, x, miss, lat, wait, pb, svc, ops, load, backlog)
         for c in range(4):
             row[LEFT + c] += credit[c]
         if wait > 0.0:

@@ -39,6 +39,7 @@ class Metric(StrEnum):
     WAITING_SESSION_COUNT = "waiting_session_count"
     IO_WAITING_SESSION_COUNT = "io_waiting_session_count"
     TRANSACTIONS_PER_S = "transactions_per_s"
+    WAITING_WORK_COUNT = "waiting_work_count"
     LOAD_AVERAGE = "load_average"
     DATABASE_READ_BYTES_PER_S = "database_read_bytes_per_s"
     DATABASE_WRITE_BYTES_PER_S = "database_write_bytes_per_s"
@@ -106,6 +107,9 @@ METRICS: dict[Metric, MetricFacts] = {
         None, 1, "count", "sessions waiting for I/O, on average"
     ),
     Metric.TRANSACTIONS_PER_S: _facts(None, 1, "ops/s", "transactions ended"),
+    Metric.WAITING_WORK_COUNT: _facts(
+        None, 1, "count", "jobs, messages or transactions that wait to be taken up"
+    ),
     Metric.LOAD_AVERAGE: _facts(None, 1, "count", "load average of one minute"),
     Metric.DATABASE_READ_BYTES_PER_S: _facts(
         None, 1, "bytes/s", "bytes PostgreSQL asked the system to read"

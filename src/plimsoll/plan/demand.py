@@ -12,22 +12,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.errors import UsageError
-from plimsoll.model.ceiling import Family
-from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Band, DemandSummary, Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.held import Held, Run, Seen, Stretch, held_of, seen_of
-from plimsoll.plan.overload import Habit, is_seen, middles, overloads_of
+from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
+from plimsoll.plan.loop import Found, loop_of
+from plimsoll.plan.overload import Habit, counted_of, is_seen, middles, overloads_of
 
-# Which habit a load has is not told by storage metrics: a third each.
-HABIT_WEIGHT: Mapping[Habit, float] = {Habit.LOST: 1 / 3, Habit.JOB: 1 / 3, Habit.CLIENTS: 1 / 3}
+# Which habit a load has is not told by storage metrics: a third each. Nor do connections alone: a
+# full pool with a queue before it looks like as many clients. What piles up is lost or done later.
+HABIT_WEIGHT: Mapping[Loop, Mapping[Habit, float]] = {
+    Loop.UNKNOWN: {Habit.LOST: 1 / 3, Habit.JOB: 1 / 3, Habit.CLIENTS: 1 / 3},
+    Loop.CLOSED: {Habit.LOST: 1 / 3, Habit.JOB: 1 / 3, Habit.CLIENTS: 1 / 3},
+    Loop.OPEN: {Habit.LOST: 0.7, Habit.JOB: 0.3},
+}
+# Where no work waited outside, those who were counted are all; unless little more came than could
+# be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
+SURE_LOST, PAUSING_LOST = 0.12, 0.03
 QUANTILES: Mapping[Habit, int] = {Habit.LOST: 12, Habit.JOB: 6, Habit.CLIENTS: 12}
 # The printed band holds the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
 # With less than a twentieth of the window free of ceilings, what the load does at liberty is not known.
 FREE_RATIO = 0.05
+# A learned baseline is known to a percent or two; documented ones are further apart.
+SAME = 0.03
 BALANCES: Mapping[Family, Metric] = {
     Family.INSTANCE_EBS_THROUGHPUT: Metric.BYTE_BALANCE_RATIO,
     Family.INSTANCE_EBS_IOPS: Metric.IO_BALANCE_RATIO,
@@ -64,6 +75,8 @@ class Demand:
     """What it took; NaN where unknown."""
     balance_at_start: Mapping[str, float]
     """Share 0–1 of each bucket that was full when the window began, by stage name, where measured."""
+    burst_s: Mapping[str, tuple[float, float]]
+    """Least and most seconds for which a bucket pays burst − baseline, where it was learned."""
     paths: tuple[Path, ...]
     low: Path
     """At least this was asked for."""
@@ -96,8 +109,12 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
         )
     seen = seen_of(snapshot)
     held = held_of(seen, diagnosis)
-    paths = _paths(seen, held, growth)
+    found = loop_of(snapshot, seen, held)
+    paths = _paths(seen, held, found, growth)
     low, middle, high = _chosen(paths)
+    # A window at a documented limit that never shows the storage at ease may be one long plateau.
+    is_near = diagnosis.verdict in (Verdict.NEAR, Verdict.UNKNOWN)
+    is_unclear = not held.stretches and not seen.is_reference_seen and is_near
     is_free_seen = all(is_seen(stretch) for stretch in held.stretches)
     return Demand(
         step_s=seen.step_s,
@@ -110,12 +127,13 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
         base_latency_s=seen.base_latency_s,
         latency_s=seen.latency_s,
         balance_at_start=_balances(snapshot, seen),
+        burst_s=_burst_s(diagnosis),
         paths=paths,
         low=low,
         middle=middle,
         high=high,
         is_free_seen=is_free_seen,
-        summary=_summary(seen, held, (low, middle, high), is_free_seen=is_free_seen),
+        summary=_summary(seen, held, found, (low, middle, high), is_unclear=is_unclear),
     )
 
 
@@ -131,28 +149,106 @@ def _balances(snapshot: Snapshot, seen: Seen) -> dict[str, float]:
     return found
 
 
-def _paths(seen: Seen, held: Held, growth: float) -> tuple[Path, ...]:
+def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
+    """What the balances told of the instance's buckets, in seconds of burst − baseline."""
+    found = {}
+    for fit in diagnosis.buckets:
+        known = [c for c in diagnosis.ceilings if c.family == fit.family]
+        same = [c for c in known if abs(c.value / fit.baseline - 1) < SAME]
+        origins = [c.origin for c in same if c.bucket_phase == Phase.BASELINE]
+        tops = [c.value for c in known if c.bucket_phase == Phase.BURST and c.origin in origins]
+        if not tops or not fit.is_reliable:
+            continue
+        extra = max(tops) - fit.baseline
+        low, high = fit.capacity - 2 * fit.capacity_se, fit.capacity + 2 * fit.capacity_se
+        found[fit.family.value] = (max(low, 0.0) / extra, high / extra)
+    return found
+
+
+def _paths(seen: Seen, held: Held, found: Found, growth: float) -> tuple[Path, ...]:
     if not held.stretches:
         return (Path(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
-    found = []
-    for habit, count in QUANTILES.items():
-        demands = overloads_of(held, habit, middles(count))
-        for index, demand in enumerate(demands):
-            ops = seen.ops_per_s.copy()
-            for stretch, rate in zip(held.stretches, demand, strict=True):
-                _lift(ops, seen, held, stretch, float(rate))
-                if habit is Habit.JOB:
-                    _finish_sooner(ops, seen, stretch)
-                elif 2 * index >= count:
-                    _lift_edges(ops, seen, held, stretch, float(rate))
-            found.append(
-                Path(
-                    ops_per_s=ops * growth,
-                    is_carried=habit is Habit.JOB,
-                    weight=HABIT_WEIGHT[habit] / count,
-                )
-            )
-    return tuple(found)
+    paths = []
+    for habit, weight in _weights(found).items():
+        u = middles(QUANTILES[habit])
+        rates = overloads_of(held, habit, u)
+        every = [
+            _asked(seen, held, found, habit, (float(q), row))
+            for q, row in zip(u, rates, strict=True)
+        ]
+        paths += [
+            Path(ops_per_s=ops * growth, is_carried=habit is Habit.JOB, weight=weight / len(every))
+            for ops in every
+        ]
+    return tuple(paths)
+
+
+def _asked(
+    seen: Seen, held: Held, found: Found, habit: Habit, at: tuple[float, FloatArray]
+) -> FloatArray:
+    """One path: what was asked for under a habit, at a quantile and its rates for each stretch."""
+    q, rates = at
+    is_counted = np.isfinite(found.think_s)
+    most = counted_of(seen, held, found.think_s, q) if is_counted else None
+    if habit is Habit.CLIENTS and most is not None:
+        return _by_clients(seen, held, most, is_wide=q > 0.5)
+    if habit is Habit.JOB and found.queue_ops is not None:
+        return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
+    ops = _by_stretches(seen, held, rates, habit, is_wide=q > 0.5)
+    return ops if most is None else np.clip(ops, None, np.maximum(most, seen.ops_per_s))
+
+
+def _by_clients(seen: Seen, held: Held, counted: FloatArray, *, is_wide: bool) -> FloatArray:
+    """The demand of clients that were counted, where they were held back."""
+    ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
+    if is_wide:
+        for stretch in held.stretches:
+            _lift_edges(ops, held, stretch, float(np.median(counted[stretch.span])))
+    return ops
+
+
+def _by_queue(seen: Seen, held: Held, queue: FloatArray, most: FloatArray) -> FloatArray:
+    """What came, by what was served and what waited, taken up no faster than the workers can."""
+    ops = seen.ops_per_s.copy()
+    for index, stretch in enumerate(held.stretches):
+        span = stretch.span
+        # What waits at a moment came before it; a queue that is shorter later was worked off.
+        served = np.cumsum(seen.ops_per_s[span])
+        came = np.maximum.accumulate(served + queue[span] / seen.step_s)
+        rate = most[span] if most.size == ops.size else np.full(stretch.length, most[index])
+        taken = _taken(np.minimum(came, served[-1]), np.maximum(rate, seen.ops_per_s[span]))
+        ops[span] = np.maximum(np.diff(np.maximum(taken, served), prepend=0.0), 0.0)
+    return ops
+
+
+def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
+    """Work taken up by each moment: what came by then, at no more than `rate`."""
+    whole = np.cumsum(rate)
+    # min over earlier moments j of came[j] + what could be taken since then.
+    found: FloatArray = np.minimum(whole, whole + np.minimum.accumulate(came - whole))
+    return found
+
+
+def _by_stretches(
+    seen: Seen, held: Held, rates: FloatArray, habit: Habit, *, is_wide: bool
+) -> FloatArray:
+    """A demand of one rate in each stretch; wide ones fill the samples at its edges too."""
+    ops = seen.ops_per_s.copy()
+    for stretch, rate in zip(held.stretches, rates, strict=True):
+        if habit is Habit.JOB:
+            _finish_sooner(ops, seen, stretch, np.full(stretch.length, float(rate)))
+            continue
+        _lift(ops, seen, held, stretch, float(rate))
+        if is_wide:
+            _lift_edges(ops, held, stretch, float(rate))
+    return ops
+
+
+def _weights(found: Found) -> Mapping[Habit, float]:
+    if found.is_sure:
+        lost = PAUSING_LOST if found.is_pausing else SURE_LOST
+        return {Habit.LOST: lost, Habit.CLIENTS: 1 - lost}
+    return HABIT_WEIGHT[found.loop]
 
 
 def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
@@ -163,29 +259,23 @@ def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float
         ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
 
 
-def _lift_edges(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
+def _lift_edges(ops: FloatArray, held: Held, stretch: Stretch, rate: float) -> None:
     """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
     edge = np.zeros(ops.size, dtype=bool)
     for run in stretch.runs:
         edge[max(run.start - 1, 0) : run.start] = True
         edge[run.end : run.end + 1] = True
-    span = slice(stretch.runs[0].start, stretch.runs[-1].end)
-    edge[span] |= held.is_partly[span]
+    edge[stretch.span] |= held.is_partly[stretch.span]
     edge &= ~held.is_held
     ops[edge] = np.fmax(ops[edge], rate)
 
 
-def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch) -> None:
-    """Stop asking once all that was served in the stretch has been asked for."""
-    for run in stretch.runs:
-        _finish_run(ops, seen, run)
-
-
-def _finish_run(ops: FloatArray, seen: Seen, run: Run) -> None:
-    inside = slice(run.start, run.end)
-    whole = float(seen.ops_per_s[inside].sum())
-    before = np.concatenate(([0.0], np.cumsum(ops[inside])[:-1]))
-    ops[inside] = np.clip(whole - before, 0.0, ops[inside])
+def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch, asked: FloatArray) -> None:
+    """Let the work of a stretch come as fast as `asked`, until all that was served has come."""
+    served = np.cumsum(seen.ops_per_s[stretch.span])
+    # All that was served by a moment had come by then, and nothing comes after the last of it.
+    came = np.minimum(np.maximum(np.cumsum(asked), served), served[-1])
+    ops[stretch.span] = np.maximum(np.diff(came, prepend=0.0), 0.0)
 
 
 def _chosen(paths: tuple[Path, ...]) -> tuple[Path, Path, Path]:
@@ -197,20 +287,27 @@ def _chosen(paths: tuple[Path, ...]) -> tuple[Path, Path, Path]:
 
 
 def _summary(
-    seen: Seen, held: Held, chosen: tuple[Path, Path, Path], *, is_free_seen: bool
+    seen: Seen,
+    held: Held,
+    found: Found,
+    chosen: tuple[Path, Path, Path],
+    *,
+    is_unclear: bool,
 ) -> DemandSummary:
     step = seen.step_s
     measured_s = float(np.count_nonzero(seen.is_measured)) * step
     held_s = float(np.count_nonzero(held.is_held & seen.is_measured)) * step
-    is_lower_bound = held_s > (1 - FREE_RATIO) * measured_s and not is_free_seen
+    is_known = all(is_seen(stretch) for stretch in held.stretches)
+    is_lower_bound = not is_known and held_s > (1 - FREE_RATIO) * measured_s
+    is_lower_bound |= is_unclear or held.unexplained_ratio > FREE_RATIO
     size = seen.io_size_bytes
     served = seen.ops_per_s
     missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
     return DemandSummary(
         measured_s=measured_s,
         held_back_s=held_s,
-        loop=Loop.UNKNOWN,
-        loop_reason="storage metrics alone do not tell whether clients wait for their answers",
+        loop=found.loop,
+        loop_reason=found.reason,
         is_lower_bound=is_lower_bound,
         peak_bytes_per_s=_band([float((p.ops_per_s * size).max()) for p in chosen]),
         peak_ops_per_s=_band([float(p.ops_per_s.max()) for p in chosen]),

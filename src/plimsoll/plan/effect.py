@@ -26,6 +26,8 @@ from plimsoll.plan.verdict import Share, verdict_of
 RISE, RISE_POWER = 0.6, 6
 # "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
 BURST_S = 1800.0
+# "At least": how much more there may be is not said; twice as much would have been advertised.
+AT_LEAST = 2.0
 SETTLED_BY = (
     "an hour on a larger class while the ceiling binds, or active sessions and transactions per "
     "second recorded beside the storage metrics"
@@ -120,14 +122,24 @@ def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tup
     """The chain with the balances that the window began with, and the wanted capacities."""
     found = []
     for stage in chain:
-        capacity = stage.capacity
-        if is_generous and capacity and stage.name in _INSTANCE and stage.start_balance is None:
-            capacity = max(capacity, stage.burst * BURST_S)
-        start = stage.start_balance
-        if start is None and capacity and stage.name in demand.balance_at_start:
-            start = capacity * demand.balance_at_start[stage.name]
-        found.append(replace(stage, capacity=capacity, start_balance=start))
+        if stage.capacity <= 0 or stage.start_balance is not None:
+            found.append(stage)
+            continue
+        capacity = _capacity(demand, stage, is_generous=is_generous)
+        # Unread balances may have been anything: full at best, empty at worst.
+        ratio = demand.balance_at_start.get(stage.name, 1.0 if is_generous else 0.0)
+        found.append(replace(stage, capacity=capacity, start_balance=ratio * capacity))
     return tuple(found)
+
+
+def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
+    """A bucket's capacity: learned, or at either end of what is documented."""
+    if stage.name not in _INSTANCE:
+        return stage.capacity
+    learned = demand.burst_s.get(stage.name)
+    if learned is not None:
+        return learned[int(is_generous)] * (stage.burst - stage.baseline)
+    return max(stage.capacity, stage.burst * BURST_S * AT_LEAST) if is_generous else stage.capacity
 
 
 def _trials(demand: Demand, chain: Sequence[Stage]) -> list[_Trial]:

@@ -32,6 +32,9 @@ TURN_STEPS = 2
 CLEAR = 1.04
 # A waiting step this near below a confirmed level is held back for most of its length.
 NEAR = 0.93
+# Storage that is fully loaded but not overloaded answers as fast as ever, or up to three times as slow.
+UNSEEN_RISE = (0.0, float(np.log(3.0)))
+NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +80,24 @@ class Stretch:
     """Its lowest ceiling."""
     bound_ops_per_s: float
     """Its highest ceiling, or the highest rate at which requests waited: so much was asked for."""
+    mean_ops_per_s: float
+    """What it was served on average, from its first plateau to the end of its last."""
     free_ops_per_s: FloatArray
     """Rates above its lowest ceiling just before that bound, while nothing held them back."""
+    pressed_count: int
+    """Steps there in which requests already waited, at a ceiling too brief for an interval."""
     waiting: float
     """Latency over unpressed latency at its highest ceiling, ≥ 1; NaN where unknown."""
+
+    @property
+    def span(self) -> slice:
+        """Its steps, from the first plateau's start to the last one's end."""
+        return slice(self.runs[0].start, self.runs[-1].end)
+
+    @property
+    def length(self) -> int:
+        """How many steps that is."""
+        return self.runs[-1].end - self.runs[0].start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +106,12 @@ class Held:
 
     is_held: BoolArray
     """At a ceiling for most of the step, shape (n,)."""
+    full_log_rise: tuple[float, float]
+    """Least and most log(latency just below a ceiling ÷ unpressed latency) that is plausible."""
     is_partly: BoolArray
     """Waiting although the mean rate is below every ceiling: bursts shorter than a step."""
+    unexplained_ratio: float
+    """Share 0–1 of the measured time in which requests waited and no ceiling was found."""
     ceiling_ops_per_s: FloatArray
     """What the ceiling lets through at the step's I/O size; NaN where nothing was held back."""
     stretches: tuple[Stretch, ...]
@@ -179,9 +200,22 @@ def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
     return Held(
         is_held=is_held,
         is_partly=partly & np.isfinite(lowest),
+        full_log_rise=_full_log_rise(seen, is_held, lowest),
+        unexplained_ratio=float((is_waiting & ~is_held)[seen.is_measured].mean()),
         ceiling_ops_per_s=ceiling,
         stretches=_stretches(seen, ceiling),
     )
+
+
+def _full_log_rise(seen: Seen, is_held: BoolArray, lowest: FloatArray) -> tuple[float, float]:
+    """How much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
+    with np.errstate(all="ignore"):
+        load = seen.ops_per_s / lowest
+    near = ~is_held & seen.is_measured & (load > 0.8) & (load < 0.97) & np.isfinite(seen.log_excess)
+    if near.sum() < 10:
+        return UNSEEN_RISE
+    least = float(np.clip(np.quantile(seen.log_excess[near], 0.25), 0.0, UNSEEN_RISE[1]))
+    return least, least + UNSEEN_RISE[1]
 
 
 def _is_rate(interval: Interval) -> bool:
@@ -239,7 +273,9 @@ def _stretch(seen: Seen, ceiling: FloatArray, runs: list[Run]) -> Stretch:
         runs=tuple(runs),
         floor_ops_per_s=floor,
         bound_ops_per_s=bound,
+        mean_ops_per_s=float(seen.ops_per_s[runs[0].start : runs[-1].end].mean()),
         free_ops_per_s=seen.ops_per_s[before[~is_waiting]],
+        pressed_count=int(pressed.size),
         waiting=_waiting(seen, runs, 0.9 * bound),
     )
 
@@ -260,5 +296,9 @@ def _before(seen: Seen, ceiling: FloatArray, run: Run, floor: float) -> IntArray
 def _waiting(seen: Seen, runs: list[Run], least: float) -> float:
     highest = [run for run in runs if run.level_ops_per_s >= least] or runs
     inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
-    known = inside[np.isfinite(inside)]
-    return float(max(np.exp(np.median(known)), 1.0)) if known.size else float("nan")
+    return float(np.fmax(np.exp(_known_median(inside)), 1.0)) if np.isfinite(inside).any() else NAN
+
+
+def _known_median(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else NAN

@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.held import Held, Stretch
+from plimsoll.plan.held import CLEAR, Held, Seen, Stretch
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -25,14 +25,16 @@ OVERLOAD_MAX = 10.0
 FREE_LEAST = 3
 # Load wanders: what was asked for half an hour ago is today's demand give or take some percent.
 FREE_LOG_SD = 0.07
+# Clients are counted; what each does elsewhere is known to a fifth.
+COUNTED_LOG_SD = 0.2
+# A few readings may have caught the load while it rose; by how much, they tell one by one.
+FEW_LOG_SD = 0.3
 # The same window's other work: the same machine and users, but not the same job.
 POOLED_LOG_SD = 0.25
 # Time a client spends elsewhere for each request, in units of the unpressed latency: none at all for
 # one in three (scans, loads), and anything from a tenth to a hundred times for the others.
 THINK_NONE = 1 / 3
 THINK_RANGE = (0.1, 100.0)
-# Unpressed latency is known from calmer hours with another mix of requests.
-WAITING_LOG_SD = 0.2
 NORMAL = NormalDist()
 
 
@@ -54,9 +56,9 @@ def middles(count: int) -> FloatArray:
 
 def is_seen(stretch: Stretch) -> bool:
     """Whether the stretch's own demand was measured while nothing held it back."""
-    return stretch.free_ops_per_s.size >= FREE_LEAST and bool(
-        np.median(stretch.free_ops_per_s) > stretch.bound_ops_per_s
-    )
+    free = stretch.free_ops_per_s
+    is_enough = free.size >= FREE_LEAST and free.size > stretch.pressed_count
+    return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
 def prior_quantiles(u: FloatArray) -> FloatArray:
@@ -84,20 +86,47 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray) -> FloatArray:
             system that is far overloaded today is far overloaded tomorrow.
 
     Returns:
-        Operations per second, shape (k, stretches), each at least the stretch's highest ceiling.
+        Operations per second, shape (k, stretches): at least the stretch's highest ceiling, or for
+        a job at least what it was served on average.
     """
-    alone = [_alone(stretch, habit, u) for stretch in held.stretches]
     columns = []
-    for stretch, own in zip(held.stretches, alone, strict=True):
-        demand = own
+    for stretch in held.stretches:
+        demand = _alone(stretch, habit, u)
+        if habit is Habit.JOB:
+            columns.append(demand)
+            continue
         if not is_seen(stretch) and any(is_seen(s) for s in held.stretches):
             others = [
-                _elsewhere(other, habit, u) * stretch.floor_ops_per_s
-                for other in held.stretches
+                _elsewhere(other, habit, u) * stretch.floor_ops_per_s for other in held.stretches
             ]
             demand = np.quantile(np.concatenate(others), u)
         columns.append(np.maximum(demand, stretch.bound_ops_per_s))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
+
+
+def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
+    """
+    What clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
+
+    Args:
+        think_s: Z, the time a client spends elsewhere for each request.
+        u: quantile 0–1 of their demand: the higher, the faster a fully loaded storage answers (r1),
+            and the less they do elsewhere.
+
+    Returns:
+        Shape (n,); what was served where latency is not known.
+
+    Source:
+        Little's law for a closed loop of N clients: N = X·(R + Z), whatever the storage.
+    """
+    least, most = held.full_log_rise
+    think = think_s * np.exp(-COUNTED_LOG_SD * NORMAL.inv_cdf(u))
+    base = seen.base_latency_s
+    unpressed = base * np.exp(most - (most - least) * u)
+    with np.errstate(all="ignore"):
+        more = np.fmax((base * np.exp(seen.log_excess) + think) / (unpressed + think), 1.0)
+    found: FloatArray = seen.ops_per_s * np.where(np.isfinite(more), more, 1.0)
+    return found
 
 
 def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray) -> FloatArray:
@@ -109,14 +138,33 @@ def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray) -> FloatArray:
 
 def _alone(stretch: Stretch, habit: Habit, u: FloatArray, *, more: float = 0.0) -> FloatArray:
     bound = stretch.bound_ops_per_s
-    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
+    waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
+    if habit is Habit.JOB:
+        top = _seen(stretch, u, more) if is_seen(stretch) else np.full(u.size, bound * waiting)
+        return _arrivals(stretch, top, u)
     if is_seen(stretch):
-        rates = np.log(stretch.free_ops_per_s)
-        spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + more**2))
-        asked: FloatArray = np.exp(np.median(rates) + spread * deviate)
-        return np.maximum(asked, bound)
+        return np.maximum(_seen(stretch, u, more), bound)
     if habit is Habit.LOST or not np.isfinite(stretch.waiting):
         return bound * prior_quantiles(u)
-    if habit is Habit.CLIENTS:
-        return bound * clients_quantiles(stretch.waiting, u)
-    return bound * np.maximum(stretch.waiting * np.exp(WAITING_LOG_SD * deviate), 1.0)
+    return bound * clients_quantiles(waiting, u)
+
+
+def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
+    rates = np.log(stretch.free_ops_per_s)
+    few = FEW_LOG_SD**2 / rates.size
+    spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + more**2))
+    found: FloatArray = np.exp(np.median(rates) + spread * deviate)
+    return found
+
+
+def _arrivals(stretch: Stretch, top: FloatArray, u: FloatArray) -> FloatArray:
+    """
+    How fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
+
+    What was served in a stretch is then all that came; it came no slower than that on average, and
+    no faster than the workers could have taken it, had nothing held them (Little's law).
+    """
+    low = stretch.mean_ops_per_s
+    found: FloatArray = low * np.maximum(top / low, 1.0) ** u
+    return found

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from plimsoll.model.plan import Judgement
 
-LIFTS_FROM = 0.95
-DOES_NOT_FROM = 0.98
+LIFTS_FROM = 0.90
+DOES_NOT_FROM = 0.96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
