@@ -199,9 +199,6 @@ def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
     if rate is not None and most is not None:
         floor = max(most, rule.provisioned_bytes_per_s_min or 0.0)
         rate = min(rate, mib_per_s(ceil(floor / MIB)))
-        if rule.bytes_per_op_max is not None:  # so much throughput needs so many IOPS
-            ops = max(ops, float(ceil(rate / rule.bytes_per_op_max)))
-    ops = min(ops, storage.provisioned_ops_per_s)
     return replace(storage, provisioned_ops_per_s=ops, provisioned_bytes_per_s=rate)
 
 

@@ -40,13 +40,13 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
 
 def test_a_steady_demand_is_served_by_what_the_limit_is_of_it():
     """
-    100 of 160 MB/s are 62.5 %; half of the day at 50 and half at 150 are 125 of 200.
+    100 of 160 MB/s are 62.5 %; half of the day at 150 and half at 50 are 150 of 200.
     """
     slot = Slot("instance_ebs_throughput", "bytes", None)
     vectors = Vectors(
         slots=(slot,), limits=np.array([[[1e8, 1e8, 0.0]]]), of=np.zeros(1, dtype=np.int64)
     )
-    halves = asked(np.repeat([50e6, 150e6], DAY // 2) / SIZE, SIZE)
+    halves = asked(np.repeat([150e6, 50e6], DAY // 2) / SIZE, SIZE)
     which = np.zeros(1, dtype=np.int64)
 
     assert served_at_once(vectors, which, steady(160))[0] == pytest.approx(0.625)

@@ -103,6 +103,8 @@ def test_an_idle_instance_gets_a_smaller_one():
     smaller = found.instance(best.roles[SMALLER][0])
     assert smaller.storage == before.storage
     assert prices.more[best.roles[SMALLER][0]] < 0
+    # Some classes with fewer vCPUs and no more memory cost more: they are no way to spend less.
+    assert (prices.more[roles_of(found, prices)[SMALLER]] < 0).all()
 
 
 def test_what_changes_nothing_is_in_no_role():
@@ -162,6 +164,12 @@ def test_cheaper_ones_are_the_nearest_that_fail_each_of_another_class():
     assert all(prices.more[one] < prices.more[chosen] for one in cheaper)
     assert all(best.state[vectors.of[one]] == FAILS for one in cheaper)
     assert len({int(found.class_index[one]) for one in cheaper}) == len(cheaper)
+    is_near = found.is_same_storage[list(cheaper)]
+    assert is_near.tolist() == sorted(is_near.tolist(), reverse=True)
+    near = prices.more[list(cheaper)][is_near]
+    assert near.tolist() == sorted(near.tolist(), reverse=True)
+    every = found.is_same_storage & (prices.more < prices.more[chosen])
+    assert near[0] == prices.more[every & (best.state[vectors.of] == FAILS)].max()
 
 
 def test_without_prices_the_smallest_come_first():

@@ -123,7 +123,19 @@ def test_nothing_changed_is_nothing_ordered():
 
 @pytest.mark.parametrize(
     "name",
-    ["it's", "a b", "$(reboot)", "`id`", "x;rm -rf ~", 'a"b', "*", "a\\b", "-rf", "--region"],
+    [
+        "it's",
+        "a b",
+        "$(reboot)",
+        "`id`",
+        "x;rm -rf ~",
+        'a"b',
+        "*",
+        "a\\b",
+        "-rf",
+        "--region",
+        "-x $(reboot)",
+    ],
 )
 def test_a_name_is_one_word_for_a_shell_whatever_is_in_it(name: str):
     """

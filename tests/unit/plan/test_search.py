@@ -100,8 +100,11 @@ def test_equal_prices_go_by_preference_and_then_by_place():
     roles, prices = everyone(vectors), np.array([4, 4])
 
     assert search(vectors, prices, roles, load(90), allowed_ratio=0).roles == {"all": (0, 1)}
-    tied = search(vectors, prices, roles, load(90), allowed_ratio=0, tie=np.array([2, 1]))
+    tie = np.array([2, 1])
+    tied = search(vectors, prices, roles, load(90), allowed_ratio=0, tie=tie)
     assert tied.roles == {"all": (1, 0)}
+    dearer = search(vectors, np.array([4, 5]), roles, load(90), allowed_ratio=0, tie=tie)
+    assert dearer.roles == {"all": (0, 1)}
 
 
 def test_credits_pay_for_a_peak():
