@@ -91,3 +91,7 @@ class Inspection(Struct, frozen=True, kw_only=True):
     received_bytes: int
     asked_s: float
     notes: tuple[str, ...] = ()
+    reading_count: int = 2
+    """Moments at which all counters were read."""
+    glance_count: int = 0
+    """Moments in between at which sessions and vacuums were looked at."""
