@@ -1,0 +1,166 @@
+"""
+How many out-of-line values updates replaced between two readings, and how many bytes that wrote.
+
+Rule 1: counters tell that a value was sent again, never that it was the same; whether it changed is
+        judged in `toast.py`, from sizes, statements and samples.
+Rule 2: bytes are what has to be written at least: the new rows, their index entries, their WAL and
+        the WAL that marks the old ones. Full-page images and vacuum come on top.
+"""
+
+from msgspec import Struct
+
+from plimsoll.model.database import Observation, Relation
+
+# Bytes of a row of a TOAST relation beside its chunk: header 24, chunk_id 4, chunk_seq 4, length 4
+# and line pointer 4, aligned (PostgreSQL, heaptoast.h and htup_details.h; measured on 15 and 18).
+_ROW_BYTES = 36
+# Bytes of an index entry with its line pointer: 20; pages of an index that only grows are full.
+_INDEX_BYTES = 20
+# WAL beside the chunk: the row's record, the index entry's, and the one that marks the old row.
+# 178 to 196 bytes on PostgreSQL 15 and 18.
+_WAL_BYTES = 185
+
+# Fewer updates than this in a window are no workload; the figure is a judgement.
+_UPDATES_MIN = 20
+# Of the rows of a TOAST relation, inserts and deletes of the table account for about their mean
+# number per row of the table; that is taken to be off by a quarter at most.
+_MEAN_ERROR = 0.25
+# Values sent again unchanged leave as many chunks dead as they write. From a twentieth on, the
+# difference says that sizes change, and so that the values are meant to; a judgement.
+_SIZE_CHANGE = 0.05
+
+
+class Rewrite(Struct, frozen=True, kw_only=True):
+    """Values of one table that updates replaced."""
+
+    table: Relation
+    toast: Relation
+    """As of the last reading."""
+    seconds: float
+    updates: int
+    chunks: float
+    """Chunks replaced by updates."""
+    chunks_per_value: float
+    data_bytes_per_chunk: float
+    row_bytes_per_chunk: float
+    """Space it takes in the TOAST relation."""
+    size_change: float
+    """(written − left dead) ÷ the larger; 0 where values keep their number of chunks."""
+    is_steady: bool
+    """Whether that is nothing, as far as counters can tell."""
+    is_exact: bool
+    """Whether nothing but updates touched the table, so that chunks are counted, not corrected."""
+
+    @property
+    def chunks_per_update(self) -> float:
+        """Dead rows of the TOAST relation that one update leaves."""
+        return self.chunks / self.updates
+
+    @property
+    def table_bytes_per_s(self) -> float:
+        """New rows and index entries of the TOAST relation."""
+        return self.chunks * (self.row_bytes_per_chunk + _INDEX_BYTES) / self.seconds
+
+    @property
+    def wal_bytes_per_s(self) -> float:
+        """Without full-page images."""
+        return self.chunks * (self.data_bytes_per_chunk + _WAL_BYTES) / self.seconds
+
+    @property
+    def bytes_per_s(self) -> float:
+        """What has to be written at least."""
+        return self.table_bytes_per_s + self.wal_bytes_per_s
+
+    @property
+    def value_bytes(self) -> float:
+        """Mean stored size of a value."""
+        return self.chunks_per_value * self.data_bytes_per_chunk
+
+
+def rewrites_of(observation: Observation) -> tuple[Rewrite, ...]:
+    """Every table whose updates replaced values out of line; tables with reset counters left out."""
+    first = {relation.oid: relation for relation in observation.first.relations}
+    last = {relation.oid: relation for relation in observation.last.relations}
+    found = []
+    for table in observation.last.relations:
+        toast = last.get(table.toast_oid) if table.toast_oid is not None else None
+        if toast is None or table.oid not in first or toast.oid not in first:
+            continue
+        rewrite = _rewrite(observation, (first[table.oid], table), (first[toast.oid], toast))
+        if rewrite is not None:
+            found.append(rewrite)
+    return tuple(found)
+
+
+def _rewrite(
+    observation: Observation, tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]
+) -> Rewrite | None:
+    updates = tables[1].updated - tables[0].updated
+    inserted, deleted = _came_and_went(tables)
+    written, dead = _came_and_went(toasts)
+    if min(inserted, deleted, written, dead) < 0 or updates < _UPDATES_MIN:
+        return None
+    if observation.seconds <= 0:
+        return None
+    table, toast = tables[1], toasts[1]
+    mean = toasts[0].live_rows / tables[0].live_rows if tables[0].live_rows else 0.0
+    written_by_updates = max(written - inserted * mean, 0.0)
+    dead_by_updates = max(dead - deleted * mean, 0.0)
+    chunks = min(written_by_updates, dead_by_updates)
+    largest = max(written_by_updates, dead_by_updates)
+    doubt = _MEAN_ERROR * (inserted + deleted) * mean
+    if chunks <= doubt or chunks < 1:
+        return None
+    change = written_by_updates - dead_by_updates
+    chunks_per_value = max(chunks / updates, mean, 1.0)
+    data, row = _bytes_per_chunk(observation, toast, chunks_per_value)
+    return Rewrite(
+        table=table,
+        toast=toast,
+        seconds=observation.seconds,
+        updates=updates,
+        chunks=chunks,
+        chunks_per_value=chunks_per_value,
+        data_bytes_per_chunk=data,
+        row_bytes_per_chunk=row,
+        size_change=change / largest,
+        is_steady=abs(change) <= _SIZE_CHANGE * largest + doubt,
+        is_exact=not inserted and not deleted,
+    )
+
+
+def _came_and_went(readings: tuple[Relation, Relation]) -> tuple[int, int]:
+    before, after = readings
+    return after.inserted - before.inserted, after.deleted - before.deleted
+
+
+def _bytes_per_chunk(
+    observation: Observation, toast: Relation, chunks_per_value: float
+) -> tuple[float, float]:
+    """
+    Mean bytes of a chunk, and of the place it takes.
+
+    All chunks of a value but the last are full, which bounds the mean from both sides. How much place
+    a row takes on average narrows it, as long as the relation is not bloated.
+    """
+    chunk_bytes = _chunk_bytes(observation)
+    block_bytes = observation.server.block_bytes
+    row_max = block_bytes / (block_bytes // (chunk_bytes + _ROW_BYTES))
+    low = (chunks_per_value - 1) * chunk_bytes / chunks_per_value
+    rows = toast.live_rows + toast.dead_rows
+    row = toast.size_bytes / rows if rows and toast.size_bytes else float("inf")
+    if not low + _ROW_BYTES <= row <= row_max:
+        middle = (low + chunk_bytes) / 2
+        return middle, min(middle + _ROW_BYTES, row_max)
+    high = min(row - _ROW_BYTES, chunk_bytes)
+    # A value of one chunk has no full ones before it; there, place and size are the same.
+    return (high if chunks_per_value < 1.5 else (low + high) / 2), row
+
+
+def _chunk_bytes(observation: Observation) -> int:
+    """As the server says; else as four rows fit a page (PostgreSQL, heaptoast.h)."""
+    told = observation.server.toast_chunk_bytes
+    if told is not None:
+        return told
+    # Page header 24 and four line pointers, a quarter each rounded down to 8, less the row's own.
+    return (observation.server.block_bytes - 24 - 4 * 4) // 4 // 8 * 8 - _ROW_BYTES
