@@ -35,8 +35,9 @@ SURE_LOST, PAUSING_LOST = 0.12, 0.03
 QUANTILES: Mapping[Habit, int] = {Habit.LOST: 12, Habit.JOB: 6, Habit.CLIENTS: 12}
 # The printed band holds the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
-# With less than a twentieth of the window free of ceilings, what the load does at liberty is not known.
-FREE_RATIO = 0.05
+# With less than a twelfth of the window free of ceilings (two hours of a day), what the load does at
+# liberty is not known; nor is it where requests wait for as long and no ceiling tells why.
+FREE_RATIO = 1 / 12
 # A learned baseline is known to a percent or two; documented ones are further apart.
 SAME = 0.03
 BALANCES: Mapping[Family, Metric] = {

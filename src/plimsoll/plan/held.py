@@ -34,6 +34,9 @@ CLEAR = 1.04
 NEAR = 0.93
 # Storage that is fully loaded but not overloaded answers as fast as ever, or up to three times as slow.
 UNSEEN_RISE = (0.0, float(np.log(3.0)))
+# What is seen near a ceiling may already be waiting; more than half as slow again is not taken for
+# the storage's own.
+SEEN_RISE = (0.0, float(np.log(1.5)))
 NAN = float("nan")
 
 
@@ -84,6 +87,8 @@ class Stretch:
     """What it was served on average, from its first plateau to the end of its last."""
     free_ops_per_s: FloatArray
     """Rates above its lowest ceiling just before that bound, while nothing held them back."""
+    length_s: float
+    """How long it lasted."""
     pressed_count: int
     """Steps there in which requests already waited, at a ceiling too brief for an interval."""
     waiting: float
@@ -214,8 +219,8 @@ def _full_log_rise(seen: Seen, is_held: BoolArray, lowest: FloatArray) -> tuple[
     near = ~is_held & seen.is_measured & (load > 0.8) & (load < 0.97) & np.isfinite(seen.log_excess)
     if near.sum() < 10:
         return UNSEEN_RISE
-    least = float(np.clip(np.quantile(seen.log_excess[near], 0.25), 0.0, UNSEEN_RISE[1]))
-    return least, least + UNSEEN_RISE[1]
+    least = float(np.quantile(seen.log_excess[near], 0.25))
+    return float(np.clip(least, *SEEN_RISE)), UNSEEN_RISE[1]
 
 
 def _is_rate(interval: Interval) -> bool:
@@ -275,6 +280,7 @@ def _stretch(seen: Seen, ceiling: FloatArray, runs: list[Run]) -> Stretch:
         bound_ops_per_s=bound,
         mean_ops_per_s=float(seen.ops_per_s[runs[0].start : runs[-1].end].mean()),
         free_ops_per_s=seen.ops_per_s[before[~is_waiting]],
+        length_s=(runs[-1].end - runs[0].start) * seen.step_s,
         pressed_count=int(pressed.size),
         waiting=_waiting(seen, runs, 0.9 * bound),
     )

@@ -27,6 +27,8 @@ FREE_LEAST = 3
 FREE_LOG_SD = 0.07
 # Clients are counted; what each does elsewhere is known to a fifth.
 COUNTED_LOG_SD = 0.2
+# It walks on while it is not seen: some percent in an hour, but it stays the same load.
+DRIFT_LOG_SD, DRIFT_LOG_SD_MAX = 0.04, 0.35
 # A few readings may have caught the load while it rose; by how much, they tell one by one.
 FEW_LOG_SD = 0.3
 # The same window's other work: the same machine and users, but not the same job.
@@ -122,7 +124,8 @@ def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
     least, most = held.full_log_rise
     think = think_s * np.exp(-COUNTED_LOG_SD * NORMAL.inv_cdf(u))
     base = seen.base_latency_s
-    unpressed = base * np.exp(most - (most - least) * u)
+    # Most storage answers nearly as fast when fully loaded, hence the root.
+    unpressed = base * np.exp(most - (most - least) * np.sqrt(u))
     with np.errstate(all="ignore"):
         more = np.fmax((base * np.exp(seen.log_excess) + think) / (unpressed + think), 1.0)
     found: FloatArray = seen.ops_per_s * np.where(np.isfinite(more), more, 1.0)
@@ -153,7 +156,8 @@ def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
     rates = np.log(stretch.free_ops_per_s)
     few = FEW_LOG_SD**2 / rates.size
-    spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + more**2))
+    drift = min(DRIFT_LOG_SD**2 * stretch.length_s / 3600, DRIFT_LOG_SD_MAX**2)
+    spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + drift + more**2))
     found: FloatArray = np.exp(np.median(rates) + spread * deviate)
     return found
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll.model.plan import Judgement
 
-LIFTS_FROM = 0.90
+LIFTS_FROM = 0.95
 DOES_NOT_FROM = 0.96
 
 
