@@ -25,7 +25,7 @@ APPLICATION_NAME = "plimsoll"
 
 # Two seconds to connect, like the statement timeout; then, within some ten seconds, the system
 # reports a server that vanished without a word, so that a recording can end.
-_CONNECTION = {
+CONNECTION = {
     "application_name": APPLICATION_NAME,
     "connect_timeout": "2",
     "keepalives_idle": "5",
@@ -128,7 +128,7 @@ def gaps_of(facts: ServerFacts) -> tuple[Gap, ...]:
     gaps = []
     if not facts.sees_all_sessions:
         reason = f"role '{facts.role}' may not see other users' sessions"
-        remedy = f"GRANT pg_monitor TO {_quoted(facts.role)};"
+        remedy = f"GRANT pg_monitor TO {quoted(facts.role)};"
         gaps += [
             Gap(metric=metric.value, reason=reason, remedy=remedy)
             for metric in (
@@ -185,19 +185,15 @@ class DatabaseProbe:
         """
         import psycopg
 
-        if not _is_connection_string(self._dsn):
-            # libpq would quote the part it stumbled over, which may be a password: say less.
-            raise UsageError(
-                "the DSN is not a PostgreSQL connection string",
-                "Write it as 'host=… dbname=… user=…' or 'postgresql://user@host/dbname'; in the "
-                "latter an @ in the password is %40.",
-            )
+        if not is_connection_string(self._dsn):
+            raise not_a_connection_string()
         try:
             connection = self._connect()
             row = _one_row(connection, FACTS)
             connection.rollback()
         except psycopg.Error as error:
-            raise self._refusal(error) from None
+            self.close()
+            raise refusal(error, self._dsn) from None
         info = connection.info
         return ServerFacts(
             place=_place(info.host, info.port, info.dbname),
@@ -222,10 +218,10 @@ class DatabaseProbe:
             connection.rollback()
         except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable) as error:
             self._roll_back()
-            return DatabaseSilence(reason=self._told(error))
+            return DatabaseSilence(reason=told(error, self._dsn))
         except (psycopg.Error, SourceError) as error:
             self.close()
-            return DatabaseSilence(reason=self._told(error))
+            return DatabaseSilence(reason=told(error, self._dsn))
         sees = not row["hidden_count"]
         return DatabaseReading(
             moment_s=moment_s,
@@ -253,7 +249,7 @@ class DatabaseProbe:
         self.close()
         # No prepared statements: a pooler may hand the next transaction to another server process.
         connection = psycopg.connect(
-            make_conninfo(self._dsn, **_CONNECTION), row_factory=dict_row, prepare_threshold=None
+            make_conninfo(self._dsn, **CONNECTION), row_factory=dict_row, prepare_threshold=None
         )
         connection.read_only = True
         self._connection = connection
@@ -268,25 +264,36 @@ class DatabaseProbe:
         except psycopg.Error:
             self.close()
 
-    def _told(self, error: Exception) -> str:
-        """The first line says what happened; what follows are libpq's surmises."""
-        lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
-        # localhost is two addresses; then the first line only says that several were tried.
-        lines = [line for line in lines if not line.startswith("Multiple connection attempts")]
-        return without_password(lines[0] if lines else type(error).__name__, self._dsn)
 
-    def _refusal(self, error: "psycopg.Error") -> SourceError:
-        self.close()
-        told = self._told(error)
-        if any(word in told for word in _REFUSALS):
-            return AccessDenied(
-                f"PostgreSQL refused the connection: {told}",
-                "Check user, password and database; the role needs LOGIN and pg_monitor.",
-            )
-        return Unreachable(
-            f"PostgreSQL did not answer: {told}",
-            "Check host and port of the DSN and that the server runs.",
+def told(error: Exception, dsn: str) -> str:
+    """The first line says what happened; what follows are libpq's surmises."""
+    lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
+    # localhost is two addresses; then the first line only says that several were tried.
+    lines = [line for line in lines if not line.startswith("Multiple connection attempts")]
+    return without_password(lines[0] if lines else type(error).__name__, dsn)
+
+
+def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
+    """What a failed attempt to connect means, without the password."""
+    reason = told(error, dsn)
+    if any(word in reason for word in _REFUSALS):
+        return AccessDenied(
+            f"PostgreSQL refused the connection: {reason}",
+            "Check user, password and database; the role needs LOGIN and pg_monitor.",
         )
+    return Unreachable(
+        f"PostgreSQL did not answer: {reason}",
+        "Check host and port of the DSN and that the server runs.",
+    )
+
+
+def not_a_connection_string() -> UsageError:
+    """Say less than libpq, which would quote what it stumbled over: it may be a password."""
+    return UsageError(
+        "the DSN is not a PostgreSQL connection string",
+        "Write it as 'host=… dbname=… user=…' or 'postgresql://user@host/dbname'; in the "
+        "latter an @ in the password is %40.",
+    )
 
 
 def without_password(text: str, dsn: str) -> str:
@@ -295,7 +302,7 @@ def without_password(text: str, dsn: str) -> str:
 
     from psycopg.conninfo import conninfo_to_dict
 
-    if not _is_connection_string(dsn):
+    if not is_connection_string(dsn):
         return "the DSN is not a PostgreSQL connection string"
     password = conninfo_to_dict(dsn).get("password")
     for secret in (password, os.environ.get("PGPASSWORD")):
@@ -304,7 +311,8 @@ def without_password(text: str, dsn: str) -> str:
     return text
 
 
-def _is_connection_string(dsn: str) -> bool:
+def is_connection_string(dsn: str) -> bool:
+    """Whether libpq understands it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -327,7 +335,8 @@ def _place(host: str, port: int, database: str) -> str:
     return f"{host}:{port}/{database}"
 
 
-def _quoted(role: str) -> str:
+def quoted(role: str) -> str:
+    """The name as SQL wants it."""
     return role if role.isidentifier() and role.islower() else '"' + role.replace('"', '""') + '"'
 
 

@@ -1,0 +1,163 @@
+"""
+One connection to a PostgreSQL server that is asked in guarded, read-only transactions.
+
+Rule 1: a password never leaves this file: errors and places are written without it.
+Rule 2: a question is one message and one transaction, over before the answer is looked at.
+Rule 3: what it cost is counted: statements, bytes of rows, seconds until the answer was here.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.sources.database.queries import END, GUARDS
+from plimsoll.sources.pg_stat import (
+    CONNECTION,
+    is_connection_string,
+    not_a_connection_string,
+    refusal,
+    told,
+)
+
+if TYPE_CHECKING:
+    import psycopg
+
+Rows = list[tuple[Any, ...]]
+
+# A row of the protocol has seven bytes, and four for each value, besides the values.
+_ROW_BYTES = 7
+_VALUE_BYTES = 4
+
+
+class Silent(Exception):
+    """A question without an answer, and why, without any secret."""
+
+    def __init__(self, reason: str, state: str = "", *, is_connection_lost: bool = False) -> None:
+        """Keep the sentence, PostgreSQL's five letters for it, and whether we must connect anew."""
+        super().__init__(reason)
+        self.reason = reason
+        self.state = state
+        self.is_connection_lost = is_connection_lost
+
+
+class Asker:
+    """Asks one server; connects when it is first asked, and anew after it was lost."""
+
+    def __init__(self, dsn: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Keep the DSN; nothing is connected yet.
+
+        Args:
+            dsn: libpq connection string or URI; what it leaves out comes from PG* variables,
+                service and password files, as with every libpq program.
+            clock: seconds, by which the time of answers is counted.
+
+        Raises:
+            UsageError: the DSN is not a connection string.
+        """
+        if not is_connection_string(dsn):
+            raise not_a_connection_string()
+        self._dsn = dsn
+        self._clock = clock
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self.place = ""
+        """`127.0.0.1:5432/orders`, once it was connected to."""
+        self.query_count = 0
+        self.received_bytes = 0
+        self.asked_s = 0.0
+
+    def open(self) -> None:
+        """
+        Connect, if that is not so yet.
+
+        Raises:
+            AccessDenied: the server refused the role, or has no such database.
+            Unreachable: no server answered.
+        """
+        import psycopg
+
+        if self._connection is not None:
+            return
+        try:
+            self._connect()
+        except psycopg.Error as error:
+            raise refusal(error, self._dsn) from None
+
+    def ask(self, *statements: str) -> list[Rows]:
+        """
+        The rows of each statement, all of one transaction; strings for what is not a number.
+
+        Raises:
+            Silent: one of them failed, or the connection did.
+        """
+        import psycopg
+
+        began_s = self._clock()
+        try:
+            connection = self._connection or self._connect()
+            message = "; ".join((GUARDS, *statements, END))
+            # Without parameters this is PostgreSQL's simple protocol: one message, many results.
+            answers = self._answers(connection.execute(message.encode()))
+        except psycopg.Error as error:
+            state = getattr(error, "sqlstate", None) or ""
+            is_lost = not self._roll_back()
+            raise Silent(told(error, self._dsn), state, is_connection_lost=is_lost) from None
+        except BaseException:
+            # Ctrl-C: the answer, if it still comes, belongs to nobody.
+            self.close()
+            raise
+        finally:
+            self.asked_s += self._clock() - began_s
+            self.query_count += len(statements)
+        assert len(statements) == len(answers)
+        return answers
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+
+        # No prepared statements: a pooler may hand the next transaction to another server process.
+        connection = psycopg.connect(
+            make_conninfo(self._dsn, **CONNECTION), autocommit=True, prepare_threshold=None
+        )
+        info = connection.info
+        self.place = f"{info.host}:{info.port}/{info.dbname}"
+        self._connection = connection
+        return connection
+
+    def _answers(self, cursor: "psycopg.Cursor[tuple[Any, ...]]") -> list[Rows]:
+        answers = []
+        more: bool | None = True
+        while more:
+            if cursor.description is not None and cursor.pgresult is not None:
+                answers.append(cursor.fetchall())
+                result = cursor.pgresult
+                self.received_bytes += sum(
+                    _ROW_BYTES
+                    + sum(
+                        _VALUE_BYTES + len(result.get_value(row, column) or b"")
+                        for column in range(result.nfields)
+                    )
+                    for row in range(result.ntuples)
+                )
+            more = cursor.nextset()
+        return answers
+
+    def _roll_back(self) -> bool:
+        """End what the failed transaction left; whether the connection is still good."""
+        import psycopg
+
+        try:
+            if self._connection is not None and not self._connection.closed:
+                self._connection.execute(END.encode())
+                return True
+        except psycopg.Error:
+            pass
+        self.close()
+        return False

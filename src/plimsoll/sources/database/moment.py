@@ -1,0 +1,120 @@
+"""A reading beside what is needed to compare it with another: counters of each database alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from plimsoll.model.database import Counters, DatabaseReading, IoRow
+
+Row = tuple[Any, ...]
+
+# Columns of `DATABASES` behind the identifier that are counters; the one behind them is a time.
+_COUNTER_NAMES = (
+    *("committed", "rolled_back", "temp_files", "temp_bytes", "blocks_read", "blocks_hit"),
+    *("sessions", "sessions_abandoned", "sessions_fatal", "sessions_killed"),
+)
+_RESET = len(_COUNTER_NAMES)
+
+# Who is not meant by "backends themselves" in `Counters.backend_written_bytes`.
+_OWN_COUNTERS = ("checkpointer", "background writer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One reading of one server."""
+
+    reading: DatabaseReading
+    databases: dict[int, Row]
+    """Row of `DATABASES` without the identifier, by identifier."""
+
+
+def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseReading, bool]:
+    """
+    Both readings with counters that may be subtracted, and whether any had to be left out.
+
+    A database that was dropped or whose statistics were reset in between is in neither sum; one that
+    was made in between began at zero.
+    """
+    kept: dict[int, tuple[Row, Row]] = {}
+    has_left_out = bool(first.databases.keys() - last.databases.keys())
+    for oid, after in last.databases.items():
+        before = first.databases.get(oid, (0,) * _RESET + (None,))
+        is_reset = oid in first.databases and (
+            before[_RESET] != after[_RESET] or any(a < b for b, a in _both(before, after))
+        )
+        has_left_out = has_left_out or is_reset
+        if not is_reset:
+            kept[oid] = (before, after)
+    sums = [sums_of(pair[which] for pair in kept.values()) for which in (0, 1)]
+    readings = [
+        msgspec.structs.replace(
+            moment.reading, counters=msgspec.structs.replace(moment.reading.counters, **counted)
+        )
+        for moment, counted in zip((first, last), sums, strict=True)
+    ]
+    return readings[0], readings[1], has_left_out
+
+
+def has_gone_back(first: Moment, again: Moment) -> bool:
+    """Whether the server has forgotten its counters, as after a crash, or is another server."""
+    before, after = first.reading.counters, again.reading.counters
+    return any(
+        (getattr(after, name) or 0) < (getattr(before, name) or 0)
+        for name in (
+            "committed",
+            "blocks_read",
+            "blocks_hit",
+            "checkpoint_written_bytes",
+            "wal_bytes",
+        )
+    )
+
+
+def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
+    """Fields of `Counters` that are sums over databases."""
+    rows = list(rows)
+    sums: dict[str, Any] = {
+        name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)
+    }
+    resets = [row[_RESET] for row in rows if row[_RESET] is not None]
+    return {**sums, "reset_s": max(resets) if resets else None}
+
+
+def counters_of(
+    databases: Iterable[Row],
+    checkpoints: Row | None,
+    wal: Row | None,
+    io: Iterable[IoRow] | None,
+    *,
+    block_bytes: int,
+) -> Counters:
+    """Counters of the whole server; what it did not say is None, or zero where None is no answer."""
+    timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
+    wal_bytes, full_pages, records = wal or (None, None, None)
+    if backend is not None:
+        by_backends: float | None = float(backend * block_bytes)
+    elif io is not None:
+        by_backends = sum(
+            row.written_bytes + row.extended_bytes
+            for row in io
+            if row.object == "relation" and row.backend_type not in _OWN_COUNTERS
+        )
+    else:
+        by_backends = None
+    return Counters(
+        **sums_of(databases),
+        checkpoints_timed=timed,
+        checkpoints_requested=requested,
+        checkpoint_written_bytes=float(checkpointed * block_bytes),
+        background_written_bytes=float(cleaned * block_bytes),
+        backend_written_bytes=by_backends,
+        wal_bytes=wal_bytes,
+        wal_full_pages=full_pages,
+        wal_records=records,
+    )
+
+
+def _both(before: Row, after: Row) -> list[tuple[int, int]]:
+    return [(b or 0, a or 0) for b, a in zip(before[:_RESET], after[:_RESET], strict=True)]

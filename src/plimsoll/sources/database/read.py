@@ -1,0 +1,225 @@
+"""
+Observe a server for a while: a reading, glances, a reading.
+
+Rule 1: a server that goes away makes a hole, not an end: it is asked again until the time is over.
+Rule 2: Ctrl-C ends the observation early, with a last reading; the second one ends it at once.
+Rule 3: glances come as often as asked, or as seldom as keeps them below a hundredth of the time.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from plimsoll.errors import PlimsollError, Unreachable
+from plimsoll.model.database import Glance, Observation, PoolerReading
+from plimsoll.sources.database.connect import Asker, Silent
+from plimsoll.sources.database.moment import Moment, compared, has_gone_back
+from plimsoll.sources.database.reader import EVERYTHING, Reader, Want
+
+__all__ = ["EVERYTHING", "Want", "observe"]
+
+# Judgements: a glance must not cost a server of thousands of sessions more than a hundredth of a
+# core, and one in ten seconds still tells a pile-up from none.
+_SHARE_MAX = 0.01
+_EVERY_S_MAX = 10.0
+
+# How long the last reading may wait for a server that is starting, and how often it is tried.
+_PATIENCE_S = 10.0
+_RETRY_S = 0.5
+
+# Poolers change no faster than this that we would need to know.
+_POOLER_EVERY_S = 5.0
+
+
+def observe(
+    dsn: str,
+    *,
+    duration_s: float,
+    every_s: float = 1.0,
+    wants: frozenset[Want] = EVERYTHING,
+    poolers: Sequence[Callable[[], PoolerReading]] = (),
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Observation:
+    """
+    Read a server twice, `duration_s` apart, and glance at its sessions in between.
+
+    Args:
+        dsn: libpq connection string or URI.
+        duration_s: between the two readings, ≥ 0.
+        every_s: between glances, > 0; they come less often where they would cost more than a
+            hundredth of the time.
+        wants: parts to read.
+        poolers: each reads one pooler in front of the server; asked every five seconds.
+        clock: seconds that only grow.
+        sleep: waits so many seconds.
+
+    Returns:
+        What was seen. Where the last reading did not come, `last` is the latest that did, and
+        `missing` says why.
+
+    Raises:
+        UsageError: the DSN is not a connection string.
+        AccessDenied: the server refused the role.
+        Unreachable: no server answered.
+        SourceError: it answered, but not as PostgreSQL does.
+    """
+    assert duration_s >= 0
+    assert every_s > 0
+    asker = Asker(dsn, clock)
+    try:
+        watch = _Watch(Reader(asker, wants), poolers, clock, sleep)
+        watch.begin()
+        try:
+            watch.glance_until(clock() + duration_s, every_s)
+        except KeyboardInterrupt:
+            watch.note("window", "It was interrupted: the counters are of the time until then.")
+        return watch.end(asker)
+    finally:
+        asker.close()
+
+
+class _Watch:
+    """What one observation has so far."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        poolers: Sequence[Callable[[], PoolerReading]],
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._reader = reader
+        self._poolers = poolers
+        self._clock = clock
+        self._sleep = sleep
+        self._notes: dict[str, str] = {}
+        self._glances: list[Glance] = []
+        self._pooler_readings: list[PoolerReading] = []
+        self._hole_count = 0
+        self._is_lost = False
+        self._run: tuple[float, bool] = (0.0, False)
+        self._first: Moment | None = None
+
+    def begin(self) -> None:
+        self._reader.meet()
+        try:
+            self._run = self._reader.run()
+            self._first = self._reader.first()
+        except Silent as why:
+            raise Unreachable(
+                f"PostgreSQL stopped answering: {why.reason}",
+                "Check that the server runs and is not overwhelmed, and try again.",
+            ) from None
+        self._read_poolers()
+
+    def glance_until(self, end_s: float, every_s: float) -> None:
+        """Glance at once and then every `every_s`, or as seldom as the cost demands."""
+        cheapest_s: float | None = None
+        pooler_due_s = self._clock() + _POOLER_EVERY_S
+        while (began_s := self._clock()) < end_s:
+            if self._glance():
+                took_s = self._clock() - began_s
+                # The least was disturbed least by what else the machine did.
+                cheapest_s = took_s if cheapest_s is None else min(cheapest_s, took_s)
+            if self._poolers and self._clock() >= pooler_due_s:
+                self._read_poolers()
+                pooler_due_s = self._clock() + _POOLER_EVERY_S
+            wait_s = max(every_s, min((cheapest_s or 0.0) / _SHARE_MAX, _EVERY_S_MAX))
+            self._sleep(max(min(began_s + wait_s, end_s) - self._clock(), 0.0))
+
+    def end(self, asker: Asker) -> Observation:
+        """The last reading, and all that was seen."""
+        assert self._first is not None
+        last = self._last()
+        self._read_poolers()
+        first = self._first
+        if last is None:
+            last = first
+        else:
+            first, last = self._described(first, last)
+        before, after, has_left_out = compared(first, last)
+        if has_left_out:
+            self.note("counters", "A database was dropped or reset meanwhile and is left out.")
+        if self._hole_count:
+            self.note("glances", f"{self._hole_count} did not come: {self._notes.pop('hole', '')}")
+        return Observation(
+            server=self._reader.server,
+            first=before,
+            last=after,
+            glances=tuple(self._glances),
+            poolers=tuple(self._pooler_readings),
+            missing=tuple((self._reader.missing | self._notes).items()),
+            query_count=asker.query_count,
+            received_bytes=asker.received_bytes,
+            asked_s=asker.asked_s,
+        )
+
+    def note(self, what: str, why: str) -> None:
+        self._notes[what] = why
+
+    def _glance(self) -> bool:
+        try:
+            self._see_whether_it_is_the_same()
+            self._glances.append(self._reader.glance())
+        except Silent as why:
+            self._miss(why)
+            return False
+        return True
+
+    def _last(self) -> Moment | None:
+        """The last reading; None if it does not come within the patience."""
+        deadline_s = self._clock() + _PATIENCE_S
+        while True:
+            try:
+                self._see_whether_it_is_the_same()
+                return self._reader.last()
+            except Silent as why:
+                self._is_lost = self._is_lost or why.is_connection_lost
+                if "does not exist" in why.reason or self._clock() >= deadline_s:
+                    self.note("last reading", f"PostgreSQL did not answer: {why.reason}")
+                    return None
+            self._sleep(_RETRY_S)
+
+    def _described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+        try:
+            return self._reader.described(first, last)
+        except Silent as why:
+            self.note("columns", f"PostgreSQL stopped answering: {why.reason}")
+            return first, last
+
+    def _see_whether_it_is_the_same(self) -> None:
+        """
+        After a lost connection: was the server started anew, and does it remember?
+
+        A crash resets all counters, and another server may have taken over the name; then the window
+        begins again. After an orderly restart the counters go on.
+        """
+        if not self._is_lost:
+            return
+        run = self._reader.run()
+        if run != self._run:
+            assert self._first is not None
+            again = self._reader.again()
+            if run[1] != self._run[1] or has_gone_back(self._first, again):
+                self._first = again
+                self.note(
+                    "window",
+                    "The server was restarted and has forgotten its counters: they are of the time "
+                    "since then.",
+                )
+            else:
+                self.note("window", "The server was restarted; its counters went on.")
+            self._run = run
+        self._is_lost = False
+
+    def _miss(self, why: Silent) -> None:
+        self._hole_count += 1
+        self._notes["hole"] = why.reason
+        self._is_lost = self._is_lost or why.is_connection_lost
+
+    def _read_poolers(self) -> None:
+        for read in self._poolers:
+            try:
+                self._pooler_readings.append(read())
+            except PlimsollError as error:
+                self.note("pooler", f"{error.message}. {error.hint}")

@@ -1,0 +1,434 @@
+"""
+One server's readings and glances: which statements, in which order, and what is done without one.
+
+A part that the server refuses is left out and named in `missing`, with what would supply it; a lost
+connection ends the reading (`Silent`), and who called decides what then.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from plimsoll.errors import SourceError
+from plimsoll.model.database import (
+    DatabaseReading,
+    Glance,
+    Index,
+    IoRow,
+    Relation,
+    ServerSelf,
+    Statement,
+)
+from plimsoll.sources.database import queries
+from plimsoll.sources.database.connect import Asker, Rows, Silent
+from plimsoll.sources.database.moment import Moment, counters_of
+from plimsoll.sources.database.rows import (
+    columns_of,
+    index_of,
+    io_of,
+    relation_of,
+    session_of,
+    statement_of,
+    vacuum_of,
+)
+from plimsoll.sources.pg_stat import quoted
+
+# One statement asks for so many relations, so that none comes near the statement timeout.
+_BATCH = 1_000
+
+# What we make do with where the server is too slow to look at all its tables.
+_TABLES_OF_A_SLOW_SERVER = 100
+
+_CANCELED = "57014"
+_NOT_PERMITTED = "42501"
+_NOT_LOADED = "55000"
+
+
+class Want(StrEnum):
+    """Parts that may be left out; counters of the whole server are always read."""
+
+    RELATIONS = "relations"
+    INDEXES = "indexes"
+    COLUMNS = "columns"
+    STATEMENTS = "statements"
+    SESSIONS = "sessions"
+
+
+EVERYTHING = frozenset(Want)
+
+
+class Reader:
+    """Reads one server; `meet` comes first."""
+
+    def __init__(self, asker: Asker, wants: frozenset[Want] = EVERYTHING) -> None:
+        """Keep whom to ask; nothing is asked yet."""
+        self._asker = asker
+        self._wants = wants
+        self._server: ServerSelf | None = None
+        self._statements_at: tuple[str, str] | None = None
+        self._owners: dict[int, int] = {}
+        self._tables: tuple[int, ...] = ()
+        self._newest = 0
+        self._known_statements: frozenset[int] = frozenset()
+        self._read_statements: tuple[int, ...] = ()
+        self.missing: dict[str, str] = {}
+        """What could not be read, and what would supply it."""
+
+    @property
+    def server(self) -> ServerSelf:
+        """Whom we met."""
+        assert self._server is not None
+        return self._server
+
+    def meet(self) -> ServerSelf:
+        """
+        Ask the server what it is.
+
+        Raises:
+            AccessDenied: the server refused the role.
+            Unreachable: no server answered.
+            SourceError: the server answered, but not what PostgreSQL answers.
+        """
+        self._asker.open()
+        try:
+            (facts,), extensions, settings = self._asker.ask(
+                queries.FACTS, queries.EXTENSIONS, queries.SETTINGS
+            )
+        except (Silent, ValueError) as why:
+            raise SourceError(
+                f"the server at {self._asker.place} does not answer as PostgreSQL does: {why}",
+                "Is it PostgreSQL 14 or later?",
+            ) from None
+        role, version, version_number, is_standby, block_bytes, rights = facts
+        chunk = self._part("toast chunk size", queries.TOAST_CHUNK)
+        values: dict[str, str] = dict(settings)
+        self._server = ServerSelf(
+            place=self._asker.place,
+            role=role,
+            version=version.split(" ", maxsplit=1)[0],
+            version_number=version_number,
+            is_standby=is_standby,
+            block_bytes=block_bytes,
+            toast_chunk_bytes=chunk[0][0] if chunk else None,
+            connection_max=int(values["max_connections"]),
+            reserved_connections=sum(
+                int(values.get(name, "0"))
+                for name in ("superuser_reserved_connections", "reserved_connections")
+            ),
+            settings=values,
+            extensions=tuple(name for name, _, _ in extensions),
+            rights=tuple(rights),
+        )
+        for name, extension_version, schema in extensions:
+            if name == "pg_stat_statements":
+                self._statements_at = (schema, extension_version)
+        self._note_rights()
+        return self._server
+
+    def first(self) -> Moment:
+        """
+        Choose what will be looked at, and read it.
+
+        Raises:
+            Silent: the connection is lost.
+        """
+        if Want.RELATIONS in self._wants:
+            self._choose(self._chosen_tables())
+        if Want.STATEMENTS in self._wants:
+            self._look_for_statements()
+        return self._moment(is_last=False)
+
+    def again(self) -> Moment:
+        """
+        Another first reading of what was chosen, of a server that has forgotten the first one.
+
+        Raises:
+            Silent: the connection is lost.
+        """
+        return self._moment(is_last=False)
+
+    def last(self) -> Moment:
+        """
+        Read again what the first reading chose, and tables and statements that came since.
+
+        Raises:
+            Silent: the connection is lost.
+        """
+        if Want.RELATIONS in self._wants and self._newest:
+            self._choose(self._part("relations", queries.tables_since(self._newest)) or [])
+        return self._moment(is_last=True)
+
+    def run(self) -> tuple[float, bool]:
+        """
+        When the server was started, and whether it is a standby.
+
+        Raises:
+            Silent: it does not answer.
+        """
+        ((started_s, is_standby),) = self._asker.ask(queries.RUN)[0]
+        return started_s, is_standby
+
+    def glance(self) -> Glance:
+        """
+        Sessions and running vacuums now.
+
+        Raises:
+            Silent: they did not come.
+        """
+        if Want.SESSIONS not in self._wants:
+            (((time_s,),), vacuums) = self._asker.ask(
+                queries.MOMENT, queries.vacuums(self.server.version_number)
+            )
+            sessions: Rows = []
+        else:
+            (((time_s,),), sessions, vacuums) = self._asker.ask(
+                queries.MOMENT, queries.SESSIONS, queries.vacuums(self.server.version_number)
+            )
+        return Glance(
+            time_s=time_s,
+            sessions=tuple(map(session_of, sessions)),
+            vacuums=tuple(map(vacuum_of, vacuums)),
+        )
+
+    def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+        """
+        Both readings with columns of tables whose TOAST relation is active, and definitions of
+        indexes; asked for once, when it is known which matter.
+        """
+        if Want.COLUMNS in self._wants:
+            first, last = self._with_columns(first, last)
+        if Want.INDEXES in self._wants:
+            last = self._with_definitions(first, last)
+        return first, self._with_texts(first, last)
+
+    def _moment(self, *, is_last: bool) -> Moment:
+        (((time_s,),), databases) = self._asker.ask(queries.MOMENT, queries.DATABASES)
+        number, block_bytes = self.server.version_number, self.server.block_bytes
+        checkpoints = self._part("checkpoints", queries.checkpoints(number))
+        wal = self._part("wal", queries.WAL)
+        io = self._io()
+        relations, indexes = self._relations()
+        by_database = {row[0]: row[1:] for row in databases}
+        return Moment(
+            databases=by_database,
+            reading=DatabaseReading(
+                time_s=time_s,
+                counters=counters_of(
+                    by_database.values(),
+                    checkpoints[0] if checkpoints else None,
+                    wal[0] if wal else None,
+                    io,
+                    block_bytes=block_bytes,
+                ),
+                relations=relations,
+                indexes=indexes,
+                io=io,
+                statements=self._statements(is_last=is_last),
+            ),
+        )
+
+    def _io(self) -> tuple[IoRow, ...] | None:
+        asked = queries.io(self.server.version_number)
+        if asked is None:
+            self.missing["io"] = "PostgreSQL 16 has the view pg_stat_io."
+            return None
+        rows = self._part("io", asked)
+        return None if rows is None else tuple(map(io_of, rows))
+
+    def _chosen_tables(self) -> Rows:
+        newest = self._part("relations", queries.NEWEST)
+        self._newest = (newest[0][0] or 0) if newest else 0
+        tables = self._part("relations", queries.tables_chosen())
+        if tables is None:
+            tables = self._part("relations", queries.tables_largest(_TABLES_OF_A_SLOW_SERVER)) or []
+        return tables
+
+    def _choose(self, tables: Rows) -> None:
+        self._tables += tuple(oid for oid, _ in tables)
+        self._owners |= {toast: oid for oid, toast in tables if toast}
+
+    def _relations(self) -> tuple[tuple[Relation, ...], tuple[Index, ...]]:
+        if not self._tables:
+            return (), ()
+        oids = (*self._tables, *self._owners)
+        rows = self._in_batches("relations", queries.relations, oids)
+        wants_indexes = Want.INDEXES in self._wants
+        index_rows = (
+            self._part("indexes", queries.indexes(self.server.version_number, self._tables)) or []
+            if wants_indexes
+            else []
+        )
+        sizes: dict[int, int] = dict(
+            self._in_batches("sizes", queries.sizes, (*oids, *(row[0] for row in index_rows)))
+        )
+        block_bytes = self.server.block_bytes
+        relations = {
+            row[0]: relation_of(row, block_bytes=block_bytes, owners=self._owners, sizes=sizes)
+            for row in rows
+        }
+        return (
+            tuple(_with_toast_reads(relation, relations) for relation in relations.values()),
+            tuple(index_of(row, block_bytes=block_bytes, sizes=sizes) for row in index_rows),
+        )
+
+    def _look_for_statements(self) -> None:
+        remedy = "CREATE EXTENSION pg_stat_statements; -- and shared_preload_libraries"
+        if self._statements_at is None:
+            self.missing["statements"] = remedy
+            return
+        schema, version = self._statements_at
+        if queries.statements(schema, version, None) is None:
+            self._statements_at = None
+            self.missing["statements"] = "ALTER EXTENSION pg_stat_statements UPDATE;"
+            return
+        rows = self._part("statements", queries.statements_known(schema))
+        if rows is None:
+            self._statements_at = None
+            return
+        known, has_hidden = rows[0]
+        self._known_statements = frozenset(known)
+        if has_hidden:
+            self.missing["statements"] = self._grant("pg_read_all_stats")
+
+    def _statements(self, *, is_last: bool) -> tuple[Statement, ...] | None:
+        if self._statements_at is None or Want.STATEMENTS not in self._wants:
+            return None
+        schema, version = self._statements_at
+        if not is_last:
+            rows = self._part("statements", queries.statements(schema, version, None) or "")
+            self._read_statements = tuple(row[0] for row in rows or ())
+            return None if rows is None else tuple(map(statement_of, rows))
+        known = self._part("statements", queries.statements_known(schema))
+        since = set(known[0][0]) - self._known_statements if known else set()
+        wanted = (*self._read_statements, *sorted(since))
+        rows = self._part("statements", queries.statements(schema, version, wanted) or "")
+        return None if rows is None else tuple(map(statement_of, rows))
+
+    def _with_texts(self, first: Moment, last: Moment) -> Moment:
+        statements = last.reading.statements
+        if not statements or self._statements_at is None:
+            return last
+        before = {one.query_id: one for one in first.reading.statements or ()}
+        costs = sorted(
+            (-_spent_s(one, before.get(one.query_id)), one.query_id) for one in statements
+        )
+        wanted = [query_id for _, query_id in costs[: queries.STATEMENT_TEXTS_MAX]]
+        texts: dict[int, str] = dict(
+            self._part("statement texts", queries.statement_texts(self._statements_at[0], wanted))
+            or []
+        )
+        named = tuple(
+            msgspec.structs.replace(one, text=texts.get(one.query_id, "")) for one in statements
+        )
+        return _replaced(last, statements=named)
+
+    def _with_columns(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+        before = {relation.oid: relation for relation in first.reading.relations}
+        active = sorted(
+            (
+                (-_changes(toast, before.get(toast.oid)), toast.owner_oid)
+                for toast in last.reading.relations
+                if toast.kind == "toast" and toast.owner_oid and toast.size_bytes
+            ),
+        )[: queries.COLUMN_TABLES_MAX]
+        if not active:
+            return first, last
+        rows = self._part("columns", queries.columns([oid for _, oid in active])) or []
+        if any(not may_select for *_, may_select in rows):
+            self.missing["column widths"] = self._grant("pg_read_all_data")
+        found = columns_of(rows)
+        moments = [
+            _replaced(
+                moment,
+                relations=tuple(
+                    msgspec.structs.replace(one, columns=found[one.oid])
+                    if one.oid in found
+                    else one
+                    for one in moment.reading.relations
+                ),
+            )
+            for moment in (first, last)
+        ]
+        return moments[0], moments[1]
+
+    def _with_definitions(self, first: Moment, last: Moment) -> Moment:
+        before = {index.oid: index.scans for index in first.reading.indexes}
+        idle = sorted(
+            (-index.size_bytes, index.oid)
+            for index in last.reading.indexes
+            if index.scans == before.get(index.oid)
+        )[: queries.DEFINITIONS_MAX]
+        if not idle:
+            return last
+        rows = self._part("index definitions", queries.definitions([oid for _, oid in idle])) or []
+        told: dict[int, str] = dict(rows)
+        return _replaced(
+            last,
+            indexes=tuple(
+                msgspec.structs.replace(index, definition=told.get(index.oid) or "")
+                for index in last.reading.indexes
+            ),
+        )
+
+    def _note_rights(self) -> None:
+        rights = self.server.rights
+        if "pg_read_all_stats" not in rights:
+            for what in ("sessions", "vacuums"):
+                self.missing[what] = self._grant("pg_monitor")
+        if "pg_read_all_settings" not in rights:
+            self.missing["settings"] = self._grant("pg_monitor")
+
+    def _in_batches(
+        self, name: str, statement: Callable[[Sequence[int]], str], oids: Sequence[int]
+    ) -> Rows:
+        rows: Rows = []
+        for start in range(0, len(oids), _BATCH):
+            rows += self._part(name, statement(oids[start : start + _BATCH])) or []
+        return rows
+
+    def _part(self, name: str, statement: str) -> Rows | None:
+        """Its rows; None where the server refused it, which `missing` then has."""
+        try:
+            return self._asker.ask(statement)[0]
+        except Silent as why:
+            if why.is_connection_lost:
+                raise
+            self.missing[name] = self._remedy(why)
+            return None
+
+    def _remedy(self, why: Silent) -> str:
+        if why.state == _NOT_PERMITTED:
+            return self._grant("pg_monitor")
+        if why.state == _NOT_LOADED:
+            return (
+                "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'; -- and restart"
+            )
+        return f"the server said: {why.reason}"
+
+    def _grant(self, right: str) -> str:
+        role = self._server.role if self._server is not None else "plimsoll"
+        return f"GRANT {right} TO {quoted(role)};"
+
+
+def _with_toast_reads(relation: Relation, relations: dict[int, Relation]) -> Relation:
+    toast = relations.get(relation.toast_oid or 0)
+    if toast is None:
+        return relation
+    return msgspec.structs.replace(relation, toast_blocks_read=toast.heap_blocks_read)
+
+
+def _changes(relation: Relation, before: Relation | None) -> int:
+    """Rows changed since; those of a table that was made meanwhile are all of them."""
+    now = relation.inserted + relation.updated + relation.deleted
+    return now - (before.inserted + before.updated + before.deleted if before is not None else 0)
+
+
+def _spent_s(statement: Statement, before: Statement | None) -> float:
+    return statement.exec_s - (before.exec_s if before is not None else 0.0)
+
+
+def _replaced(moment: Moment, **fields: object) -> Moment:
+    return Moment(
+        reading=msgspec.structs.replace(moment.reading, **fields), databases=moment.databases
+    )

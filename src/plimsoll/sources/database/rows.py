@@ -1,0 +1,150 @@
+"""Rows of the statements in `queries.py`, in their order of columns, become the model's nouns."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plimsoll.model.database import (
+    Column,
+    Index,
+    IoRow,
+    Relation,
+    Session,
+    Statement,
+    VacuumRun,
+)
+
+Row = tuple[Any, ...]
+
+_MS_PER_S = 1000.0
+
+_STORAGES = {"p": "plain", "e": "external", "x": "extended", "m": "main"}
+_COMPRESSIONS = {"p": "pglz", "l": "lz4"}
+
+
+_SESSION = (
+    *("pid", "backend_type", "user", "database", "application", "address", "state"),
+    *("wait_event_type", "wait_event", "connected_s", "transaction_s", "state_s", "query_id"),
+)
+_VACUUM = (
+    *("pid", "relation_oid", "relation", "phase", "total_blocks", "scanned_blocks"),
+    *("vacuumed_blocks", "index_rounds", "is_automatic", "is_wraparound", "running_s", "delay_s"),
+)
+_RELATION = (
+    *("oid", "name", "kind", "is_partition", "toast_oid", "pages", "row_estimate", "options"),
+    *("inserted", "updated", "hot_updated", "deleted", "live_rows", "dead_rows"),
+    *("changed_since_analyze", "inserted_since_vacuum", "seq_scans", "seq_rows_read"),
+    *("index_scans", "heap_blocks_read", "heap_blocks_hit", "index_blocks_read"),
+    *("last_vacuum_s", "last_autovacuum_s", "vacuum_count", "autovacuum_count"),
+)
+_INDEX = (
+    *("oid", "name", "table_oid", "pages", "scans", "blocks_read", "blocks_hit"),
+    *("is_unique", "is_constraint", "is_valid", "last_scan_s"),
+)
+_IO = (
+    *("backend_type", "object", "context", "read_bytes", "written_bytes", "extended_bytes"),
+    *("read_s", "write_s"),
+)
+_STATEMENT = (
+    *("query_id", "calls", "rows", "exec_s", "read_blocks", "hit_blocks", "dirtied_blocks"),
+    *("written_blocks", "temp_read_blocks", "temp_written_blocks", "read_s", "write_s"),
+    "wal_bytes",
+)
+
+
+def session_of(row: Row) -> Session:
+    """A row of `SESSIONS`."""
+    return Session(**dict(zip(_SESSION, row, strict=True)))
+
+
+def vacuum_of(row: Row) -> VacuumRun:
+    """A row of `vacuums`."""
+    told = dict(zip(_VACUUM, row, strict=True))
+    told["phase"] = told["phase"] or ""
+    for name in ("total_blocks", "scanned_blocks", "vacuumed_blocks", "index_rounds"):
+        told[name] = told[name] or 0
+    for name in ("is_automatic", "is_wraparound"):
+        told[name] = bool(told[name])
+    told["running_s"] = max(told["running_s"] or 0.0, 0.0)
+    told["delay_s"] = _seconds(told["delay_s"])
+    return VacuumRun(**told)
+
+
+def relation_of(
+    row: Row, *, block_bytes: int, owners: Mapping[int, int], sizes: Mapping[int, int]
+) -> Relation:
+    """
+    A row of `relations`.
+
+    Args:
+        row: in the statement's order.
+        block_bytes: of the server.
+        owners: table by TOAST relation.
+        sizes: bytes of the main fork where they were read; elsewhere the last vacuum's or
+            analyze's number of pages counts.
+    """
+    told = dict(zip(_RELATION, row, strict=True))
+    oid, rows = told["oid"], told["row_estimate"]
+    told["kind"] = _kind(told["kind"], is_partition=told.pop("is_partition"))
+    told["toast_oid"] = told["toast_oid"] or None
+    told["owner_oid"] = owners.get(oid)
+    told["size_bytes"] = sizes.get(oid, told.pop("pages") * block_bytes)
+    told["row_estimate"] = rows if rows is not None and rows >= 0 else None
+    told["options"] = dict(option.split("=", maxsplit=1) for option in told["options"] or ())
+    told["index_blocks_read"] = told["index_blocks_read"] or 0
+    return Relation(**told)
+
+
+def index_of(row: Row, *, block_bytes: int, sizes: Mapping[int, int]) -> Index:
+    """A row of `indexes`; `sizes` as of `relation_of`."""
+    told = dict(zip(_INDEX, row, strict=True))
+    told["size_bytes"] = sizes.get(told["oid"], told.pop("pages") * block_bytes)
+    return Index(**told)
+
+
+def io_of(row: Row) -> IoRow:
+    """A row of `io`."""
+    told = dict(zip(_IO, row, strict=True))
+    for name in ("read_bytes", "written_bytes", "extended_bytes"):
+        told[name] = told[name] or 0.0
+    for name in ("read_s", "write_s"):
+        told[name] = _seconds(told[name])
+    return IoRow(**told)
+
+
+def statement_of(row: Row) -> Statement:
+    """A row of `statements`; without its text."""
+    told = dict(zip(_STATEMENT, row, strict=True))
+    for name in ("exec_s", "read_s", "write_s"):
+        told[name] = _seconds(told[name])
+    return Statement(text="", **told)
+
+
+def columns_of(rows: Iterable[Row]) -> dict[int, tuple[Column, ...]]:
+    """Rows of `columns`, by table."""
+    found: dict[int, list[Column]] = {}
+    for table_oid, name, kind, storage, compression, width, _ in rows:
+        found.setdefault(table_oid, []).append(
+            Column(
+                name=name,
+                type=kind,
+                storage=_STORAGES.get(_letter(storage), ""),
+                compression=_COMPRESSIONS.get(_letter(compression), ""),
+                mean_width_bytes=width,
+            )
+        )
+    return {oid: tuple(columns) for oid, columns in found.items()}
+
+
+def _kind(letter: str | bytes, *, is_partition: bool) -> str:
+    if is_partition:
+        return "partition"
+    return {"r": "table", "t": "toast", "m": "materialized view"}[_letter(letter)]
+
+
+def _letter(value: str | bytes | None) -> str:
+    """PostgreSQL's one-byte `"char"`, which may come as bytes."""
+    return value.decode() if isinstance(value, bytes) else value or ""
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / _MS_PER_S
