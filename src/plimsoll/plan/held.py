@@ -14,7 +14,7 @@ import numpy as np
 from plimsoll.diagnosis.congestion import HOT_LOG, congestion_of, load_of
 from plimsoll.diagnosis.frame import Frame, frame_of, runs_of
 from plimsoll.errors import DataError
-from plimsoll.model.ceiling import Dimension
+from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import Diagnosis, Interval
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
@@ -32,8 +32,9 @@ TURN_STEPS = 2
 CLEAR = 1.04
 # A waiting step this near below a confirmed level is held back for most of its length.
 NEAR = 0.93
-# Storage that is fully loaded but not overloaded answers as fast as ever, or up to three times as slow.
-UNSEEN_RISE = (0.0, float(np.log(3.0)))
+# Storage that is fully loaded but not overloaded answers as fast as ever, or up to five times as slow
+# (a single queue at 80 %).
+UNSEEN_RISE = (0.0, float(np.log(5.0)))
 # What is seen near a ceiling may already be waiting; more than half as slow again is not taken for
 # the storage's own.
 SEEN_RISE = (0.0, float(np.log(1.5)))
@@ -208,7 +209,7 @@ def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
         full_log_rise=_full_log_rise(seen, is_held, lowest),
         unexplained_ratio=float((is_waiting & ~is_held)[seen.is_measured].mean()),
         ceiling_ops_per_s=ceiling,
-        stretches=_stretches(seen, ceiling),
+        stretches=_stretches(seen, ceiling, _at_a_limit(seen, diagnosis)),
     )
 
 
@@ -233,6 +234,21 @@ def _in_ops(seen: Seen, level: float, dimension: Dimension) -> FloatArray:
     return level / np.maximum(per_op, 1e-9)
 
 
+def _at_a_limit(seen: Seen, diagnosis: Diagnosis) -> BoolArray:
+    """Steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
+    found = np.zeros(seen.time_s.size, dtype=bool)
+    rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
+    rates |= {
+        (c.value, c.dimension)
+        for c in diagnosis.ceilings
+        if c.dimension in (Dimension.THROUGHPUT, Dimension.IOPS) and c.phase != Phase.LEGACY
+    }
+    for level, dimension in rates:
+        limit = _in_ops(seen, level, dimension)
+        found |= (seen.ops_per_s > limit / CLEAR) & (seen.ops_per_s < limit * CLEAR)
+    return found
+
+
 def _lowest(seen: Seen, levels: set[tuple[float, Dimension]]) -> FloatArray:
     found = np.full(seen.time_s.size, np.nan)
     for level, dimension in levels:
@@ -240,7 +256,7 @@ def _lowest(seen: Seen, levels: set[tuple[float, Dimension]]) -> FloatArray:
     return found
 
 
-def _stretches(seen: Seen, ceiling: FloatArray) -> tuple[Stretch, ...]:
+def _stretches(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Stretch, ...]:
     runs = [
         Run(start=int(a), end=int(b), level_ops_per_s=float(np.median(ceiling[a:b])))
         for a, b in _plateaus(ceiling)
@@ -251,7 +267,7 @@ def _stretches(seen: Seen, ceiling: FloatArray) -> tuple[Stretch, ...]:
             groups[-1].append(run)
         else:
             groups.append([run])
-    return tuple(_stretch(seen, ceiling, group) for group in groups)
+    return tuple(_stretch(seen, ceiling, at_a_limit, group) for group in groups)
 
 
 def _plateaus(ceiling: FloatArray) -> IntArray:
@@ -265,11 +281,13 @@ def _plateaus(ceiling: FloatArray) -> IntArray:
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _stretch(seen: Seen, ceiling: FloatArray, runs: list[Run]) -> Stretch:
+def _stretch(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[Run]) -> Stretch:
     floor = min(run.level_ops_per_s for run in runs)
     bound = max(run.level_ops_per_s for run in runs)
     before = np.concatenate([_before(seen, ceiling, run, floor) for run in runs])
     is_waiting = np.nan_to_num(seen.log_excess[before], nan=0.0) > HOT_LOG
+    # At another limit a rate may be held although few wait: a lower bound as well.
+    is_waiting |= at_a_limit[before]
     pressed = seen.ops_per_s[before[is_waiting]]
     if pressed.size >= 2:
         # Requests waited at a rate that no interval covers: a ceiling that bound too briefly.
