@@ -7,6 +7,7 @@ may not see, is None. Counters grow since `reset_s`; what happened is the differ
 
 from msgspec import Struct
 
+from plimsoll.model.pooler import PooledDatabase
 from plimsoll.model.toast import ToastSample
 
 
@@ -269,6 +270,9 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
     pools: tuple[PoolRow, ...] = ()
     cached: tuple[CachedServer, ...] = ()
     clients: int | None = None
+    """Connected to it now, without us; None where it does not say."""
+    databases: tuple[PooledDatabase, ...] = ()
+    """That PgBouncer offers."""
 
 
 class Observation(Struct, frozen=True, kw_only=True):

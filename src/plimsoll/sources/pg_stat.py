@@ -276,7 +276,7 @@ def told(error: Exception, dsn: str) -> str:
 def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
     """What a failed attempt to connect means, without the password."""
     reason = told(error, dsn)
-    if any(word in reason for word in _REFUSALS):
+    if is_refusal(reason):
         return AccessDenied(
             f"PostgreSQL refused the connection: {reason}",
             "Check user, password and database; the role needs LOGIN and pg_monitor.",
@@ -285,6 +285,11 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
         f"PostgreSQL did not answer: {reason}",
         "Check host and port of the DSN and that the server runs.",
     )
+
+
+def is_refusal(reason: str) -> bool:
+    """Whether it was a right that was missing, and not an answer."""
+    return any(word in reason for word in _REFUSALS)
 
 
 def not_a_connection_string() -> UsageError:

@@ -1,0 +1,1 @@
+"""What a connection pooler says of itself: PgBouncer's console, Pgpool-II's SHOW commands."""

@@ -1,0 +1,164 @@
+"""
+One visit to a pooler, which answers SHOW commands as if it were a database.
+
+Rule 1: SHOW commands only, in the simple protocol, outside of transactions: consoles know no other.
+Rule 2: a password never leaves this file: errors and places are written without it.
+Rule 3: a visit is short; whoever wants several moments visits several times.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
+from plimsoll.sources.pg_stat import CONNECTION, is_connection_string, is_refusal, told
+
+if TYPE_CHECKING:
+    import psycopg
+
+Answer = list[dict[str, str]]
+
+PRODUCTS = {"pgbouncer": "PgBouncer", "pgpool": "Pgpool-II"}
+
+_PORTS = {"pgbouncer": 6432, "pgpool": 9999}
+_DATABASES = {"pgbouncer": "pgbouncer", "pgpool": "postgres"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a pooler is, and how to get in."""
+
+    kind: str
+    """`pgbouncer` or `pgpool`"""
+    dsn: str
+    """For libpq; it may hold a password."""
+
+
+class Console:
+    """An open visit."""
+
+    def __init__(
+        self, connection: "psycopg.Connection[tuple[Any, ...]]", kind: str, dsn: str
+    ) -> None:
+        """Keep the connection."""
+        self._connection = connection
+        self._dsn = dsn
+        self.kind = kind
+        info = connection.info
+        self.place = f"{info.host}:{info.port}"
+        self.server_pid: int = info.backend_pid
+        """Process that serves us at the database; of PgBouncer's console a number of its own."""
+
+    def show(self, command: str) -> Answer:
+        """
+        Rows by column name, all values as text; empty where null.
+
+        Raises:
+            SourceError: the pooler does not know the command, or went away.
+            AccessDenied: the user may not.
+        """
+        import psycopg
+
+        try:
+            cursor = self._connection.execute(command.encode())
+            names = [column.name.lower() for column in cursor.description or ()]
+            rows = cursor.fetchall()
+        except psycopg.Error as error:
+            raise _failure(self.kind, command, error, self._dsn) from None
+        return [
+            {
+                name: "" if value is None else str(value)
+                for name, value in zip(names, row, strict=True)
+            }
+            for row in rows
+        ]
+
+
+def address_of(url: str) -> Address:
+    """
+    What `pgbouncer://user@host:port` or `pgpool://user@host:port/database` means.
+
+    Without a port it is the pooler's usual one. Pgpool-II keeps no connection to the database
+    `postgres` when a client leaves, so that is what is asked where none is named.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    try:
+        parts = urlsplit(url)
+        kind, port = parts.scheme, parts.port
+    except ValueError:
+        kind, port = "", None
+    if kind not in PRODUCTS:
+        # The rest may hold a password.
+        raise UsageError(
+            "the pooler's address is neither pgbouncer://… nor pgpool://…",
+            "Write it as 'pgbouncer://user@host:6432' or 'pgpool://user@host:9999/database'.",
+        )
+    place = parts.netloc if port else f"{parts.netloc.removesuffix(':')}:{_PORTS[kind]}"
+    database = (
+        _DATABASES[kind] if kind == "pgbouncer" else parts.path.strip("/") or _DATABASES[kind]
+    )
+    query = f"?{parts.query}" if parts.query else ""
+    dsn = f"postgresql://{place}/{database}{query}"
+    if not is_connection_string(dsn):
+        raise UsageError(
+            "the pooler's address cannot be read",
+            "An @, / or : in the password is written %40, %2F or %3A.",
+        )
+    return Address(kind=kind, dsn=dsn)
+
+
+@contextmanager
+def visited(address: Address) -> Iterator[Console]:
+    """
+    A console, until the block ends.
+
+    Raises:
+        AccessDenied: the pooler refused the user.
+        Unreachable: no pooler answered, or it takes no more clients.
+    """
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    try:
+        connection = psycopg.connect(
+            make_conninfo(address.dsn, **CONNECTION), autocommit=True, prepare_threshold=None
+        )
+    except psycopg.Error as error:
+        reason = told(error, address.dsn)
+        product = PRODUCTS[address.kind]
+        if is_refusal(reason):
+            raise AccessDenied(
+                f"{product} refused the connection: {reason}",
+                "PgBouncer's console is for admin_users and stats_users; Pgpool-II wants a user and "
+                "database of the server behind it.",
+            ) from None
+        raise Unreachable(
+            f"{product} did not answer: {reason}",
+            "Check host and port, that it runs, and that it takes another client.",
+        ) from None
+    try:
+        yield Console(connection, address.kind, address.dsn)
+    finally:
+        connection.close()
+
+
+def number(text: str | None) -> int | None:
+    """A whole number; None for anything else."""
+    return int(text) if text is not None and text.strip().isdecimal() else None
+
+
+Now = Callable[[], float]
+WALL_CLOCK: Now = time.time
+
+
+def _failure(kind: str, command: str, error: Exception, dsn: str) -> SourceError:
+    reason = told(error, dsn)
+    message = f"{PRODUCTS[kind]} did not answer {command}: {reason}"
+    if is_refusal(reason):
+        return AccessDenied(message, "Ask as one of its admin_users or stats_users.")
+    return SourceError(message, f"Is it {PRODUCTS[kind]}, and does it still run?")

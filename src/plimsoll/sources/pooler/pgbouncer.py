@@ -1,0 +1,85 @@
+"""
+PgBouncer, by its admin console.
+
+Source: PgBouncer manual, "Admin console"; columns are taken by name, since releases add some.
+"""
+
+from plimsoll.model.database import PoolerReading, PoolRow
+from plimsoll.model.pooler import PooledDatabase
+from plimsoll.sources.pooler.console import Answer, Console, number
+
+_OWN = "pgbouncer"  # the console itself is a database of this name
+_NONE = "0"
+
+# The rest of SHOW CONFIG that names users, files of users, or queries for passwords.
+_SECRETS = ("auth", "pass", "user", "key", "hash")
+_KEPT = ("max_user_connections",)
+
+
+def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
+    """
+    What it says now.
+
+    Raises:
+        SourceError: it is not PgBouncer, or refused.
+    """
+    version = console.show("SHOW VERSION")
+    config = console.show("SHOW CONFIG")
+    databases = console.show("SHOW DATABASES")
+    pools = console.show("SHOW POOLS")
+    lists = {row.get("list", ""): number(row.get("items")) for row in console.show("SHOW LISTS")}
+    clients = lists.get("used_clients")
+    return PoolerReading(
+        kind="pgbouncer",
+        place=console.place,
+        # "PgBouncer 1.18.0"
+        version=next(iter(version[0].values())).split()[-1] if version else "",
+        time_s=time_s,
+        settings=_settings(config),
+        pools=_pools(pools, databases),
+        clients=max(clients - 1, 0) if clients is not None else None,
+        databases=_databases(databases),
+    )
+
+
+def _settings(config: Answer) -> dict[str, str]:
+    return {
+        row["key"]: row["value"]
+        for row in config
+        if row["key"] in _KEPT or not any(word in row["key"] for word in _SECRETS)
+    }
+
+
+def _pools(pools: Answer, databases: Answer) -> tuple[PoolRow, ...]:
+    sizes = {row["name"]: number(row.get("pool_size")) for row in databases}
+    return tuple(
+        PoolRow(
+            database=row["database"],
+            user=row["user"],
+            clients_active=int(row["cl_active"]),
+            clients_waiting=int(row["cl_waiting"]),
+            servers_active=int(row["sv_active"]),
+            servers_idle=int(row["sv_idle"]),
+            servers_used=int(row["sv_used"]),
+            longest_wait_s=int(row["maxwait"]) + int(row.get("maxwait_us") or _NONE) / 1e6,
+            mode=row.get("pool_mode", ""),
+            size_max=sizes.get(row["database"]),
+        )
+        for row in pools
+        if row["database"] != _OWN
+    )
+
+
+def _databases(databases: Answer) -> tuple[PooledDatabase, ...]:
+    return tuple(
+        PooledDatabase(
+            name=row["name"],
+            user=row.get("force_user") or None,
+            size_max=number(row.get("pool_size")),
+            reserve=number(row.get("reserve_pool_size") or row.get("reserve_pool")),
+            mode=row.get("pool_mode") or None,
+            servers_max=number(row.get("max_connections")),
+        )
+        for row in databases
+        if row["name"] != _OWN
+    )

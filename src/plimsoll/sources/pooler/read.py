@@ -1,0 +1,67 @@
+"""A pooler's reading, from its address or from its configuration file."""
+
+from functools import partial
+from pathlib import Path
+
+from plimsoll.model.database import PoolerReading
+from plimsoll.model.pooler import PoolerConfig
+from plimsoll.sources.pooler.console import WALL_CLOCK, Now, address_of, visited
+from plimsoll.sources.pooler.pgbouncer import read_pgbouncer
+from plimsoll.sources.pooler.pgpool import read_pgpool
+from plimsoll.sources.pooler_config import read_pooler_config
+
+
+def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:
+    """
+    What a pooler says now, or how its configuration file sets it up.
+
+    Args:
+        target: `pgbouncer://user@host:port`, `pgpool://user@host:port/database`, or a path.
+        now: epoch seconds.
+
+    Returns:
+        Of a file the settings alone, `version` empty; `settings` of an address are all that hold,
+        defaults among them. Nothing that is or leads to a secret is in it.
+
+    Raises:
+        UsageError: it is none of these.
+        AccessDenied: the pooler refused the user.
+        SourceError: it did not answer, or the file cannot be read.
+    """
+    if "://" not in target:
+        config = read_pooler_config(Path(target))
+        return PoolerReading(
+            kind=config.kind,
+            place=config.place,
+            version=config.version or "",
+            time_s=now(),
+            settings=config.settings,
+            databases=config.databases,
+        )
+    address = address_of(target)
+    with visited(address) as console:
+        read = read_pgbouncer if address.kind == "pgbouncer" else read_pgpool
+        return read(console, now())
+
+
+def pooler_reader(target: str, *, now: Now = WALL_CLOCK) -> partial[PoolerReading]:
+    """
+    `read_pooler` for `observe`: the same target, again and again.
+
+    Raises:
+        UsageError: the address cannot be read.
+    """
+    if "://" in target:
+        address_of(target)
+    return partial(read_pooler, target, now=now)
+
+
+def config_of(reading: PoolerReading) -> PoolerConfig:
+    """The set-up in a reading, as rules for settings want it."""
+    return PoolerConfig(
+        kind=reading.kind,
+        place=reading.place,
+        version=reading.version or None,
+        settings=reading.settings,
+        databases=reading.databases,
+    )
