@@ -241,3 +241,24 @@ def test_weak_prices_stay_marked():
     ]
 
     assert wrong == []
+
+
+def test_a_defect_of_a_pooler_has_one_row_a_branch():
+    """
+    A fix belongs to its branch, and the timer of node 0 was mended one release before the lock.
+    """
+    rows = catalog().rows(schema.POOLER_FIXES)
+    strays = [row for row in rows if not row["fixed_in"].startswith(f"{row['branch']}.")]
+    patch = {
+        (row["defect"], row["branch"]): int(row["fixed_in"].rpartition(".")[2])
+        for row in rows
+        if row["defect"].startswith("life_time_") and row["branch"] != "4.2"
+    }
+    earlier = {
+        branch: patch["life_time_under_serialize_accept", branch]
+        - patch["life_time_needs_node_0", branch]
+        for _, branch in patch
+    }
+
+    assert strays == []
+    assert earlier == dict.fromkeys(("3.5", "3.6", "3.7", "4.0", "4.1"), 1)

@@ -27,6 +27,7 @@ from plimsoll.model.limit import (
     StorageRule,
     VolumeRule,
 )
+from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Catalog:
             return None
         for row in rows:
             since = row["version_from"]
-            if since is None or _version(version or "") >= _version(since):
+            if since is None or version_of(version or "") >= version_of(since):
                 return values.connection_rule(row, self._origin(row))
         return None
 
@@ -172,6 +173,37 @@ class Catalog:
             if row["engine"] == engine
         ]
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
+
+    def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
+        """The releases that ended a defect, oldest branch first; asking for another is our bug."""
+        found = [
+            values.pooler_fix(row, self._origin(row))
+            for row in self.rows(schema.POOLER_FIXES)
+            if (row["pooler"], row["defect"]) == (pooler, defect)
+        ]
+        assert found, f"{pooler} has no defect {defect}"
+        return tuple(sorted(found, key=lambda fix: version_of(fix.branch)))
+
+    def pooler_default(
+        self, pooler: str, setting: str, version: str | None = None
+    ) -> PoolerDefault | None:
+        """
+        What a setting is by default; None where it is not known, or the version is older than it.
+
+        Without a version, a default that differs between versions is not known.
+        """
+        key = (pooler, setting)
+        rows = [
+            row
+            for row in self.rows(schema.POOLER_DEFAULTS)
+            if (row["pooler"], row["setting"]) == key
+        ]
+        if version is None and any(row["version_from"] for row in rows):
+            return None
+        for row in sorted(rows, key=lambda r: version_of(r["version_from"] or ""), reverse=True):
+            if version_of(version or "") >= version_of(row["version_from"] or ""):
+                return values.pooler_default(row, self._origin(row))
+        return None
 
     def classes(self) -> tuple[str, ...]:
         """Every class that is known, by family and size; also those without numbers."""
@@ -325,7 +357,7 @@ def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
     return get_close_matches(name, classes, n=3, cutoff=0.6)
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_of(text: str) -> tuple[int, ...]:
     """Leading numbers of a version: `10.6.7` is (10, 6, 7)."""
     numbers: list[int] = []
     for part in text.split("."):

@@ -228,6 +228,29 @@ AURORA_CAPACITY = Table(
         _SOURCE,
     ),
 )
+POOLER_FIXES = Table(
+    "pooler_fixes.csv",
+    ("pooler", "defect", "branch"),
+    (
+        Column("pooler", one_of("pgpool", "pgbouncer")),
+        *_text("defect"),
+        *_text("since", optional=True),
+        *_text("branch fixed_in"),
+        Column("fixed_on", date),
+        _SOURCE,
+    ),
+)
+POOLER_DEFAULTS = Table(
+    "pooler_defaults.csv",
+    ("pooler", "setting", "version_from"),
+    (
+        Column("pooler", one_of("pgpool", "pgbouncer")),
+        *_text("setting"),
+        *_text("version_from", optional=True),
+        *_text("value"),
+        _SOURCE,
+    ),
+)
 CPU_CREDITS = Table(
     "cpu_credits.csv",
     ("ec2_type",),
@@ -304,6 +327,8 @@ TABLES = (
     CONNECTION_RULES,
     AURORA_CLASSES,
     AURORA_CAPACITY,
+    POOLER_FIXES,
+    POOLER_DEFAULTS,
     CPU_CREDITS,
     OFFERS,
     INSTANCE_PRICES,

@@ -16,6 +16,7 @@ from plimsoll.model.limit import (
     InstanceLimits,
     StorageRule,
 )
+from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
 from plimsoll.units import gbit_per_s, gib, mb_per_s, mib_per_s
 
@@ -163,6 +164,26 @@ def connection_rule(row: Row, origin: Origin) -> ConnectionRule:
         memory_bytes_per_connection=row["memory_bytes_per_connection"],
         connections_max=row["connections"] or row["connections_max"],
         origin=origin,
+    )
+
+
+def pooler_fix(row: Row, origin: Origin) -> PoolerFix:
+    """A row of pooler_fixes.csv."""
+    return PoolerFix(
+        pooler=row["pooler"],
+        defect=row["defect"],
+        since=row["since"],
+        branch=row["branch"],
+        fixed_in=row["fixed_in"],
+        fixed_on=row["fixed_on"],
+        origin=origin,
+    )
+
+
+def pooler_default(row: Row, origin: Origin) -> PoolerDefault:
+    """A row of pooler_defaults.csv."""
+    return PoolerDefault(
+        pooler=row["pooler"], setting=row["setting"], value=row["value"], origin=origin
     )
 
 

@@ -1,0 +1,149 @@
+"""
+How a pooler's settings are read: as set, else as documented for its version, else not known.
+
+Rule 1: a default is the catalog's, with its source; none is written into a rule.
+Rule 2: whether a version has a defect is arithmetic over the catalog's table of releases.
+"""
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog, version_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.pooler import PoolerConfig, PoolerFix
+
+PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
+
+_SECONDS = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
+_ON = {"on", "true", "yes", "1"}
+
+
+def seconds(value: float) -> str:
+    """A time as a configuration has it: `60 s`."""
+    return f"{value:,g} s"
+
+
+class Affected(StrEnum):
+    """Whether a version has a defect."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """One pooler's settings, asked by name."""
+
+    config: PoolerConfig
+    facts: Catalog
+
+    @property
+    def version(self) -> str | None:
+        """As `4.1.3`; None where it is not known."""
+        found = re.search(r"\d+(?:\.\d+)+", self.config.version or "")
+        return found[0] if found else None
+
+    @property
+    def product(self) -> str:
+        """Name and version for a sentence."""
+        name = PRODUCTS[self.config.kind]
+        return f"{name} {self.version}" if self.version else f"{name} of unknown version"
+
+    def is_set(self, name: str) -> bool:
+        """Whether somebody set it."""
+        return name in self.config.settings
+
+    def text(self, name: str) -> str | None:
+        """What holds; None where neither the configuration nor the documentation says."""
+        if name in self.config.settings:
+            return self.config.settings[name].strip()
+        default = self.facts.pooler_default(self.config.kind, name, self.version)
+        return default.value if default else None
+
+    def number(self, name: str) -> float | None:
+        """A count, or a time in seconds; None where it is not known or is no number."""
+        found = _QUANTITY.fullmatch((self.text(name) or "").lower())
+        if found is None or found[2] not in _SECONDS:
+            return None
+        return float(found[1]) * _SECONDS[found[2]]
+
+    def count(self, name: str) -> int:
+        """A whole number; 0 where it is not known."""
+        return int(self.number(name) or 0)
+
+    def is_on(self, name: str) -> bool:
+        """Whether a switch is on."""
+        return (self.text(name) or "").lower() in _ON
+
+    def said(self, *names: str) -> Evidence:
+        """The settings as a line of evidence; what nobody set is called a default."""
+        told = [
+            f"{name} = {self.text(name) or 'unknown'}" + ("" if self.is_set(name) else " (default)")
+            for name in names
+        ]
+        return Evidence(kind="setting", text=", ".join(told))
+
+    def has(self, defect: str) -> Affected:
+        """Whether this version has a defect of the catalog."""
+        if self.version is None:
+            return Affected.UNKNOWN
+        mine = version_of(self.version)
+        fixes = self.facts.pooler_fixes(self.config.kind, defect)
+        if any(fix.since and mine < version_of(fix.since) for fix in fixes):
+            return Affected.NO
+        for fix in fixes:
+            if mine[:2] == version_of(fix.branch)[:2]:
+                return Affected.YES if mine < version_of(fix.fixed_in) else Affected.NO
+        # A branch older than all that were mended never was; a newer one began after the mending.
+        return Affected.YES if mine < version_of(fixes[0].branch) else Affected.NO
+
+    def fixes(self, defect: str) -> tuple[PoolerFix, ...]:
+        """The releases that ended it, newest first."""
+        return self.facts.pooler_fixes(self.config.kind, defect)[::-1]
+
+    def mended(self, defect: str) -> Evidence:
+        """Where and when a defect was ended, with the source."""
+        fixes = self.fixes(defect)
+        days = sorted({fix.fixed_on for fix in fixes})
+        origin = fixes[0].origin
+        return Evidence(
+            kind="documentation",
+            text=f"fixed in {', '.join(fix.fixed_in for fix in fixes)} ({' and '.join(days)}); "
+            f"source: {origin.source}, read {origin.read_on}",
+        )
+
+    def upgrade(self, defect: str) -> str:
+        """The release of the own branch that ended it, else the oldest branch that is newer."""
+        fixes = self.fixes(defect)[::-1]
+        mine = version_of(self.version or "")
+        same = [f for f in fixes if mine[:2] == version_of(f.branch)[:2]]
+        newer = [f for f in fixes if version_of(f.branch) > mine]
+        return (same or newer or list(fixes[-1:]))[0].fixed_in if mine else fixes[-1].fixed_in
+
+    def finding(
+        self,
+        code: str,
+        severity: str,
+        title: str,
+        text: str,
+        *,
+        evidence: tuple[Evidence, ...],
+        remedies: tuple[Remedy, ...],
+        refuted_by: str,
+    ) -> Cause:
+        """A cause with this pooler as its subject."""
+        return Cause(
+            kind=CauseKind.POOLER,
+            code=code,
+            severity=severity,
+            subject=self.config.place,
+            title=title,
+            text=text,
+            evidence=evidence,
+            remedies=remedies,
+            refuted_by=refuted_by,
+        )

@@ -1,0 +1,94 @@
+"""`plimsoll lint`: what is wrong with a configuration, from the file alone."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Annotated
+
+import typer
+
+from plimsoll.errors import UsageError
+
+
+class Kind(StrEnum):
+    """Whose configuration it is."""
+
+    PGPOOL = "pgpool"
+    PGBOUNCER = "pgbouncer"
+
+
+class Format(StrEnum):
+    """How findings are written to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    group = typer.Typer(
+        help="Find what is wrong with a configuration, from the file alone.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    group.callback()(_group)
+    group.command("pooler")(pooler)
+    app.add_typer(group, name="lint")
+
+
+def _group() -> None:
+    """Find what is wrong with a configuration, from the file alone."""
+
+
+def pooler(
+    config: Annotated[Path, typer.Argument(help="pgpool.conf or pgbouncer.ini.")],
+    version: Annotated[
+        str | None,
+        typer.Option("--version", metavar="V", help="Version of the pooler, as 4.1.3."),
+    ] = None,
+    max_connections: Annotated[
+        int | None,
+        typer.Option("--max-connections", min=1, help="max_connections of the server behind it."),
+    ] = None,
+    reserved: Annotated[
+        int,
+        typer.Option(
+            "--reserved", min=0, help="Connections of these that are reserved for superusers."
+        ),
+    ] = 3,
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="Whose file it is, where it does not tell.")
+    ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="What to print: text or json.")
+    ] = Format.TEXT,
+    width: Annotated[
+        int | None, typer.Option("--width", min=60, max=120, help="Columns of the text.")
+    ] = None,
+) -> None:
+    """
+    Check the settings of PgBouncer or Pgpool-II against what is known of their releases.
+
+    Exit status: 0 nothing above a note, 1 a warning or worse, 2 bad input.
+    """
+    from plimsoll.catalog.load import catalog, version_of
+    from plimsoll.causes.pooler_lint import ServerRoom, lint
+    from plimsoll.sources.pooler_config import read_pooler_config
+
+    if version is not None and len(version_of(version)) < 2:
+        raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")
+    found = read_pooler_config(config, kind=kind, version=version)
+    causes = lint(found, catalog(), ServerRoom(connection_max=max_connections, reserved=reserved))
+    if form is Format.JSON:
+        import msgspec
+
+        told = {"pooler": found, "findings": causes}
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+    else:
+        from plimsoll.sinks.lint_text import render_lint
+
+        sys.stdout.write(render_lint(found, causes, width=width or get_terminal_size().columns))
+    sys.stdout.flush()
+    raise typer.Exit(1 if any(c.severity != "note" for c in causes) else 0)

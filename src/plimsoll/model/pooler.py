@@ -1,0 +1,62 @@
+"""What is published of a connection pooler: its defects by release, and its defaults."""
+
+from msgspec import Struct
+
+from plimsoll.model.ceiling import Origin
+
+
+class PoolerFix(Struct, frozen=True, kw_only=True):
+    """The release of one branch that ended a defect."""
+
+    pooler: str
+    """`pgpool` or `pgbouncer`"""
+    defect: str
+    """`life_time_under_serialize_accept`"""
+    since: str | None
+    """First version that had it; None for one that is as old as the setting."""
+    branch: str
+    """`4.1`"""
+    fixed_in: str
+    """`4.1.4`"""
+    fixed_on: str
+    """ISO date of that release."""
+    origin: Origin
+
+
+class PoolerDefault(Struct, frozen=True, kw_only=True):
+    """What a setting is where nobody set it."""
+
+    pooler: str
+    setting: str
+    value: str
+    """As the pooler's own configuration would say it, times in seconds."""
+    origin: Origin
+
+
+class PooledDatabase(Struct, frozen=True, kw_only=True):
+    """A database that PgBouncer offers: a line of its section `[databases]`."""
+
+    name: str
+    """`*` stands for every other one."""
+    user: str | None = None
+    """Whom every client of it becomes at the server; None where each keeps its own name."""
+    size_max: int | None = None
+    """`pool_size`; None for `default_pool_size`."""
+    reserve: int | None = None
+    """`reserve_pool` or `reserve_pool_size`."""
+    mode: str | None = None
+    """`pool_mode` of this database."""
+    servers_max: int | None = None
+    """`max_db_connections`."""
+
+
+class PoolerConfig(Struct, frozen=True, kw_only=True):
+    """How a pooler is set up, from its configuration file or its own answer; no passwords."""
+
+    kind: str
+    """`pgpool` or `pgbouncer`"""
+    place: str
+    version: str | None = None
+    settings: dict[str, str] = {}
+    """Only what was set, by the pooler's own names; the last one wins where a name stands twice."""
+    databases: tuple[PooledDatabase, ...] = ()
