@@ -32,6 +32,7 @@ COMMANDS = (
     "sweep",
     "prices",
     "plan",
+    "explain",
     "lint",
 )
 

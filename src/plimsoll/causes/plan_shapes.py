@@ -1,0 +1,100 @@
+"""
+Plans as shapes: what makes two of them the same, where they part, and where the time goes in one.
+
+Two plans are the same if every node does the same to the same relation by the same index under the same
+conditions, literals apart. What was estimated and what was measured is no part of the shape.
+"""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from plimsoll.model.explain import DiffLine, Node, likeness
+
+# Details that are numbers and not literals of the statement.
+_KEPT = ("Workers Planned",)
+
+Line = tuple[int, str, str]
+"""Depth, text to show, and text to compare."""
+
+
+def is_same_shape(first: Node, second: Node) -> bool:
+    """Whether two plans do the same."""
+    return shape(first) == shape(second)
+
+
+def shape(plan: Node) -> tuple[tuple[int, str], ...]:
+    """What a plan does, comparable and hashable."""
+    return tuple((depth, compared) for depth, _, compared in _lines(plan, 0))
+
+
+def difference(first: Node, second: Node) -> tuple[DiffLine, ...]:
+    """Both plans line by line, each line with the side it stands on."""
+    before, after = list(_lines(first, 0)), list(_lines(second, 0))
+    matcher = SequenceMatcher(
+        a=[(depth, compared) for depth, _, compared in before],
+        b=[(depth, compared) for depth, _, compared in after],
+        autojunk=False,
+    )
+    found: list[DiffLine] = []
+    for kind, i, j, k, m in matcher.get_opcodes():
+        if kind == "equal":
+            found += [_line(" ", line) for line in after[k:m]]
+        else:
+            found += [_line("-", line) for line in before[i:j]]
+            found += [_line("+", line) for line in after[k:m]]
+    return tuple(found)
+
+
+def name_of(node: Node) -> str:
+    """A node as EXPLAIN's text has it: `Index Scan using orders_pkey on orders`."""
+    using = f" using {node.index}" if node.index and node.relation else ""
+    on = node.relation or node.index
+    return f"{node.label}{using}{f' on {on}' if on else ''}"
+
+
+def nodes_of(plan: Node) -> Iterator[Node]:
+    """The node and all below it, each before those below it."""
+    yield plan
+    for child in plan.children:
+        yield from nodes_of(child)
+
+
+def own_s(node: Node) -> float | None:
+    """
+    Time of a node without those below it; None where it was not timed.
+
+    Below a Gather the times of all workers are added up, so that a Gather may have less than nothing
+    of its own; that is taken as nothing.
+    """
+    if node.seconds is None:
+        return None
+    below = sum(child.seconds or 0.0 for child in node.children)
+    return max(node.seconds - below, 0.0)
+
+
+def own_io_s(node: Node) -> float | None:
+    """I/O time of a node without those below it; None where it was not timed."""
+    if node.blocks is None or node.blocks.io_s is None:
+        return None
+    below = sum((child.blocks.io_s or 0.0) for child in node.children if child.blocks is not None)
+    return max(node.blocks.io_s - below, 0.0)
+
+
+def scanned_rows(plan: Node) -> float:
+    """Rows that all nodes gave, together: what the plan had to do."""
+    return sum(node.rows or 0.0 for node in nodes_of(plan))
+
+
+def _lines(node: Node, depth: int) -> Iterator[Line]:
+    role = f"{node.role}: " if node.role else ""
+    shown = role + name_of(node)
+    yield depth, shown, likeness(shown)
+    for detail in node.details:
+        is_kept = detail.startswith(_KEPT)
+        yield depth + 1, detail, detail if is_kept else likeness(detail)
+    for child in node.children:
+        yield from _lines(child, depth + 1)
+
+
+def _line(sign: str, line: Line) -> DiffLine:
+    return DiffLine(sign=sign, depth=line[0], text=line[1])

@@ -1,0 +1,219 @@
+"""
+Statements by what `pg_stat_statements` counts between two readings, and beside all it counted before.
+
+Rule 1: a statement that reads much is told with its share; whether it should is not ours to say.
+Rule 2: one whose calls touch as many blocks as ever and wait for each several times as long is told to
+        be slow for another reason than itself.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Statement
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.explain import Blocks, Capture, Source
+from plimsoll.units import format_bytes_per_s, format_latency, format_ratio, number
+
+# Judgements: below a twentieth of the load a statement is not worth a line, and five are enough.
+_SHARE_LEAST = 0.05
+_LINES_MOST = 5
+# A cached read takes microseconds and network storage answers within a millisecond or two: only what is
+# beyond both, several times what it was, and much of the statement's time, tells of storage that is
+# pressed. A workload that has only warmed up or cooled down stays below.
+_BLOCK_RATIO = 3.0
+_BLOCK_LEAST_S = 0.002
+_IO_SHARE = 0.5
+_BLOCKS_ALIKE = 0.25
+_CALLS_LEAST = 10
+_TEXT_MOST = 90
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """What one statement did between two readings."""
+
+    statement: Statement
+    """Every counter is the difference."""
+    before: Statement | None
+    """Everything counted before the first reading; None where that is nothing."""
+
+
+def work_between(
+    first: Sequence[Statement] | None, last: Sequence[Statement] | None
+) -> tuple[Work, ...]:
+    """What was called between two readings; a counter that was reset counts from its reset."""
+    earlier = {statement.query_id: statement for statement in first or ()}
+    found = []
+    for after in last or ():
+        before = earlier.get(after.query_id)
+        if before is not None and after.calls < before.calls:
+            before = None
+        work = _difference(before, after)
+        if work.calls > 0:
+            found.append(Work(statement=work, before=before if before and before.calls else None))
+    return tuple(found)
+
+
+def captures_between(
+    first: Sequence[Statement] | None, last: Sequence[Statement] | None
+) -> tuple[Capture, ...]:
+    """The mean call of each statement between two readings, the most time first."""
+    works = sorted(work_between(first, last), key=lambda w: -w.statement.exec_s)
+    return tuple(capture_of(work.statement) for work in works)
+
+
+def capture_of(work: Statement) -> Capture:
+    """The mean call of a statement."""
+    calls = work.calls
+    return Capture(
+        statement=work.text,
+        source=Source.PG_STAT_STATEMENTS,
+        query_id=work.query_id,
+        execution_s=work.exec_s / calls,
+        rows=work.rows / calls,
+        calls=calls,
+        blocks=Blocks(
+            hit=round(work.hit_blocks / calls),
+            read=round(work.read_blocks / calls),
+            dirtied=round(work.dirtied_blocks / calls),
+            written=round(work.written_blocks / calls),
+            temp_read=round(work.temp_read_blocks / calls),
+            temp_written=round(work.temp_written_blocks / calls),
+            read_s=None if work.read_s is None else work.read_s / calls,
+            write_s=None if work.write_s is None else work.write_s / calls,
+        ),
+    )
+
+
+def short(text: str, most: int = _TEXT_MOST) -> str:
+    """A statement in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Statements that read most, and those that are slow for another reason than themselves."""
+    if observation.seconds <= 0:
+        return ()
+    works = work_between(observation.first.statements, observation.last.statements)
+    found = [c for work in works if (c := _waiting(work, observation, budget)) is not None]
+    slow = {cause.subject for cause in found}
+    readers = [c for work in works if (c := _reader(work, observation, budget)) is not None]
+    readers = [cause for cause in ranked(readers) if cause.subject not in slow]
+    return ranked([*found, *readers[:_LINES_MOST]])
+
+
+def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | None:
+    statement, seconds = work.statement, observation.seconds
+    read = statement.read_blocks * observation.server.block_bytes / seconds
+    share = budget.of_load(read)
+    if share is None or share < _SHARE_LEAST:
+        return None
+    per_call = statement.read_blocks / statement.calls
+    return Cause(
+        kind=CauseKind.PLANS,
+        code="StatementReads",
+        severity="note",
+        subject=short(statement.text),
+        title=f"One statement reads {format_bytes_per_s(read)}, {format_ratio(share)} of all bytes.",
+        text=f"It is called {number(statement.calls / seconds, 3)} times a second and reads "
+        f"{number(per_call, 3)} blocks each time.",
+        read_bytes_per_s=read,
+        share_of_load=share,
+        share_of_ceiling=budget.of_ceiling(read),
+        evidence=(
+            Evidence(kind="statement", text=f"Query identifier {statement.query_id}."),
+            Evidence(
+                kind="statement",
+                text=f"{number(statement.rows / statement.calls, 3)} rows each call.",
+                value=statement.rows / statement.calls,
+            ),
+        ),
+        remedies=(
+            Remedy(
+                text="Keep its plan and blocks now, to compare them with when it is slow.",
+                commands=("plimsoll explain record DSN --top 5 -o normal.json",),
+                expected="Tells a changed plan from slow storage.",
+            ),
+        ),
+        refuted_by="The page cache of the system served these reads, so that no disk did.",
+    )
+
+
+def _waiting(work: Work, observation: Observation, budget: Budget) -> Cause | None:
+    """As many blocks each call as ever, each several times as slow."""
+    now, before = work.statement, work.before
+    if before is None or min(now.calls, before.calls) < _CALLS_LEAST:
+        return None
+    if now.read_s is None or before.read_s is None or not (now.read_blocks and before.read_blocks):
+        return None
+    block_s, usual_s = now.read_s / now.read_blocks, before.read_s / before.read_blocks
+    touched = [(s.read_blocks + s.hit_blocks) / s.calls for s in (before, now)]
+    is_alike = abs(touched[1] - touched[0]) <= max(2.0, _BLOCKS_ALIKE * max(touched))
+    is_slow = block_s >= _BLOCK_LEAST_S and block_s >= _BLOCK_RATIO * usual_s
+    if not (is_alike and is_slow and now.read_s >= _IO_SHARE * now.exec_s):
+        return None
+    read = now.read_blocks * observation.server.block_bytes / observation.seconds
+    ratio = block_s / usual_s
+    return Cause(
+        kind=CauseKind.PLANS,
+        code="NotTheQuery",
+        severity="warning",
+        subject=short(now.text),
+        title=f"Not the query: a call touches {number(touched[1], 3)} blocks as before "
+        f"({number(touched[0], 3)}), but each block read takes {format_latency(block_s)} instead of "
+        f"{format_latency(usual_s)}, {number(ratio, 2)} times.",
+        text="A plan that had changed would touch other blocks: the storage answers more slowly.",
+        read_bytes_per_s=read,
+        share_of_load=budget.of_load(read),
+        share_of_ceiling=budget.of_ceiling(read),
+        evidence=(
+            Evidence(
+                kind="latency",
+                text=f"A call takes {format_latency(now.exec_s / now.calls)} instead of "
+                f"{format_latency(before.exec_s / before.calls)} since the counters were reset.",
+                value=now.exec_s / now.calls,
+                reference=before.exec_s / before.calls,
+            ),
+        ),
+        remedies=(
+            Remedy(
+                text="Look for the ceiling that the storage is at, and for who spends it.",
+                commands=("plimsoll diagnose TARGET",),
+                expected="The time for each block falls back; the statement needs no change.",
+            ),
+        ),
+        refuted_by="Another plan or other parameters that happen to touch as many blocks; compare "
+        "captures of 'plimsoll explain record'.",
+    )
+
+
+def _difference(before: Statement | None, after: Statement) -> Statement:
+    if before is None:
+        return after
+
+    def whole(name: str) -> int:
+        return max(int(getattr(after, name)) - int(getattr(before, name)), 0)
+
+    def real(name: str) -> float | None:
+        old, new = getattr(before, name), getattr(after, name)
+        return None if old is None or new is None else max(new - old, 0.0)
+
+    return Statement(
+        query_id=after.query_id,
+        text=after.text,
+        calls=whole("calls"),
+        rows=whole("rows"),
+        exec_s=max(after.exec_s - before.exec_s, 0.0),
+        read_blocks=whole("read_blocks"),
+        hit_blocks=whole("hit_blocks"),
+        dirtied_blocks=whole("dirtied_blocks"),
+        written_blocks=whole("written_blocks"),
+        temp_read_blocks=whole("temp_read_blocks"),
+        temp_written_blocks=whole("temp_written_blocks"),
+        read_s=real("read_s"),
+        write_s=real("write_s"),
+        wal_bytes=real("wal_bytes"),
+    )

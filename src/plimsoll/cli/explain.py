@@ -1,0 +1,279 @@
+"""`plimsoll explain`: executions of statements, recorded, and laid beside each other."""
+
+import os
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll import __version__
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.moments import seconds_of
+from plimsoll.errors import UsageError
+from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
+
+_WHICH = "Which statements"
+_HOW = "How they are run"
+
+
+class Format(StrEnum):
+    """What is printed to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Dsn = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DSN]",
+        envvar="PLIMSOLL_DSN",
+        show_envvar=True,
+        help="A PostgreSQL server, as 'host=… dbname=… user=…'. Not needed with --log.",
+    ),
+]
+OneStatement = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--statement", metavar="SQL", help="A statement; may be repeated.", rich_help_panel=_WHICH
+    ),
+]
+StatementFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--statements",
+        metavar="FILE",
+        help="A file of statements, with semicolons between.",
+        rich_help_panel=_WHICH,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        min=1,
+        max=100,
+        metavar="N",
+        help="Those that took most time, out of pg_stat_statements; only what reads.",
+        rich_help_panel=_WHICH,
+    ),
+]
+LogFile = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="A server's log with auto_explain plans, instead of a server; may be repeated.",
+        rich_help_panel=_WHICH,
+    ),
+]
+For = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help="Of --top: also what pg_stat_statements counts in this time, as 60s.",
+        rich_help_panel=_WHICH,
+    ),
+]
+Param = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        metavar="VALUE",
+        help="Value for $1, then $2 …; repeated. Without values a statement is only planned.",
+        rich_help_panel=_HOW,
+    ),
+]
+ParamFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--params",
+        metavar="FILE",
+        help='JSON: {"QUERY ID OR STATEMENT": ["value", null]}.',
+        rich_help_panel=_HOW,
+    ),
+]
+Generic = Annotated[
+    bool,
+    typer.Option(
+        "--generic",
+        help="Plan without looking at the parameters, as for a prepared statement used often.",
+        rich_help_panel=_HOW,
+    ),
+]
+Timeout = Annotated[
+    str,
+    typer.Option(
+        "--timeout",
+        metavar="TIME",
+        help="After which the server ends a statement.",
+        rich_help_panel=_HOW,
+    ),
+]
+Runs = Annotated[
+    int,
+    typer.Option("--runs", min=1, max=20, help="How often each is run.", rich_help_panel=_HOW),
+]
+AllowWrites = Annotated[
+    bool,
+    typer.Option(
+        "--allow-writes",
+        help="Run INSERT, UPDATE, DELETE and MERGE too, and roll them back. They take locks, write "
+        "WAL, fire triggers and leave dead rows all the same.",
+        rich_help_panel=_HOW,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Save the captures. Without it: printed."),
+]
+Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
+Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    explain = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="Keep how statements were executed, and tell what changed: the query, or what it ran on.",
+    )
+    explain.command("record")(record)
+    explain.command("compare")(compare)
+    app.add_typer(explain, name="explain")
+
+
+def record(
+    dsn: Dsn = None,
+    statement: OneStatement = None,
+    statements: StatementFile = None,
+    top: Top = None,
+    log: LogFile = None,
+    watched: For = None,
+    param: Param = None,
+    params: ParamFile = None,
+    generic: Generic = False,
+    timeout: Timeout = "30s",
+    runs: Runs = 1,
+    allow_writes: AllowWrites = False,
+    output: Out = None,
+    width: Width = None,
+) -> None:
+    """
+    Run statements under EXPLAIN (ANALYZE, BUFFERS, SETTINGS) and keep what they did.
+
+    Each runs in a read-only transaction of its own that is rolled back, under a timeout. Statements
+    out of a log lose their literals. Exit status: 0 all were captured, 1 some, 2 none, or bad input.
+    """
+    if watched is not None and top is None:
+        raise UsageError("--for says how long --top watches", "Add --top N, or leave it out.")
+    if log and (statement or statements or top):
+        raise UsageError("--log and statements are two sources", "Record them into two files.")
+    if log:
+        file = _of_logs(log)
+    else:
+        from plimsoll.cli.explain_run import Choice, record_server
+
+        with ended_like_ctrl_c():
+            file = record_server(
+                _needed(dsn),
+                Choice(
+                    statements=tuple(statement or ()),
+                    file=statements,
+                    top=top,
+                    watched_s=None if watched is None else seconds_of(watched, "--for"),
+                    parameters=None if param is None else tuple(param),
+                    parameter_file=params,
+                    is_generic=generic,
+                    timeout_s=seconds_of(timeout, "--timeout"),
+                    runs=runs,
+                    allows_writes=allow_writes,
+                ),
+                sleep=time.sleep,
+                now_s=time.time(),
+            )
+    _write(file, output, width)
+    raise typer.Exit(2 if not file.captures else 1 if file.unrecorded else 0)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Captures of a normal time: a recording or a log.")],
+    second: Annotated[Path, typer.Argument(help="Captures of a slow time.")],
+    form: Form = Format.TEXT,
+    width: Width = None,
+) -> None:
+    """
+    Lay two captures of the same statements side by side.
+
+    Files are recordings, logs with auto_explain plans, or what EXPLAIN gave. Exit status: 0 all the
+    same, 1 something differs, 2 could not tell, or bad input.
+    """
+    from plimsoll.causes import plans
+    from plimsoll.sinks.explain_json import render_explain_json
+    from plimsoll.sinks.explain_text import render_explain
+    from plimsoll.sources.explain_file import read_captures
+
+    sides = (read_captures(first), read_captures(second))
+    comparison = plans.compare(*sides, names=_names(first, second))
+    if form is Format.JSON:
+        sys.stdout.write(render_explain_json(comparison))
+    else:
+        sys.stdout.write(render_explain(comparison, width=width, color=_is_color()))
+    sys.stdout.flush()
+    raise typer.Exit(plans.status_of(comparison))
+
+
+def _names(first: Path, second: Path) -> tuple[str, str]:
+    """The shortest names that tell the files apart."""
+    if first.name != second.name:
+        return first.name, second.name
+    return str(first), str(second)
+
+
+def _needed(dsn: str | None) -> str:
+    if dsn is None:
+        raise UsageError(
+            "there is no server to record from", "Give a DSN, set PLIMSOLL_DSN, or give --log FILE."
+        )
+    return dsn
+
+
+def _of_logs(paths: list[Path]) -> CaptureFile:
+    from plimsoll.sources.explain_file import read_captures
+
+    captures: list[Capture] = []
+    unrecorded: list[Unrecorded] = []
+    notes = []
+    for path in paths:
+        found = read_captures(path)
+        captures += found.captures
+        unrecorded += found.unrecorded
+        notes += [found.note] if found.note else []
+    return CaptureFile(
+        made_by=f"plimsoll {__version__}",
+        place=", ".join(path.name for path in paths),
+        captures=tuple(captures),
+        unrecorded=tuple(unrecorded),
+        note="; ".join(notes),
+    )
+
+
+def _write(file: CaptureFile, output: Path | None, width: int | None) -> None:
+    from plimsoll.sinks.explain_json import render_captures
+    from plimsoll.sinks.explain_text import render_recorded
+    from plimsoll.sinks.file import write_aside
+
+    if output is None:
+        sys.stdout.write(render_captures(file))
+    else:
+        write_aside(output, render_captures(file).encode())
+        sys.stdout.write(render_recorded(file, width=width, color=_is_color()))
+    sys.stdout.flush()
+
+
+def _is_color() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

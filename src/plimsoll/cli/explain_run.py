@@ -1,0 +1,110 @@
+"""Composition of `plimsoll explain record`: which statements, with what parameters, how often."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll import __version__
+from plimsoll.causes.statements import capture_of, work_between
+from plimsoll.errors import UsageError
+from plimsoll.model.database import Statement
+from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
+from plimsoll.sources.explain_record import Recorder, check, parameters_for
+from plimsoll.sources.explain_statements import Wanted, parameters_in, statements_in
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """What the command line says about a recording."""
+
+    statements: tuple[str, ...]
+    file: Path | None
+    top: int | None
+    watched_s: int | None
+    parameters: tuple[str | None, ...] | None
+    parameter_file: Path | None
+    is_generic: bool
+    timeout_s: int
+    runs: int
+    allows_writes: bool
+
+
+def record_server(
+    dsn: str, choice: Choice, *, sleep: Callable[[float], None], now_s: float
+) -> CaptureFile:
+    """
+    Explain the chosen statements on a server.
+
+    Args:
+        dsn: libpq connection string or URI.
+        choice: which, and how.
+        sleep: waits so many seconds.
+        now_s: the present, epoch seconds.
+
+    Raises:
+        PlimsollError: the server cannot be reached, or there is nothing to explain.
+    """
+    given = {} if choice.parameter_file is None else parameters_in(choice.parameter_file)
+    named = [*choice.statements, *(statements_in(choice.file) if choice.file else ())]
+    if not named and choice.top is None:
+        raise UsageError(
+            "there is no statement to explain", "Give --statement, --statements FILE or --top N."
+        )
+    recorder = Recorder(dsn)
+    try:
+        wanted = [Wanted(statement=statement) for statement in named]
+        counted: list[Capture] = []
+        unrecorded: list[Unrecorded] = []
+        if choice.top is not None:
+            statements, counted = _counted(recorder, choice, sleep)
+            chosen, unrecorded = recorder.wanted_of(statements, choice.top)
+            wanted += chosen
+            counted = _of(chosen, counted)
+        wanted = [parameters_for(item, given, choice.parameters) for item in wanted]
+        if not counted and not unrecorded:
+            check(wanted)
+        captures = list(counted)
+        for item in wanted:
+            for _ in range(choice.runs):
+                found = recorder.explain(
+                    item,
+                    timeout_s=choice.timeout_s,
+                    allows_writes=choice.allows_writes,
+                    is_generic=choice.is_generic,
+                )
+                if isinstance(found, Unrecorded):
+                    unrecorded.append(found)
+                    break
+                captures.append(replace(found, time_s=now_s))
+                if not found.was_run:
+                    break
+    finally:
+        recorder.close()
+    return CaptureFile(
+        made_by=f"plimsoll {__version__}",
+        place=recorder.place,
+        server_version=recorder.version,
+        time_s=now_s,
+        block_bytes=recorder.block_bytes,
+        captures=tuple(captures),
+        unrecorded=tuple(unrecorded),
+    )
+
+
+def _counted(
+    recorder: Recorder, choice: Choice, sleep: Callable[[float], None]
+) -> tuple[list[Statement], list[Capture]]:
+    """Statements by time, since the reset or in the time watched; and of the latter their means."""
+    first = recorder.statements()
+    if choice.watched_s is None:
+        return list(first), []
+    sleep(choice.watched_s)
+    works = [work.statement for work in work_between(first, recorder.statements())]
+    works.sort(key=lambda work: -work.exec_s)
+    return works, [capture_of(work) for work in works]
+
+
+def _of(chosen: list[Wanted], counted: list[Capture]) -> list[Capture]:
+    identifiers = {item.query_id for item in chosen}
+    return [capture for capture in counted if capture.query_id in identifiers]

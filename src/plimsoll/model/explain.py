@@ -1,0 +1,229 @@
+"""
+A captured execution of a statement: its plan, what each node touched, and where the time went.
+
+Blocks are counted as PostgreSQL counts them, times are seconds, rows are of all loops together.
+"""
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+EXPLAIN_SCHEMA = "plimsoll/explain/1"
+COMPARISON_SCHEMA = "plimsoll/explain-comparison/1"
+
+
+class Blocks(Struct, frozen=True, kw_only=True):
+    """What was touched, in blocks, and how long the system took over it."""
+
+    hit: int = 0
+    read: int = 0
+    dirtied: int = 0
+    written: int = 0
+    temp_read: int = 0
+    temp_written: int = 0
+    read_s: float | None = None
+    """None where the server does not time its I/O (`track_io_timing`)."""
+    write_s: float | None = None
+
+    @property
+    def touched(self) -> int:
+        """Found in the server's buffers or read into them."""
+        return self.hit + self.read
+
+    @property
+    def io_s(self) -> float | None:
+        """Reads and writes together; None where they were not timed, and there were some."""
+        if self.read_s is None and self.write_s is None:
+            return None if self.read or self.written or self.temp_read or self.temp_written else 0.0
+        return (self.read_s or 0.0) + (self.write_s or 0.0)
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """One node of a plan, as EXPLAIN's text names it, with all below it."""
+
+    label: str
+    """`Parallel Seq Scan`, `Hash Left Join`, `Partial HashAggregate`."""
+    relation: str = ""
+    index: str = ""
+    role: str = ""
+    """`InitPlan 1`, `SubPlan 2`, `CTE x`; empty for an ordinary child."""
+    details: tuple[str, ...] = ()
+    """What makes it this node: `Index Cond: (id = 7)`, `Sort Key: a`, in alphabetical order."""
+    rows_planned: float | None = None
+    """Of one loop, as planned."""
+    rows: float | None = None
+    """Of all loops together; None where it was not run."""
+    loops: float | None = None
+    seconds: float | None = None
+    """Of all loops together, with all below it; None where it was not timed."""
+    blocks: Blocks | None = None
+    """With all below it; None where they were not counted."""
+    children: tuple["Node", ...] = ()
+
+
+class Source(StrEnum):
+    """Where a capture comes from."""
+
+    EXPLAIN = "explain"
+    AUTO_EXPLAIN = "auto_explain"
+    PG_STAT_STATEMENTS = "pg_stat_statements"
+
+
+class Capture(Struct, frozen=True, kw_only=True):
+    """One execution of a statement; of `pg_stat_statements` all within a time, without plan."""
+
+    statement: str
+    """As it was given; one that was not given by the user has no literals."""
+    source: Source
+    query_id: int | None = None
+    time_s: float | None = None
+    """Epoch seconds; None where the log does not tell."""
+    plan: Node | None = None
+    settings: dict[str, str] = {}
+    """Settings that bear on plans and are not the server's defaults."""
+    settings_known: bool = False
+    """Whether the source tells settings at all."""
+    is_generic: bool = False
+    """Planned without knowing its parameters."""
+    was_run: bool = True
+    """False where only the plan is known."""
+    planning_s: float | None = None
+    execution_s: float | None = None
+    """Of one execution; of `pg_stat_statements` the mean."""
+    rows: float | None = None
+    blocks: Blocks | None = None
+    """Of one execution; of `pg_stat_statements` the mean, rounded."""
+    calls: int = 1
+
+
+class Unrecorded(Struct, frozen=True, kw_only=True):
+    """A statement that was chosen and could not be captured."""
+
+    statement: str
+    reason: str
+    remedy: str = ""
+
+
+class CaptureFile(Struct, frozen=True, kw_only=True):
+    """What one recording of executions brought home."""
+
+    schema: str = EXPLAIN_SCHEMA
+    made_by: str = ""
+    place: str = ""
+    """`127.0.0.1:5432/orders`, without user and password; of a log its name."""
+    server_version: str = ""
+    time_s: float | None = None
+    block_bytes: int = 8192
+    captures: tuple[Capture, ...]
+    unrecorded: tuple[Unrecorded, ...] = ()
+    is_simulated: bool = False
+    note: str = ""
+
+
+class Outcome(StrEnum):
+    """What the difference between two captures of one statement is."""
+
+    SAME = "same"
+    NOT_THE_QUERY = "not_the_query"
+    """The same plan over the same blocks; only the time differs."""
+    CACHE = "cache"
+    """The same plan over as many blocks; another part of them had to be read."""
+    ROWS = "rows"
+    """The same plan over other rows."""
+    BLOCKS = "blocks"
+    """The same plan and rows, another number of blocks."""
+    PLAN = "plan"
+    """Another plan."""
+    UNKNOWN = "unknown"
+    """What is there cannot tell."""
+
+
+class DiffLine(Struct, frozen=True, kw_only=True):
+    """A node in both plans (` `), in the first (`-`) or in the second (`+`)."""
+
+    sign: str
+    depth: int
+    text: str
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """One statement on both sides, and what differs."""
+
+    statement: str
+    outcome: Outcome
+    title: str
+    """One sentence: number, unit, comparison."""
+    reasons: tuple[str, ...] = ()
+    """What supports it, each a sentence."""
+    first: Capture
+    second: Capture
+    time_ratio: float | None = None
+    """Execution time, second to first; None where either is not known or zero."""
+    io_time_ratio: float | None = None
+    """I/O time, likewise."""
+    block_time_ratio: float | None = None
+    """Time per block read, likewise."""
+    settings: tuple[tuple[str, str, str], ...] = ()
+    """Name, first, second, where they differ; empty for the server's default."""
+    diff: tuple[DiffLine, ...] = ()
+    """Of another plan both plans, line by line."""
+    advice: str = ""
+    """Where to look next, a sentence; empty where nothing differs."""
+    refuted_by: str = ""
+    counts: tuple[int, int] = (1, 1)
+    """Executions that were captured on each side; the median one is compared."""
+
+
+class ExplainComparison(Struct, frozen=True, kw_only=True):
+    """Two files of captures, statement by statement."""
+
+    first: str
+    second: str
+    """What they are called, for people."""
+    pairs: tuple[Pair, ...]
+    """The largest difference in time first."""
+    only_first: tuple[str, ...] = ()
+    only_second: tuple[str, ...] = ()
+    """Statements that the other side does not have."""
+    notes: tuple[str, ...] = ()
+
+
+# In order: what begins like a comment, a string (with E'' and its backslashes, $tag$ quotes), a
+# quoted name, which stays, and numbers that are not part of a name or a parameter.
+_LITERALS = re.compile(
+    r"""
+    (?P<comment>/\*.*?(?:\*/|\Z)|--[^\n]*)
+    |(?P<string>\b[eE]'(?:\\.|''|[^'\\])*(?:'|\Z)
+        |\b[uU]&'(?:''|[^'])*(?:'|\Z)
+        |(?:\b[bBxXnN])?'(?:''|[^'])*(?:'|\Z)
+        |(?<![\w$])\$(?P<tag>[A-Za-z_]\w*|)\$.*?(?:\$(?P=tag)\$|\Z))
+    |(?P<name>"(?:""|[^"])*(?:"|\Z))
+    |(?P<parameter>\$\d+)
+    |(?P<number>(?<![\w$.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$]))
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def without_literals(text: str) -> str:
+    """A statement or condition with `?` for every literal and parameter, comments left out."""
+
+    def masked(match: re.Match[str]) -> str:
+        if match["name"] is not None:
+            return match["name"]
+        return " " if match["comment"] is not None else "?"
+
+    return _LITERALS.sub(masked, text)
+
+
+def likeness(statement: str) -> str:
+    """
+    What statements have in common that differ only in literals, white space and letter case.
+
+    A list of literals is one: `IN (1, 2, 3)` is like `IN (4)`.
+    """
+    text = " ".join(without_literals(statement).split()).rstrip("; ")
+    text = re.sub(r"\(\s*\?(?:\s*,\s*\?)+\s*\)", "(?)", text)
+    parts = re.split(r'("(?:""|[^"])*")', text)
+    return "".join(part if part.startswith('"') else part.lower() for part in parts)

@@ -1,0 +1,103 @@
+"""
+Files that hold executions: our own recordings, EXPLAIN's output, and logs with `auto_explain` plans.
+
+Which of them a file is, is told by its content.
+"""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from plimsoll.errors import DataError
+from plimsoll.model.explain import EXPLAIN_SCHEMA, Capture, CaptureFile, Source
+from plimsoll.sources import file_bytes
+from plimsoll.sources.explain_json import capture_of
+from plimsoll.sources.explain_log import captures_in_log
+from plimsoll.sources.explain_text import capture_of_text, is_plan_line
+from plimsoll.sources.shown import shown
+
+_HINT = (
+    "Record one with 'plimsoll explain record', or give a log with auto_explain plans or the output "
+    "of EXPLAIN (ANALYZE, BUFFERS, SETTINGS, FORMAT JSON)."
+)
+# psql frames what it shows; these lines are not the plan's.
+_FRAME = re.compile(r"^\s*(QUERY PLAN|-{3,}|\(\d+ rows?\)|[+|-]+)\s*$")
+
+
+def read_captures(path: Path) -> CaptureFile:
+    """
+    What a file holds; a log's or plan's statements are those written in it.
+
+    Raises:
+        SourceError: it cannot be opened.
+        DataError: it holds no execution that can be read.
+    """
+    data = file_bytes.load(path)
+    name = f"'{shown(path.name, 100)}'"
+    found = _recorded(data, name) or _explained(data, path, name) or _logged(data, path)
+    if found is None or not (found.captures or found.unrecorded):
+        raise DataError(f"{name} holds no plan", _HINT)
+    return found
+
+
+def _recorded(data: bytes, name: str) -> CaptureFile | None:
+    """Our own form; None where it is another."""
+    try:
+        head = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(head, dict) or not isinstance(head.get("schema"), str):
+        return None
+    if head["schema"] != EXPLAIN_SCHEMA:
+        said = shown(head["schema"], 60)
+        raise DataError(f"{name} is of the form '{said}', not '{EXPLAIN_SCHEMA}'", _HINT)
+    try:
+        return msgspec.convert(head, CaptureFile)
+    except (msgspec.ValidationError, RecursionError) as error:
+        said = shown(" ".join(str(error).split()), 200)
+        raise DataError(f"{name} is not what its form says: {said}", _HINT) from error
+
+
+def _explained(data: bytes, path: Path, name: str) -> CaptureFile | None:
+    """What EXPLAIN itself gave, as JSON; the file's name stands for the statement."""
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    entries = document if isinstance(document, list) else [document]
+    if not entries or not all(isinstance(entry, dict) and "Plan" in entry for entry in entries):
+        return None
+    captures = [
+        capture_of(
+            entry,
+            statement=str(entry.get("Query Text", "")),
+            source=Source.EXPLAIN,
+            where=name,
+        )
+        for entry in entries
+    ]
+    return CaptureFile(place=path.name, captures=tuple(captures))
+
+
+def _logged(data: bytes, path: Path) -> CaptureFile | None:
+    text = data.decode(errors="replace")
+    captures, unread = captures_in_log(text)
+    if captures or unread:
+        note = f"{unread} logged plans could not be read" if unread else ""
+        if not captures:
+            raise DataError(
+                f"none of the {unread} plans logged in '{shown(path.name, 100)}' can be read", _HINT
+            )
+        return CaptureFile(place=path.name, captures=tuple(captures), note=note)
+    capture = _shown_by_psql(text)
+    return None if capture is None else CaptureFile(place=path.name, captures=(capture,))
+
+
+def _shown_by_psql(text: str) -> Capture | None:
+    lines = [line for line in text.splitlines() if not _FRAME.match(line)]
+    # psql puts a space before every line of a column, and a + behind it where it goes on.
+    lines = [line.rstrip().removesuffix("+").rstrip() for line in lines]
+    if not any(is_plan_line(line) for line in lines):
+        return None
+    return capture_of_text(lines, statement="", source=Source.EXPLAIN)

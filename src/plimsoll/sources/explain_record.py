@@ -1,0 +1,349 @@
+"""
+Executions recorded on a server: EXPLAIN of chosen statements, and what `pg_stat_statements` counts.
+
+Rule 1: a statement runs in a transaction of its own that is read only and always rolled back, under a
+        statement timeout and a lock timeout; with leave to write, it is rolled back all the same.
+Rule 2: the server itself sees to it that what we send is one statement (extended protocol), so that
+        none ends the transaction it runs in.
+Rule 3: no password is in any message or file.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
+from plimsoll.model.database import Statement
+from plimsoll.model.explain import Capture, Source, Unrecorded, likeness
+from plimsoll.sources.explain_allowed import parameter_count, refusal
+from plimsoll.sources.explain_json import capture_of
+from plimsoll.sources.explain_statements import Wanted, without_comments
+from plimsoll.sources.pg_stat import DatabaseProbe, without_password
+
+if TYPE_CHECKING:
+    import psycopg
+
+APPLICATION_NAME = "plimsoll"
+LOCK_TIMEOUT_MS = 500
+_PREPARED = "plimsoll_explain"
+_CONNECTION = {
+    "application_name": APPLICATION_NAME,
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+}
+_HIDDEN = "<insufficient privilege>"
+# A list of that many is read to find the statements that may be run among them.
+_LOOKED_AT = 1000
+
+_EXTENSION = """
+select n.nspname as schema,
+       (string_to_array(e.extversion, '.'))[1]::int * 1000
+           + (string_to_array(e.extversion, '.'))[2]::int as version
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+where e.extname = 'pg_stat_statements'
+"""
+# Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
+_STATEMENTS = """
+select queryid as query_id, query as text, calls, rows, total_exec_time / 1000 as exec_s,
+       shared_blks_read as read_blocks, shared_blks_hit as hit_blocks,
+       shared_blks_dirtied as dirtied_blocks, shared_blks_written as written_blocks,
+       temp_blks_read as temp_read_blocks, temp_blks_written as temp_written_blocks,
+       {read_time} / 1000 as read_s, {write_time} / 1000 as write_s,
+       wal_bytes::float8 as wal_bytes
+from {schema}.pg_stat_statements
+where dbid = (select oid from pg_database where datname = current_database())
+      and toplevel and queryid is not null
+order by total_exec_time desc
+limit {limit}
+"""
+
+
+class Recorder:
+    """One connection over which statements are explained, one after the other."""
+
+    def __init__(self, dsn: str) -> None:
+        """
+        Connect and ask what the server is.
+
+        Raises:
+            UsageError: the DSN is not a connection string.
+            AccessDenied: the server refused the role.
+            Unreachable: no server answered.
+        """
+        probe = DatabaseProbe(dsn, lambda: 0.0)
+        try:
+            facts = probe.open()
+        finally:
+            probe.close()
+        self.place = facts.place
+        self.version = facts.version
+        self.role = facts.role
+        self._dsn = dsn
+        self._connection = self._connect()
+        row = self._rows("select current_setting('block_size')::int as block_bytes")[0]
+        self.block_bytes = int(row["block_bytes"])
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def explain(
+        self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
+    ) -> Capture | Unrecorded:
+        """
+        Run a statement under EXPLAIN and roll it back; one without its parameters is only planned.
+
+        Args:
+            wanted: one statement, and values for its parameters.
+            timeout_s: after which the server ends it.
+            allows_writes: whether INSERT, UPDATE, DELETE and MERGE may run.
+            is_generic: plan without looking at the parameters, as a prepared statement used often.
+
+        Raises:
+            SourceError: the connection is lost.
+        """
+        import psycopg
+
+        reason = refusal(wanted.statement, allows_writes=allows_writes)
+        if reason:
+            remedy = "" if allows_writes else "--allow-writes runs changes, and rolls them back."
+            remedy = "" if "rollback does not" in reason or "more than" in reason else remedy
+            return Unrecorded(statement=wanted.statement, reason=reason, remedy=remedy)
+        count = parameter_count(wanted.statement)
+        if wanted.parameters is not None and len(wanted.parameters) != count:
+            return Unrecorded(
+                statement=wanted.statement,
+                reason=f"it has {count} parameters, and {len(wanted.parameters)} were given",
+            )
+        try:
+            document = self._explained(
+                wanted,
+                timeout_s=timeout_s,
+                allows_writes=allows_writes,
+                is_generic=is_generic or (count > 0 and wanted.parameters is None),
+            )
+        except psycopg.Error as error:
+            return self._failure(wanted, error, timeout_s)
+        capture = capture_of(
+            document, statement=wanted.statement, source=Source.EXPLAIN, where="EXPLAIN's answer"
+        )
+        return _completed(capture, wanted, is_generic=is_generic or not capture.was_run)
+
+    def statements(self) -> tuple[Statement, ...]:
+        """
+        What `pg_stat_statements` counts of this database, the longest total time first.
+
+        Raises:
+            SourceError: the extension is not there.
+            AccessDenied: the role may not read it.
+        """
+        import psycopg
+
+        try:
+            found = self._rows(_EXTENSION)
+            if not found:
+                raise SourceError(
+                    "this database has no pg_stat_statements",
+                    "Add it to shared_preload_libraries, restart, and CREATE EXTENSION "
+                    "pg_stat_statements; or name statements with --statement.",
+                )
+            # 1.11 tells shared, local and temporary I/O apart; before, one name stood for all.
+            kind = "shared_blk" if found[0]["version"] >= 1011 else "blk"
+            query = _STATEMENTS.format(
+                schema='"' + str(found[0]["schema"]).replace('"', '""') + '"',
+                read_time=f"{kind}_read_time",
+                write_time=f"{kind}_write_time",
+                limit=_LOOKED_AT,
+            )
+            rows = self._rows(query)
+        except psycopg.Error as error:
+            raise self._refusal(error) from None
+        is_timed = self._setting("track_io_timing") == "on"
+        timed = {} if is_timed else {"read_s": None, "write_s": None}
+        return tuple(Statement(**{**row, **timed}) for row in rows)
+
+    def wanted_of(
+        self, statements: Sequence[Statement], count: int
+    ) -> tuple[list[Wanted], list[Unrecorded]]:
+        """The first `count` statements that only read, and what hid others from us."""
+        wanted: list[Wanted] = []
+        hidden = 0
+        for statement in statements:
+            if statement.text == _HIDDEN:
+                hidden += 1
+            elif not refusal(statement.text, allows_writes=False) and len(wanted) < count:
+                text = without_comments(statement.text)
+                wanted.append(Wanted(statement=text, query_id=statement.query_id))
+        if not hidden:
+            return wanted, []
+        reason = f"{hidden} statements of other users are hidden from the role '{self.role}'"
+        remedy = f"GRANT pg_read_all_stats TO {_quoted(self.role)};"
+        return wanted, [Unrecorded(statement=_HIDDEN, reason=reason, remedy=remedy)]
+
+    def _explained(
+        self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
+    ) -> Any:
+        runs = wanted.parameters is not None or not parameter_count(wanted.statement)
+        options = "analyze, buffers, settings" if runs else "settings"
+        by_name = wanted.parameters is not None or not runs or is_generic
+        try:
+            self._begin(timeout_s, allows_writes=allows_writes, is_generic=is_generic)
+            self._send("savepoint plimsoll_explain")
+            statement = wanted.statement
+            if by_name:
+                self._send(f"prepare {_PREPARED} as {statement}")
+                statement = f"execute {_PREPARED}{self._arguments(wanted)}"
+            rows = self._rows_of(f"explain ({options}, format json) {statement}")
+        finally:
+            self._end()
+        return next(iter(rows[0].values()))
+
+    def _begin(self, timeout_s: int, *, allows_writes: bool, is_generic: bool) -> None:
+        self._send(f"begin transaction read {'write' if allows_writes else 'only'}")
+        self._send(f"set local statement_timeout = {timeout_s * 1000}")
+        self._send(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
+        # So that a statement is planned by its parameters or without them, never by habit.
+        mode = "force_generic_plan" if is_generic else "force_custom_plan"
+        self._send(f"set local plan_cache_mode = {mode}")
+        self._time_io()
+
+    def _time_io(self) -> None:
+        """Time I/O where the role may; the comparison says so where it was not timed."""
+        import psycopg
+
+        self._send("savepoint plimsoll_timing")
+        try:
+            self._send("set local track_io_timing = on")
+        except psycopg.Error:
+            self._send("rollback to savepoint plimsoll_timing")
+
+    def _end(self) -> None:
+        """Undo everything; what was prepared is no part of a transaction and is taken back first."""
+        import psycopg
+
+        if self._connection.closed:
+            return
+        try:
+            self._send("rollback to savepoint plimsoll_explain")
+            if self._rows(
+                "select 1 as x from pg_prepared_statements where name = 'plimsoll_explain'"
+            ):
+                self._send(f"deallocate {_PREPARED}")
+        except psycopg.Error:
+            pass
+        try:
+            self._send("rollback")
+        except psycopg.Error:
+            self._connection.close()
+
+    def _arguments(self, wanted: Wanted) -> str:
+        from psycopg import sql
+
+        count = parameter_count(wanted.statement)
+        values = wanted.parameters if wanted.parameters is not None else (None,) * count
+        if not values:
+            return ""
+        listed = sql.SQL(", ").join([sql.Literal(value) for value in values])
+        return f"({listed.as_string(self._connection)})"
+
+    def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+        from psycopg.rows import dict_row
+
+        try:
+            return psycopg.connect(
+                make_conninfo(self._dsn, **_CONNECTION),
+                row_factory=dict_row,
+                prepare_threshold=None,
+                autocommit=True,
+            )
+        except psycopg.Error as error:
+            raise self._refusal(error) from None
+
+    def _send(self, statement: str) -> None:
+        # Binary results are asked for over the extended protocol, which takes one statement only.
+        with self._connection.cursor(binary=True) as cursor:
+            cursor.execute(statement.encode())
+
+    def _rows_of(self, statement: str) -> list[dict[str, Any]]:
+        with self._connection.cursor(binary=True) as cursor:
+            cursor.execute(statement.encode())
+            return cursor.fetchall()
+
+    def _rows(self, statement: str) -> list[dict[str, Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement.encode())
+            return cursor.fetchall()
+
+    def _setting(self, name: str) -> str:
+        return str(next(iter(self._rows(f"show {name}")[0].values())))
+
+    def _failure(self, wanted: Wanted, error: "psycopg.Error", timeout_s: int) -> Unrecorded:
+        import psycopg
+
+        if self._connection.closed:
+            raise self._refusal(error) from None
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            return Unrecorded(
+                statement=wanted.statement,
+                reason=f"the server ended it after {timeout_s} s",
+                remedy="--timeout gives it more.",
+            )
+        return Unrecorded(statement=wanted.statement, reason=self._told(error))
+
+    def _told(self, error: "psycopg.Error") -> str:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return without_password(lines[0] if lines else type(error).__name__, self._dsn)
+
+    def _refusal(self, error: "psycopg.Error") -> SourceError:
+        told = self._told(error)
+        if "permission denied" in told or "pg_read_all_stats" in told:
+            return AccessDenied(
+                f"PostgreSQL refused: {told}", f"GRANT pg_monitor TO {_quoted(self.role)};"
+            )
+        return Unreachable(f"PostgreSQL did not answer: {told}", "Check that the server runs.")
+
+
+def parameters_for(
+    wanted: Wanted, given: dict[str, tuple[str | None, ...]], single: tuple[str | None, ...] | None
+) -> Wanted:
+    """A statement with the parameters that were given for its identifier, its text, or for all."""
+    by_text = {likeness(text): values for text, values in given.items()}
+    values = given.get(str(wanted.query_id), by_text.get(likeness(wanted.statement), single))
+    if values is None:
+        return wanted
+    return Wanted(statement=wanted.statement, query_id=wanted.query_id, parameters=values)
+
+
+def check(wanted: Sequence[Wanted]) -> None:
+    """
+    Refuse to record nothing.
+
+    Raises:
+        UsageError: there is no statement.
+    """
+    if not wanted:
+        raise UsageError(
+            "there is no statement to explain",
+            "Give --statement, --statements FILE, or --top N where pg_stat_statements has some.",
+        )
+
+
+def _completed(capture: Capture, wanted: Wanted, *, is_generic: bool) -> Capture:
+    # What we set ourselves is not the server's setting.
+    settings = {k: v for k, v in capture.settings.items() if k != "plan_cache_mode"}
+    return replace(
+        capture,
+        query_id=wanted.query_id if capture.query_id is None else capture.query_id,
+        settings=settings,
+        settings_known=True,
+        is_generic=is_generic,
+    )
+
+
+def _quoted(role: str) -> str:
+    return role if role.isidentifier() and role.islower() else '"' + role.replace('"', '""') + '"'
