@@ -65,7 +65,10 @@ class Console:
         try:
             cursor = self._connection.execute(command.encode())
             names = [column.name.lower() for column in cursor.description or ()]
-            rows = cursor.fetchall()
+            rows = cursor.fetchall() if names else []
+            # Pgpool-II answers SHOW POOL_VERSION twice, the first time without a row.
+            while cursor.nextset():
+                rows += cursor.fetchall()
         except psycopg.Error as error:
             raise _failure(self.kind, command, error, self._dsn) from None
         return [

@@ -14,6 +14,7 @@ from plimsoll.model.database import CachedServer, PoolerReading
 from plimsoll.sources.pooler.console import Answer, Console, number
 
 _SECRETS = ("pass", "user", "auth", "key", "hash", "secret")
+_UNSET = "(null)"
 # "2026-11-20 16:20:31 (4:59 before process restarting)"
 _TIME_CHARACTERS = 19
 
@@ -52,7 +53,7 @@ def read_pgpool(console: Console, time_s: float) -> PoolerReading:
 def _settings(status: Answer) -> dict[str, str]:
     """Without `backend status0` and the like, which are no settings."""
     return {
-        row["item"]: row["value"]
+        row["item"]: "" if row["value"] == _UNSET else row["value"]
         for row in status
         if " " not in row["item"] and not any(word in row["item"] for word in _SECRETS)
     }
