@@ -200,6 +200,16 @@ def print_calibration(answers: list[Answer]) -> None:
             print(f"{low:6.2f} to {min(high, 1):4.2f}  {len(here):12d}  {share:12.3f}")
 
 
+def by_loop(answers: list[Answer], scale: float) -> None:
+    """What the load was, what it was taken for, and how often that sufficed to decide."""
+    print(f"\nat x{scale:g}: the load was, was taken for, incidents, decided")
+    here = [a for a in answers if a.scale == scale]
+    for true, found in sorted({(a.loop, a.found_loop) for a in here}):
+        some = [a for a in here if (a.loop, a.found_loop) == (true, found)]
+        decided = float(np.mean([a.judgement != Judgement.UNSURE.value for a in some]))
+        print(f"{true:8s} {found:8s} {len(some):5d} {decided:6.2f}")
+
+
 def main() -> int:
     """Exit status: 1 if a promise is broken and --require was given."""
     parser = argparse.ArgumentParser(description="Judge changes whose outcome is known.")
@@ -225,6 +235,7 @@ def main() -> int:
     print(f"database signals: {'yes' if wanted.signals else 'no'}")
     kept = report(answers)
     print_calibration(answers)
+    by_loop(answers, 2.0)
     if wanted.families:
         by_family(answers, 2.0)
     if wanted.misses:

@@ -1,0 +1,181 @@
+"""What a change does to a window, by hand-computed cases."""
+
+import numpy as np
+import pytest
+
+from plimsoll.errors import DataError
+from plimsoll.kernel import Stage
+from plimsoll.model.ceiling import Family
+from plimsoll.model.plan import DemandSummary, Judgement, Loop
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.demand import Demand, Path
+from plimsoll.plan.effect import effect_of, judge, started
+from plimsoll.plan.verdict import Share, verdict_of
+
+SIZE = 10_000.0
+N = 100
+
+
+def demand_of(*asked: FloatArray, is_free_seen: bool = True, **more) -> Demand:
+    """A simulated window of 100 minutes with equally likely demands in ops/s; the first was served."""
+    paths = tuple(Path(ops_per_s=a, is_carried=False, weight=1 / len(asked)) for a in asked)
+    ones = np.ones(N)
+    fields = {
+        "step_s": 60.0,
+        "time_s": 60 * np.arange(N),
+        "is_measured": ones > 0,
+        "is_held_back": ones < 0,
+        "served_ops_per_s": asked[0],
+        "served_bytes_per_s": asked[0] * SIZE,
+        "io_size_bytes": SIZE * ones,
+        "base_latency_s": 0.001 * ones,
+        "latency_s": 0.001 * ones,
+        "balance_at_start": {},
+        "burst_s": {},
+        "paths": paths,
+        "low": paths[0],
+        "middle": paths[len(paths) // 2],
+        "high": paths[-1],
+        "is_free_seen": is_free_seen,
+        "summary": DemandSummary(
+            measured_s=6000.0,
+            held_back_s=0.0,
+            loop=Loop.UNKNOWN,
+            loop_reason="",
+            is_lower_bound=False,
+            peak_bytes_per_s=None,
+            peak_ops_per_s=None,
+            held_back_bytes=None,
+            assumptions=(),
+        ),
+    }
+    return Demand(**(fields | more))
+
+
+def level(rate: float, *, minutes: int = 20, otherwise: float = 100.0) -> FloatArray:
+    asked = np.full(N, otherwise)
+    asked[10 : 10 + minutes] = rate
+    return asked
+
+
+def fixed(ops: float) -> tuple[Stage, ...]:
+    return (Stage(name="volume_iops", baseline=ops, burst=ops, counts="ops"),)
+
+
+def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
+    """
+    Of a hundred minutes twenty ask for 1,000 of 500: a fifth, and 18,000 of 28,000 at once.
+    """
+    effect = effect_of(demand_of(level(1000.0)), fixed(500.0))
+
+    assert effect.minutes_at_ceiling.low == pytest.approx(20)
+    assert effect.minutes_at_ceiling.high == pytest.approx(20)
+    assert effect.ratio_at_ceiling.middle == pytest.approx(0.2)
+    assert effect.served_ratio.middle == pytest.approx(18_000 / 28_000)
+
+
+def test_latency_at_a_ceiling_is_requests_in_flight_over_rate():
+    """
+    1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms.
+    """
+    effect = effect_of(demand_of(np.full(N, 1000.0)), fixed(500.0))
+
+    assert effect.latency_s_mean is not None
+    assert effect.latency_s_mean.middle == pytest.approx(0.002)
+
+
+def test_below_a_ceiling_latency_rises_little():
+    """
+    At half the limit it is the base and six tenths of a sixty-fourth.
+    """
+    effect = effect_of(demand_of(np.full(N, 250.0)), fixed(500.0))
+
+    assert effect.latency_s_mean is not None
+    assert effect.latency_s_mean.middle == pytest.approx(0.001 * (1 + 0.6 / 64))
+
+
+def test_the_lowest_balance_has_a_time():
+    """
+    600 above the baseline for 20 minutes are 720,000 credits of a million; then it fills again.
+    """
+    chain = (
+        Stage(
+            name="volume_iops",
+            baseline=400.0,
+            burst=2000.0,
+            capacity=1e6,
+            start_balance=1e6,
+            counts="ops",
+        ),
+    )
+    effect = effect_of(demand_of(level(1000.0)), chain)
+
+    assert effect.balance_min_ratio == pytest.approx(0.28)
+    assert effect.balance_min_family == Family.VOLUME_IOPS
+    assert effect.balance_min_s == 29 * 60
+    assert effect.minutes_at_ceiling.high == 0
+
+
+def test_balances_begin_where_they_were_read_and_at_either_end_where_not():
+    """
+    A reading of 40 % counts; without one a bucket is empty at worst and full at best.
+    """
+    stage = Stage(name="volume_iops", baseline=100.0, burst=300.0, capacity=1000.0, counts="ops")
+    read = demand_of(level(1.0), balance_at_start={"volume_iops": 0.4})
+    unread = demand_of(level(1.0))
+
+    assert started(read, [stage], is_generous=False)[0].start_balance == 400
+    assert started(unread, [stage], is_generous=False)[0].start_balance == 0
+    assert started(unread, [stage], is_generous=True)[0].start_balance == 1000
+
+
+def test_belief_is_the_weight_of_demands_that_pass():
+    """
+    Of four equally likely demands three pass a limit of 1,000.
+    """
+    demand = demand_of(*(level(r) for r in (600.0, 700.0, 800.0, 2000.0)))
+    judged = judge(demand, fixed(1000.0))
+
+    assert judged.probability == pytest.approx(0.75)
+    assert judged.judgement == Judgement.UNSURE
+    assert "75 % of plausible demands pass" in judged.reason
+    assert judged.settled_by
+
+
+def test_zero_minutes_need_demand_that_was_seen():
+    """
+    The same replay ends at zero where demand was seen at liberty, and at a step where not.
+    """
+    seen, unseen = (demand_of(level(100.0), is_free_seen=known) for known in (True, False))
+
+    assert judge(seen, fixed(500.0)).effect.minutes_at_ceiling.high == 0
+    assert judge(unseen, fixed(500.0)).effect.minutes_at_ceiling.high == 1
+
+
+def test_nothing_to_replay_against_is_refused():
+    """
+    A change of which no limit is documented cannot be judged.
+    """
+    with pytest.raises(DataError, match="no limit of the change"):
+        judge(demand_of(level(100.0)), ())
+
+
+@pytest.mark.parametrize(
+    ("strict", "generous", "is_lower_bound", "said"),
+    [
+        (0.95, 1.0, False, Judgement.LIFTS),
+        (0.94, 1.0, False, Judgement.UNSURE),
+        (1.0, 1.0, True, Judgement.UNSURE),
+        (0.0, 0.04, True, Judgement.DOES_NOT),
+        (0.0, 0.05, False, Judgement.UNSURE),
+    ],
+)
+def test_verdicts_need_nearly_all_of_the_belief(
+    strict: float, generous: float, is_lower_bound: bool, said: Judgement
+):
+    """
+    Lifts from 95 % with the smaller buckets, does not up to 4 % with the larger; never lifts alone.
+    """
+    share = Share(strict=strict, generous=generous)
+
+    assert verdict_of(share, is_lower_bound=is_lower_bound) == said
