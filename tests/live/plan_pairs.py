@@ -7,13 +7,15 @@ the load at liberty has to come from somewhere. From the first run alone, with t
 server counts, the plan says what the second will be.
 """
 
+import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as with_balance
+from pathlib import Path
 
 import numpy as np
 import psycopg
@@ -43,6 +45,11 @@ _QUERY = (
     "where backend_type = 'client backend' and pid <> pg_backend_pid()"
 )
 _READS_OF_POINTS = 4
+# "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed, lag 1.2 ms" (pgbench)
+_PROGRESS = re.compile(
+    r"^progress: ([\d.]+) s, ([\d.]+) tps.*?(?:lag ([\d.]+) ms.*)?$", re.MULTILINE
+)
+Points = Sequence[tuple[float, float]]
 TOLERATED = 0.10
 
 
@@ -103,25 +110,23 @@ PAIRS = (
         name="arrivals, credits run out, to enough",
         load="points",
         rate_ops=2400,
-        credit_ratio=0.05,
-        before=bought("db.t3.small", "gp3", 400),
+        credit_ratio=0.02,
+        before=bought("db.t3.micro", "gp3", 400),
         after=bought("db.m5.4xlarge", "gp3", 400),
     ),
     Pair(
         name="arrivals, gp2 credits run out, to gp3",
         load="points",
         rate_ops=1600,
-        credit_ratio=0.1,
-        before=bought("db.m4.xlarge", "gp2", 300),
+        before=bought("db.m4.xlarge", "gp2", 150),
         after=bought("db.m4.xlarge", "gp3", 100),
     ),
     Pair(
         name="arrivals, gp2 credits run out, to too little",
         load="points",
         rate_ops=2400,
-        credit_ratio=0.1,
-        before=bought("db.m4.xlarge", "gp2", 300),
-        after=bought("db.m4.xlarge", "io1", 100, 1500),
+        before=bought("db.m4.xlarge", "gp2", 200),
+        after=bought("db.m4.xlarge", "io1", 100, 1000),
     ),
 )
 
@@ -200,42 +205,88 @@ def _measured(
 ) -> tuple[Snapshot, Truth]:
     setup, _ = rig.emulate(instance, credit_ratio=credit_ratio)
     sessions: list[tuple[float, int, int]] = []
+    told: list[_Said] = []
     began_s = time.time()
     with _counting(rig, sessions):
         # What works at liberty does so throughout: users beside a job, or a quarter of all arrivals.
         quiet = "idle" if pair.rate_ops is None else pair.load
         rate = None if pair.rate_ops is None else pair.rate_ops / 4
-        with _clients(rig, quiet, _LIGHT_CLIENTS, rate):
+        with _clients(rig, quiet, _LIGHT_CLIENTS, rate) as first:
             time.sleep(LIGHT_S)
             rest = None if rate is None else 3 * rate
-            with _clients(rig, pair.load, pair.clients, rest):
+            with _clients(rig, pair.load, pair.clients, rest) as second:
                 time.sleep(HEAVY_S)
+        told += [first, second]
     rig.end_statements()
     ended_s = began_s + LIGHT_S + HEAVY_S
     lines = [x for x in rig.gate.lines() if x.t - x.dt >= began_s and x.t <= ended_s]
     snapshot = snapshot_of(lines, setup)
-    return replace(snapshot, series=snapshot.series | _series(snapshot, lines, sessions)), truth_of(
-        lines
+    start_s = lines[0].t - lines[0].dt
+    signals = _sessions(snapshot, start_s, sessions) | _work(snapshot, start_s, told)
+    return replace(snapshot, series=snapshot.series | signals), truth_of(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    """What one set of clients said of itself each second."""
+
+    began_s: float
+    rate: float | None
+    """Transactions that were to begin each second; None for clients that wait."""
+    file: Path
+
+    def seconds(self) -> Iterator[tuple[float, float, float]]:
+        """Moment, transactions per second, and how many were due and not begun."""
+        for at, done, lag in _PROGRESS.findall(self.file.read_text()):
+            waiting = 0.0 if self.rate is None else self.rate * float(lag or 0) / 1e3
+            yield self.began_s + float(at) - 0.5, float(done), waiting
+
+
+def _minutes(snapshot: Snapshot, start_s: float, metric: Metric, points: Points) -> Series:
+    """Means of what was seen in each of the snapshot's minutes."""
+    first = int(snapshot.series[_READ].time_s[0])
+    every: dict[int, list[float]] = {}
+    for moment, value in points:
+        every.setdefault(int((moment - start_s) * CLOCK // 60), []).append(value)
+    known = sorted(minute for minute in every if minute >= 0)
+    return Series(
+        metric=metric,
+        step_s=60,
+        time_s=np.array([first + 60 * minute for minute in known], dtype=np.int64),
+        value=np.array([np.mean(every[minute]) for minute in known]),
     )
 
 
-def _series(snapshot: Snapshot, lines: list, sessions: list[tuple[float, int, int]]) -> dict:
-    """Sessions as the server counted them, on the snapshot's minutes."""
-    base = snapshot.series[_READ]
-    start_s = lines[0].t - lines[0].dt
-    seen = np.array(sessions)
-    minute = np.floor((seen[:, 0] - start_s) * CLOCK / 60).astype(int)
-    first = int(base.time_s[0])
-    found = {}
-    for column, metric in ((1, Metric.CONNECTION_COUNT), (2, Metric.ACTIVE_SESSION_COUNT)):
-        at = [(m, seen[minute == m, column].mean()) for m in sorted(set(minute.tolist())) if m >= 0]
-        found[metric] = Series(
-            metric=metric,
-            step_s=60,
-            time_s=np.array([first + 60 * m for m, _ in at], dtype=np.int64),
-            value=np.array([v for _, v in at]),
+def _sessions(
+    snapshot: Snapshot, start_s: float, seen: Sequence[tuple[float, int, int]]
+) -> dict[Metric, Series]:
+    """Sessions as the server counted them."""
+    of = {Metric.CONNECTION_COUNT: 1, Metric.ACTIVE_SESSION_COUNT: 2}
+    return {
+        metric: _minutes(snapshot, start_s, metric, [(one[0], one[place]) for one in seen])
+        for metric, place in of.items()
+    }
+
+
+def _work(snapshot: Snapshot, start_s: float, told: Sequence[_Said]) -> dict[Metric, Series]:
+    """Transactions, and work that waited outside, as the clients counted them."""
+    sums: dict[int, tuple[float, float]] = {}
+    for said in told:
+        for moment, done, waiting in said.seconds():
+            minute = int((moment - start_s) * CLOCK // 60)
+            before = sums.get(minute, (0.0, 0.0))
+            sums[minute] = before[0] + done, before[1] + waiting
+    at = sorted(sums)
+    of = {Metric.TRANSACTIONS_PER_S: 0, Metric.WAITING_WORK_COUNT: 1}
+    return {
+        metric: _minutes(
+            snapshot,
+            start_s,
+            metric,
+            [(start_s + (minute + 0.5) * 60 / CLOCK, sums[minute][place]) for minute in at],
         )
-    return found
+        for metric, place in of.items()
+    }
 
 
 @contextmanager
@@ -259,20 +310,19 @@ def _counting(rig: Rig, into: list[tuple[float, int, int]]) -> Iterator[None]:
 
 
 @contextmanager
-def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterator[None]:
-    script = rig.script(load)
-    command = [str(rig.server.program("pgbench")), "-n", "-c", str(count), "-j", "1"]
-    command += ["-T", "3600", "-f", str(script)]
-    if rate_ops is not None:
-        command += ["--rate", f"{rate_ops / _READS_OF_POINTS:g}"]
-    process = subprocess.Popen(
-        command,
-        env=rig.server.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterator[_Said]:
+    rate = None if rate_ops is None else rate_ops / _READS_OF_POINTS
+    command = [str(rig.server.program("pgbench")), "-n", "-c", str(count), "-j", "1", "-P", "1"]
+    command += ["-T", "3600", "-f", str(rig.script(load))]
+    if rate is not None:
+        command += ["--rate", f"{rate:g}"]
+    file = rig.folder / f"{load}-{count}.progress"
+    with file.open("w") as out:
+        process = subprocess.Popen(
+            command, env=rig.server.environment, stdout=subprocess.DEVNULL, stderr=out
+        )
     try:
-        yield
+        yield _Said(began_s=time.time(), rate=rate, file=file)
     finally:
         process.kill()
         process.wait()

@@ -36,6 +36,9 @@ BESIDE_S = 1800.0
 # A load that came with less than a fifth of the rate cannot be told from the others.
 LEAST_RISE = 0.2
 LEAST_STEPS = 20
+# One or two connections more are no load of their own; and a tenth of them may come and go.
+NEWCOMERS = 3
+STEADY = 0.1
 NEEDED = (
     "storage metrics alone do not tell whether clients wait for their answers; connections or "
     "active sessions recorded beside them would"
@@ -78,7 +81,9 @@ def _counted(
     snapshot: Snapshot, seen: Seen, in_flight: FloatArray, known: BoolArray, held: Held
 ) -> Found:
     sessions = _column(snapshot, Metric.CONNECTION_COUNT, seen)
+    active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
     found = _clients(sessions, seen, in_flight, known, held)
+    found = found or _newcomers(sessions, active, seen, in_flight, known, held)
     return found or Found(loop=Loop.UNKNOWN, reason=NEEDED)
 
 
@@ -174,6 +179,53 @@ def _clients(
         think_s=think,
         is_pausing=think > PAUSING * float(np.median(seen.latency_s[counts & held.is_held])),
     )
+
+
+def _newcomers(
+    sessions: FloatArray,
+    active: FloatArray,
+    seen: Seen,
+    in_flight: FloatArray,
+    known: BoolArray,
+    held: Held,
+) -> Found | None:
+    """
+    Connections that came with a load and stayed as many while it was held back, nearly all at work.
+
+    They are at work in storage: no more of them than requests are in flight, give or take what is
+    read ahead. A pool that is full looks the same, and is as many clients as well.
+    """
+    counts = known & np.isfinite(sessions) & np.isfinite(active)
+    inside = counts & held.is_held
+    outside = counts & ~held.is_held & ~held.is_partly
+    if inside.sum() < LEAST_STEPS or outside.sum() < 3:
+        return None
+
+    def came(values: FloatArray) -> float:
+        return float(np.median(values[inside]) - np.median(values[outside]))
+
+    number, stored = came(sessions), came(in_flight)
+    steady = float(np.std(sessions[inside])) <= STEADY * number
+    if number < NEWCOMERS or not steady or not _is_like(came(active), stored):
+        return None
+    think = _think_s(sessions, seen, in_flight, counts, held)
+    if think is None:
+        return None
+    return Found(
+        loop=Loop.CLOSED,
+        reason=(
+            f"{number:.0f} connections came with the load and stayed as many while it was held back, "
+            f"each with a request in flight or {1e3 * think:.2g} ms elsewhere: clients wait for their "
+            "answers"
+        ),
+        think_s=think,
+        is_pausing=think > PAUSING * float(np.median(seen.latency_s[inside])),
+    )
+
+
+def _is_like(active: float, stored: float) -> bool:
+    """Whether sessions at work are those that have requests in flight."""
+    return stored > 0 and SHARE_RANGE[0] <= active / stored <= SHARE_RANGE[1]
 
 
 def _think_s(

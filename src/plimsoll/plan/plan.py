@@ -31,6 +31,7 @@ from plimsoll.plan.roles import (
     SAME_STORAGE,
     SMALLER,
     cheaper_failing,
+    preferred,
     rejected,
     roles_of,
     unpriced_order,
@@ -117,7 +118,11 @@ class _Shelf:
 
     def __init__(self, desk: Desk, found: Arrangements) -> None:
         self._desk, self._found = desk, found
-        self.vectors: Vectors = vectors_of(found, desk.catalog)
+        self.vectors: Vectors = vectors_of(
+            found,
+            desk.catalog,
+            io_size_bytes_max=float(desk.demand.io_size_bytes.max()),
+        )
         self._prices: Priced = priced(
             found, desk.book, needs=desk.needs, wishes=desk.wishes, catalog=desk.catalog
         )
@@ -178,6 +183,7 @@ class _Shelf:
             asked,
             allowed_ratio=self._desk.wishes.allowed_ratio,
             keep=_TRIED,
+            tie=preferred(self._found),
         )
 
     def _likely(self, sure: list[Option]) -> list[Option]:
@@ -206,6 +212,7 @@ class _Shelf:
             asked,
             allowed_ratio=0.5 * summary.held_back_s / summary.measured_s,
             keep=1,
+            tie=preferred(self._found),
         )
         return [
             self._desk.option(self._found.instance(index), HALF) for index in result.roles[CHEAPEST]
@@ -286,4 +293,4 @@ def _refused(found: Arrangements) -> tuple[str, ...]:
     first = found.refused[0]
     count = len(found.refused)
     more = f", and {count - 1:,} others for reasons like it" if count > 1 else ""
-    return (f"Left out: {first.db_class}, since {first.reason}{more}.",)
+    return (f"Left out: {first.db_class}: {first.reason}{more}.",)
