@@ -34,6 +34,7 @@ COMMANDS = (
     "plan",
     "explain",
     "lint",
+    "prove",
 )
 
 

@@ -1,0 +1,142 @@
+"""
+What a server does with values that are sent again, for a terminal or for programs.
+
+Rule 1: every figure stands with its unit, and the sentence under the table says what it means.
+Rule 2: no value of the user's is written, only sizes and counts.
+"""
+
+import json
+from textwrap import wrap
+
+import msgspec
+
+from plimsoll.model.toast import (
+    TOAST_PROOF_SCHEMA,
+    ToastCase,
+    ToastProof,
+    ToastSample,
+    dead_rows_of_update,
+)
+from plimsoll.units import format_bytes, format_ratio, number
+
+WIDTH_MIN, WIDTH_MAX = 60, 120
+_HEADS = ("value", "stored", "chunks", "dead rows", "WAL bytes", "buffers")
+_WIDTHS = (9, 9, 7, 10, 10, 8)
+
+
+def render_toast_proof_json(proof: ToastProof) -> str:
+    """The proof as JSON that ends with a newline; sizes in bytes, times in seconds."""
+    document = {"schema": TOAST_PROOF_SCHEMA, **msgspec.to_builtins(proof)}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def render_toast_proof(proof: ToastProof, *, width: int) -> str:
+    """
+    The proof as text that ends with a newline.
+
+    Args:
+        proof: what was counted.
+        width: columns; fewer than 60 are taken as 60, more than 120 as 120.
+    """
+    width = min(max(width, WIDTH_MIN), WIDTH_MAX)
+    lines = wrap(
+        f"PostgreSQL {proof.version} · {proof.place} · chunks of {proof.chunk_bytes:,} bytes", width
+    )
+    lines += ["", *_wrapped(_story(proof), width)]
+    for title, cases in _groups(proof):
+        lines += ["", title, *_table(cases)]
+    for sample in proof.sample:
+        lines += ["", *_wrapped(_sample(sample), width)]
+    for note in proof.notes:
+        lines += ["", *_wrapped(f"Note: {note}.", width)]
+    if proof.cases:
+        lines += ["", "Nothing is left behind: it was one transaction, rolled back."]
+    return "\n".join(lines) + "\n"
+
+
+def _story(proof: ToastProof) -> str:
+    """The arithmetic, and whether the server agrees with it."""
+    sent = [
+        case
+        for case in proof.cases
+        if case.chunks_dead and case.stored_bytes > proof.chunk_bytes and case.rows_updated == 1
+    ]
+    if not sent:
+        return "No value was stored out of line."
+    agree = sum(c.dead_rows == dead_rows_of_update(c.stored_bytes, proof.chunk_bytes) for c in sent)
+    first = sent[0]
+    return (
+        f"Sending an unchanged value of {first.value_bytes:,} bytes left {first.dead_rows} dead rows: "
+        f"1 + ⌈{first.stored_bytes:,} ÷ {proof.chunk_bytes:,}⌉. Leaving it alone left 1. "
+        f"The arithmetic held in {agree} of {len(sent)} cases."
+    )
+
+
+def _groups(proof: ToastProof) -> list[tuple[str, list[ToastCase]]]:
+    statements = [c for c in proof.cases if c.storage == "external" and ":" not in c.name]
+    first_bytes = statements[0].value_bytes if statements else 0
+    groups = [
+        ("By statement", [c for c in statements if c.value_bytes == first_bytes]),
+        ("By size, sent again", [c for c in statements if c.value_bytes != first_bytes]),
+        ("By storage and compression, sent again", [c for c in proof.cases if ":" in c.name]),
+        ("On a copy of the table", list(proof.copies)),
+    ]
+    return [(title, cases) for title, cases in groups if cases]
+
+
+def _table(cases: list[ToastCase]) -> list[str]:
+    names = [_name(case) for case in cases]
+    wide = max(len(name) for name in names)
+    head = " ".join(h.rjust(w) for h, w in zip(_HEADS, _WIDTHS, strict=True))
+    lines = [f"  {'':<{wide}} {head}"]
+    for name, case in zip(names, cases, strict=True):
+        figures = (
+            case.value_bytes,
+            case.stored_bytes,
+            case.chunks_written,
+            case.dead_rows,
+            case.wal_bytes,
+            case.buffers,
+        )
+        row = " ".join(f"{n:,}".rjust(w) for n, w in zip(figures, _WIDTHS, strict=True))
+        lines.append(f"  {name:<{wide}} {row}")
+    return lines
+
+
+def _name(case: ToastCase) -> str:
+    _, _, kind = case.name.partition(": ")
+    if kind:
+        return f"{case.storage}, {kind}"
+    if case.storage.startswith("column "):
+        return f"{case.storage.removeprefix('column ')}: {case.name}"
+    return case.name
+
+
+def _sample(sample: ToastSample) -> str:
+    known = sample.resent_same + sample.resent_changed
+    if not known + sample.resent_unknown:
+        said = "no value was sent again"
+    elif not known:
+        said = "whether values changed could not be seen: the table has no primary key, or rows were new"
+    else:
+        said = (
+            f"{sample.resent_same:,} of {known:,} values sent were the same as stored "
+            f"({format_ratio(sample.resent_same / known)})"
+        )
+    parts = [
+        (
+            f"Column {sample.column} of {sample.table}, {number(sample.seconds, 3)} s of logical decoding: "
+            f"{said}; {sample.untouched:,} updates left the value alone"
+        )
+    ]
+    if sample.resent_unknown and known:
+        parts.append(f"{sample.resent_unknown:,} could not be told")
+    if sample.value_bytes_mean is not None:
+        parts.append(f"values of {format_bytes(sample.value_bytes_mean)} on average")
+    if not sample.is_whole:
+        parts.append("the sample ended early at its bound on WAL")
+    return "; ".join(parts) + "."
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width)

@@ -1,0 +1,321 @@
+"""
+A bounded look at real updates by logical decoding: which values were sent, and were they the same?
+
+Rule 1: only where somebody asked for it. A slot keeps WAL and old catalog rows, a snapshot keeps old
+        rows; both last as long as the sample, which ends by time or by WAL, whichever is first.
+Rule 2: the slot is temporary, and dropped at the end; a session that dies takes it along.
+Rule 3: no slot is made where one would have to wait long, and none is taken from somebody.
+Rule 4: values are compared by hash in this process, and never leave it.
+
+Whether a value is the one that was stored is known by a snapshot taken before the slot: a row is read
+as it was, then followed through the sample. A change that falls between snapshot and slot makes a value
+look changed that was not, never the other way round.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.model.toast import ToastSample
+from plimsoll.sources.database.decoded import Change, change_of
+from plimsoll.sources.database.scratch import connected
+from plimsoll.sources.pg_stat import told
+
+if TYPE_CHECKING:
+    import psycopg
+
+SECONDS_MAX = 60
+# WAL that is decoded at most; its text is about as long. A judgement: some seconds of work.
+WAL_BYTES_MAX = 64 * 1024**2
+# Rows that are looked up as they were; further ones are counted as unknown. A judgement.
+_ROWS_MAX = 2_000
+# How often the amount of WAL is looked at.
+_EVERY_S = 0.25
+# Values in the row are not out of line; below this they are taken to be in it where the server (before
+# 17) cannot say. TOAST_TUPLE_THRESHOLD is 2,032 bytes for the whole row at blocks of 8 kB.
+_OUT_OF_LINE_BYTES = 2_000
+_KNOWS_CHUNK_ID = 170_000
+
+_GUARDS = "set statement_timeout = '20s'; set lock_timeout = '500ms'"
+_TABLE = """
+select c.oid::int8, format('%%I.%%I', n.nspname, c.relname), c.relreplident::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.oid = to_regclass(%s) and c.relkind = 'r'
+"""
+_COLUMNS = """
+select a.attname::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
+       a.attlen = -1 and a.attstorage in ('x', 'e', 'm'),
+       coalesce(a.attnum = any(i.indkey), false)
+from pg_attribute a left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
+where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
+order by a.attnum
+"""
+
+
+class _Column(Struct, frozen=True, kw_only=True):
+    name: str
+    quoted: str
+    type: str
+    may_be_out_of_line: bool
+    is_key: bool
+
+
+class _Tally(Struct, kw_only=True):
+    untouched: int = 0
+    same: int = 0
+    changed: int = 0
+    unknown: int = 0
+    sent_bytes: int = 0
+
+    @property
+    def sent(self) -> int:
+        return self.same + self.changed + self.unknown
+
+
+def sample_toast(
+    dsn: str,
+    table: str,
+    *,
+    seconds: float,
+    wal_bytes_max: int = WAL_BYTES_MAX,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[ToastSample, ...]:
+    """
+    Decode what happens to a table for some seconds; one sample for each column out of line.
+
+    Args:
+        dsn: libpq connection string or URI; the role needs REPLICATION (on RDS, rds_replication) and
+            SELECT on the table.
+        table: `schema.table`.
+        seconds: at most 60.
+        wal_bytes_max: of the whole server; the sample ends when it is reached.
+        clock: seconds that only grow.
+        sleep: waits so many seconds.
+
+    Raises:
+        UsageError: no such table, or the server does not log what decoding needs.
+        AccessDenied: a right is missing.
+        SourceError: no slot is free, or transactions run that a slot has to wait for.
+    """
+    import psycopg
+
+    assert 0 < seconds <= SECONDS_MAX
+    try:
+        with connected(dsn) as asker, connected(dsn) as past:
+            asker.execute(_GUARDS)
+            past.execute(_GUARDS)
+            _refuse_what_cannot_be(asker)
+            named, columns, has_old_rows = _described(asker, table)
+            # No id is assigned to a transaction that only reads, so the slot need not wait for it.
+            past.execute("begin transaction isolation level repeatable read read only")
+            past.execute("select 1")
+            slot = f"plimsoll_{asker.info.backend_pid}"
+            begun_s = clock()
+            lines, is_whole = _decoded(asker, slot, named, (seconds, wal_bytes_max), (clock, sleep))
+            elapsed_s = clock() - begun_s
+            known = _Past(past, named, columns)
+            tallies = _tallied(lines, columns, known, has_old_rows=has_old_rows)
+            past.execute("rollback")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise AccessDenied(
+            f"the role may not decode: {told(error, dsn)}",
+            "It needs the attribute REPLICATION (on RDS: GRANT rds_replication), and SELECT on the table.",
+        ) from None
+    except psycopg.errors.ConfigurationLimitExceeded as error:
+        raise SourceError(
+            f"there is no free replication slot: {told(error, dsn)}", "Raise max_replication_slots."
+        ) from None
+    except psycopg.Error as error:
+        raise SourceError(
+            f"the sample could not be taken: {told(error, dsn)}",
+            "A slot waits for transactions that are writing; try when none is long.",
+        ) from None
+    return tuple(
+        ToastSample(
+            table=named,
+            column=name,
+            seconds=elapsed_s,
+            untouched=tally.untouched,
+            resent_same=tally.same,
+            resent_changed=tally.changed,
+            resent_unknown=tally.unknown,
+            value_bytes_mean=tally.sent_bytes / tally.sent if tally.sent else None,
+            is_whole=is_whole,
+        )
+        for name, tally in tallies.items()
+    )
+
+
+def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    row = asker.execute("select current_setting('wal_level'), pg_is_in_recovery()").fetchone()
+    assert row is not None
+    if row[0] != "logical":
+        raise UsageError(
+            f"the server logs too little to decode: wal_level is {row[0]}",
+            "It needs wal_level = logical (on RDS: rds.logical_replication = 1) and a restart; a copy "
+            "of the database that replays the same load will do.",
+        )
+    if row[1]:
+        raise UsageError("the server is a standby", "Take the sample on the primary.")
+
+
+def _described(
+    asker: "psycopg.Connection[tuple[Any, ...]]", table: str
+) -> tuple[str, tuple[_Column, ...], bool]:
+    """The table's name as the server quotes it, its columns, whether old rows are logged whole."""
+    row = asker.execute(_TABLE, (table,)).fetchone()
+    if row is None:
+        raise UsageError(
+            f"there is no table '{table}' in this database",
+            "Name it with its schema, as public.documents; of a partitioned table, one partition.",
+        )
+    oid, named, identity = row
+    columns = tuple(
+        _Column(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k)
+        for n, q, t, o, k in asker.execute(_COLUMNS, (oid,)).fetchall()
+    )
+    return named, columns, identity == "f"
+
+
+def _decoded(
+    asker: "psycopg.Connection[tuple[Any, ...]]",
+    slot: str,
+    named: str,
+    bounds: tuple[float, int],
+    edges: tuple[Callable[[], float], Callable[[float], None]],
+) -> tuple[Sequence[str], bool]:
+    """Lines about the table, and whether the sample lasted as long as it should."""
+    (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
+    made = asker.execute(
+        "select lsn from pg_create_logical_replication_slot(%s, 'test_decoding', true)", (slot,)
+    ).fetchone()
+    assert made is not None
+    try:
+        until_s = clock() + seconds
+        is_whole = True
+        while is_whole and (left_s := until_s - clock()) > 0:
+            sleep(min(_EVERY_S, left_s))
+            grown = asker.execute(
+                "select pg_current_wal_lsn() - %s::pg_lsn <= %s", (made[0], wal_bytes_max)
+            ).fetchone()
+            is_whole = bool(grown and grown[0])
+        rows = asker.execute(
+            "select data from pg_logical_slot_get_changes(%s, pg_current_wal_lsn(), null, "
+            "'skip-empty-xacts', '1') where starts_with(data, %s)",
+            (slot, f"table {named}: "),
+        ).fetchall()
+    finally:
+        if not asker.closed:
+            asker.execute("select pg_drop_replication_slot(%s)", (slot,))
+    return [row[0] for row in rows], is_whole
+
+
+class _Past:
+    """Rows as they were before the sample."""
+
+    def __init__(
+        self,
+        connection: "psycopg.Connection[tuple[Any, ...]]",
+        named: str,
+        columns: Sequence[_Column],
+    ) -> None:
+        self._connection = connection
+        self._keys = [c for c in columns if c.is_key]
+        self._values = [c for c in columns if c.may_be_out_of_line]
+        self._asked = 0
+        out = (
+            "pg_column_toast_chunk_id({0}) is not null"
+            if connection.info.server_version >= _KNOWS_CHUNK_ID
+            else f"pg_column_size({{0}}) >= {_OUT_OF_LINE_BYTES}"
+        )
+        parts = ", ".join(
+            f"md5(convert_to(format('%%s', {c.quoted}), 'UTF8')), {c.quoted} is null, "
+            f"coalesce({out.format(c.quoted)}, false)"
+            for c in self._values
+        )
+        where = " and ".join(f"{c.quoted} = %s::{c.type}" for c in self._keys)
+        self._query = f"select {parts} from {named} where {where}"  # noqa: S608 - quoted by the server
+
+    def key_of(self, row: Change) -> tuple[str | None, ...] | None:
+        """What names the row; None where the table has no primary key."""
+        values = tuple(row.new.get(c.name) for c in self._keys)
+        return values if values and None not in values else None
+
+    def row(self, key: tuple[str | None, ...]) -> dict[str, tuple[str | None, bool]]:
+        """By column, the hash of the value (None for null) and whether it is out of line."""
+        if self._asked >= _ROWS_MAX or not self._values:
+            return {}
+        self._asked += 1
+        found = self._connection.execute(self._query.encode(), key).fetchone()
+        if found is None:
+            return {}
+        return {
+            column.name: (None if found[3 * n + 1] else found[3 * n], found[3 * n + 2])
+            for n, column in enumerate(self._values)
+        }
+
+
+def _tallied(
+    lines: Sequence[str], columns: Sequence[_Column], past: _Past, *, has_old_rows: bool
+) -> dict[str, _Tally]:
+    """What became of each column's values; columns never out of line are left out."""
+    names = [column.name for column in columns if column.may_be_out_of_line]
+    tallies = {name: _Tally() for name in names}
+    rows: dict[tuple[str | None, ...], dict[str, tuple[str | None, bool]]] = {}
+    for change in (change for line in lines if (change := change_of(line)) is not None):
+        key = past.key_of(change)
+        if change.action != "UPDATE":
+            if key is not None:
+                rows[key] = _as_sent(change, names) if change.action == "INSERT" else {}
+            continue
+        if key is not None and key not in rows:
+            rows[key] = past.row(key)
+        before = dict(rows.get(key, {}) if key is not None else {})
+        if has_old_rows:
+            before |= {name: _hashed(change.old[name]) for name in names if name in change.old}
+        for name in names:
+            _count(tallies[name], change, name, before.get(name))
+        if key is not None:
+            rows[key] = {**before, **_as_sent(change, names)}
+    return {name: tally for name, tally in tallies.items() if tally.untouched or tally.sent}
+
+
+def _count(
+    tally: _Tally, change: Change, name: str, before: tuple[str | None, bool] | None
+) -> None:
+    if name in change.untouched:
+        tally.untouched += 1
+        return
+    value = change.new.get(name)
+    if value is None:
+        return
+    size = len(value.encode())
+    is_out = before[1] if before is not None else size >= _OUT_OF_LINE_BYTES
+    if not is_out:
+        return
+    tally.sent_bytes += size
+    if before is None:
+        tally.unknown += 1
+    elif before[0] == _hashed(value)[0]:
+        tally.same += 1
+    else:
+        tally.changed += 1
+
+
+def _as_sent(change: Change, names: Sequence[str]) -> dict[str, tuple[str | None, bool]]:
+    return {name: _hashed(change.new[name]) for name in names if name in change.new}
+
+
+def _hashed(value: str | None) -> tuple[str | None, bool]:
+    """As the server hashes it, and whether it is so long that it is out of line."""
+    if value is None:
+        return None, False
+    content = value.encode()
+    return hashlib.md5(content, usedforsecurity=False).hexdigest(), len(
+        content
+    ) >= _OUT_OF_LINE_BYTES

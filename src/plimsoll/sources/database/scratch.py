@@ -1,0 +1,143 @@
+"""
+A scratch schema on a server that is somebody's: made, used and gone in one transaction.
+
+Rule 1: the transaction is always rolled back. Nobody else ever sees the schema, and nothing of it
+        outlives us, whether we end well, are interrupted or killed, or the server goes down.
+Rule 2: a table of the user's is read only where it is named, under ACCESS SHARE.
+Rule 3: values of the user's stay in this process; nothing here writes one anywhere else.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.sources.pg_stat import (
+    CONNECTION,
+    is_connection_string,
+    not_a_connection_string,
+    refusal,
+    told,
+)
+
+if TYPE_CHECKING:
+    import psycopg
+
+# Judgements: the whole proof takes about a second, so what takes a minute waits for something; and a
+# lock that is not had at once is somebody else's.
+_GUARDS = (
+    "set local statement_timeout = '60s'; set local lock_timeout = '500ms'; "
+    "set local idle_in_transaction_session_timeout = '60s'; set local jit = off"
+)
+
+
+def connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
+    """
+    A connection in which every statement is its own transaction.
+
+    Raises:
+        UsageError: the DSN is not a connection string.
+        AccessDenied: the server refused the role, or has no such database.
+        Unreachable: no server answered.
+    """
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    if not is_connection_string(dsn):
+        raise not_a_connection_string()
+    try:
+        return psycopg.connect(
+            make_conninfo(dsn, **CONNECTION), autocommit=True, prepare_threshold=None
+        )
+    except psycopg.Error as error:
+        raise refusal(error, dsn) from None
+
+
+@contextmanager
+def scratch_schema(dsn: str) -> Iterator["Scratch"]:
+    """
+    A schema that is gone when the block ends.
+
+    Raises:
+        UsageError: the DSN is not a connection string, or the server is a standby.
+        AccessDenied: the role may not connect, or not make a schema.
+        SourceError: a statement failed; the message has no password.
+    """
+    import psycopg
+
+    with connected(dsn) as connection:
+        scratch = Scratch(connection)
+        try:
+            if scratch.value("select pg_is_in_recovery()"):
+                raise UsageError(
+                    "the server is a standby, on which nothing can be made",
+                    "Ask the primary, or any other server of the same version.",
+                )
+            connection.execute("begin")
+            connection.execute(_GUARDS)
+            connection.execute(f"create schema {scratch.schema}".encode())
+            yield scratch
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise AccessDenied(
+                f"the role may not do that: {told(error, dsn)}",
+                "It needs CREATE on the database, and SELECT on a table that is named.",
+            ) from None
+        except psycopg.Error as error:
+            raise SourceError(
+                f"the proof could not be made: {told(error, dsn)}",
+                "Nothing is left behind: its transaction was rolled back.",
+            ) from None
+        finally:
+            if not connection.closed:
+                connection.rollback()
+
+
+class Scratch:
+    """A schema of our own inside an open transaction."""
+
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+        """Take a connection; the schema is named so that no one else's has the name."""
+        self.connection = connection
+        self.schema = f"plimsoll_proof_{os.getpid()}_{connection.info.backend_pid}"
+
+    @property
+    def place(self) -> str:
+        """`127.0.0.1:5432/orders`, without user and password."""
+        info = self.connection.info
+        return f"{info.host}:{info.port}/{info.dbname}"
+
+    def run(self, statement: str, *values: object, **names: str) -> list[tuple[Any, ...]]:
+        """
+        Rows of a statement of ours; none where it gives none.
+
+        Args:
+            statement: `{s}` stands for the schema, `{name}` for a name, `%s` for a value.
+            values: of `%s`, in order.
+            names: identifiers, quoted by the server where they need to be.
+        """
+        text = statement.replace("{s}", self.schema)
+        for name, quoted in names.items():
+            text = text.replace(f"{{{name}}}", quoted)
+        cursor = self.connection.execute(text.encode(), values or None)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def value(self, statement: str, *values: object, **names: str) -> Any:
+        """The first column of the first row; None without a row."""
+        rows = self.run(statement, *values, **names)
+        return rows[0][0] if rows else None
+
+    def is_refused(self, statement: str, *values: object) -> bool:
+        """Run a statement that the server may refuse; whether it did, without ending anything."""
+        import psycopg
+
+        self.run("savepoint attempt")
+        try:
+            self.run(statement, *values)
+        except psycopg.errors.QueryCanceled:
+            raise
+        except psycopg.Error:
+            self.run("rollback to savepoint attempt")
+            return True
+        self.run("release savepoint attempt")
+        return False
