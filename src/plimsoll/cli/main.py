@@ -23,6 +23,7 @@ app = typer.Typer(
 # One module per command; each declares its options and calls `register(app)`.
 COMMANDS = (
     "diagnose",
+    "inspect",
     "compare",
     "limits",
     "record",
@@ -34,7 +35,6 @@ COMMANDS = (
     "plan",
     "explain",
     "lint",
-    "prove",
 )
 
 

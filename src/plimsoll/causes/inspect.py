@@ -1,0 +1,119 @@
+"""
+Every detector over one observation, and what they found in order of size.
+
+Rule 1: a detector is a function `causes(observation, budget)`; the list below names them all, and nothing
+        else decides which are run.
+Rule 2: what could not be read is handed on with what it hides, so that silence is never mistaken for
+        health.
+"""
+
+from collections.abc import Callable
+
+from plimsoll.causes import statements, toast
+from plimsoll.causes.budget import Budget, budget_of, ranked
+from plimsoll.model.cause import Cause, Inspection
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Missing
+
+DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
+    toast.causes,
+    statements.causes,
+)
+
+# Detectors that know themselves what kept them from telling more.
+_BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (toast.missing_of,)
+
+# What is not seen without a part of the reading, by the name that the reader gives the part.
+_HIDES = {
+    "relations": "vacuum, TOAST rewrites, autovacuum settings and sequential scans",
+    "indexes": "unused indexes",
+    "columns": "which column's values are rewritten",
+    "statements": "which statements do it",
+    "sessions": "connections, and what holds them",
+    "vacuums": "vacuums that are running",
+    "counters": "temporary files, checkpoints and connections that came",
+    "io": "what the database as a whole reads and writes",
+    "wal": "how much WAL is written",
+    "checkpoints": "what checkpoints write",
+    "settings": "which settings hold",
+}
+# What the reader tells of the window is a remark, not a gap.
+_REMARKS = ("window",)
+
+
+def inspect(
+    observation: Observation, *, ceiling_bytes_per_s: float | None = None, ceiling_name: str = ""
+) -> Inspection:
+    """
+    Say what makes a database read and write, the largest cause first.
+
+    Args:
+        observation: two readings of its counters, and glances at its sessions in between.
+        ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None where none is known.
+        ceiling_name: of that ceiling, for people.
+    """
+    budget = budget_of(
+        observation, ceiling_bytes_per_s=ceiling_bytes_per_s, ceiling_name=ceiling_name
+    )
+    server = observation.server
+    found = found_by_all(observation, budget)
+    return Inspection(
+        place=server.place,
+        version=server.version,
+        role=server.role,
+        is_standby=server.is_standby,
+        start_s=observation.first.time_s,
+        end_s=observation.last.time_s,
+        load_read_bytes_per_s=budget.read_bytes_per_s,
+        load_written_bytes_per_s=budget.written_bytes_per_s,
+        ceiling_bytes_per_s=ceiling_bytes_per_s,
+        ceiling_name=ceiling_name,
+        causes=found,
+        missing=missing_of(observation),
+        query_count=observation.query_count,
+        received_bytes=observation.received_bytes,
+        asked_s=observation.asked_s,
+        notes=notes_of(observation, found),
+        reading_count=2 if observation.seconds > 0 else 1,
+        glance_count=len(observation.glances),
+    )
+
+
+def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """What every detector found, the worst first; nothing where only one reading came."""
+    if observation.seconds <= 0:
+        return ()
+    return ranked([cause for detect in DETECTORS for cause in detect(observation, budget)])
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """What could not be seen, what that hides, and what would show it; each thing once."""
+    told: dict[str, Missing] = {}
+    if observation.seconds <= 0:
+        told["second reading"] = Missing(
+            name="a second reading",
+            hides="verdict",
+            remedy="Rates are differences of two readings; inspect again, for some seconds at least.",
+        )
+    for name, remedy in observation.missing:
+        if name not in _REMARKS:
+            told[name] = Missing(name=name, hides=_HIDES.get(name, ""), remedy=remedy)
+    for blind in _BLIND if observation.seconds > 0 else ():
+        for gap in blind(observation):
+            told.setdefault(gap.name, gap)
+    return tuple(told.values())
+
+
+def notes_of(observation: Observation, found: tuple[Cause, ...]) -> tuple[str, ...]:
+    """What a reader must know of the numbers."""
+    notes = [remark for name, remark in observation.missing if name in _REMARKS]
+    if sum(cause.bytes_per_s is not None for cause in found) > 1:
+        notes.append(
+            "causes may count the same bytes, as WAL that a rewrite makes: their shares do not add up"
+        )
+    if observation.last.io is not None:
+        notes.append(
+            "rates are what the server asked the system for; of what it reads, the page cache may "
+            "hold a part"
+        )
+    return tuple(notes)

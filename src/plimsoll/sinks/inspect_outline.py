@@ -1,0 +1,275 @@
+"""
+An inspection before it has a form: what is said, in which order, in which words.
+
+The order is that of somebody who asks who spends it: the largest cause in a sentence, how it was
+watched, what the database as a whole reads and writes, then each cause with its proof, what to do and
+what would refute it. Claims come from the inspection; this file adds none, it counts and arranges.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from plimsoll.model.cause import Cause, Inspection, Remedy
+from plimsoll.model.diagnosis import Missing
+from plimsoll.sinks import words
+from plimsoll.sinks.outline import Fact
+from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
+
+NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
+
+SEVERITY_SIGNS = {"critical": "▲", "warning": "◆", "note": "●"}
+"""Beside every word, so that nothing rests on colour; one column wide in a terminal."""
+
+# Below these a rate or a time is said in the smaller unit.
+_MB, _KB = 1e5, 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemedyRow:
+    """One thing to do."""
+
+    text: str
+    commands: tuple[str, ...]
+    """Lines as they are to be run; none is ever broken."""
+    expected: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCard:
+    """One cause in detail."""
+
+    number: str
+    severity: str
+    title: str
+    size: str
+    """Bytes per second with shares; empty where it moves no bytes."""
+    text: str
+    evidence: tuple[str, ...]
+    remedies: tuple[RemedyRow, ...]
+    refuted_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectionOutline:
+    """Everything an inspection says."""
+
+    headline: str
+    severity: str
+    """Of the worst cause; empty where nothing was found, or nothing could be told."""
+    identity: str
+    watched: str
+    load: tuple[Fact, ...]
+    causes: tuple[CauseCard, ...]
+    missing: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    measured: tuple[Fact, ...]
+
+    @property
+    def has_commands(self) -> bool:
+        """Whether there is anything to run."""
+        return any(r.commands for card in self.causes for r in card.remedies)
+
+
+def inspection_outline(inspection: Inspection) -> InspectionOutline:
+    """Arrange an inspection for people."""
+    return InspectionOutline(
+        headline=headline(inspection),
+        severity=inspection.causes[0].severity if inspection.causes else "",
+        identity=_identity(inspection),
+        watched=_watched(inspection),
+        load=_load(inspection),
+        causes=tuple(_card(cause, n) for n, cause in enumerate(inspection.causes, start=1)),
+        missing=tuple(_missing(gap) for gap in inspection.missing),
+        notes=tuple(words.sentence(note) for note in inspection.notes),
+        measured=_measured(inspection),
+    )
+
+
+def headline(inspection: Inspection) -> str:
+    """The largest cause in one sentence with its shares; else that there is none, or no telling."""
+    place = words.plain(inspection.place)
+    first = inspection.causes[0] if inspection.causes else None
+    if first is not None and first.severity != "note":
+        return words.sentence(f"{_without_stop(first.title)}{_shares(inspection, first)}")
+    blind = [gap for gap in inspection.missing if gap.hides == "verdict"]
+    if blind:
+        names = words.series_of([words.plain(gap.name) for gap in blind])
+        verb = "is" if len(blind) == 1 else "are"
+        return f"It cannot be told what {place} spends its reads and writes on: {names} {verb} missing."
+    time = format_duration(inspection.end_s - inspection.start_s)
+    count = len(inspection.causes)
+    notes = "" if not count else f"; {count} {'note' if count == 1 else 'notes'} below"
+    return f"Nothing in {place} called for a change in {time} of watching{notes}."
+
+
+def size_of(cause: Cause) -> str:
+    """`41.2 MB/s written, 3 MB/s read, estimated: 62 % of the load, 33 % of the ceiling`; or empty."""
+    parts = [
+        f"{rate(value)} {word}"
+        for value, word in (
+            (cause.written_bytes_per_s, "written"),
+            (cause.read_bytes_per_s, "read"),
+        )
+        if value
+    ]
+    if not parts:
+        return ""
+    shares = [
+        f"{format_ratio(share)} of the {whole}"
+        for share, whole in (
+            (cause.share_of_load, "load"),
+            (cause.share_of_ceiling, "ceiling"),
+        )
+        if share is not None
+    ]
+    text = ", ".join([*parts, *(["estimated"] if cause.is_estimated else [])])
+    return f"{text}: {' and '.join(shares)}" if shares else text
+
+
+def rate(bytes_per_s: float) -> str:
+    """Decimal MB/s; below a tenth of one in kB/s."""
+    if bytes_per_s >= _MB or bytes_per_s == 0:
+        return format_bytes_per_s(bytes_per_s, 3)
+    if bytes_per_s >= _KB:
+        return f"{number(bytes_per_s / 1e3, 3)} kB/s"
+    return f"{number(bytes_per_s, 3)} B/s"
+
+
+def _shares(inspection: Inspection, cause: Cause) -> str:
+    """The end of the headline, in full words; nothing that the title says, or that is not known."""
+    said = []
+    for share, whole in (
+        (cause.share_of_load, "all that the database reads and writes"),
+        (cause.share_of_ceiling, _ceiling(inspection)),
+    ):
+        if share is not None and format_ratio(share) not in cause.title:
+            said.append(f"{format_ratio(share)} of {whole}")
+    return f", {' and '.join(said)}" if said else ""
+
+
+def _ceiling(inspection: Inspection) -> str:
+    value = inspection.ceiling_bytes_per_s
+    if value is None:
+        return "the ceiling"
+    said, name = words.published(value, "bytes/s"), words.plain(inspection.ceiling_name)
+    return f"{name} ({said})" if name else f"the ceiling of {said}"
+
+
+def _identity(inspection: Inspection) -> str:
+    parts = [
+        inspection.place,
+        f"PostgreSQL {inspection.version}",
+        "standby" if inspection.is_standby else "",
+        f"as {inspection.role}",
+    ]
+    return " · ".join(words.plain(part) for part in parts if part)
+
+
+def _watched(inspection: Inspection) -> str:
+    glances = _counted(inspection.glance_count, "glance")
+    readings = _counted(inspection.reading_count, "reading")
+    span = words.span(int(inspection.start_s), int(inspection.end_s))
+    time = format_duration(inspection.end_s - inspection.start_s)
+    return (
+        f"Watched for {time} ({span} UTC): {readings} of its counters, {glances} at its sessions "
+        "and vacuums."
+    )
+
+
+def _load(inspection: Inspection) -> tuple[Fact, ...]:
+    read, written = inspection.load_read_bytes_per_s, inspection.load_written_bytes_per_s
+    together = None if read is None or written is None else read + written
+    facts = [
+        Fact(name, "unknown" if value is None else rate(value))
+        for name, value in (("Reads", read), ("Writes", written), ("Together", together))
+    ]
+    ceiling = inspection.ceiling_bytes_per_s
+    if ceiling is None:
+        facts.append(Fact("Ceiling", "not known; --against rds:NAME or a snapshot tells it"))
+        return tuple(facts)
+    share = "" if together is None else f": {format_ratio(together / ceiling)} of it is taken"
+    named = words.plain(inspection.ceiling_name)
+    value = words.published(ceiling, "bytes/s")
+    facts.append(Fact("Ceiling", f"{value}{f', {named}' if named else ''}{share}"))
+    return tuple(facts)
+
+
+def _card(cause: Cause, place: int) -> CauseCard:
+    return CauseCard(
+        number=str(place),
+        severity=cause.severity,
+        title=words.sentence(cause.title),
+        size=size_of(cause),
+        text=words.sentence(cause.text),
+        evidence=tuple(words.sentence(e.text) for e in cause.evidence),
+        remedies=_remedies(cause.remedies),
+        refuted_by=words.sentence(cause.refuted_by),
+    )
+
+
+def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:
+    """What is expected of several ways in a row is said once, of the last of them."""
+    following = [*(remedy.expected for remedy in remedies[1:]), None]
+    return tuple(
+        RemedyRow(
+            text=words.sentence(remedy.text),
+            commands=tuple(_lines(remedy.commands)),
+            expected="" if remedy.expected == after else words.sentence(remedy.expected),
+        )
+        for remedy, after in zip(remedies, following, strict=False)
+    )
+
+
+def _lines(commands: Sequence[str]) -> Iterator[str]:
+    """
+    Every line of every command; an empty one beside a command that has several.
+
+    A line break is the command's own; what else cannot be printed is shown, not obeyed.
+    """
+    was_long = False
+    for n, command in enumerate(commands):
+        lines = command.strip("\n").splitlines()
+        if n and (was_long or len(lines) > 1):
+            yield ""
+        yield from map(_indented, lines)
+        was_long = len(lines) > 1
+
+
+def _indented(line: str) -> str:
+    """The line with its own indent, which code may need."""
+    body = line.expandtabs(4)
+    return " " * (len(body) - len(body.lstrip(" "))) + words.plain(body)
+
+
+def _missing(gap: Missing) -> Fact:
+    hidden = ""
+    if gap.hides:
+        lost = "without it nothing can be said" if gap.hides == "verdict" else f"hides {gap.hides}"
+        hidden = words.sentence(lost)
+    # SQL ends as SQL does.
+    remedy = words.sentence(gap.remedy).replace(";.", ";")
+    return Fact(words.plain(gap.name), f"{hidden} {remedy}".strip())
+
+
+def _measured(inspection: Inspection) -> tuple[Fact, ...]:
+    seconds = inspection.end_s - inspection.start_s
+    spent = f"at most {_time(inspection.asked_s)}"
+    if seconds > 0:
+        spent += f", {format_ratio(inspection.asked_s / seconds)} of the time of one processor"
+    return (
+        Fact("Asked", f"{_counted(inspection.query_count, 'statement')}, all of them read-only"),
+        Fact("Received", format_bytes(inspection.received_bytes)),
+        Fact("Spent in the server", spent),
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{number(seconds * 1e3, 3)} ms" if seconds < 10 else format_duration(seconds)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _without_stop(text: str) -> str:
+    return words.plain(text).removesuffix(".")

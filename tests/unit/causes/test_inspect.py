@@ -1,0 +1,179 @@
+"""Every detector over one observation: what is run, in which order, and what silence means."""
+
+from importlib import import_module
+from inspect import isfunction, signature
+from pkgutil import iter_modules
+
+import pytest
+from msgspec.structs import replace
+
+import databases
+import plimsoll.causes
+from plimsoll.causes import inspect as composition
+from plimsoll.causes.inspect import DETECTORS, inspect
+from plimsoll.model.cause import Cause, CauseKind
+
+
+def quiet(**changes):
+    """Two readings a minute apart of a server that does nothing."""
+    return databases.observation(
+        databases.reading(io=()),
+        databases.reading(databases.START_S + 60, io=()),
+        **changes,
+    )
+
+
+def found(kind, severity, written=None):
+    """A cause with so many bytes."""
+    return Cause(
+        kind=kind,
+        code=f"{kind}{severity}",
+        severity=severity,
+        subject="",
+        title="it is so",
+        written_bytes_per_s=written,
+    )
+
+
+def test_every_detector_that_there_is_is_run():
+    """
+    A module of `causes` with a function `causes(observation, budget)` is in the list.
+    """
+    modules = [
+        import_module(f"plimsoll.causes.{module.name}")
+        for module in iter_modules(plimsoll.causes.__path__)
+    ]
+    there = {m.__name__ for m in modules if _detects(m)}
+
+    assert there == {detect.__module__ for detect in DETECTORS}
+
+
+def _detects(module):
+    """
+    Whether it has a detector of its own.
+    """
+    detect = getattr(module, "causes", None)
+    return (
+        isfunction(detect)
+        and detect.__module__ == module.__name__
+        and ["observation", "budget"] == list(signature(detect).parameters)
+    )
+
+
+def test_a_server_that_does_nothing_has_no_cause():
+    """
+    Silent where there is nothing, for every detector.
+    """
+    told = inspect(quiet())
+
+    assert () == told.causes
+    assert () == told.missing
+    assert 0.0 == told.load_read_bytes_per_s == told.load_written_bytes_per_s
+
+
+def test_the_worst_comes_first_then_the_largest(monkeypatch):
+    """
+    Causes of all detectors stand in one order.
+    """
+    made = (
+        found(CauseKind.WAL, "warning", 9e6),
+        found(CauseKind.CONNECTIONS, "critical"),
+        found(CauseKind.TOAST, "warning", 20e6),
+        found(CauseKind.VACUUM, "note", 30e6),
+    )
+    monkeypatch.setattr(
+        composition,
+        "DETECTORS",
+        tuple(lambda o, b, one=one: (one,) for one in made),
+    )
+    told = inspect(quiet())
+
+    assert [made[1], made[2], made[0], made[3]] == list(told.causes)
+    assert any("do not add up" in note for note in told.notes)
+
+
+def test_the_ceiling_reaches_every_detector(monkeypatch):
+    """
+    Shares are of the ceiling that was given.
+    """
+    budgets = []
+    monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: budgets.append(b) or (),))
+    told = inspect(quiet(), ceiling_bytes_per_s=287.5e6, ceiling_name="instance")
+
+    assert (287.5e6, "instance") == (budgets[0].ceiling_bytes_per_s, budgets[0].ceiling_name)
+    assert (287.5e6, "instance") == (told.ceiling_bytes_per_s, told.ceiling_name)
+
+
+def test_one_reading_is_no_health(monkeypatch):
+    """
+    Without a second reading no detector is asked, and nothing can be said.
+    """
+    monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: 1 / 0,))
+    one = databases.reading()
+    told = inspect(databases.observation(one, one, missing=(("last reading", "It died."),)))
+
+    assert () == told.causes
+    assert 1 == told.reading_count
+    assert [("a second reading", "verdict"), ("last reading", "")] == [
+        (gap.name, gap.hides) for gap in told.missing
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "hides"),
+    [("sessions", "connections"), ("relations", "vacuum"), ("statements", "statements")],
+)
+def test_what_was_not_read_is_handed_on_with_what_it_hides(name, hides):
+    """
+    The remedy is the reader's; what is hidden follows from the detectors.
+    """
+    told = inspect(quiet(missing=((name, "GRANT pg_monitor TO watcher;"),)))
+
+    assert [name] == [gap.name for gap in told.missing]
+    assert hides in told.missing[0].hides
+    assert "GRANT pg_monitor TO watcher;" == told.missing[0].remedy
+
+
+def test_remarks_on_the_window_are_notes():
+    """
+    That somebody interrupted it is no gap.
+    """
+    told = inspect(quiet(missing=(("window", "It was interrupted."),)))
+
+    assert () == told.missing
+    assert "It was interrupted." == told.notes[0]
+
+
+def test_what_it_cost_and_how_it_watched_is_carried_along():
+    """
+    Statements, bytes, seconds; readings and glances.
+    """
+    told = inspect(
+        quiet(
+            glances=(databases.glance(1.0), databases.glance(2.0)),
+            query_count=40,
+            received_bytes=1234,
+            asked_s=0.5,
+        )
+    )
+
+    assert (40, 1234, 0.5) == (told.query_count, told.received_bytes, told.asked_s)
+    assert (2, 2) == (told.reading_count, told.glance_count)
+    assert 60.0 == told.end_s - told.start_s
+    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (told.place, told.version, told.role)
+
+
+def test_a_server_that_counts_no_bytes_has_no_load():
+    """
+    Before 16 the whole is not known, and is not zero.
+    """
+    told = inspect(
+        databases.observation(
+            databases.reading(),
+            databases.reading(databases.START_S + 60),
+            replace(databases.server(), version="15.4", version_number=150004),
+        )
+    )
+
+    assert told.load_read_bytes_per_s is None
+    assert told.load_written_bytes_per_s is None
