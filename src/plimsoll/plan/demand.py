@@ -18,6 +18,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Band, DemandSummary, Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
 from plimsoll.plan.loop import Found, loop_of
 from plimsoll.plan.overload import Habit, counted_of, is_seen, middles, overloads_of
@@ -313,7 +314,7 @@ def _summary(
         peak_bytes_per_s=_band([float((p.ops_per_s * size).max()) for p in chosen]),
         peak_ops_per_s=_band([float(p.ops_per_s.max()) for p in chosen]),
         held_back_bytes=_band(missing),
-        assumptions=(),
+        assumptions=assumptions_of(seen, held, found, is_lower_bound=is_lower_bound),
     )
 
 

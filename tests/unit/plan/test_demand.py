@@ -153,3 +153,14 @@ def test_growth_is_a_positive_number(growth: float):
     """
     with pytest.raises(UsageError, match="demand cannot grow"):
         recovered(pressed(60e6), growth=growth)
+
+
+def test_assumptions_are_said():
+    """
+    A window without a ceiling assumes nothing; one behind it says what nobody saw, and what is lost.
+    """
+    calm, held = recovered(pressed(60e6)), recovered(pressed(200e6))
+
+    assert calm.summary.assumptions == ()
+    assert any("never seen at liberty" in said for said in held.summary.assumptions)
+    assert any("a third of the belief each" in said for said in held.summary.assumptions)
