@@ -43,7 +43,7 @@ def against(diagnosis: Diagnosis) -> Against:
         if diagnosis.verdict is Verdict.UNKNOWN
         else "none bound in its window"
     )
-    note = f"shares are of the lowest ceiling of {about}'s storage, {lowest.name}; {did_not}"
+    note = f"shares are of the lowest ceiling that the storage of {about} has, {lowest.name}; {did_not}"
     return Against(bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes))
 
 

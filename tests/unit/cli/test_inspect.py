@@ -1,0 +1,223 @@
+"""`plimsoll inspect`, as it is called; what was observed is made by hand."""
+
+import json
+import re
+import sys
+
+import pytest
+import typer
+from msgspec.structs import replace
+
+import databases
+import inspections
+from contract.tree import ROOT
+from plimsoll.cli import inspect as command
+from plimsoll.cli.against import against
+from plimsoll.errors import UsageError
+from plimsoll.model.ceiling import Dimension, Family
+from plimsoll.model.diagnosis import Verdict
+from unit.sinks.fixture_diagnosis import CASES
+
+DSN = "host=db1 dbname=search"
+PRESSED = ROOT / "examples" / "search-service"
+
+
+class Ran:
+    """What one call of the command printed, its exit status, and what was observed."""
+
+    def __init__(self, status, out, err, asked):
+        self.status, self.out, self.err, self.asked = status, out, err, asked
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command in this process, with an observation made by hand in place of a server."""
+    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+
+    def call(*arguments, seen=None):
+        asked = []
+
+        def observed(dsn, seconds, poolers=()):
+            asked.append((dsn, seconds, poolers))
+            return seen or quiet()
+
+        monkeypatch.setattr(command, "observed", observed)
+        app = typer.Typer()
+        command.register(app)
+        status = app([str(a) for a in arguments], standalone_mode=False)
+        printed = capsys.readouterr()
+        return Ran(status, printed.out, printed.err, asked)
+
+    return call
+
+
+def quiet():
+    """A minute of a server that does nothing."""
+    return databases.observation(
+        databases.reading(io=()), databases.reading(databases.START_S + 60, io=())
+    )
+
+
+def test_the_exit_status_says_whether_something_is_to_be_done():
+    """
+    0 where nothing is above a note, 1 for a warning or worse, 2 where nothing could be told.
+    """
+    warning = inspections.inspection(causes=(inspections.vacuum(),))
+
+    assert 1 == command.status_of(inspections.inspection())
+    assert 1 == command.status_of(warning)
+    assert 0 == command.status_of(inspections.quiet())
+    assert 2 == command.status_of(inspections.blind())
+
+
+def test_a_quiet_server_is_said_to_be_quiet(run):
+    """
+    As it is called: one sentence first, and exit status 0.
+    """
+    ran = run(DSN)
+
+    assert ran.out.startswith("Nothing in 127.0.0.1:5432/orders called for a change in 1 min")
+    assert "" == ran.err
+    assert 0 == ran.status
+
+
+def test_it_is_watched_for_a_minute_unless_asked_otherwise(run):
+    """
+    `--for` says how long, `--pooler` what stands in front.
+    """
+    assert [(DSN, 60, ())] == run(DSN).asked
+    assert [(DSN, 600, ("pgbouncer://a@b:6432", "pgpool.conf"))] == run(
+        DSN, "--for", "10m", "--pooler", "pgbouncer://a@b:6432", "--pooler", "pgpool.conf"
+    ).asked
+
+
+def test_the_database_may_be_named_by_a_variable(run, monkeypatch):
+    """
+    Other users cannot see a variable.
+    """
+    monkeypatch.setenv("PLIMSOLL_DSN", "dbname=secret")
+
+    assert "dbname=secret" == run().asked[0][0]
+
+
+def test_each_form_is_printed_or_written(run, tmp_path):
+    """
+    Text, Markdown and JSON go to standard output; with -o to a file, which is named.
+    """
+    file = tmp_path / "inspection.json"
+    text = run(DSN, "--width", 60)
+    marked = run(DSN, "--format", "markdown")
+    told = run(DSN, "--format", "json", "-o", file)
+
+    assert 60 >= max(len(line) for line in text.out.splitlines())
+    assert marked.out.startswith("# Nothing in 127.0.0.1:5432/orders")
+    assert "" == told.out
+    assert f"inspection written to {file}" in told.err
+    assert "plimsoll.inspection/1" == json.loads(file.read_text())["schema"]
+
+
+def test_shares_are_of_the_ceiling_of_the_target(run):
+    """
+    `--against` diagnoses it; the ceiling that binds is the one that shares are of.
+    """
+    ran = run(DSN, "--against", PRESSED, "--format", "json")
+    told = json.loads(ran.out)
+
+    assert "instance EBS throughput, legacy baseline" == told["ceiling"]["name"]
+    assert 212.5e6 == told["ceiling"]["bytes_per_s"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no database is named"),
+        ((DSN, "--for", "soon"), "--for 'soon' is not a time of whole seconds"),
+        ((DSN, "--class", "db.r5.large"), "an instance or a window is described"),
+        ((DSN, "--last", "3h"), "an instance or a window is described"),
+        ((DSN, "-o", "/nowhere/a.txt"), "its directory does not exist"),
+        ((DSN, "--against", "nowhere"), "target 'nowhere' does not exist"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_watched(run, arguments, message):
+    """
+    A minute of watching is not spent on a command line that cannot be.
+    """
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        run(*arguments)
+
+    assert caught.value.hint.endswith(".")
+
+
+def test_the_ceiling_that_bound_is_taken():
+    """
+    Of a diagnosis in which a throughput limit bound: its documented number, without a remark.
+    """
+    held = against(CASES["pressed"]()[0])
+
+    assert "instance EBS throughput, legacy baseline" == held.name
+    assert 212.5e6 == held.bytes_per_s
+    assert () == held.notes
+
+
+def test_a_ceiling_of_operations_is_converted_and_said_so():
+    """
+    18,750 IOPS at 15.2 kB are 285 MB/s; the text names both numbers.
+    """
+    diagnosis = CASES["pressed"]()[0]
+    longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
+    at = replace(
+        longest,
+        family=Family.INSTANCE_EBS_IOPS,
+        dimension=Dimension.IOPS,
+        level=18_750.0,
+        io_size_bytes=15_200.0,
+    )
+    binding = replace(
+        diagnosis.binding,
+        family=Family.INSTANCE_EBS_IOPS,
+        dimension=Dimension.IOPS,
+        level=18_750.0,
+        ceiling=None,
+    )
+    held = against(replace(diagnosis, intervals=(at,), binding=binding))
+
+    assert 285e6 == held.bytes_per_s
+    assert "is 18,750 IOPS; operations had 14.8 KiB while it bound" in held.notes[0]
+    assert "so it is 285 MB/s here" in held.notes[0]
+
+
+def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
+    """
+    Of all ceilings of the storage, operations at their mean size.
+    """
+    diagnosis = CASES["pressed"]()[0]
+    held = against(replace(diagnosis, binding=None, verdict=Verdict.SLACK))
+
+    assert "none bound in its window" in held.notes[0]
+    assert held.bytes_per_s is not None
+    assert held.bytes_per_s <= min(
+        r.ceiling.value for r in diagnosis.resources if r.unit == "bytes/s" and r.ceiling
+    )
+
+
+def test_no_ceiling_is_no_zero():
+    """
+    A diagnosis without any ceiling of storage leaves shares of it unknown.
+    """
+    held = against(replace(CASES["unknown"]()[0], resources=()))
+
+    assert held.bytes_per_s is None
+    assert "no ceiling of the storage" in held.notes[0]
+
+
+def test_progress_is_for_terminals(monkeypatch, capsys):
+    """
+    On a terminal a line says for how long it has been watched; elsewhere nothing is written.
+    """
+    command._progress(60)(0.001)
+    piped = capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    command._progress(60)(0.001)
+
+    assert "" == piped
+    assert "watched 0 of 60 s; Ctrl-C reports what there is" in capsys.readouterr().err
