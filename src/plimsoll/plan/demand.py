@@ -20,7 +20,7 @@ from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
-from plimsoll.plan.loop import Found, loop_of
+from plimsoll.plan.loop import NEEDED, Found, loop_of
 from plimsoll.plan.overload import Habit, counted_of, is_seen, middles, overloads_of
 
 # Which habit a load has is not told by storage metrics: a third each. Nor do connections alone: a
@@ -39,6 +39,8 @@ BAND = (0.05, 0.5, 0.95)
 # With less than a twelfth of the window free of ceilings (two hours of a day), what the load does at
 # liberty is not known; nor is it where requests wait for as long and no ceiling tells why.
 FREE_RATIO = 1 / 12
+# Clients and what was seen may differ by a fifth: more than that, and they were not those clients.
+COUNTED_LEAST = 0.8
 # A learned baseline is known to a percent or two; documented ones are further apart.
 SAME = 0.03
 BALANCES: Mapping[Family, Metric] = {
@@ -111,7 +113,7 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
         )
     seen = seen_of(snapshot)
     held = held_of(seen, diagnosis)
-    found = loop_of(snapshot, seen, held)
+    found = _believed(loop_of(snapshot, seen, held), seen, held)
     paths = _paths(seen, held, found, growth)
     low, middle, high = _chosen(paths)
     # A window at a documented limit that never shows the storage at ease may be one long plateau.
@@ -183,6 +185,18 @@ def _paths(seen: Seen, held: Held, found: Found, growth: float) -> tuple[Path, .
             for ops in every
         ]
     return tuple(paths)
+
+
+def _believed(found: Found, seen: Seen, held: Held) -> Found:
+    """What was found of the loop, unless clients so counted could not have asked for what was seen."""
+    if not np.isfinite(found.think_s) or not held.stretches:
+        return found
+    longest = max(held.stretches, key=lambda stretch: stretch.length)
+    counted = counted_of(seen, held, found.think_s, 0.5)[longest.span]
+    least = float(np.median(longest.free_ops_per_s)) if is_seen(longest) else 0.0
+    if float(np.median(counted)) >= COUNTED_LEAST * max(least, longest.bound_ops_per_s):
+        return found
+    return Found(loop=Loop.UNKNOWN, reason=NEEDED)
 
 
 def _asked(

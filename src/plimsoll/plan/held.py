@@ -26,6 +26,8 @@ ASSUMED_SIZE_BYTES = 16 * 1024.0
 JOINED_S = 900.0
 # What is seen above a ceiling in the last half hour before it binds is the same load at liberty.
 BEFORE_S = 1800.0
+# A size that drifts by a third within the quarter of an hour is another mix of requests.
+SAME_SIZE = 1.33
 # The sample in which credits end is half of each; two, where balances lag.
 TURN_STEPS = 2
 # A rate this far above a ceiling's level is clear of it: levels are known to about a percent.
@@ -73,6 +75,8 @@ class Run:
     end: int
     level_ops_per_s: float
     """Median of what the ceiling lets through, in operations."""
+    io_size_bytes: float
+    """Median size of an operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,16 +262,27 @@ def _lowest(seen: Seen, levels: set[tuple[float, Dimension]]) -> FloatArray:
 
 def _stretches(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Stretch, ...]:
     runs = [
-        Run(start=int(a), end=int(b), level_ops_per_s=float(np.median(ceiling[a:b])))
+        Run(
+            start=int(a),
+            end=int(b),
+            level_ops_per_s=float(np.median(ceiling[a:b])),
+            io_size_bytes=float(np.median(seen.io_size_bytes[a:b])),
+        )
         for a, b in _plateaus(ceiling)
     ]
     groups: list[list[Run]] = []
     for run in runs:
-        if groups and (run.start - groups[-1][-1].end) * seen.step_s <= JOINED_S:
+        if groups and _is_same_work(groups[-1][-1], run, seen.step_s):
             groups[-1].append(run)
         else:
             groups.append([run])
     return tuple(_stretch(seen, ceiling, at_a_limit, group) for group in groups)
+
+
+def _is_same_work(before: Run, after: Run, step_s: float) -> bool:
+    """Close together, and of requests of one size: other requests are other work."""
+    ratio = after.io_size_bytes / before.io_size_bytes
+    return (after.start - before.end) * step_s <= JOINED_S and 1 / SAME_SIZE < ratio < SAME_SIZE
 
 
 def _plateaus(ceiling: FloatArray) -> IntArray:
