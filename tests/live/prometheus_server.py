@@ -1,7 +1,6 @@
 """A real Prometheus on loopback for one test session, its data in a scratch folder."""
 
 import json
-import shutil
 import socket
 import subprocess
 import time
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import urlopen
+
+from live.installed import program
 
 READY_S = 20.0
 
@@ -44,9 +45,7 @@ class PrometheusServer:
         self.folder = folder
         self.port = free_port()
         self.log = folder / "prometheus.log"
-        programs = {name: shutil.which(name) for name in ("prometheus", "promtool")}
-        absent = [name for name, path in programs.items() if path is None]
-        assert not absent, f"{absent} not found: apt-get install prometheus"
+        programs = {name: program(name) for name in ("prometheus", "promtool")}
         self._program = str(programs["prometheus"])
         scrapes = [{"job_name": name, **job} for name, job in jobs.items()]
         configuration = {

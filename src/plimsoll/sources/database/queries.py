@@ -89,6 +89,17 @@ limit {SESSIONS_MAX}
 """  # noqa: S608 - constants
 
 
+def transactions(version_number: int) -> str:
+    """
+    Transactions so far in all databases; None before 15.
+
+    There a file with the statistics of all tables is written and read for every such question.
+    """
+    if version_number < 150_000:
+        return "select null::bigint"
+    return "select sum(xact_commit + xact_rollback)::bigint from pg_stat_database"
+
+
 def vacuums(version_number: int) -> str:
     """Vacuums that are running, in all databases; 18 knows how long each slept for its limit."""
     delay = "p.delay_time" if version_number >= 180_000 else "null::float8"

