@@ -1,0 +1,440 @@
+"""
+Vacuums that read and write while somebody waits.
+
+A vacuum is housekeeping. What makes it a cause is that storage is at its ceiling, or that it lasts: it
+is a note where no ceiling is known and it is over within minutes.
+
+Bytes are those `pg_stat_io` counts for autovacuum workers (16 and later), shared out by blocks where
+several run. Before 16 they are estimated from the blocks that the progress view says were done.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
+from plimsoll.causes.vacuum_pace import Pace, pace_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.units import (
+    format_bytes,
+    format_bytes_per_s,
+    format_clock,
+    format_duration,
+    format_ratio,
+)
+
+# Where no ceiling is known: a vacuum shorter than this harms nobody for long. A judgement.
+_SHORT_S = 600.0
+# What a vacuum may take of a ceiling: as much as is called critical. A judgement.
+_SHARE_OF_CEILING = 0.25
+# Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
+_LARGE_BYTES = 1024**3
+
+Plateaus = Sequence[tuple[float, float]]
+"""Stretches of time at a ceiling, epoch seconds [start, end)."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """One vacuum as it was seen between the readings."""
+
+    last: VacuumRun
+    start_s: float
+    end_s: float
+    """When it was seen last."""
+    seen_s: float
+    """Between the first and the last glance at it."""
+    blocks: float
+    """Scanned or vacuumed in between."""
+    relation: Relation | None
+    owner: Relation | None
+    """The table, where the relation is its TOAST relation."""
+    is_running: bool
+    """Whether the last glance still saw it."""
+
+    @property
+    def subject(self) -> str:
+        """The table, and whether it is its TOAST relation."""
+        return f"{self.owner.name} (TOAST)" if self.owner is not None else self.last.relation
+
+    @property
+    def progress(self) -> float | None:
+        """Share of the phase that is done, 0–1; None in phases that count nothing."""
+        done = self._done
+        return min(done / self.last.total_blocks, 1.0) if done is not None else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Until the phase ends at the rate that was seen; None where nothing moved."""
+        done = self._done
+        if done is None or self.blocks <= 0 or self.seen_s <= 0:
+            return None
+        return max(self.last.total_blocks - done, 0) * self.seen_s / self.blocks
+
+    @property
+    def _done(self) -> int | None:
+        if not self.last.total_blocks:
+            return None
+        counts = {
+            "scanning heap": self.last.scanned_blocks,
+            "vacuuming heap": self.last.vacuumed_blocks,
+        }
+        return counts.get(self.last.phase)
+
+
+def causes(observation: Observation, budget: Budget, plateaus: Plateaus = ()) -> tuple[Cause, ...]:
+    """
+    Vacuums that ran, and what autovacuum read and wrote.
+
+    Args:
+        observation: readings and glances.
+        budget: what shares are of.
+        plateaus: of a diagnosis, where there is one.
+    """
+    runs = runs_of(observation)
+    found = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
+    if not any(run.last.is_automatic for run in runs):
+        found += _unseen(observation, budget)
+    found += _ended_in(observation, plateaus, {run.last.relation_oid for run in runs})
+    return ranked(found)
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """What kept this detector from telling more."""
+    if observation.server.version_number >= 160_000 or not runs_of(observation):
+        return ()
+    return (
+        Missing(
+            name="pg_stat_io",
+            hides="what autovacuum reads and writes; it is estimated from blocks",
+            remedy="PostgreSQL 16 and later have it.",
+        ),
+    )
+
+
+def runs_of(observation: Observation) -> tuple[Run, ...]:
+    """Every vacuum that a glance saw, in the order in which they were seen."""
+    seen: dict[tuple[int, int], list[tuple[float, VacuumRun]]] = {}
+    for glance in observation.glances:
+        for vacuum in glance.vacuums:
+            seen.setdefault((vacuum.pid, vacuum.relation_oid), []).append((glance.time_s, vacuum))
+    relations = {relation.oid: relation for relation in observation.last.relations}
+    last_s = observation.glances[-1].time_s if observation.glances else 0.0
+    found = []
+    for moments in seen.values():
+        (first_s, first), (end_s, last) = moments[0], moments[-1]
+        relation = relations.get(last.relation_oid)
+        owner_oid = relation.owner_oid if relation is not None else None
+        found.append(
+            Run(
+                last=last,
+                start_s=first_s - first.running_s,
+                end_s=end_s,
+                seen_s=end_s - first_s,
+                blocks=max(_blocks(last) - _blocks(first), 0),
+                relation=relation,
+                owner=relations.get(owner_oid) if owner_oid is not None else None,
+                is_running=end_s == last_s,
+            )
+        )
+    return tuple(found)
+
+
+def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
+    """Seconds of the plateaus that lie in [start, end)."""
+    return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
+
+
+def _blocks(vacuum: VacuumRun) -> int:
+    return vacuum.scanned_blocks + vacuum.vacuumed_blocks
+
+
+def _by_autovacuum(row: IoRow) -> bool:
+    return row.backend_type == "autovacuum worker"
+
+
+def _by_hand(row: IoRow) -> bool:
+    return row.backend_type == "client backend" and row.context == "vacuum"
+
+
+def _bytes_of(
+    observation: Observation, run: Run, runs: Sequence[Run]
+) -> tuple[float | None, float | None, str]:
+    """Bytes/s read and written by one vacuum, and how that is known."""
+    wanted: Callable[[IoRow], bool] = _by_autovacuum if run.last.is_automatic else _by_hand
+    read, written = rates_of(observation, wanted)
+    peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
+    blocks = sum(peer.blocks for peer in peers)
+    if read is not None and written is not None:
+        if len(peers) == 1:
+            return read, written, "counted by pg_stat_io"
+        share = run.blocks / blocks if blocks else 1 / len(peers)
+        return read * share, written * share, "counted by pg_stat_io, shared out by blocks"
+    if run.seen_s <= 0 or run.blocks <= 0:
+        return None, None, "not known"
+    block_bytes = observation.server.block_bytes
+    rate = run.blocks * block_bytes / run.seen_s
+    missed = _blocks_read(observation, run)
+    if missed is not None and observation.seconds > 0:
+        rate = min(rate, missed * block_bytes / observation.seconds)
+    # Which pages it dirtied is not told; the second pass dirties all it visits.
+    written = rate if run.last.phase == "vacuuming heap" else 0.0
+    return rate, written, "estimated from blocks, for lack of pg_stat_io (16 and later)"
+
+
+def _blocks_read(observation: Observation, run: Run) -> int | None:
+    """Blocks of the relation that were read by anybody: what vacuum found in memory is not."""
+    before = {relation.oid: relation for relation in observation.first.relations}
+    if run.relation is None or run.relation.oid not in before:
+        return None
+    read = run.relation.heap_blocks_read - before[run.relation.oid].heap_blocks_read
+    return read if read > 0 else None
+
+
+def _of_run(
+    observation: Observation,
+    budget: Budget,
+    run: Run,
+    runs: Sequence[Run],
+    plateaus: Plateaus,
+) -> Cause:
+    read, written, how = _bytes_of(observation, run, runs)
+    moved = None if read is None or written is None else read + written
+    who = "autovacuum" if run.last.is_automatic else "VACUUM"
+    rate = f" at {format_bytes_per_s(moved, 3)}" if moved is not None else ""
+    pace = _pace(observation, run)
+    return Cause(
+        kind=CauseKind.VACUUM,
+        code="VacuumRunning",
+        severity=_severity(budget, run, moved),
+        subject=run.subject,
+        title=f"{who} of {run.subject} has run for {format_duration(run.last.running_s)}: "
+        f"{_phase(run)}{rate}",
+        text=_text(run, how),
+        read_bytes_per_s=read,
+        written_bytes_per_s=written,
+        is_estimated=observation.last.io is None,
+        share_of_load=budget.of_load(moved),
+        share_of_ceiling=budget.of_ceiling(moved),
+        evidence=(
+            *_overlap(run, plateaus),
+            *_limits(budget, run, pace, (read or 0.0, written or 0.0)),
+            *_delays(run),
+        ),
+        remedies=_remedies(budget, run, pace, (read or 0.0, written or 0.0)),
+        refuted_by="Latency stays as it is while this vacuum is paused or cancelled.",
+    )
+
+
+def _severity(budget: Budget, run: Run, moved: float | None) -> str:
+    severity = severity_of(budget, moved)
+    expected_s = run.last.running_s + (run.left_s or 0.0)
+    return "note" if budget.ceiling_bytes_per_s is None and expected_s < _SHORT_S else severity
+
+
+def _phase(run: Run) -> str:
+    progress = f", {format_ratio(run.progress)}" if run.progress is not None else ""
+    left = f", {format_duration(run.left_s)} of it left" if run.left_s is not None else ""
+    return f"{run.last.phase}{progress}{left if run.is_running else ', then seen no more'}"
+
+
+def _text(run: Run, how: str) -> str:
+    parts = [f"Bytes are {how}."]
+    if run.owner is not None:
+        parts.append(
+            f"{run.last.relation} holds the values of {run.owner.name} that do not fit its rows."
+        )
+    if run.last.index_rounds:
+        parts.append(
+            f"It has gone through the indexes {run.last.index_rounds} times: more than once means "
+            "that the dead rows do not fit autovacuum_work_mem."
+        )
+    if run.last.phase == "scanning heap":
+        parts.append("After the scan come the indexes and a second pass over pages with dead rows.")
+    if run.last.is_wraparound:
+        parts.append("It prevents wraparound: it must not be cancelled, only slowed down.")
+    return " ".join(parts)
+
+
+def _pace(observation: Observation, run: Run) -> Pace | None:
+    own = run.relation.options if run.relation is not None else {}
+    of_table = run.owner.options if run.owner is not None else {}
+    return pace_of(
+        observation.server.settings,
+        # A TOAST relation takes its table's parameters where it has none of its own.
+        {**of_table, **own},
+        block_bytes=observation.server.block_bytes,
+        is_automatic=run.last.is_automatic,
+    )
+
+
+def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
+    total_s = sum(end - start for start, end in plateaus)
+    shared_s = overlap_s(run.start_s, run.end_s, plateaus)
+    if not total_s:
+        return []
+    return [
+        Evidence(
+            kind="overlap",
+            text=f"it ran during {format_duration(shared_s)} of the {format_duration(total_s)} that "
+            f"were spent at a ceiling ({format_ratio(shared_s / total_s)})",
+            value=shared_s,
+            reference=total_s,
+        )
+    ]
+
+
+def _limits(
+    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+) -> list[Evidence]:
+    """Whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
+    if pace is None:
+        return []
+    allowed = pace.bytes_per_s_max(*moved)
+    ceiling = budget.ceiling_bytes_per_s
+    if allowed is None:
+        text = "no cost limit slows it down"
+    else:
+        text = (
+            f"its cost limits allow {format_bytes_per_s(allowed, 4)}: {pace.limit:.0f} per "
+            f"{pace.delay_s * 1000:g} ms, a page read costing {pace.page_miss:g} and one dirtied "
+            f"{pace.page_dirty:g}; the whole relation takes "
+            f"{format_duration(_lasting(run, pace, allowed, moved))} at that"
+        )
+    if ceiling is not None:
+        keeps = allowed is not None and allowed < ceiling
+        text += (
+            f"; that {'keeps it under' if keeps else 'does not keep it under'} the ceiling of "
+            f"{format_bytes_per_s(ceiling, 4)}"
+        )
+    return [Evidence(kind="cost_limit", text=text, value=allowed, reference=ceiling)]
+
+
+def _delays(run: Run) -> list[Evidence]:
+    if run.last.delay_s is None or run.last.running_s <= 0:
+        return []
+    share = run.last.delay_s / run.last.running_s
+    return [
+        Evidence(
+            kind="delay",
+            text=f"it slept for its cost limit {format_ratio(share)} of its time",
+            value=run.last.delay_s,
+            reference=run.last.running_s,
+        )
+    ]
+
+
+def _remedies(
+    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+) -> tuple[Remedy, ...]:
+    found = []
+    target = (budget.ceiling_bytes_per_s or 0.0) * _SHARE_OF_CEILING
+    allowed = pace.bytes_per_s_max(*moved) if pace is not None else None
+    if pace is not None and target > 0 and (allowed is None or allowed > target):
+        limit, delay_ms = pace.limit_for(target, *moved)
+        lasts = _lasting(run, pace, target, moved)
+        prefix = "toast." if run.owner is not None else ""
+        table = run.owner.name if run.owner is not None else run.last.relation
+        command = (
+            f"ALTER TABLE {table} SET ({prefix}autovacuum_vacuum_cost_limit = {limit}, "
+            f"{prefix}autovacuum_vacuum_cost_delay = {delay_ms});"
+        )
+        if not run.last.is_automatic:
+            command = (
+                f"SET vacuum_cost_limit = {limit}; SET vacuum_cost_delay = {delay_ms}; VACUUM …"
+            )
+        found.append(
+            Remedy(
+                text=f"Keep it at a quarter of the ceiling ({format_bytes_per_s(target, 3)}); this holds "
+                "from its next run on.",
+                commands=(command,),
+                expected=f"the whole relation in {format_duration(lasts)} at least",
+            )
+        )
+    if run.is_running and not run.last.is_wraparound:
+        found.append(
+            Remedy(
+                text="To see whether it is what others wait for, cancel it once; it begins anew at the "
+                "next check, unless it is given a quieter hour.",
+                commands=(f"SELECT pg_cancel_backend({run.last.pid});",),
+            )
+        )
+    return tuple(found)
+
+
+def _lasting(run: Run, pace: Pace, target: float, moved: tuple[float, float]) -> float:
+    """Reading the whole relation once, with as many writes beside it as were seen, at that rate."""
+    read, written = moved
+    ratio = 1 + written / read if read > 0 else 1.0
+    return run.last.total_blocks * pace.block_bytes * ratio / target
+
+
+def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
+    """What autovacuum did in runs too short for any glance."""
+    read, written = rates_of(observation, _by_autovacuum)
+    moved = None if read is None or written is None else read + written
+    share = max(budget.of_load(moved) or 0.0, budget.of_ceiling(moved) or 0.0)
+    # Below a hundredth there is nothing to say; a judgement.
+    if not moved or share < 0.01:
+        return []
+    before = {relation.oid: relation.autovacuum_count for relation in observation.first.relations}
+    done = [
+        relation
+        for relation in observation.last.relations
+        if relation.autovacuum_count > before.get(relation.oid, relation.autovacuum_count)
+    ]
+    names = {relation.oid: relation.name for relation in observation.last.relations}
+    said = [
+        f"{names.get(relation.owner_oid or 0, relation.name)}{' (TOAST)' if relation.owner_oid else ''}"
+        for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
+    ]
+    severity = severity_of(budget, moved)
+    return [
+        Cause(
+            kind=CauseKind.VACUUM,
+            code="AutovacuumIo",
+            severity="note" if budget.ceiling_bytes_per_s is None else severity,
+            subject=said[0] if len(said) == 1 else "",
+            title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
+            text=f"It ended with: {', '.join(said)}." if said else "",
+            read_bytes_per_s=read,
+            written_bytes_per_s=written,
+            share_of_load=budget.of_load(moved),
+            share_of_ceiling=budget.of_ceiling(moved),
+            refuted_by="pg_stat_io shows no reads or writes of autovacuum workers.",
+        )
+    ]
+
+
+def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> list[Cause]:
+    """Vacuums of large relations that ended while storage was at a ceiling."""
+    names = {relation.oid: relation.name for relation in observation.last.relations}
+    found = []
+    for relation in observation.last.relations:
+        ended_s = relation.last_autovacuum_s
+        if ended_s is None or relation.size_bytes < _LARGE_BYTES or relation.oid in seen:
+            continue
+        if not any(start <= ended_s <= end for start, end in plateaus):
+            continue
+        owner = names.get(relation.owner_oid or 0)
+        subject = f"{owner} (TOAST)" if owner else relation.name
+        found.append(
+            Cause(
+                kind=CauseKind.VACUUM,
+                code="VacuumDuringPlateau",
+                severity="note",
+                subject=subject,
+                title=f"the last autovacuum of {subject} ({format_bytes(relation.size_bytes)}) ended at "
+                f"{format_clock(ended_s)} UTC, while storage was at a ceiling",
+                text="When it began is not kept; log_autovacuum_min_duration = 0 would say.",
+                remedies=(
+                    Remedy(
+                        text="Log what autovacuum reads, writes and how long it takes.",
+                        commands=("ALTER SYSTEM SET log_autovacuum_min_duration = 0;",),
+                    ),
+                ),
+                refuted_by="The log shows that it began just before it ended.",
+            )
+        )
+    return found

@@ -1,0 +1,275 @@
+"""What is said of vacuums that run, and how long cost limits make them."""
+
+import msgspec
+import pytest
+
+from databases import (
+    BLOCK_BYTES,
+    SETTINGS,
+    START_S,
+    budget,
+    glance,
+    io_row,
+    observation,
+    reading,
+    server,
+    table,
+    toast_of,
+    vacuum,
+)
+from plimsoll.causes.vacuum import causes, missing_of, overlap_s
+from plimsoll.causes.vacuum_pace import pace_of
+from plimsoll.model.database import Observation
+from plimsoll.units import mb_per_s
+
+GIB = 1024**3
+CEILING = mb_per_s(212.5)
+
+
+def watched(
+    *,
+    size_gib: int = 400,
+    read: float = 100e6,
+    written: float = 20e6,
+    told=None,
+    options: dict[str, str] | None = None,
+    **run,
+) -> Observation:
+    """
+    A minute of an autovacuum of a TOAST relation that has run for an hour.
+    """
+    owner, toast = toast_of(
+        table(16384, "public.documents"), size_bytes=size_gib * GIB, options=options or {}
+    )
+    blocks = toast.size_bytes // BLOCK_BYTES
+    done = vacuum(toast, scanned_blocks=blocks // 4, running_s=3600.0, **run)
+    later = msgspec.structs.replace(
+        done, scanned_blocks=blocks // 4 + round(read * 60 / BLOCK_BYTES), running_s=3660.0
+    )
+    before, after = (io_row("autovacuum worker", "vacuum") for _ in range(2))
+    after = msgspec.structs.replace(after, read_bytes=read * 60, written_bytes=written * 60)
+    return observation(
+        reading(START_S, relations=(owner, toast), io=(before,)),
+        reading(START_S + 60, relations=(owner, toast), io=(after,)),
+        told,
+        glances=(glance(0, vacuums=(done,)), glance(60, vacuums=(later,))),
+    )
+
+
+def without_io(seen: Observation) -> Observation:
+    """
+    The same on PostgreSQL 15.
+    """
+    return msgspec.structs.replace(
+        seen,
+        server=msgspec.structs.replace(seen.server, version_number=150018),
+        first=msgspec.structs.replace(seen.first, io=None),
+        last=msgspec.structs.replace(seen.last, io=None),
+    )
+
+
+def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
+    """
+    The table is the subject; phase, progress, time left and bytes are told.
+    """
+    (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
+
+    assert "public.documents (TOAST)" == cause.subject
+    assert "scanning heap, 26 %, 53 min of it left at 120 MB/s" in cause.title
+    assert cause.bytes_per_s == pytest.approx(120e6)
+    assert cause.share_of_ceiling == pytest.approx(120 / 212.5)
+    assert "critical" == cause.severity
+    assert not cause.is_estimated
+
+
+def test_cost_limits_are_held_against_the_ceiling():
+    """
+    At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5.
+    """
+    seen = watched(written=0.0)
+    (cause,) = causes(seen, budget(150e6, 0.0, ceiling_bytes_per_s=CEILING))
+    limit = next(e for e in cause.evidence if e.kind == "cost_limit")
+
+    assert limit.value == pytest.approx(409.6e6)
+    assert "does not keep it under" in limit.text
+    # A quarter of 212.5 MB/s is 6,485 pages of 2: 12,970 a second, 25.9 in 2 ms; 130 with 10 ms.
+    assert "toast.autovacuum_vacuum_cost_limit = 25," in cause.remedies[0].commands[0]
+    # 400 GiB at 53.125 MB/s.
+    assert "2 h 15 min" in cause.remedies[0].expected
+
+
+def test_a_relation_of_its_own_limits_is_left_as_it_is():
+    """
+    Where the TOAST relation's own limit keeps it below a quarter, no other is recommended.
+    """
+    seen = watched(options={"autovacuum_vacuum_cost_limit": "10"})
+    (cause,) = causes(seen, budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
+    limit = next(e for e in cause.evidence if e.kind == "cost_limit")
+
+    assert "that keeps it under" in limit.text
+    assert not any("cost_limit" in c for r in cause.remedies for c in r.commands)
+
+
+def test_overlap_with_plateaus_is_said():
+    """
+    A vacuum that ran for 61 minutes covers all of a plateau of half an hour, and half of another.
+    """
+    seen = watched()
+    plateaus = ((START_S - 1800, START_S), (START_S - 4200, START_S - 3000))
+    (cause,) = causes(seen, budget(), plateaus)
+    overlap = next(e for e in cause.evidence if e.kind == "overlap")
+
+    assert overlap.value == pytest.approx(1800 + 600)
+    assert overlap.reference == pytest.approx(3000)
+    assert "80 %" in overlap.text
+    assert 0 == overlap_s(0, 10, ((10, 20),))
+
+
+def test_before_16_bytes_are_estimated_and_it_is_said():
+    """
+    Without pg_stat_io blocks are counted, less those that nobody read.
+    """
+    seen = without_io(watched(written=0.0))
+    (cause,) = causes(seen, budget(None, None))
+    relations = tuple(
+        msgspec.structs.replace(r, heap_blocks_read=round(30e6 * 60 / BLOCK_BYTES))
+        for r in seen.last.relations
+    )
+    mostly_cached = msgspec.structs.replace(
+        seen, last=msgspec.structs.replace(seen.last, relations=relations)
+    )
+    (less,) = causes(mostly_cached, budget(None, None))
+
+    assert cause.is_estimated
+    assert "estimated" in cause.text
+    assert cause.bytes_per_s == pytest.approx(100e6, rel=0.01)
+    assert less.bytes_per_s == pytest.approx(30e6, rel=0.01)
+    assert ["pg_stat_io"] == [missing.name for missing in missing_of(seen)]
+    assert not missing_of(watched())
+
+
+def test_a_short_vacuum_without_a_ceiling_is_a_note():
+    """
+    Housekeeping that is over in a minute harms nobody, however large its share is.
+    """
+    owner = table(16384, "public.orders", size_bytes=GIB)
+    run = vacuum(owner, scanned_blocks=60_000, running_s=3.0)
+    seen = observation(
+        reading(relations=(owner,), io=(io_row("autovacuum worker"),)),
+        reading(
+            START_S + 10, relations=(owner,), io=(io_row("autovacuum worker", read_bytes=1e9),)
+        ),
+        glances=(
+            glance(0, vacuums=(msgspec.structs.replace(run, scanned_blocks=0, running_s=0.0),)),
+            glance(3, vacuums=(run,)),
+        ),
+    )
+    (cause,) = causes(seen, budget(100e6, 0.0))
+
+    assert "note" == cause.severity
+    assert "public.orders" == cause.subject
+
+
+def test_two_vacuums_share_what_was_counted():
+    """
+    Bytes are shared out by the blocks that each went through.
+    """
+    seen = watched(written=0.0)
+    small = table(20000, "public.small", size_bytes=GIB)
+    extra = [vacuum(small, pid=201, scanned_blocks=blocks) for blocks in (0, 1000)]
+    both = msgspec.structs.replace(
+        seen,
+        glances=tuple(
+            msgspec.structs.replace(g, vacuums=(*g.vacuums, run))
+            for g, run in zip(seen.glances, extra, strict=True)
+        ),
+    )
+    large, little = causes(both, budget(100e6, 0.0))
+
+    assert large.bytes_per_s + little.bytes_per_s == pytest.approx(100e6)
+    assert little.bytes_per_s / large.bytes_per_s == pytest.approx(
+        1000 / round(100e6 * 60 / BLOCK_BYTES), rel=0.01
+    )
+
+
+def test_wraparound_is_never_cancelled():
+    """
+    A vacuum that prevents wraparound may only be slowed down.
+    """
+    (cause,) = causes(watched(is_wraparound=True), budget(ceiling_bytes_per_s=CEILING))
+
+    assert "must not be cancelled" in cause.text
+    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
+
+
+def test_runs_too_short_for_a_glance_are_summed():
+    """
+    What autovacuum did unseen is told, with the tables it ended with.
+    """
+    seen = msgspec.structs.replace(watched(), glances=())
+    relations = tuple(
+        msgspec.structs.replace(r, autovacuum_count=1 if r.kind == "toast" else 0)
+        for r in seen.last.relations
+    )
+    seen = msgspec.structs.replace(
+        seen, last=msgspec.structs.replace(seen.last, relations=relations)
+    )
+    (cause,) = causes(seen, budget(150e6, 60e6))
+
+    assert ("AutovacuumIo", "note") == (cause.code, cause.severity)
+    assert "public.documents (TOAST)" == cause.subject
+
+
+def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
+    """
+    Nothing runs any more; that the last one ended while storage was at a ceiling is said.
+    """
+    owner, toast = toast_of(
+        table(16384, "public.documents"), size_bytes=2 * GIB, last_autovacuum_s=START_S - 100
+    )
+    seen = observation(
+        reading(relations=(owner, toast)), reading(START_S + 60, relations=(owner, toast))
+    )
+    (cause,) = causes(seen, budget(), ((START_S - 500, START_S),))
+
+    assert ("VacuumDuringPlateau", "public.documents (TOAST)") == (cause.code, cause.subject)
+    assert not causes(seen, budget(), ((START_S - 50, START_S),))
+
+
+def test_without_vacuums_nothing_is_said():
+    """
+    A server whose autovacuum moved less than a hundredth of the load is silent.
+    """
+    seen = msgspec.structs.replace(watched(read=1e6, written=0.0), glances=())
+
+    assert not causes(seen, budget(200e6, 100e6))
+
+
+def test_paces_follow_the_settings():
+    """
+    A relation's own limit comes first, −1 means the general one, and no delay means no limit.
+    """
+    plain = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
+    own = pace_of(SETTINGS, {"autovacuum_vacuum_cost_limit": "2000"}, block_bytes=BLOCK_BYTES)
+    free = pace_of(SETTINGS, {"autovacuum_vacuum_cost_delay": "0"}, block_bytes=BLOCK_BYTES)
+    by_hand = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES, is_automatic=False)
+
+    assert plain.bytes_per_s_max() == pytest.approx(409.6e6)
+    assert plain.bytes_per_s_max(0.0, 1.0) == pytest.approx(40.96e6)
+    assert own.bytes_per_s_max() == pytest.approx(4096e6)
+    assert plain.seconds_of(50_000, 0) == pytest.approx(1.0)
+    assert free.bytes_per_s_max() is None
+    assert by_hand.bytes_per_s_max() is None
+    assert pace_of({}, {}, block_bytes=BLOCK_BYTES) is None
+
+
+def test_a_limit_below_a_page_becomes_a_longer_pause():
+    """
+    A hundredth of a small ceiling cannot be had with pauses of 2 ms; the pause grows.
+    """
+    pace = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
+    limit, delay_ms = pace.limit_for(1e6, 1.0, 0.0)
+
+    assert delay_ms > 2
+    assert limit / (delay_ms / 1000) == pytest.approx(1e6 / BLOCK_BYTES * 2, rel=0.1)
+    assert server().settings["vacuum_cost_page_miss"] == "2"
