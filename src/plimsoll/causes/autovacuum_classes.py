@@ -1,0 +1,77 @@
+"""
+What a table is used for, as its counters show it, and the autovacuum settings that fit.
+
+Sources of the settings: Salsify, "Discovering RDS throughput limits" (2021), whose table is kept below
+as it was published; PostgreSQL documentation, "Automatic Vacuuming" (defaults, and which parameters
+hold for TOAST relations). Current practice is the same direction: PostgreSQL 18 caps what waits for a
+vacuum at 100,000,000 rows whatever the size of the table (autovacuum_vacuum_max_threshold, commit of
+2025-02-05), and RDS ships 0.1 for the scale factor and says to lower it for tables that are written
+often (AWS Prescriptive Guidance, "Tuning PostgreSQL parameters", read 2026-11).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from plimsoll.model.database import Relation
+
+# Below this share of inserts, updates and deletes are an exception; a judgement.
+_APPEND_MAX = 0.01
+# Of the rows that came, so many must have gone, and the table turned over once; judgements.
+_GONE_MIN = 0.5
+_TURNED_OVER_MIN = 1.0
+# A table is written often where updates outnumber inserts so much, and have reached so many rows since
+# counters began, or would reach the default trigger within a week; judgements.
+_UPDATES_PER_INSERT_MIN = 2.0
+_WRITTEN_MIN = 0.2
+_OFTEN_S = 7 * 86400.0
+
+
+class Use(StrEnum):
+    """What a table is used for."""
+
+    DEFAULT = "default"
+    WRITTEN_OFTEN = "long-lived rows written often"
+    INSERT_THEN_DELETE = "insert-then-delete"
+    APPEND_ONLY = "append-only"
+
+
+class Fit(Struct, frozen=True, kw_only=True):
+    """Settings that fit a use."""
+
+    scale_factor: float
+    threshold: int
+
+
+FITS: Mapping[Use, Fit] = {
+    Use.DEFAULT: Fit(scale_factor=0.2, threshold=50),
+    Use.WRITTEN_OFTEN: Fit(scale_factor=0.01, threshold=50),
+    Use.INSERT_THEN_DELETE: Fit(scale_factor=0.0, threshold=5000),
+    # No dead rows come of inserts; those vacuum for visibility and freezing, by settings of their own.
+    Use.APPEND_ONLY: Fit(scale_factor=0.2, threshold=50),
+}
+
+
+def use_of(table: Relation, *, counted_s: float | None) -> Use:
+    """
+    What a table is used for.
+
+    Args:
+        table: its counters since they began; a TOAST relation is used as its table is.
+        counted_s: since when they count; None where that is not known.
+    """
+    inserted, updated, deleted = table.inserted, table.updated, table.deleted
+    if not inserted + updated + deleted:
+        return Use.DEFAULT
+    if updated + deleted <= _APPEND_MAX * inserted:
+        return Use.APPEND_ONLY
+    rows = max(table.live_rows, 1)
+    if deleted >= _GONE_MIN * inserted and updated < deleted and deleted >= _TURNED_OVER_MIN * rows:
+        return Use.INSERT_THEN_DELETE
+    is_often = updated >= _WRITTEN_MIN * rows
+    if counted_s and updated:
+        is_often |= 0.2 * rows / (updated / counted_s) <= _OFTEN_S
+    if updated >= _UPDATES_PER_INSERT_MIN * inserted and is_often:
+        return Use.WRITTEN_OFTEN
+    return Use.DEFAULT
