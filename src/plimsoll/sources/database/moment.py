@@ -1,6 +1,6 @@
 """A reading beside what is needed to compare it with another: counters of each database alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,18 +57,12 @@ def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseRead
     return readings[0], readings[1], has_left_out
 
 
-def has_gone_back(first: Moment, again: Moment) -> bool:
-    """Whether the server has forgotten its counters, as after a crash, or is another server."""
-    before, after = first.reading.counters, again.reading.counters
+def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
+    """Whether a server has forgotten counters, as after a crash, or is another one; by database."""
     return any(
-        (getattr(after, name) or 0) < (getattr(before, name) or 0)
-        for name in (
-            "committed",
-            "blocks_read",
-            "blocks_hit",
-            "checkpoint_written_bytes",
-            "wal_bytes",
-        )
+        then > now
+        for oid in before.keys() & after.keys()
+        for then, now in _both(before[oid], after[oid])
     )
 
 

@@ -13,7 +13,7 @@ from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.sources.database.connect import Asker, Silent
 from plimsoll.sources.database.moment import Moment, compared, has_gone_back
-from plimsoll.sources.database.reader import EVERYTHING, Reader, Want
+from plimsoll.sources.database.reader import EVERYTHING, Reader, Run, Want
 
 __all__ = ["EVERYTHING", "Want", "observe"]
 
@@ -97,7 +97,7 @@ class _Watch:
         self._pooler_readings: list[PoolerReading] = []
         self._hole_count = 0
         self._is_lost = False
-        self._run: tuple[float, bool] = (0.0, False)
+        self._run: Run | None = None
         self._first: Moment | None = None
 
     def begin(self) -> None:
@@ -196,20 +196,21 @@ class _Watch:
         """
         if not self._is_lost:
             return
+        assert self._run is not None
+        assert self._first is not None
         run = self._reader.run()
-        if run != self._run:
-            assert self._first is not None
-            again = self._reader.again()
-            if run[1] != self._run[1] or has_gone_back(self._first, again):
-                self._first = again
-                self.note(
-                    "window",
-                    "The server was restarted and has forgotten its counters: they are of the time "
-                    "since then.",
-                )
-            else:
-                self.note("window", "The server was restarted; its counters went on.")
-            self._run = run
+        is_other = run.is_standby != self._run.is_standby
+        # A server that recovers from a crash has still the old time of its start.
+        if is_other or has_gone_back(self._first.databases, run.databases):
+            self._first = self._reader.again()
+            self.note(
+                "window",
+                "The server was restarted and has forgotten its counters: they are of the time "
+                "since then.",
+            )
+        elif run.started_s != self._run.started_s:
+            self.note("window", "The server was restarted; its counters went on.")
+        self._run = run
         self._is_lost = False
 
     def _miss(self, why: Silent) -> None:

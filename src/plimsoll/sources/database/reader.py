@@ -6,7 +6,9 @@ connection ends the reading (`Silent`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -56,6 +58,17 @@ class Want(StrEnum):
 
 
 EVERYTHING = frozenset(Want)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a server, from its start to its end."""
+
+    started_s: float
+    """Epoch seconds."""
+    is_standby: bool
+    databases: dict[int, tuple[Any, ...]]
+    """As in `Moment`."""
 
 
 class Reader:
@@ -159,15 +172,19 @@ class Reader:
             self._choose(self._part("relations", queries.tables_since(self._newest)) or [])
         return self._moment(is_last=True)
 
-    def run(self) -> tuple[float, bool]:
+    def run(self) -> Run:
         """
-        When the server was started, and whether it is a standby.
+        What tells whether it is still the same server, and remembers.
 
         Raises:
             Silent: it does not answer.
         """
-        ((started_s, is_standby),) = self._asker.ask(queries.RUN)[0]
-        return started_s, is_standby
+        (((started_s, is_standby),), databases) = self._asker.ask(queries.RUN, queries.DATABASES)
+        return Run(
+            started_s=started_s,
+            is_standby=is_standby,
+            databases={row[0]: row[1:] for row in databases},
+        )
 
     def glance(self) -> Glance:
         """
