@@ -10,11 +10,13 @@ from plimsoll.model.database import (
     Counters,
     DatabaseReading,
     Glance,
+    Index,
     IoRow,
     Observation,
     Relation,
     ServerSelf,
     Session,
+    Statement,
     VacuumRun,
 )
 
@@ -214,3 +216,45 @@ def glance(offset_s: float, **changes) -> Glance:
     Sessions and vacuums so many seconds after the first reading.
     """
     return msgspec.structs.replace(Glance(time_s=START_S + offset_s, sessions=()), **changes)
+
+
+def index(oid: int, owner: Relation, name: str, **changes) -> Index:
+    """
+    An index that nothing has looked into, plain and valid.
+    """
+    plain = Index(
+        oid=oid,
+        name=name,
+        table_oid=owner.oid,
+        size_bytes=0,
+        scans=0,
+        blocks_read=0,
+        blocks_hit=0,
+        is_unique=False,
+        is_constraint=False,
+        definition=f"CREATE INDEX ON {owner.name} (a)",
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def statement(text: str = "select 1", **changes) -> Statement:
+    """
+    A statement of `pg_stat_statements` that was never called, with I/O timed.
+    """
+    plain = Statement(
+        query_id=sum(text.encode()),
+        text=text,
+        calls=0,
+        rows=0,
+        exec_s=0.0,
+        read_blocks=0,
+        hit_blocks=0,
+        dirtied_blocks=0,
+        written_blocks=0,
+        temp_read_blocks=0,
+        temp_written_blocks=0,
+        read_s=0.0,
+        write_s=0.0,
+        wal_bytes=0.0,
+    )
+    return msgspec.structs.replace(plain, **changes)

@@ -9,7 +9,15 @@ Rule 2: what could not be read is handed on with what it hides, so that silence 
 
 from collections.abc import Callable
 
-from plimsoll.causes import statements, toast
+from plimsoll.causes import (
+    checkpoints,
+    sequential_scans,
+    statements,
+    temporary_files,
+    toast,
+    unused_indexes,
+    wal,
+)
 from plimsoll.causes.budget import Budget, budget_of, ranked
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
@@ -18,6 +26,11 @@ from plimsoll.model.diagnosis import Missing
 DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     toast.causes,
     statements.causes,
+    checkpoints.causes,
+    wal.causes,
+    temporary_files.causes,
+    sequential_scans.causes,
+    unused_indexes.causes,
 )
 
 # Detectors that know themselves what kept them from telling more.

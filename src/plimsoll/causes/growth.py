@@ -1,0 +1,73 @@
+"""What grew between two readings, per second and per relation; a counter that went back says nothing."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from plimsoll.model.database import Counters, Index, Observation, Relation
+
+
+class TableGrowth(Struct, frozen=True, kw_only=True):
+    """A relation in both readings."""
+
+    first: Relation
+    last: Relation
+
+    def of(self, name: str) -> int:
+        """Growth of one counter, ≥ 0."""
+        return _growth(self.first, self.last, name)
+
+    @property
+    def rows(self) -> float:
+        """Live rows, by the freshest that is known; at least one."""
+        return max(float(self.last.live_rows), self.last.row_estimate or 0.0, 1.0)
+
+
+class IndexGrowth(Struct, frozen=True, kw_only=True):
+    """An index in both readings."""
+
+    first: Index
+    last: Index
+
+    def of(self, name: str) -> int:
+        """Growth of one counter, ≥ 0."""
+        return _growth(self.first, self.last, name)
+
+
+def tables_of(observation: Observation) -> Iterator[TableGrowth]:
+    """Relations of users that are in both readings, TOAST relations not among them."""
+    earlier = {relation.oid: relation for relation in observation.first.relations}
+    for last in observation.last.relations:
+        if last.oid in earlier and last.kind != "toast":
+            yield TableGrowth(first=earlier[last.oid], last=last)
+
+
+def indexes_of(observation: Observation) -> Iterator[IndexGrowth]:
+    """Indexes that are in both readings."""
+    earlier = {index.oid: index for index in observation.first.indexes}
+    for last in observation.last.indexes:
+        if last.oid in earlier:
+            yield IndexGrowth(first=earlier[last.oid], last=last)
+
+
+def per_s(observation: Observation, name: str) -> float | None:
+    """Growth of one of the server's counters in a second; None where it is unknown or went back."""
+    first: Counters = observation.first.counters
+    last: Counters = observation.last.counters
+    before, after = getattr(first, name), getattr(last, name)
+    if before is None or after is None or after < before or observation.seconds <= 0:
+        return None
+    return float(after - before) / observation.seconds
+
+
+def setting_of(observation: Observation, name: str) -> float | None:
+    """A setting that is a number, in the server's base unit; None where it is not known."""
+    try:
+        return float(observation.server.settings[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def _growth(first: Relation | Index, last: Relation | Index, name: str) -> int:
+    before, after = getattr(first, name), getattr(last, name)
+    return 0 if before is None or after is None else max(int(after) - int(before), 0)

@@ -1,0 +1,287 @@
+"""Checkpoints, WAL, temporary files: what each takes, and when that is more than a note."""
+
+import pytest
+
+from databases import (
+    START_S,
+    WINDOW_S,
+    budget,
+    counters,
+    glance,
+    io_row,
+    observation,
+    reading,
+    server,
+    session,
+    statement,
+    with_settings,
+)
+from plimsoll.causes import checkpoints, temporary_files, wal
+from plimsoll.causes.wal_pace import pace_of
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Observation
+from plimsoll.units import GIB, KIB
+
+MB = 1e6
+SETTINGS = {
+    "max_wal_size": "1024",
+    "checkpoint_timeout": "300",
+    "checkpoint_completion_target": "0.9",
+    "wal_compression": "off",
+    "work_mem": "4096",
+    "hash_mem_multiplier": "2",
+}
+
+
+def minute(*, told=None, first=None, last=None, statements=(None, None), **changes) -> Observation:
+    """
+    A minute of a server with default settings; counters begin at zero.
+    """
+    before = reading(START_S, counters=counters(**(first or {})), statements=statements[0])
+    after = reading(START_S + WINDOW_S, counters=counters(**(last or {})), statements=statements[1])
+    return observation(before, after, told or with_settings(server(), SETTINGS), **changes)
+
+
+def of_wal(rate: float, **last) -> Observation:
+    """
+    A minute in which WAL is generated at a rate, and pages are written by checkpoints at 12 MB/s.
+    """
+    counted = {
+        "wal_bytes": rate * WINDOW_S,
+        "wal_full_pages": round(rate * WINDOW_S * 0.75 / 8192),
+        "checkpoint_written_bytes": 12 * MB * WINDOW_S,
+    }
+    return minute(first={"wal_bytes": 0.0, "wal_full_pages": 0}, last=counted | last)
+
+
+def only(found: tuple[Cause, ...]) -> Cause:
+    (cause,) = found
+    return cause
+
+
+def test_too_small_a_max_wal_size_is_told_with_the_size_it_should_have():
+    """
+    40 MB/s of WAL in 1 GiB: 565 MB trigger a checkpoint every 14 s; 300 s need 24 GiB and a little.
+    """
+    seen = of_wal(40 * MB, checkpoints_requested=4)
+    cause = only(checkpoints.causes(seen, budget(10 * MB, 60 * MB)))
+    pace = pace_of(seen)
+
+    assert pytest.approx(GIB / 1.9) == pace.trigger_bytes
+    assert pytest.approx(GIB / 1.9 / (40 * MB)) == pace.interval_s
+    assert ("CheckpointsByWal", "critical") == (cause.code, cause.severity)
+    assert pytest.approx(12 * MB) == cause.written_bytes_per_s
+    assert 24 * GIB == pace.max_wal_bytes_for(300)
+    assert "ALTER SYSTEM SET max_wal_size = '24576MB';" == cause.remedies[0].commands[0]
+    assert 40 * MB * 300 * 1.9 < 24 * GIB < 40 * MB * 300 * 1.9 * 1.2
+    assert "every 14 s instead of every 5 min" in cause.title
+
+
+def test_its_wal_is_told_as_whole_pages_that_need_not_be():
+    """
+    Three quarters of WAL are whole pages; the share that rarer checkpoints would save sets severity.
+    """
+    seen = of_wal(40 * MB, checkpoints_requested=4)
+    cause = only(wal.causes(seen, budget(10 * MB, 60 * MB)))
+
+    assert ("WalFullPages", "critical") == (cause.code, cause.severity)
+    assert pytest.approx(40 * MB) == cause.written_bytes_per_s
+    assert "75 %" in cause.title
+    assert any("wal_compression = lz4" in c for r in cause.remedies for c in r.commands)
+
+
+def test_the_habit_of_a_server_counts_where_the_window_is_short():
+    """
+    No checkpoint in this minute, but nearly all before it were requested.
+    """
+    ever = {"checkpoints_requested": 90, "checkpoints_timed": 3}
+    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
+    seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
+
+    assert "CheckpointsByWal" == only(checkpoints.causes(seen, budget(0.0, 60 * MB))).code
+
+
+def test_timed_checkpoints_are_a_note_however_much_they_write():
+    """
+    A healthy server: three quarters of all bytes are checkpoints and WAL, and nothing is wrong.
+    """
+    seen = of_wal(1 * MB, checkpoints_timed=1)
+    found = [
+        only(checkpoints.causes(seen, budget(0.0, 13 * MB))),
+        only(wal.causes(seen, budget(0.0, 13 * MB))),
+    ]
+
+    assert [("CheckpointWrites", "note"), ("WalWrites", "note")] == [
+        (cause.code, cause.severity) for cause in found
+    ]
+    assert pytest.approx(12 / 13) == found[0].share_of_load
+
+
+def test_requests_that_wal_does_not_explain_are_somebodys():
+    """
+    CHECKPOINT by hand, at a rate of WAL that would wait for its time.
+    """
+    seen = of_wal(1 * MB, checkpoints_requested=3)
+    cause = only(checkpoints.causes(seen, budget(0.0, 13 * MB)))
+
+    assert ("CheckpointsRequested", "note") == (cause.code, cause.severity)
+    assert "not by WAL" in cause.text
+
+
+def test_a_burst_is_spread():
+    """
+    A completion target of 0.5 writes the same in half the time.
+    """
+    told = with_settings(server(), SETTINGS | {"checkpoint_completion_target": "0.5"})
+    seen = minute(told=told, last={"checkpoint_written_bytes": 12 * MB * 60})
+    cause = only(checkpoints.causes(seen, budget(0.0, 13 * MB)))
+
+    assert "completion_target = 0.9" in cause.remedies[0].commands[0]
+    assert "56 %" in cause.remedies[0].expected
+
+
+def test_a_server_that_writes_nothing_is_silent():
+    """
+    No WAL, no checkpoints, no temporary files.
+    """
+    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 1000.0})
+
+    for detector in (checkpoints, wal, temporary_files):
+        assert () == detector.causes(seen, budget(5 * MB, 5 * MB))
+
+
+def test_counters_that_went_back_say_nothing():
+    """
+    Statistics were reset between the readings.
+    """
+    seen = minute(
+        first={"wal_bytes": 9e12, "checkpoint_written_bytes": 9e12, "temp_bytes": 10**12},
+        last={"wal_bytes": 1e9, "checkpoint_written_bytes": 1e9, "temp_bytes": 10**9},
+    )
+
+    for detector in (checkpoints, wal, temporary_files):
+        assert () == detector.causes(seen, budget(5 * MB, 5 * MB))
+
+
+def test_a_standby_writes_no_wal_of_its_own():
+    """
+    What it replays is not its own.
+    """
+    told = with_settings(server(is_standby=True), SETTINGS)
+
+    assert () == wal.causes(minute(told=told, last={"wal_bytes": 9e9}), budget(0.0, 9 * MB))
+
+
+def test_small_commits_write_more_than_they_make():
+    """
+    From 18 on what is written is counted: here eight times what is generated. It stays a note.
+    """
+    before = reading(START_S, counters=counters(wal_bytes=0.0), io=())
+    row = io_row("client backend", object="wal", written_bytes=8 * MB * 60)
+    after = reading(START_S + 60, counters=counters(wal_bytes=1 * MB * 60), io=(row,))
+    seen = observation(before, after, with_settings(server(), SETTINGS))
+    cause = only(wal.causes(seen, budget(0.0, 9 * MB)))
+
+    assert pytest.approx(8 * MB) == cause.written_bytes_per_s
+    assert "note" == cause.severity
+    assert any("one transaction" in remedy.text for remedy in cause.remedies)
+
+
+def test_wal_names_the_statements_that_make_it():
+    """
+    By the WAL that pg_stat_statements counts for each.
+    """
+    text = "update orders set note = $1"
+    first, last = statement(text), statement(text, calls=60, wal_bytes=30 * MB * 60)
+    seen = minute(
+        first={"wal_bytes": 0.0},
+        last={"wal_bytes": 40 * MB * 60},
+        statements=((first,), (last,)),
+    )
+    cause = only(wal.causes(seen, budget(0.0, 40 * MB)))
+
+    assert any("30 MB/s by update orders" in e.text for e in cause.evidence)
+
+
+def spilled(**changes) -> Observation:
+    """
+    A minute of 20 MB/s into files of 20 MB, with five sessions at work at once.
+    """
+    busy = glance(1.0, sessions=tuple(session(pid=n, state="active") for n in range(5)))
+    return minute(
+        last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes
+    )
+
+
+def test_temporary_files_are_counted_beside_the_load():
+    """
+    20 MB/s written, as much read back by estimate; the I/O counters do not hold it.
+    """
+    cause = only(temporary_files.causes(spilled(), budget(10 * MB, 50 * MB)))
+
+    assert "critical" == cause.severity
+    assert pytest.approx(20 * MB) == cause.written_bytes_per_s
+    assert pytest.approx(20 * MB) == cause.read_bytes_per_s
+    assert cause.is_estimated
+    assert pytest.approx(40 / 100) == cause.share_of_load
+
+
+def test_work_mem_is_advised_with_its_price():
+    """
+    Files of 20 MB take 40 MB in memory: 64 MB for each, 320 MiB for five sessions at work.
+    """
+    cause = only(temporary_files.causes(spilled(), budget(10 * MB, 50 * MB)))
+
+    assert ("SET LOCAL work_mem = '64MB';",) == cause.remedies[0].commands
+    assert "5 sessions" in cause.remedies[0].text
+    assert "320 MiB" in cause.remedies[0].text
+    assert any("log_temp_files" in c for r in cause.remedies for c in r.commands)
+
+
+def test_the_statement_tells_how_much_was_read_back():
+    """
+    With pg_stat_statements the reads are measured, and the statement is the subject.
+    """
+    text = "select * from orders order by note"
+    blocks = round(20 * MB * 60 / 8192)
+    last = statement(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
+    seen = spilled(statements=((statement(text),), (last,)))
+    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+
+    assert not cause.is_estimated
+    assert pytest.approx(40 * MB, rel=1e-3) == cause.read_bytes_per_s
+    assert text == cause.subject
+    assert ("SET LOCAL work_mem = '512MB';",) == cause.remedies[0].commands
+
+
+def test_memory_is_not_advised_beyond_what_a_machine_has():
+    """
+    Files of 4 GB a call: the remedy is fewer rows.
+    """
+    last = statement("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
+    seen = spilled(statements=((statement("select 2"),), (last,)))
+    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+
+    assert () == cause.remedies[0].commands
+    assert "fewer rows" in cause.remedies[0].text
+
+
+def test_building_an_index_has_a_memory_of_its_own():
+    """
+    It is maintenance_work_mem that it spills from.
+    """
+    text = "CREATE INDEX ON orders (note)"
+    last = statement(text, calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
+    seen = spilled(statements=((), (last,)))
+    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+
+    assert "maintenance_work_mem" in cause.remedies[0].commands[0]
+
+
+def test_a_few_small_files_are_a_note():
+    """
+    8 kB a second beside a busy server.
+    """
+    seen = minute(last={"temp_bytes": 8 * KIB * 60, "temp_files": 3})
+
+    assert "note" == only(temporary_files.causes(seen, budget(50 * MB, 50 * MB))).severity

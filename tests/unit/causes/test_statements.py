@@ -1,0 +1,146 @@
+"""Statements by their counters: who reads most, and who is slow for another reason than itself."""
+
+import pytest
+
+from databases import START_S, WINDOW_S, budget, observation, reading, statement
+from plimsoll.causes import plans
+from plimsoll.causes.statements import captures_between, short, work_between
+from plimsoll.model.database import Observation, Statement
+from plimsoll.model.explain import Source
+
+MB = 1e6
+TEXT = "select * from documents where account_id = $1"
+
+
+def counted(calls: int, *, block_s: float, blocks: int = 100, hit: int = 20) -> Statement:
+    """
+    So many calls that read as many blocks each, all of their time.
+    """
+    return statement(
+        TEXT,
+        calls=calls,
+        rows=calls,
+        exec_s=calls * blocks * block_s * 1.02,
+        read_blocks=calls * blocks,
+        hit_blocks=calls * hit,
+        read_s=calls * blocks * block_s,
+    )
+
+
+def more(before: Statement, then: Statement) -> Statement:
+    """
+    Counters that have grown.
+    """
+    return statement(
+        TEXT,
+        calls=before.calls + then.calls,
+        rows=before.rows + then.rows,
+        exec_s=before.exec_s + then.exec_s,
+        read_blocks=before.read_blocks + then.read_blocks,
+        hit_blocks=before.hit_blocks + then.hit_blocks,
+        read_s=(before.read_s or 0.0) + (then.read_s or 0.0),
+    )
+
+
+def seen(before: Statement | None, after: Statement) -> Observation:
+    """
+    A minute between two readings of one statement.
+    """
+    return observation(
+        reading(START_S, statements=() if before is None else (before,)),
+        reading(START_S + WINDOW_S, statements=(after,)),
+    )
+
+
+USUAL = counted(10_000, block_s=0.0005)
+
+
+def test_as_many_blocks_each_many_times_as_slow_is_not_the_query():
+    """
+    A hundred blocks a call as ever, 20 ms each instead of 0.5 ms.
+    """
+    (cause,) = plans.causes(
+        seen(USUAL, more(USUAL, counted(600, block_s=0.02))), budget(10 * MB, 1 * MB)
+    )
+
+    assert ("NotTheQuery", "warning") == (cause.code, cause.severity)
+    assert "40 times" in cause.title
+    assert pytest.approx(600 * 100 * 8192 / 60) == cause.read_bytes_per_s
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param(counted(600, block_s=0.0009), id="a little slower"),
+        pytest.param(counted(600, block_s=0.02, blocks=900), id="other blocks"),
+        pytest.param(counted(3, block_s=0.02), id="too few calls"),
+    ],
+)
+def test_storage_is_not_blamed_without_its_sign(then: Statement):
+    """
+    Slower by less than a factor, over other blocks, or seen too seldom.
+    """
+    found = plans.causes(seen(USUAL, more(USUAL, then)), budget(10_000 * MB, 1 * MB))
+
+    assert () == found
+
+
+def test_a_server_that_warms_up_is_not_slow():
+    """
+    Reads of 10 µs out of the page cache that become 1 ms from a disk are ordinary storage.
+    """
+    warm = counted(10_000, block_s=0.00001)
+    found = plans.causes(seen(warm, more(warm, counted(600, block_s=0.001))), budget(9e9, 0.0))
+
+    assert () == found
+
+
+def test_the_statement_that_reads_most_is_a_note():
+    """
+    Its share, what a call takes, and how to keep its plan for later.
+    """
+    (cause,) = plans.causes(
+        seen(USUAL, more(USUAL, counted(600, block_s=0.0005))), budget(10 * MB, 1 * MB)
+    )
+
+    assert ("StatementReads", "note", TEXT) == (cause.code, cause.severity, cause.subject)
+    assert "plimsoll explain record" in cause.remedies[0].commands[0]
+
+
+def test_without_counters_nothing_is_said():
+    """
+    The extension is not there.
+    """
+    bare = observation(reading(START_S), reading(START_S + WINDOW_S))
+
+    assert () == plans.causes(bare, budget(10 * MB, 1 * MB))
+
+
+def test_a_counter_that_was_reset_counts_from_its_reset():
+    """
+    Fewer calls than before: what there is, is since then.
+    """
+    (work,) = work_between((USUAL,), (counted(7, block_s=0.001),))
+
+    assert 7 == work.statement.calls
+    assert work.before is None
+
+
+def test_the_mean_call_is_a_capture():
+    """
+    Blocks, rows and time of one call.
+    """
+    (capture,) = captures_between((USUAL,), (more(USUAL, counted(600, block_s=0.02)),))
+
+    assert Source.PG_STAT_STATEMENTS is capture.source
+    assert (600, 100, 20) == (capture.calls, capture.blocks.read, capture.blocks.hit)
+    assert pytest.approx(2.0) == capture.blocks.read_s
+    assert pytest.approx(2.04) == capture.execution_s
+
+
+def test_a_long_statement_is_one_short_line():
+    """
+    White space is one space, the end is cut.
+    """
+    assert "select 1" == short("select\n  1")
+    assert 90 == len(short("x" * 500))

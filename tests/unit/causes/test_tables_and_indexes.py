@@ -1,0 +1,286 @@
+"""Sequential scans and unused indexes: what each reads and writes, and when nothing is said."""
+
+import pytest
+from msgspec.structs import replace
+
+from databases import (
+    START_S,
+    WINDOW_S,
+    budget,
+    counters,
+    index,
+    observation,
+    reading,
+    server,
+    statement,
+    table,
+    toast_of,
+    with_settings,
+)
+from plimsoll.causes import sequential_scans, unused_indexes
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Index, Observation, Relation, Statement
+
+MB = 1e6
+BLOCK = 8192
+ORDERS = table(
+    100,
+    "public.orders",
+    size_bytes=10_000 * BLOCK,
+    live_rows=1_000_000,
+    row_estimate=1e6,
+    index_scans=0,
+)
+IDLE = index(200, ORDERS, "public.orders_note_idx", size_bytes=4_000 * BLOCK)
+
+
+def seen(
+    *after: Relation,
+    indexes: tuple[tuple[Index, Index], ...] = (),
+    statements: tuple[tuple[Statement, Statement], ...] | None = None,
+    reset_s: float | None = None,
+    before: tuple[Relation, ...] = (ORDERS,),
+) -> Observation:
+    """
+    A minute after which relations, indexes and statements have other counters.
+    """
+    first = reading(
+        START_S,
+        relations=before,
+        indexes=tuple(pair[0] for pair in indexes),
+        statements=None if statements is None else tuple(pair[0] for pair in statements),
+    )
+    last = reading(
+        START_S + WINDOW_S,
+        relations=after,
+        indexes=tuple(pair[1] for pair in indexes),
+        statements=None if statements is None else tuple(pair[1] for pair in statements),
+        counters=counters(reset_s=reset_s),
+    )
+    told = with_settings(server(), {"checkpoint_timeout": "300"})
+    return observation(first, last, told)
+
+
+def scanned(scans: int, **changes) -> Relation:
+    """
+    The table after so many scans, each of which read all of it.
+    """
+    plain = replace(
+        ORDERS,
+        seq_scans=scans,
+        seq_rows_read=scans * 1_000_000,
+        heap_blocks_read=scans * 10_000,
+    )
+    return replace(plain, **changes)
+
+
+def called(text: str, **changes) -> tuple[Statement, Statement]:
+    """
+    A statement before and after it was called.
+    """
+    return statement(text), replace(statement(text), **changes)
+
+
+def only(found: tuple[Cause, ...]) -> Cause:
+    (cause,) = found
+    return cause
+
+
+def test_a_scanned_table_is_told_with_what_it_read():
+    """
+    Thirty scans of 82 MB in a minute are 41 MB/s, measured.
+    """
+    cause = only(sequential_scans.causes(seen(scanned(30)), budget(50 * MB, 0.0)))
+
+    assert ("SequentialScans", "critical", "public.orders") == (
+        cause.code,
+        cause.severity,
+        cause.subject,
+    )
+    assert pytest.approx(30 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
+    assert not cause.is_estimated
+    assert any("pg_stat_statements" in c for c in cause.remedies[0].commands)
+
+
+def test_the_statement_is_named_with_an_index_to_try():
+    """
+    One row of a million wanted: an index on what is compared, equality first.
+    """
+    text = "select * from orders where updated > $1 and customer = $2 and state in ($3)"
+    pair = called(text, calls=30, rows=30, read_blocks=300_000)
+    other = called("select * from orders_archive", calls=30, read_blocks=900_000)
+    cause = only(
+        sequential_scans.causes(seen(scanned(30), statements=(pair, other)), budget(50 * MB, 0.0))
+    )
+
+    assert (
+        "CREATE INDEX CONCURRENTLY ON public.orders (customer, state, updated);"
+        == cause.remedies[0].commands[0]
+    )
+    assert any(text[:40] in e.text for e in cause.evidence)
+    assert not any("archive" in e.text for e in cause.evidence)
+
+
+def test_no_index_is_advised_for_most_rows():
+    """
+    A statement that wants every row is asked less often instead.
+    """
+    pair = called("select * from orders where id > $1", calls=3, rows=3_000_000, read_blocks=30_000)
+    cause = only(
+        sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0))
+    )
+
+    assert () == cause.remedies[0].commands
+    assert "No index" in cause.remedies[0].text
+
+
+def test_of_a_join_no_columns_are_guessed():
+    """
+    Whose column it is cannot be told from the text.
+    """
+    text = "select 1 from orders o join customers c on c.id = o.customer where region = $1"
+    pair = called(text, calls=3, rows=3, read_blocks=30_000)
+    cause = only(
+        sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0))
+    )
+
+    assert "No index" in cause.remedies[0].text
+
+
+def test_beside_other_reads_the_scans_are_an_estimate():
+    """
+    Two scans of a table that index scans read much more of: no more than what two scans go through.
+    """
+    relation = scanned(2, heap_blocks_read=90_000, index_scans=10**6)
+    cause = only(sequential_scans.causes(seen(relation), budget(50 * MB, 0.0)))
+
+    assert cause.is_estimated
+    assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        pytest.param(scanned(30, heap_blocks_read=0), id="all in memory"),
+        pytest.param(
+            replace(ORDERS, index_scans=10**6, heap_blocks_read=90_000), id="by index only"
+        ),
+        pytest.param(scanned(30, heap_blocks_read=40), id="next to nothing read"),
+        pytest.param(ORDERS, id="idle"),
+    ],
+)
+def test_nothing_is_said_of_what_reads_nothing_by_scans(relation: Relation):
+    """
+    Scans out of memory, and reads that are none.
+    """
+    assert () == sequential_scans.causes(seen(relation), budget(50 * MB, 0.0))
+
+
+WRITTEN = replace(ORDERS, inserted=60_000, updated=120_000, hot_updated=60_000)
+
+
+def test_an_unused_index_is_told_with_its_upkeep():
+    """
+    2,000 entries a second: what it reads is measured, what it writes estimated, and both is said.
+    """
+    pair = (IDLE, replace(IDLE, blocks_read=60_000))
+    cause = only(unused_indexes.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
+    read = 60_000 * BLOCK / 60
+    flushed = 4_000 * BLOCK / 300
+    logged = 2_000 * (4_000 * BLOCK / 1e6 + 64)
+
+    assert ("UnusedIndex", "public.orders_note_idx") == (cause.code, cause.subject)
+    assert pytest.approx(read) == cause.read_bytes_per_s
+    assert pytest.approx(read + flushed + logged) == cause.written_bytes_per_s
+    assert cause.is_estimated
+    assert "estimate" in cause.title
+    assert ("DROP INDEX CONCURRENTLY public.orders_note_idx;",) == cause.remedies[0].commands
+    assert IDLE.definition in cause.remedies[0].text
+    assert "never reset" in cause.text
+
+
+def test_the_age_of_the_counters_is_said_and_counts():
+    """
+    Two days are too short for a warning, a month is not; an estimate is never critical.
+    """
+    pair = (IDLE, replace(IDLE, blocks_read=60_000))
+    end_s = START_S + WINDOW_S
+    found = [
+        only(
+            unused_indexes.causes(
+                seen(WRITTEN, indexes=(pair,), reset_s=end_s - days * 86_400),
+                budget(10 * MB, 10 * MB),
+            )
+        )
+        for days in (2, 30)
+    ]
+
+    assert ["note", "warning"] == [cause.severity for cause in found]
+    assert "begin 2 d ago: too short" in found[0].text
+    assert "begin 30 d ago." in found[1].text
+
+
+def test_an_invalid_index_is_maintained_for_nothing():
+    """
+    Even a unique one: nothing can use what CREATE INDEX CONCURRENTLY left behind.
+    """
+    pair = (IDLE, replace(IDLE, is_valid=False, is_unique=True, blocks_read=60_000))
+    cause = only(
+        unused_indexes.causes(
+            seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB)
+        )
+    )
+
+    assert ("InvalidIndex", "warning") == (cause.code, cause.severity)
+    assert "not valid" in cause.title
+
+
+@pytest.mark.parametrize(
+    ("last", "relation"),
+    [
+        pytest.param(replace(IDLE, is_unique=True), WRITTEN, id="unique"),
+        pytest.param(replace(IDLE, is_constraint=True), WRITTEN, id="keeps a rule"),
+        pytest.param(replace(IDLE, scans=1), WRITTEN, id="scanned once"),
+        pytest.param(IDLE, ORDERS, id="never written"),
+        pytest.param(
+            IDLE,
+            replace(ORDERS, updated=9_000, hot_updated=9_000),
+            id="updates that touch no index",
+        ),
+    ],
+)
+def test_nothing_is_said_of_an_index_that_is_used_or_costs_nothing(last: Index, relation: Relation):
+    """
+    Used, needed by a rule, or not maintained.
+    """
+    assert () == unused_indexes.causes(
+        seen(relation, indexes=((IDLE, last),)), budget(1 * MB, 1 * MB)
+    )
+
+
+def test_many_unused_indexes_are_ten_and_the_rest():
+    """
+    Fourteen of them: ten by name, four in one.
+    """
+    many = [replace(IDLE, oid=n, name=f"public.i{n}") for n in range(300, 314)]
+    found = unused_indexes.causes(
+        seen(WRITTEN, indexes=tuple((i, i) for i in many)), budget(20 * MB, 20 * MB)
+    )
+
+    assert 11 == len(found)
+    (rest,) = [cause for cause in found if cause.code == "UnusedIndexes"]
+    assert rest.title.startswith("4 further unused indexes")
+
+
+def test_the_index_of_a_toast_relation_is_not_spoken_of():
+    """
+    Nobody can drop it.
+    """
+    owner, toast = toast_of(ORDERS)
+    its_own = index(300, toast, "pg_toast.pg_toast_100_index", size_bytes=BLOCK)
+    grown = replace(toast, inserted=99_999)
+
+    assert () == unused_indexes.causes(
+        seen(owner, grown, indexes=((its_own, its_own),), before=(owner, toast)),
+        budget(1 * MB, 1 * MB),
+    )
