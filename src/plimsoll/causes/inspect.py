@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from plimsoll.causes import (
     checkpoints,
+    connections,
     sequential_scans,
     statements,
     temporary_files,
@@ -31,10 +32,14 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     temporary_files.causes,
     sequential_scans.causes,
     unused_indexes.causes,
+    connections.causes,
 )
 
 # Detectors that know themselves what kept them from telling more.
-_BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (toast.missing_of,)
+_BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
+    toast.missing_of,
+    connections.missing_of,
+)
 
 # What is not seen without a part of the reading, by the name that the reader gives the part.
 _HIDES = {

@@ -35,6 +35,7 @@ COMMANDS = (
     "plan",
     "explain",
     "lint",
+    "pool_size",
     "prove",
 )
 

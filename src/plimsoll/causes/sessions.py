@@ -1,0 +1,126 @@
+"""
+What the glances at a server's sessions tell: who holds connections, in which state, for how long.
+
+Rule 1: sessions of Plimsoll and of the server itself are nobody's connections.
+Rule 2: a state that the role may not see is unknown, and counted as such, never as idle.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from plimsoll.model.database import Glance, Observation, Session
+from plimsoll.model.pool_size import LoadPoint
+from plimsoll.units import format_duration
+
+OURS = "plimsoll"
+IDLE, ACTIVE = "idle", "active"
+IN_TRANSACTION = "idle in transaction"
+ABORTED = "idle in transaction (aborted)"
+STATES = (ACTIVE, IDLE, IN_TRANSACTION, ABORTED)
+
+# A busy backend reports its transactions once a second: shorter spans would measure the reporting.
+SPAN_S_MIN = 5.0
+# Storage is what holds the server up where this share of the sessions at work waits for it.
+IO_WAITING_RATIO = 0.5
+
+
+def clients_of(glance: Glance) -> list[Session]:
+    """Connections of clients; where the kind is hidden, those that are in a database."""
+    return [
+        s
+        for s in glance.sessions
+        if s.application != OURS
+        and (s.backend_type == "client backend" if s.backend_type else s.database is not None)
+    ]
+
+
+def in_state(glance: Glance, state: str) -> list[Session]:
+    """Clients' sessions in a state; `fastpath function call` is work as well."""
+    names = (state, "fastpath function call") if state == ACTIVE else (state,)
+    return [s for s in clients_of(glance) if s.state in names]
+
+
+def holder_of(session: Session) -> str:
+    """Who: user, application and address, as far as they are known."""
+    parts = [session.user or "unknown user"]
+    if session.application:
+        parts.append(f"'{session.application}'")
+    return " ".join(parts) + f" from {session.address or 'the machine itself'}"
+
+
+def holders(sessions: Iterable[Session], *, count_max: int = 3) -> str:
+    """The largest holders with their numbers: `12 app 'orders' from 10.0.0.5, 3 …`."""
+    counted = Counter(holder_of(session) for session in sessions).most_common()
+    told = [f"{count} {who}" for who, count in counted[:count_max]]
+    if len(counted) > count_max:
+        told.append(f"{sum(count for _, count in counted[count_max:])} others")
+    return ", ".join(told)
+
+
+def oldest_s(sessions: Iterable[Session]) -> float | None:
+    """The longest time in the present state; None where none is known."""
+    return max((s.state_s for s in sessions if s.state_s is not None), default=None)
+
+
+def ages(sessions: Sequence[Session]) -> str:
+    """Median and longest time in the present state, for a sentence; empty where not known."""
+    known = sorted(s.state_s for s in sessions if s.state_s is not None)
+    if not known:
+        return ""
+    middle = known[len(known) // 2]
+    return f"{format_duration(middle)} in the middle, {format_duration(known[-1])} at most"
+
+
+def mean_count(glances: Sequence[Glance], state: str | None = None) -> float | None:
+    """Clients' sessions on average, of one state or all; None without glances."""
+    if not glances:
+        return None
+    counts = [len(clients_of(g) if state is None else in_state(g, state)) for g in glances]
+    return sum(counts) / len(counts)
+
+
+def load_points(observation: Observation) -> tuple[LoadPoint, ...]:
+    """Throughput by sessions at work, over spans of five seconds or more between glances."""
+    points: list[LoadPoint] = []
+    span: list[Glance] = []
+    for glance in observation.glances:
+        if glance.transaction_count is None:
+            continue
+        span.append(glance)
+        elapsed_s = glance.time_s - span[0].time_s
+        if elapsed_s < SPAN_S_MIN:
+            continue
+        done = (glance.transaction_count or 0) - (span[0].transaction_count or 0)
+        busy = mean_count(span, ACTIVE)
+        if done > 0 and busy:
+            points.append(LoadPoint(busy=busy, per_s=done / elapsed_s))
+        span = [glance]
+    return tuple(points)
+
+
+def transactions_per_s(observation: Observation) -> float | None:
+    """Committed and rolled back between the two readings; None where they cannot be compared."""
+    first, last = observation.first.counters, observation.last.counters
+    done = last.committed + last.rolled_back - first.committed - first.rolled_back
+    return done / observation.seconds if observation.seconds > 0 and done >= 0 else None
+
+
+def is_waiting_for_io(observation: Observation) -> bool:
+    """Whether at least half of the sessions at work waited for storage."""
+    busy = [s for glance in observation.glances for s in in_state(glance, ACTIVE)]
+    waiting = [s for s in busy if (s.wait_event_type or "").lower() == "io"]
+    return bool(busy) and len(waiting) >= IO_WAITING_RATIO * len(busy)
+
+
+def gone_for(glances: Sequence[Glance]) -> list[float]:
+    """How long sessions had been connected when they were last seen, of those that left."""
+    held: list[float] = []
+    for before, after in pairwise(glances):
+        here = {s.pid for s in clients_of(after)}
+        held += [
+            s.connected_s
+            for s in clients_of(before)
+            if s.pid not in here and s.connected_s is not None
+        ]
+    return held

@@ -1,0 +1,98 @@
+"""More sessions at work than the machine runs well, and what Little's law makes of those at work."""
+
+from plimsoll.causes import sessions as seen
+from plimsoll.causes.budget import Budget
+from plimsoll.causes.concurrency import erlang_sessions, fit_curve, little, throughput
+from plimsoll.causes.pool_size import SESSIONS_PER_VCPU
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.pool_size import Curve
+from plimsoll.units import format_latency, format_ratio, number
+
+# Sessions at work beyond what the machine runs that are more than a moment's.
+BEYOND = 1.5
+# From this share of its ceiling on, storage is taken to hold throughput.
+PEGGED = 0.9
+# Below this many nobody waits for a processor on any machine we know.
+BUSY_MIN = 4.0
+
+
+def curve_of(observation: Observation, budget: Budget) -> Curve | None:
+    """Throughput by sessions at work, from the glances; None where they do not vary enough."""
+    return fit_curve(seen.load_points(observation), is_pegged=is_pegged(observation, budget))
+
+
+def is_pegged(observation: Observation, budget: Budget) -> bool:
+    """Whether storage held the throughput: near its ceiling, or waited for by most."""
+    share = budget.of_ceiling(budget.load_bytes_per_s)
+    return (share is not None and share >= PEGGED) or seen.is_waiting_for_io(observation)
+
+
+def overload(observation: Observation, budget: Budget) -> list[Cause]:
+    """One finding where clearly more sessions are at work than the machine runs well."""
+    busy = seen.mean_count(observation.glances, seen.ACTIVE)
+    if busy is None or busy < BUSY_MIN:
+        return []
+    curve, vcpus = curve_of(observation, budget), observation.server.vcpu_count
+    runs = curve.n95 if curve else SESSIONS_PER_VCPU * vcpus if vcpus else None
+    if runs is None or busy < BEYOND * runs:
+        return []
+    evidence = [_how(curve, vcpus, runs)]
+    per_s = seen.transactions_per_s(observation)
+    if per_s:
+        evidence.append(
+            Evidence(
+                kind="little",
+                text=f"{number(busy, 3)} at work / {number(per_s, 3)} transactions per s"
+                f" = {format_latency(little(busy, per_s))} each (Little's law); Erlang C:"
+                f" {erlang_sessions(busy):,} sessions, if at most 1 % shall wait at this load",
+                value=little(busy, per_s),
+            )
+        )
+    if is_pegged(observation, budget):
+        evidence.append(
+            Evidence(
+                kind="ceiling",
+                text="storage was at its ceiling meanwhile: the knee is the ceiling's, not the machine's",
+            )
+        )
+    expected = (
+        f"Throughput stays, each transaction takes about {format_ratio(runs / busy)} of the time."
+    )
+    if curve:
+        ratio = curve.most_per_s / throughput(curve, busy)
+        expected = f"Throughput × {ratio:.2f} by the curve; what waits, waits in the pools."
+    return [
+        Cause(
+            kind=CauseKind.CONNECTIONS,
+            code="MoreActiveThanRuns",
+            severity="warning",
+            subject="",
+            title=f"{number(busy, 3)} sessions are at work on average, the machine runs {runs:,} well"
+            + (" (extrapolated)" if curve and curve.is_extrapolated else ""),
+            text="Beyond that number more sessions give no more throughput, only more waiting and memory.",
+            evidence=tuple(evidence),
+            remedies=(
+                Remedy(
+                    text=f"Bound all pools together near {runs:,}, or put a pooler in front.",
+                    commands=(f"default_pool_size = {runs}",),
+                    expected=expected,
+                ),
+            ),
+            refuted_by=f"pgbench with {2 * runs} clients gives clearly more than with {runs}.",
+        )
+    ]
+
+
+def _how(curve: Curve | None, vcpus: int | None, runs: int) -> Evidence:
+    if curve is None:
+        return Evidence(
+            kind="rule",
+            text=f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs}: a rule of thumb, not measured",
+        )
+    told = (
+        f"95 % of the most throughput ({number(curve.most_per_s, 3)} per s) comes at {curve.n95}"
+        f" sessions; seen up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
+    )
+    return Evidence(kind="curve", text=told + (": extrapolated" if curve.is_extrapolated else ""))

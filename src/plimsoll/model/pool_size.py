@@ -1,0 +1,120 @@
+"""Pools of many services against one server: what they may open, and what it can run."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class LoadPoint(Struct, frozen=True, kw_only=True):
+    """Throughput at a number of busy sessions."""
+
+    busy: float
+    """Sessions at work, on average."""
+    per_s: float
+    """Transactions per second."""
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """Throughput by busy sessions, as the universal scalability law has it."""
+
+    rate_per_s: float
+    """Of a single session."""
+    contention: float
+    """Share of the work that cannot be done side by side, 0–1."""
+    coherence: float
+    """What every pair of sessions costs."""
+    n95: int
+    """The fewest busy sessions with 95 % of the most there is."""
+    most_per_s: float
+    busy_seen_max: float
+    """The most busy sessions that were measured."""
+    level_count: int
+    """Different numbers of busy sessions that were measured."""
+    is_extrapolated: bool
+    """Whether fewer than 1.2 × n95 were ever measured."""
+    is_pegged: bool
+    """Whether storage was at its ceiling meanwhile: the knee is then the ceiling's."""
+
+
+class Service(Struct, frozen=True, kw_only=True):
+    """One service: so many containers, each with a pool."""
+
+    name: str
+    containers: int
+    pool: int
+    """Most connections of one container's pool."""
+
+    @property
+    def connections(self) -> int:
+        """The most it may open."""
+        return self.containers * self.pool
+
+
+class Room(Struct, frozen=True, kw_only=True):
+    """What a server takes and a machine runs; None for what is not known."""
+
+    connection_max: int | None = None
+    reserved: int = 3
+    others: int = 0
+    """Connections of everybody else, as people, backups and monitors."""
+    vcpu_count: int | None = None
+    curve: Curve | None = None
+    busy: float | None = None
+    """Sessions at work on average, as seen."""
+    per_s: float | None = None
+    """Transactions per second meanwhile."""
+
+    @property
+    def usable(self) -> int | None:
+        """Connections for the services; None where it is not known."""
+        if self.connection_max is None:
+            return None
+        return max(self.connection_max - self.reserved - self.others, 0)
+
+
+class Basis(StrEnum):
+    """From what the number that the machine runs is known."""
+
+    MEASURED = "measured"
+    EXTRAPOLATED = "extrapolated"
+    CEILING = "ceiling"
+    """Measured while storage was at its ceiling."""
+    RULE = "rule of thumb"
+    UNKNOWN = "unknown"
+
+
+class PoolVerdict(StrEnum):
+    """Whether the pools fit."""
+
+    FITS = "fits"
+    EXCEEDS_CONNECTIONS = "exceeds max_connections"
+    EXCEEDS_MACHINE = "exceeds the machine"
+    UNKNOWN = "unknown"
+
+
+class Recommended(Struct, frozen=True, kw_only=True):
+    """A pool for the containers of one service."""
+
+    service: Service
+    pool: int
+    arithmetic: str
+    """How the number came about."""
+
+
+class PoolSizing(Struct, frozen=True, kw_only=True):
+    """The whole answer."""
+
+    services: tuple[Service, ...]
+    room: Room
+    connections: int
+    """The most that all pools together may open."""
+    runs: int | None
+    """Busy sessions that the machine runs well; None where it is not known."""
+    basis: Basis
+    verdict: PoolVerdict
+    target: int | None
+    """Connections that the pools should have together; None where nothing bounds them."""
+    recommended: tuple[Recommended, ...]
+    needs_pooler: bool
+    """Whether even one connection per container is more than the target."""
+    notes: tuple[str, ...]

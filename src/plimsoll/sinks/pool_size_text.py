@@ -1,0 +1,134 @@
+"""
+Pools against a server and a machine, for a terminal, a pipe or a log; readable without colour.
+
+Rule 1: every number stands with the arithmetic that gave it.
+"""
+
+from textwrap import wrap
+
+from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, Service
+from plimsoll.units import number
+
+WIDTH_MIN, WIDTH_MAX = 60, 120
+
+_VERDICTS = {
+    PoolVerdict.FITS: "The pools fit.",
+    PoolVerdict.EXCEEDS_CONNECTIONS: "The pools may open more connections than the server takes.",
+    PoolVerdict.EXCEEDS_MACHINE: "The pools may put more sessions to work than the machine runs well.",
+    PoolVerdict.UNKNOWN: "There is nothing to hold the pools against.",
+}
+
+
+def render_pool_size(sizing: PoolSizing, *, width: int) -> str:
+    """
+    The answer as text that ends with a newline.
+
+    Args:
+        sizing: what was worked out.
+        width: columns; fewer than 60 are taken as 60, more than 120 as 120.
+    """
+    width = min(max(width, WIDTH_MIN), WIDTH_MAX)
+    sections = [
+        [_VERDICTS[sizing.verdict]],
+        ["POOLS", *_pools(sizing)],
+        ["ROOM", *_room(sizing)],
+        ["RECOMMENDED", *_recommended(sizing)],
+        ["NOTES", *sizing.notes],
+    ]
+    blocks = []
+    for title, *items in sections:
+        if items or title in _VERDICTS.values():
+            lines = [title] + [line for item in items for line in _wrapped(item, width)]
+            blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(
+        text,
+        width,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _pools(sizing: PoolSizing) -> list[str]:
+    told = [
+        f"{_named(s, count)}: {s.containers:,} containers × {s.pool:,} = {s.connections:,}"
+        + (f" each, × {count} = {s.connections * count:,}" if count > 1 else "")
+        for s, count in _alike(sizing.services)
+    ]
+    return [*told, f"together: {sizing.connections:,} connections"]
+
+
+def _room(sizing: PoolSizing) -> list[str]:
+    room, told = sizing.room, []
+    if room.usable is not None:
+        others = f" − {room.others:,} of others" if room.others else ""
+        ratio = (
+            f"{number(sizing.connections / room.usable, 3)} times" if room.usable else "no room for"
+        )
+        told.append(
+            f"the server takes: {room.connection_max:,} − {room.reserved:,} reserved{others}"
+            f" = {room.usable:,}; the pools may open {ratio} that"
+        )
+    if sizing.runs is not None:
+        ratio = number(sizing.connections / sizing.runs, 3)
+        told.append(f"{_runs(sizing)}; the pools may open {ratio} times that")
+    return told or ["not known"]
+
+
+def _runs(sizing: PoolSizing) -> str:
+    curve, said = sizing.room.curve, f"the machine runs well: {sizing.runs:,} sessions at work"
+    if curve is not None:
+        seen = f"seen up to {number(curve.busy_seen_max, 3)} sessions at {curve.level_count} levels"
+        how = {
+            Basis.EXTRAPOLATED: f"extrapolated; {seen}",
+            Basis.CEILING: f"{seen}, with storage at its ceiling",
+        }.get(sizing.basis, seen)
+        return f"{said} give 95 % of {number(curve.most_per_s, 3)} transactions per s ({how})"
+    return f"{said} = 2 × {sizing.room.vcpu_count} vCPUs ({sizing.basis.value})"
+
+
+def _recommended(sizing: PoolSizing) -> list[str]:
+    if sizing.target is None:
+        return []
+    told = [f"all pools together: {sizing.target:,} connections, {_bound(sizing)}"]
+    seen: set[tuple[int, int]] = set()
+    for item in sizing.recommended:
+        key = (item.service.containers, item.service.pool)
+        if key in seen:
+            continue
+        seen.add(key)
+        alike = dict(_alike(sizing.services))
+        count = next(n for s, n in alike.items() if (s.containers, s.pool) == key)
+        told.append(f"{_named(item.service, count)}: pool of {item.pool:,} ({item.arithmetic})")
+    total = sum(item.pool * item.service.containers for item in sizing.recommended)
+    told.append(f"these make {total:,} connections")
+    if sizing.needs_pooler:
+        told.append(
+            f"one connection per container is already more than {sizing.target:,}: put a pooler in"
+            f" front, in transaction mode, with {sizing.target:,} connections to the server"
+        )
+    return told
+
+
+def _bound(sizing: PoolSizing) -> str:
+    usable = sizing.room.usable
+    if sizing.runs is not None and sizing.target == sizing.runs:
+        return "what the machine runs well"
+    return f"nine tenths of {usable:,}, so that there is room to deploy and to get in"
+
+
+def _alike(services: tuple[Service, ...]) -> list[tuple[Service, int]]:
+    """Services of the same containers and pool as one, with their number."""
+    found: dict[tuple[int, int], list[Service]] = {}
+    for service in services:
+        found.setdefault((service.containers, service.pool), []).append(service)
+    return [(group[0], len(group)) for group in found.values()]
+
+
+def _named(service: Service, count: int) -> str:
+    return f"each of {count} services" if count > 1 else service.name

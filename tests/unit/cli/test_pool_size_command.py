@@ -1,0 +1,96 @@
+"""`plimsoll pool-size` and `plimsoll lint pooler`, as they are called."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from plimsoll.cli.main import app
+from plimsoll.errors import UsageError
+
+ALIKE = ("pool-size", "--services", "12", "--containers", "4", "--pool", "20")
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, env={"PLIMSOLL_DSN": ""})
+
+
+def test_the_sum_is_held_against_server_and_machine():
+    """
+    960 against 497 and 16; the arithmetic is shown and the status is 1.
+    """
+    told = call(*ALIKE, "--max-connections", "500", "--vcpus", "8", "--width", "100")
+
+    assert told.exit_code == 1
+    assert "each of 12 services: 4 containers × 20 = 80 each, × 12 = 960" in told.output
+    assert "500 − 3 reserved = 497; the pools may open 1.93 times that" in told.output
+    assert "16 sessions at work = 2 × 8 vCPUs (rule of thumb)" in told.output
+    assert "put a pooler in" in told.output
+
+
+def test_a_class_tells_its_processors():
+    """
+    db.r5.2xlarge has 8 vCPUs.
+    """
+    told = call(*ALIKE, "--class", "db.r5.2xlarge", "--format", "json")
+
+    assert json.loads(told.output)["room"]["vcpu_count"] == 8
+
+
+def test_what_fits_is_status_0_and_nothing_known_status_2():
+    """
+    Exit statuses are 0, 1 and 2.
+    """
+    few = ("pool-size", "--service", "orders=2x5")
+
+    assert call(*few, "--max-connections", "100", "--vcpus", "8").exit_code == 0
+    assert call(*few, "--max-connections", "100", "--vcpus", "4").exit_code == 1
+    assert call(*few).exit_code == 2
+
+
+def test_points_of_a_measurement_are_used():
+    """
+    Throughputs of pgbench give a curve in place of the rule of thumb.
+    """
+    points = ("1:900", "2:1700", "4:3000", "8:4400", "16:5000", "32:4800")
+    given = [word for point in points for word in ("--point", point)]
+    told = call(*ALIKE, "--vcpus", "2", "--format", "json", *given)
+
+    assert json.loads(told.output)["basis"] == "measured"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("pool-size",),
+        ("pool-size", "--service", "orders"),
+        ("pool-size", "--service", "orders=0x5"),
+        (*ALIKE, "--point", "8"),
+        (*ALIKE, "--point", "8:100"),
+        ("lint", "pooler", "nowhere.conf", "--version", "new"),
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_said(wrong: tuple[str, ...]):
+    """
+    Each is a UsageError with a hint.
+    """
+    error = call(*wrong).exception
+
+    assert isinstance(error, UsageError)
+    assert error.hint
+
+
+def test_a_linted_file_gives_findings_to_programs(tmp_path: Path):
+    """
+    JSON has the settings that were set and the findings; the status is that of the worst.
+    """
+    file = tmp_path / "pgbouncer.ini"
+    file.write_text("[pgbouncer]\npool_mode = transaction\nserver_lifetime = 0\n")
+    told = call("lint", "pooler", str(file), "--version", "1.25.0", "--format", "json")
+    answer = json.loads(told.output)
+
+    assert told.exit_code == 1
+    assert answer["pooler"]["settings"] == {"pool_mode": "transaction", "server_lifetime": "0"}
+    assert answer["findings"][0]["code"] == "ServersUsedOnce"
