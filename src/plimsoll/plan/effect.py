@@ -154,6 +154,10 @@ def _trials(demand: Demand, chain: Sequence[Stage]) -> list[_Trial]:
     trials = []
     for path in demand.paths:
         for is_generous, stages in chains:
+            if is_generous and not trials[-1].throttled.any():
+                # What never waits with less credits never waits with more.
+                trials.append(replace(trials[-1], is_generous=True))
+                continue
             found = kernel.replay(
                 path.ops_per_s,
                 demand.io_size_bytes,
