@@ -151,7 +151,7 @@ def _trials(demand: Demand, chain: Sequence[Stage]) -> list[_Trial]:
     strict = started(demand, chain, is_generous=False)
     generous = started(demand, chain, is_generous=True)
     chains = [(False, strict)] if generous == strict else [(False, strict), (True, generous)]
-    trials = []
+    trials: list[_Trial] = []
     for path in demand.paths:
         for is_generous, stages in chains:
             if is_generous and not trials[-1].throttled.any():
