@@ -159,7 +159,7 @@ def test_dropping_balances_accuses_no_one(window, dropped):
 
 
 @LAWFUL
-@given(situations.pressed(), st.sampled_from([LATENCIES, (Metric.QUEUE_DEPTH,)]))
+@given(situations.pressed(waiting_min=6.0), st.sampled_from([LATENCIES, (Metric.QUEUE_DEPTH,)]))
 def test_latency_or_queue_is_enough(window, dropped):
     """
     Either of latency and queue depth tells waiting; the other may be missing.

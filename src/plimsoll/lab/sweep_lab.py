@@ -9,6 +9,7 @@ that the gate enforces is the truth that the fit is held against.
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -138,6 +139,10 @@ def phases_of(chain: Sequence[Stage]) -> tuple[Phase, ...]:
     return (Phase.FIXED,)
 
 
+# A limit that is met lets hardly a moment pass without somebody waiting.
+_HELD_RATIO = 0.8
+
+
 class _Lab:
     """One table on the disk, and a gate over it for each configuration."""
 
@@ -203,7 +208,9 @@ class _Lab:
         table = replace(server.existing_table(about, _TABLE), is_own=True)
         plan, notes = fitted(plan, about, has_prewarm=True)
         points, alone = list[SweepPoint](), list[SweepPoint]()
+        watch = _Watch(gate)
         for phase in phases_of(chain):
+            settle = _credits(gate, chain, phase)
             self._tell(title if phase == Phase.FIXED else f"{title}, {phase.value}")
             found = measure(
                 server,
@@ -212,7 +219,8 @@ class _Lab:
                 plan,
                 tell=self._tell,
                 phase=phase,
-                at_start=_credits(gate, chain, phase),
+                at_start=watch.begin(settle),
+                is_held=watch.is_held,
             )
             points += found[0]
             alone += found[1]
@@ -224,6 +232,29 @@ class _Lab:
             alone=tuple(alone),
             notes=notes,
         )
+
+
+class _Watch:
+    """Whether the gate held requests back all along since a point began."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._began_s = 0.0
+
+    def begin(self, settle: Callable[[], None]) -> Callable[[], None]:
+        """What is to be done as a point begins, and the moment remembered."""
+
+        def started() -> None:
+            settle()
+            self._began_s = time.time()
+
+        return started
+
+    def is_held(self) -> bool:
+        """Whether any stage made requests wait for most of the time since then."""
+        lines = [line for line in self._gate.lines() if line.t - line.dt >= self._began_s]
+        held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in lines)
+        return held_s >= _HELD_RATIO * sum(line.dt for line in lines)
 
 
 def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], None]:

@@ -96,6 +96,7 @@ def measure(
     tell: Told,
     phase: Phase = Phase.FIXED,
     at_start: Callable[[], None] = _nothing,
+    is_held: Callable[[], bool] | None = None,
 ) -> tuple[tuple[SweepPoint, ...], tuple[SweepPoint, ...]]:
     """
     All points of a plan, and those with one request alone.
@@ -108,6 +109,9 @@ def measure(
         tell: takes lines of progress.
         phase: of the storage's credits.
         at_start: called before each point, when nothing has been read for it.
+        is_held: asked after each point whether a limit held requests back all along, where that can
+            be known. If none did, this machine may have stalled; a stall takes from a rate and never
+            adds, so the point is measured again and the faster one stands.
 
     Raises:
         SourceError: the server refused or failed.
@@ -120,6 +124,9 @@ def measure(
         for number, step in enumerate(steps, start=1):
             step = _with_sessions(step)  # noqa: PLW2901
             point = streams.measure(step, budget.share(step.size_bytes), phase, at_start)
+            if is_held is not None and not step.is_alone and not is_held():
+                again = streams.measure(step, budget.share(step.size_bytes), phase, at_start)
+                point = max(point, again, key=lambda one: one.bytes_per_s)
             budget.spend(point.bytes_per_s * point.length_s)
             (alone if step.is_alone else points).append(point)
             tell(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
