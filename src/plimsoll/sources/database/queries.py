@@ -20,6 +20,9 @@ from plimsoll.sources import pg_stat_queries
 # about a tenth of a second. A table brings its TOAST relation with it.
 TABLES_MAX = 2_000
 INDEXES_MAX = 4_000
+# Looking at a file costs more than all counters of its relation: we do it for those that matter most.
+SIZED_TABLES_MAX = 500
+SIZED_INDEXES_MAX = 1_000
 SESSIONS_MAX = 10_000
 STATEMENTS_MAX = 2_000
 # Texts are read from a file that the server keeps; we want enough to recognise a statement.

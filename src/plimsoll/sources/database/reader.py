@@ -262,7 +262,8 @@ class Reader:
         return tables
 
     def _choose(self, tables: Rows) -> None:
-        self._tables += tuple(oid for oid, _ in tables)
+        # What was made meanwhile is looked at first, and once if this is another attempt.
+        self._tables = tuple(dict.fromkeys((*(oid for oid, _ in tables), *self._tables)))
         self._owners |= {toast: oid for oid, toast in tables if toast}
 
     def _relations(self) -> tuple[tuple[Relation, ...], tuple[Index, ...]]:
@@ -276,8 +277,17 @@ class Reader:
             if wants_indexes
             else []
         )
+        foremost = set(self._tables[: queries.SIZED_TABLES_MAX])
         sizes: dict[int, int] = dict(
-            self._in_batches("sizes", queries.sizes, (*oids, *(row[0] for row in index_rows)))
+            self._in_batches(
+                "sizes",
+                queries.sizes,
+                (
+                    *foremost,
+                    *(toast for toast, oid in self._owners.items() if oid in foremost),
+                    *(row[0] for row in index_rows[: queries.SIZED_INDEXES_MAX]),
+                ),
+            )
         )
         block_bytes = self.server.block_bytes
         relations = {

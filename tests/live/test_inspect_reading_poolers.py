@@ -1,0 +1,164 @@
+"""Real poolers are asked what they hold, and keep their passwords to themselves."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from live.pooler_servers import PgBouncer, Pgpool
+from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.database import PoolerReading
+from plimsoll.sources.database.read import observe
+from plimsoll.sources.pooler.read import config_of, pooler_reader, read_pooler
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """
+    A server with a database `app`.
+    """
+    with Postgres({"fsync": "off"}) as running:
+        with psycopg.connect(running.dsn, autocommit=True) as admin:
+            admin.execute("create database app")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def bouncer(server: Postgres) -> Iterator[PgBouncer]:
+    """
+    One server connection for all clients of `app`.
+    """
+    with PgBouncer(
+        server,
+        "app = @ dbname=app pool_size=1 pool_mode=transaction",
+        settings={"query_wait_timeout": "30"},
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pgpool(server: Postgres) -> Iterator[Pgpool]:
+    """
+    Four children with two cached connections each.
+    """
+    with Pgpool(server, {"connection_life_time": "60"}) as running:
+        yield running
+
+
+def test_a_client_that_waits_for_a_server_is_seen(bouncer: PgBouncer):
+    """
+    The only server is in somebody's transaction: one client has it, one waits.
+    """
+    with (
+        psycopg.connect(bouncer.dsn("app")) as holder,
+        psycopg.connect(bouncer.dsn("app")) as waiter,
+    ):
+        holder.execute("select 1")
+        waiter.pgconn.send_query(b"select 1")
+        reading = until(bouncer.url, lambda reading: pool(reading).clients_waiting)
+        holder.rollback()
+        while waiter.pgconn.get_result() is not None:
+            continue
+
+    found = pool(reading)
+    assert (1, 1, 1, 0) == (
+        *(found.clients_active, found.clients_waiting),
+        *(found.servers_active, found.servers_idle),
+    )
+    assert 0 <= found.longest_wait_s < 30
+    assert ("transaction", 1) == (found.mode, found.size_max)
+    assert 2 == reading.clients
+    assert reading.version.count(".") == 2
+    assert "30" == config_of(reading).settings["query_wait_timeout"]
+    assert ("app", 1, "transaction") == next(
+        (one.name, one.size_max, one.mode) for one in reading.databases if one.name == "app"
+    )
+
+
+def test_what_pgpool_keeps_after_a_client_left_is_seen(pgpool: Pgpool):
+    """
+    One cached connection to `app` has a client, another has none; our own visit is not counted.
+    """
+    with psycopg.connect(pgpool.dsn("app")) as stays:
+        stays.execute("select 1")
+        with psycopg.connect(pgpool.dsn("app")) as leaves:
+            leaves.execute("select 1")
+        reading = until(
+            pgpool.url, lambda found: [one for one in found.cached if not one.is_connected]
+        )
+        server_pid = stays.info.backend_pid
+
+    held, kept = sorted(reading.cached, key=lambda one: not one.is_connected)
+    assert (True, False) == (held.is_connected, kept.is_connected)
+    assert {("app", "plimsoll", 0)} == {(o.database, o.user, o.backend) for o in reading.cached}
+    assert None is held.idle_s
+    assert 0 <= kept.idle_s <= kept.age_s < 60
+    assert 1 == reading.clients
+    assert server_pid > 0
+    assert reading.version.startswith("4.")
+    assert "60" == reading.settings["connection_life_time"]
+
+
+def test_a_visit_leaves_nothing_in_the_pooler(pgpool: Pgpool, bouncer: PgBouncer):
+    """
+    Pgpool-II keeps no connection for us, and PgBouncer no client.
+    """
+    for _ in range(3):
+        read_pooler(pgpool.url)
+        read_pooler(bouncer.url)
+    kept = read_pooler(pgpool.url)
+
+    assert "postgres" not in [one.database for one in kept.cached]
+    assert 0 == kept.clients
+    assert 0 == until(bouncer.url, lambda found: found.clients == 0).clients
+
+
+def test_passwords_are_in_no_reading_and_no_message(pgpool: Pgpool, bouncer: PgBouncer):
+    """
+    Nor is anything that leads to them: files and queries of users, keys.
+    """
+    readings = [read_pooler(pgpool.url), read_pooler(bouncer.url)]
+    told = [str(reading) for reading in readings]
+    for pooler in (pgpool, bouncer):
+        wrong = pooler.url.replace(":", ":wr0ng", 2).replace(":wr0ng//", "://")
+        with pytest.raises((AccessDenied, Unreachable)) as refused:
+            read_pooler(wrong)
+        told.append(refused.value.message + refused.value.hint)
+
+    assert not [
+        one for one in told for secret in (pgpool.password, "wr0ng", "auth_file") if secret in one
+    ]
+
+
+def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(
+    server: Postgres, bouncer: PgBouncer
+):
+    """
+    The one that is there is read at the beginning and at the end; the database all the same.
+    """
+    found = observe(
+        server.dsn,
+        duration_s=0,
+        poolers=(pooler_reader(bouncer.url), pooler_reader("pgpool://nobody@127.0.0.1:1")),
+    )
+
+    assert ["pgbouncer", "pgbouncer"] == [reading.kind for reading in found.poolers]
+    assert "Pgpool-II did not answer" in dict(found.missing)["pooler"]
+    assert found.last.counters.committed > 0
+
+
+def pool(reading: PoolerReading):
+    return next(one for one in reading.pools if one.database == "app")
+
+
+def until(url: str, is_so) -> PoolerReading:
+    """The first reading of which it is so."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if is_so(reading := read_pooler(url)):
+            return reading
+    raise AssertionError(reading)
