@@ -1,0 +1,249 @@
+"""Causes made on a real server, and named with the table and the bytes that it really read and wrote."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from plimsoll.causes import (
+    checkpoints,
+    sequential_scans,
+    temporary_files,
+    unused_indexes,
+    wal,
+)
+from plimsoll.causes.budget import budget_of
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Observation
+from plimsoll.sources.database.read import observe
+
+pytestmark = pytest.mark.live
+
+# The embedded PostgreSQL, and what the system has beside it.
+PROGRAMS = (None, *(p for p in [Path("/usr/lib/postgresql/15/bin")] if os.access(p, os.X_OK)))
+SETTINGS = {
+    "shared_buffers": "8MB",
+    "autovacuum": "off",
+    "shared_preload_libraries": "pg_stat_statements",
+    "max_wal_size": "32MB",
+    "min_wal_size": "32MB",
+    "checkpoint_timeout": "300",
+    "log_checkpoints": "on",
+    "work_mem": "1MB",
+    "fsync": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+# Counts must be those of the workload; the reading itself, and catalogs, take a little.
+WITHIN = 0.15
+
+Work = Callable[[psycopg.Connection], None]
+
+
+@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda p: "installed" if p else "embedded")
+def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
+    """
+    A server with a table of 150,000 rows (21 MB), two indexes beside its key, and small buffers.
+    """
+    with Postgres(SETTINGS, binaries=request.param) as running:
+        with psycopg.connect(running.dsn, autocommit=True) as connection:
+            connection.execute("create extension pg_stat_statements")
+            connection.execute("create table orders (id int primary key, customer int, note text)")
+            connection.execute(
+                "insert into orders select g, (g * 7919::bigint) % 100003, repeat('x', 100) "
+                "from generate_series(1, 150000) g"
+            )
+            connection.execute("create index orders_customer on orders ((customer * 31 % 65537))")
+            connection.execute("vacuum (freeze, analyze) orders")
+            connection.execute("checkpoint")
+        yield running
+
+
+def watched(server: Postgres, work: Work) -> Observation:
+    """
+    What is seen of a server while one session works, and that only.
+    """
+
+    def work_instead(_: float) -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            work(connection)
+            # Counters reach the views within a second or so, or at once where they are asked to.
+            connection.execute("select pg_stat_force_next_flush()")
+            connection.execute("select 1")
+
+    return observe(server.dsn, duration_s=0.01, sleep=work_instead)
+
+
+def only(found: tuple[Cause, ...]) -> Cause:
+    (cause,) = found
+    return cause
+
+
+def log_of(server: Postgres) -> str:
+    return (server._directory / "log").read_text(encoding="utf-8", errors="replace")
+
+
+def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: Postgres):
+    """
+    Eight scans read eight times what EXPLAIN says of one; the statement and an index to try are told.
+    """
+    query = "select id from orders where customer = %s"
+    with psycopg.connect(server.dsn) as connection:
+        told = connection.execute(
+            "explain (analyze, buffers, format json) select id from orders where customer = 1"
+        ).fetchone()[0]
+    seen = watched(server, lambda c: [c.execute(query, (n,)).fetchall() for n in range(8)] and None)
+    read_bytes = 8 * told[0]["Plan"]["Shared Read Blocks"] * 8192
+    cause = only(sequential_scans.causes(seen, budget_of(seen)))
+
+    assert "public.orders" == cause.subject
+    assert pytest.approx(read_bytes / seen.seconds, rel=WITHIN) == cause.read_bytes_per_s
+    assert "CREATE INDEX CONCURRENTLY ON public.orders (customer);" == cause.remedies[0].commands[0]
+    assert "critical" == cause.severity or seen.server.version_number < 160_000
+
+
+def test_reads_by_an_index_are_no_scans(server: Postgres):
+    """
+    The same table, read by its key.
+    """
+    query = "select note from orders where id = %s"
+    seen = watched(
+        server, lambda c: [c.execute(query, (n * 97,)).fetchall() for n in range(1500)] and None
+    )
+    (table,) = [r for r in seen.last.relations if r.name == "public.orders"]
+
+    assert table.index_scans
+    assert () == sequential_scans.causes(seen, budget_of(seen))
+
+
+def test_a_sort_that_spills_is_named_with_its_bytes(server: Postgres):
+    """
+    What EXPLAIN says each sort put on disk, three times.
+    """
+    query = "select id, note from orders order by note, customer"
+
+    def sort(connection: psycopg.Connection) -> None:
+        for _ in range(3):
+            connection.execute(f"select count(*) from ({query} offset 0) s")
+
+    with psycopg.connect(server.dsn) as connection:
+        told = connection.execute(f"explain (analyze, format json) {query}").fetchone()[0]
+    disk_kib = find(told[0]["Plan"], "Sort Space Used")
+    seen = watched(server, sort)
+    cause = only(temporary_files.causes(seen, budget_of(seen)))
+
+    assert (
+        pytest.approx(3 * disk_kib * 1024 / seen.seconds, rel=WITHIN) == cause.written_bytes_per_s
+    )
+    assert "order by note" in cause.subject
+    assert not cause.is_estimated
+    assert "SET LOCAL work_mem" in cause.remedies[0].commands[0]
+
+
+def test_the_work_mem_that_is_advised_is_enough(server: Postgres):
+    """
+    With it the same sort needs no file.
+    """
+    query = "select id, note from orders order by note, customer"
+    counted = f"select count(*) from ({query} offset 0) s"
+    seen = watched(server, lambda c: c.execute(counted) and None)
+    (advice,) = only(temporary_files.causes(seen, budget_of(seen))).remedies[0].commands
+
+    def relieved(connection: psycopg.Connection) -> None:
+        with connection.transaction():
+            connection.execute(advice)
+            connection.execute(counted)
+
+    again = watched(server, relieved)
+
+    assert () == temporary_files.causes(again, budget_of(again))
+
+
+def updated(connection: psycopg.Connection) -> None:
+    """
+    Every seventh row anew, four times, so that WAL fills its room several times over.
+    """
+    for turn in range(4):
+        connection.execute("update orders set customer = customer + 1 where id %% 7 = %s", (turn,))
+
+
+def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Postgres):
+    """
+    32 MB of max_wal_size fill within seconds: the pages that the log says were written, and the WAL
+    between two positions. The index that nobody asks is maintained meanwhile.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("checkpoint")
+        start = connection.execute("select pg_current_wal_lsn()").fetchone()[0]
+        logged = len(log_of(server))
+        seen = watched(server, updated)
+        generated = connection.execute(
+            "select pg_current_wal_lsn() - %s::pg_lsn", (start,)
+        ).fetchone()[0]
+        index_read = connection.execute(
+            "select idx_blks_read from pg_statio_user_indexes where indexrelname = 'orders_customer'"
+        ).fetchone()[0]
+    budget = budget_of(seen)
+    cause = only(checkpoints.causes(seen, budget))
+    whole = only(wal.causes(seen, budget))
+    idle = only(unused_indexes.causes(seen, budget))
+    buffers = re.findall(r"wrote (\d+) buffers", log_of(server)[logged:])
+
+    assert "CheckpointsByWal" == cause.code
+    assert len(buffers) >= 2
+    assert any("max_wal_size" in command for command in cause.remedies[0].commands)
+    counted = seen.last.counters.wal_bytes - seen.first.counters.wal_bytes
+    assert pytest.approx(float(generated), rel=WITHIN) == counted
+    assert "WalFullPages" == whole.code
+    written = seen.last.counters.checkpoint_written_bytes
+    written -= seen.first.counters.checkpoint_written_bytes
+    # The last checkpoint may be under way still: the log then has not said yet what it wrote.
+    assert written >= sum(map(int, buffers)) * 8192 * (1 - WITHIN)
+    assert pytest.approx(written / seen.seconds) == cause.written_bytes_per_s
+
+    assert "public.orders_customer" == idle.subject
+    assert 0 < idle.read_bytes_per_s * seen.seconds <= index_read * 8192
+    assert idle.is_estimated
+    assert ("DROP INDEX CONCURRENTLY public.orders_customer;",) == idle.remedies[0].commands
+
+
+def test_an_index_that_was_used_once_is_not_named(server: Postgres):
+    """
+    One scan since the counters began is a use.
+    """
+
+    def used(connection: psycopg.Connection) -> None:
+        connection.execute("set enable_seqscan = off")
+        connection.execute("select 1 from orders where customer * 31 % 65537 = 5").fetchall()
+        connection.execute("update orders set customer = customer + 1 where id < 2000")
+
+    seen = watched(server, used)
+
+    assert () == unused_indexes.causes(seen, budget_of(seen))
+
+
+def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
+    """
+    The usual load under the usual settings.
+    """
+    seen = watched(postgres, lambda _: postgres.run("pgbench", "-c", "4", "-T", "3") and None)
+    budget = budget_of(seen)
+    found = [
+        cause
+        for detector in (checkpoints, wal, temporary_files, sequential_scans, unused_indexes)
+        for cause in detector.causes(seen, budget)
+    ]
+
+    assert [] == [cause.title for cause in found if cause.severity != "note"]
+
+
+def find(plan: dict, name: str) -> float:
+    """
+    A figure of the nearest node that has it.
+    """
+    if name in plan:
+        return plan[name]
+    return next(found for child in plan["Plans"] if (found := find(child, name)))
