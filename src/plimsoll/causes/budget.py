@@ -24,6 +24,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Of the whole server, as it asked the system."""
     ceiling_bytes_per_s: float | None = None
     ceiling_name: str = ""
+    plateaus: tuple[tuple[float, float], ...] = ()
+    """Stretches of time spent at a ceiling, epoch seconds [start, end), of a diagnosis if there is one."""
 
     @property
     def load_bytes_per_s(self) -> float | None:
@@ -47,7 +49,11 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 
 def budget_of(
-    observation: Observation, *, ceiling_bytes_per_s: float | None = None, ceiling_name: str = ""
+    observation: Observation,
+    *,
+    ceiling_bytes_per_s: float | None = None,
+    ceiling_name: str = "",
+    plateaus: tuple[tuple[float, float], ...] = (),
 ) -> Budget:
     """
     The server's own reads and writes between two readings; from `pg_stat_io`, else not known.
@@ -63,6 +69,7 @@ def budget_of(
         written_bytes_per_s=written,
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
+        plateaus=plateaus,
     )
 
 

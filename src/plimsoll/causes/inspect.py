@@ -10,6 +10,7 @@ Rule 2: what could not be read is handed on with what it hides, so that silence 
 from collections.abc import Callable
 
 from plimsoll.causes import (
+    autovacuum_settings,
     checkpoints,
     connections,
     sequential_scans,
@@ -17,6 +18,7 @@ from plimsoll.causes import (
     temporary_files,
     toast,
     unused_indexes,
+    vacuum,
     wal,
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
@@ -26,6 +28,8 @@ from plimsoll.model.diagnosis import Missing
 
 DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     toast.causes,
+    vacuum.causes,
+    autovacuum_settings.causes,
     statements.causes,
     checkpoints.causes,
     wal.causes,
@@ -38,6 +42,8 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
 # Detectors that know themselves what kept them from telling more.
 _BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
     toast.missing_of,
+    vacuum.missing_of,
+    autovacuum_settings.missing_of,
     connections.missing_of,
 )
 
@@ -60,7 +66,11 @@ _REMARKS = ("window",)
 
 
 def inspect(
-    observation: Observation, *, ceiling_bytes_per_s: float | None = None, ceiling_name: str = ""
+    observation: Observation,
+    *,
+    ceiling_bytes_per_s: float | None = None,
+    ceiling_name: str = "",
+    plateaus: tuple[tuple[float, float], ...] = (),
 ) -> Inspection:
     """
     Say what makes a database read and write, the largest cause first.
@@ -69,9 +79,13 @@ def inspect(
         observation: two readings of its counters, and glances at its sessions in between.
         ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None where none is known.
         ceiling_name: of that ceiling, for people.
+        plateaus: stretches of time spent at a ceiling, epoch seconds [start, end).
     """
     budget = budget_of(
-        observation, ceiling_bytes_per_s=ceiling_bytes_per_s, ceiling_name=ceiling_name
+        observation,
+        ceiling_bytes_per_s=ceiling_bytes_per_s,
+        ceiling_name=ceiling_name,
+        plateaus=plateaus,
     )
     server = observation.server
     found = found_by_all(observation, budget)

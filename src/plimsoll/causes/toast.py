@@ -156,9 +156,11 @@ def _unchanged(sample: ToastSample) -> float:
 
 def _columns_of(table: Relation) -> tuple[tuple[str, ...], str]:
     """The columns it can be, the likeliest first, and how sure that is."""
-    candidates = [c for c in table.columns if c.storage != "plain"]
+    possible = [c for c in table.columns if c.storage != "plain" and not _is_inline(c)]
+    # `main` (numbers, addresses) leaves the row only where nothing else helps.
+    candidates = [c for c in possible if c.storage != "main"] or possible
     if not candidates:
-        return (), "the columns were not read"
+        return (), "the columns were not read" if not table.columns else "none is wide enough"
     if len(candidates) == 1:
         return (candidates[0].name,), "the only one that can be stored out of line"
     out = [c for c in candidates if _is_pointer(c)]
@@ -171,6 +173,18 @@ def _columns_of(table: Relation) -> tuple[tuple[str, ...], str]:
 def _is_pointer(column: Column) -> bool:
     width = column.mean_width_bytes
     return width is not None and abs(width - _POINTER_BYTES) <= _POINTER_SLACK_BYTES
+
+
+def _is_inline(column: Column) -> bool:
+    """Whether its values are, on average, shorter than a pointer."""
+    width = column.mean_width_bytes
+    return width is not None and width < _POINTER_BYTES - _POINTER_SLACK_BYTES
+
+
+def _quoted(name: str) -> str:
+    """A column's name as a statement has to write it."""
+    plain = name.isascii() and name.replace("_", "a").isalnum() and name == name.lower()
+    return name if plain and not name[0].isdigit() else '"' + name.replace('"', '""') + '"'
 
 
 def _of_statement(setter: Setter) -> Evidence:
@@ -278,7 +292,7 @@ def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, .
     per_update = number(1 + rewrite.chunks_per_update, 3)
     found = remedies_of(
         table,
-        reading.columns[0] if reading.columns else "body",
+        _quoted(reading.columns[0]) if reading.columns else "body",
         f"1 dead row per update instead of {per_update}, and {rate} less to write",
     )
     if reading.unchanged is not None:

@@ -33,7 +33,6 @@ _SHARE_OF_CEILING = 0.25
 _LARGE_BYTES = 1024**3
 
 Plateaus = Sequence[tuple[float, float]]
-"""Stretches of time at a ceiling, epoch seconds [start, end)."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -83,15 +82,9 @@ class Run(Struct, frozen=True, kw_only=True):
         return counts.get(self.last.phase)
 
 
-def causes(observation: Observation, budget: Budget, plateaus: Plateaus = ()) -> tuple[Cause, ...]:
-    """
-    Vacuums that ran, and what autovacuum read and wrote.
-
-    Args:
-        observation: readings and glances.
-        budget: what shares are of.
-        plateaus: of a diagnosis, where there is one.
-    """
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
+    plateaus = budget.plateaus
     runs = runs_of(observation)
     found = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
     if not any(run.last.is_automatic for run in runs):
@@ -245,10 +238,10 @@ def _text(run: Run, how: str) -> str:
         parts.append(
             f"{run.last.relation} holds the values of {run.owner.name} that do not fit its rows."
         )
-    if run.last.index_rounds:
+    if run.last.index_rounds > 1:
         parts.append(
-            f"It has gone through the indexes {run.last.index_rounds} times: more than once means "
-            "that the dead rows do not fit autovacuum_work_mem."
+            f"It has gone through the indexes {run.last.index_rounds} times: its dead rows do not fit "
+            "autovacuum_work_mem."
         )
     if run.last.phase == "scanning heap":
         parts.append("After the scan come the indexes and a second pass over pages with dead rows.")

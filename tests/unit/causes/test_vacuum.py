@@ -116,7 +116,7 @@ def test_overlap_with_plateaus_is_said():
     """
     seen = watched()
     plateaus = ((START_S - 1800, START_S), (START_S - 4200, START_S - 3000))
-    (cause,) = causes(seen, budget(), plateaus)
+    (cause,) = causes(seen, budget(plateaus=plateaus))
     overlap = next(e for e in cause.evidence if e.kind == "overlap")
 
     assert overlap.value == pytest.approx(1800 + 600)
@@ -230,10 +230,10 @@ def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
     seen = observation(
         reading(relations=(owner, toast)), reading(START_S + 60, relations=(owner, toast))
     )
-    (cause,) = causes(seen, budget(), ((START_S - 500, START_S),))
+    (cause,) = causes(seen, budget(plateaus=((START_S - 500, START_S),)))
 
     assert ("VacuumDuringPlateau", "public.documents (TOAST)") == (cause.code, cause.subject)
-    assert not causes(seen, budget(), ((START_S - 50, START_S),))
+    assert not causes(seen, budget(plateaus=((START_S - 50, START_S),)))
 
 
 def test_without_vacuums_nothing_is_said():
