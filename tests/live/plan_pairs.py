@@ -37,7 +37,7 @@ from plimsoll.plan.effect import effect_of
 
 CLOCK = 60
 """An emulated minute is a second."""
-LIGHT_S, HEAVY_S = 26, 34
+LIGHT_S, HEAVY_S = 26, 42
 _EVERY_S = 0.1
 _LIGHT_CLIENTS = 3
 _QUERY = (
@@ -103,14 +103,14 @@ PAIRS = (
     Pair(
         name="clients that pause, to where they bind",
         load="pauses",
-        before=bought("db.m4.xlarge", "io1", 100, 1500),
+        before=bought("db.m4.xlarge", "io1", 100, 1000),
         after=bought("db.r5.12xlarge", "io1", 400, 20_000),
     ),
     Pair(
         name="arrivals, credits run out, to enough",
         load="points",
         rate_ops=2400,
-        credit_ratio=0.02,
+        credit_ratio=0.01,
         before=bought("db.t3.micro", "gp3", 400),
         after=bought("db.m5.4xlarge", "gp3", 400),
     ),
@@ -118,7 +118,8 @@ PAIRS = (
         name="arrivals, gp2 credits run out, to gp3",
         load="points",
         rate_ops=1600,
-        before=bought("db.m4.xlarge", "gp2", 150),
+        credit_ratio=0.05,
+        before=bought("db.m4.xlarge", "gp2", 100),
         after=bought("db.m4.xlarge", "gp3", 100),
     ),
     Pair(
