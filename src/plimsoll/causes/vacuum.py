@@ -36,14 +36,14 @@ Plateaus = Sequence[tuple[float, float]]
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One vacuum as it was seen between the readings."""
+    """The vacuums of one relation that were seen between the readings; mostly one."""
 
     last: VacuumRun
-    start_s: float
-    end_s: float
-    """When it was seen last."""
+    """As it was seen last."""
+    spans: tuple[tuple[float, float], ...]
+    """Of each, from its start to when it was seen last."""
     seen_s: float
-    """Between the first and the last glance at it."""
+    """Between the first and the last glance at each, summed."""
     blocks: float
     """Scanned or vacuumed in between."""
     relation: Relation | None
@@ -107,25 +107,26 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def runs_of(observation: Observation) -> tuple[Run, ...]:
-    """Every vacuum that a glance saw, in the order in which they were seen."""
-    seen: dict[tuple[int, int], list[tuple[float, VacuumRun]]] = {}
+    """The vacuums that glances saw, by relation, in the order in which they were seen."""
+    seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
     for glance in observation.glances:
         for vacuum in glance.vacuums:
-            seen.setdefault((vacuum.pid, vacuum.relation_oid), []).append((glance.time_s, vacuum))
+            of_relation = seen.setdefault((vacuum.relation_oid, vacuum.is_automatic), {})
+            of_relation.setdefault(vacuum.pid, []).append((glance.time_s, vacuum))
     relations = {relation.oid: relation for relation in observation.last.relations}
     last_s = observation.glances[-1].time_s if observation.glances else 0.0
     found = []
-    for moments in seen.values():
-        (first_s, first), (end_s, last) = moments[0], moments[-1]
-        relation = relations.get(last.relation_oid)
+    for (oid, _), by_process in seen.items():
+        ends = [(moments[0], moments[-1]) for moments in by_process.values()]
+        end_s, last = max((end for _, end in ends), key=lambda end: end[0])
+        relation = relations.get(oid)
         owner_oid = relation.owner_oid if relation is not None else None
         found.append(
             Run(
                 last=last,
-                start_s=first_s - first.running_s,
-                end_s=end_s,
-                seen_s=end_s - first_s,
-                blocks=max(_blocks(last) - _blocks(first), 0),
+                spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
+                seen_s=sum(end[0] - first[0] for first, end in ends),
+                blocks=sum(max(_blocks(end[1]) - _blocks(first[1]), 0) for first, end in ends),
                 relation=relation,
                 owner=relations.get(owner_oid) if owner_oid is not None else None,
                 is_running=end_s == last_s,
@@ -194,16 +195,14 @@ def _of_run(
 ) -> Cause:
     read, written, how = _bytes_of(observation, run, runs)
     moved = None if read is None or written is None else read + written
-    who = "autovacuum" if run.last.is_automatic else "VACUUM"
-    rate = f" at {format_bytes_per_s(moved, 3)}" if moved is not None else ""
+    rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
     pace = _pace(observation, run)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
         severity=_severity(budget, run, moved),
         subject=run.subject,
-        title=f"{who} of {run.subject} has run for {format_duration(run.last.running_s)}: "
-        f"{_phase(run)}{rate}",
+        title=f"{_said(run)}{rate}",
         text=_text(run, how),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
@@ -226,10 +225,17 @@ def _severity(budget: Budget, run: Run, moved: float | None) -> str:
     return "note" if budget.ceiling_bytes_per_s is None and expected_s < _SHORT_S else severity
 
 
-def _phase(run: Run) -> str:
+def _said(run: Run) -> str:
+    """What it is and how far it is."""
+    who = "autovacuum" if run.last.is_automatic else "VACUUM"
+    lasted = format_duration(run.last.running_s)
+    if len(run.spans) > 1:
+        return f"{who} of {run.subject} ran {len(run.spans)} times while it was watched"
+    if not run.is_running:
+        return f"{who} of {run.subject} ran for {lasted} and is over"
     progress = f", {format_ratio(run.progress)}" if run.progress is not None else ""
     left = f", {format_duration(run.left_s)} of it left" if run.left_s is not None else ""
-    return f"{run.last.phase}{progress}{left if run.is_running else ', then seen no more'}"
+    return f"{who} of {run.subject} has run for {lasted}: {run.last.phase}{progress}{left}"
 
 
 def _text(run: Run, how: str) -> str:
@@ -243,7 +249,7 @@ def _text(run: Run, how: str) -> str:
             f"It has gone through the indexes {run.last.index_rounds} times: its dead rows do not fit "
             "autovacuum_work_mem."
         )
-    if run.last.phase == "scanning heap":
+    if run.is_running and run.last.phase == "scanning heap":
         parts.append("After the scan come the indexes and a second pass over pages with dead rows.")
     if run.last.is_wraparound:
         parts.append("It prevents wraparound: it must not be cancelled, only slowed down.")
@@ -264,7 +270,7 @@ def _pace(observation: Observation, run: Run) -> Pace | None:
 
 def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
     total_s = sum(end - start for start, end in plateaus)
-    shared_s = overlap_s(run.start_s, run.end_s, plateaus)
+    shared_s = sum(overlap_s(start_s, end_s, plateaus) for start_s, end_s in run.spans)
     if not total_s:
         return []
     return [
@@ -305,7 +311,8 @@ def _limits(
 
 
 def _delays(run: Run) -> list[Evidence]:
-    if run.last.delay_s is None or run.last.running_s <= 0:
+    # 0 where track_cost_delay_timing is off, as it is by default.
+    if not run.last.delay_s or run.last.running_s <= 0:
         return []
     share = run.last.delay_s / run.last.running_s
     return [

@@ -75,7 +75,7 @@ def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
     (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
 
     assert "public.documents (TOAST)" == cause.subject
-    assert "scanning heap, 26 %, 53 min of it left at 120 MB/s" in cause.title
+    assert "scanning heap, 26 %, 53 min of it left; 120 MB/s" in cause.title
     assert cause.bytes_per_s == pytest.approx(120e6)
     assert cause.share_of_ceiling == pytest.approx(120 / 212.5)
     assert "critical" == cause.severity
@@ -190,6 +190,40 @@ def test_two_vacuums_share_what_was_counted():
     assert little.bytes_per_s / large.bytes_per_s == pytest.approx(
         1000 / round(100e6 * 60 / BLOCK_BYTES), rel=0.01
     )
+
+
+def test_several_runs_on_one_relation_are_one_finding():
+    """
+    A relation that is vacuumed again and again is told once, with how often.
+    """
+    seen = watched()
+    again = tuple(
+        msgspec.structs.replace(g.vacuums[0], pid=300, running_s=1.0 + 60 * n)
+        for n, g in enumerate(seen.glances)
+    )
+    twice = msgspec.structs.replace(
+        seen,
+        glances=tuple(
+            msgspec.structs.replace(g, vacuums=(*g.vacuums, run))
+            for g, run in zip(seen.glances, again, strict=True)
+        ),
+    )
+    (cause,) = causes(twice, budget())
+
+    assert "ran 2 times" in cause.title
+    assert cause.bytes_per_s == pytest.approx(120e6)
+
+
+def test_a_vacuum_that_is_over_says_so():
+    """
+    One that the last glance no longer sees is not told as running, nor to be cancelled.
+    """
+    seen = watched()
+    over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(70)))
+    (cause,) = causes(over, budget())
+
+    assert "ran for 1 h 1 min and is over" in cause.title
+    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
 
 
 def test_wraparound_is_never_cancelled():
