@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from plimsoll.cli import options
 from plimsoll.cli.targets import (
@@ -20,8 +21,10 @@ from plimsoll.cli.targets import (
     read_fleet,
     read_target,
 )
+from plimsoll.cli.watching import Dsn, Duration, found_beside, observed_if_asked
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
+from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Plan, Wishes
 from plimsoll.model.snapshot import Snapshot
@@ -30,6 +33,13 @@ from plimsoll.model.snapshot import Snapshot
 _DAY_S = 86_400
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """What stands in a report beside the diagnosis; None leaves it out."""
+
+    plan: Plan | None
+    inspection: Inspection | None
 
 
 class Format(StrEnum):
@@ -72,6 +82,8 @@ def diagnose(
         bool,
         typer.Option("--plan", help="Also find the way past a ceiling, as 'plimsoll plan' does."),
     ] = False,
+    dsn: Dsn = None,
+    duration: Duration = None,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="Of many instances: a row for each that is near no limit, too."),
@@ -87,9 +99,11 @@ def diagnose(
     is_every = flags.identifier == "*" and not target.startswith((RDS, PROMETHEUS))
     if is_fleet(target) or is_every:
         told = InstanceFlags(identifier="*", instance_file=flags.instance_file)
-        if has_plan or png is not None or flags != (told if is_every else InstanceFlags()):
+        is_of_one = has_plan or png is not None or dsn is not None or duration is not None
+        if is_of_one or flags != (told if is_every else InstanceFlags()):
             raise UsageError(
-                f"'{target}' names many instances: --png, --plan and what was bought are said of one",
+                f"'{target}' names many instances: --png, --dsn, --plan and what was bought are said "
+                "of one",
                 "Leave them out, or name one instance.",
             )
         raise typer.Exit(_fleet(target, flags, reach, form, width, html=html, lists_all=lists_all))
@@ -99,11 +113,14 @@ def diagnose(
         )
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
-    found = _planned(diagnosis, snapshot, target, reach) if has_plan else None
-    _print(diagnosis, snapshot, form, width, found)
-    if form == Format.TEXT and found is None and _has_way_past(diagnosis):
+    beside = Beside(
+        plan=_planned(diagnosis, snapshot, target, reach) if has_plan else None,
+        inspection=_inspected(diagnosis, snapshot, dsn, duration),
+    )
+    _print(diagnosis, snapshot, form, width, beside)
+    if form == Format.TEXT and beside.plan is None and _has_way_past(diagnosis):
         sys.stdout.write(f"\nThe way past it, priced:\n  plimsoll plan {shlex.quote(target)}\n")
-    _write_files(diagnosis, snapshot, found, html=html, png=png)
+    _write_files(diagnosis, snapshot, beside, html=html, png=png)
     raise typer.Exit(EXIT[diagnosis.verdict])
 
 
@@ -112,6 +129,14 @@ def _has_way_past(diagnosis: Diagnosis) -> bool:
     instance, (start_s, end_s) = diagnosis.instance, diagnosis.window_s
     is_known = None not in (instance.db_class, instance.engine, instance.storage.kind)
     return bool(diagnosis.time_at) and is_known and end_s - start_s >= _DAY_S
+
+
+def _inspected(
+    diagnosis: Diagnosis, snapshot: Snapshot, dsn: str | None, duration: str | None
+) -> Inspection | None:
+    """What inside the database spends it: now, or as the snapshot recorded it; None of neither."""
+    observation = observed_if_asked(dsn, duration) or snapshot.observation
+    return found_beside(diagnosis, observation) if observation is not None else None
 
 
 def _planned(diagnosis: Diagnosis, snapshot: Snapshot, target: str, reach: Reach) -> Plan:
@@ -160,16 +185,17 @@ def _fleet(
 
 
 def _print(
-    diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None, found: Plan | None
+    diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None, beside: Beside
 ) -> None:
+    found, inspection = beside.plan, beside.inspection
     if form == Format.JSON:
         from plimsoll.sinks.report_json import render_json
 
-        sys.stdout.write(render_json(diagnosis).decode())
+        sys.stdout.write(render_json(diagnosis, inspection).decode())
     elif form == Format.MARKDOWN:
         from plimsoll.sinks.markdown import render_markdown
 
-        sys.stdout.write(render_markdown(diagnosis, snapshot))
+        sys.stdout.write(render_markdown(diagnosis, snapshot, inspection))
         if found is not None:
             from plimsoll.sinks.plan_markdown import render_plan_markdown_section
 
@@ -178,7 +204,9 @@ def _print(
         from plimsoll.sinks.text import render_text
 
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        sys.stdout.write(render_text(diagnosis, snapshot, width=width, color=color))
+        sys.stdout.write(
+            render_text(diagnosis, snapshot, width=width, color=color, inspection=inspection)
+        )
         if found is not None:
             from plimsoll.sinks.plan_text import render_plan_section
 
@@ -189,7 +217,7 @@ def _print(
 def _write_files(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
-    found: Plan | None,
+    beside: Beside,
     *,
     html: Path | None,
     png: Path | None,
@@ -199,7 +227,7 @@ def _write_files(
     if html is not None:
         from plimsoll.sinks.html import render_html
 
-        write_aside(html, render_html(diagnosis, snapshot, found).encode())
+        write_aside(html, render_html(diagnosis, snapshot, beside.plan, beside.inspection).encode())
         typer.echo(f"report written to {html}", err=True)
     if png is not None:
         from plimsoll.sinks import charts

@@ -2,28 +2,26 @@
 
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
 from plimsoll.cli import options
-from plimsoll.cli.against import Against, against
+from plimsoll.cli.against import Against
 from plimsoll.cli.diagnose import Format
-from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.targets import Reach, read_target
+from plimsoll.cli.watching import DEFAULT_FOR, found_beside, found_in, observed
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
-from plimsoll.model.database import Observation
 
-DEFAULT_FOR = "60s"
-# What sleeps less than this is not shown; a terminal is written to once in so many seconds.
-_SHOWN_EVERY_S = 0.5
+_NOTHING_HELD = Against(
+    bytes_per_s=None,
+    name="",
+    notes=("no ceiling is known here: --against rds:NAME, or a snapshot, tells which binds",),
+)
 
 Dsn = Annotated[
     str | None,
@@ -105,52 +103,14 @@ def inspect(
             f"'{output}' cannot be written: its directory does not exist",
             "Give the name of a file in a directory that exists.",
         )
-    held = None
-    if target is not None:
-        held = against(diagnose_snapshot(read_target(target, flags, reach)))
-    found = inspect_database(dsn, seconds, poolers=tuple(pooler or ()), held=held)
+    diagnosis = None if target is None else diagnose_snapshot(read_target(target, flags, reach))
+    observation = observed(dsn, seconds, tuple(pooler or ()))
+    if diagnosis is None:
+        found = found_in(observation, _NOTHING_HELD)
+    else:
+        found = found_beside(diagnosis, observation)
     _write(found, form, width, output)
     raise typer.Exit(status_of(found))
-
-
-def inspect_database(
-    dsn: str, seconds: float, *, poolers: Sequence[str] = (), held: Against | None = None
-) -> Inspection:
-    """
-    Watch a database and say what makes it read and write.
-
-    Args:
-        dsn: libpq connection string or URI.
-        seconds: how long, > 0.
-        poolers: addresses or configuration files of poolers in front of it.
-        held: the ceiling that shares are of; None where none is known.
-
-    Raises:
-        UsageError: the DSN is not a connection string.
-        SourceError: the server refused us, or did not answer.
-    """
-    from plimsoll.causes.inspect import inspect as law
-
-    observation = observed(dsn, seconds, poolers)
-    if held is None:
-        return law(observation)
-    found = law(observation, ceiling_bytes_per_s=held.bytes_per_s, ceiling_name=held.name)
-    return replace(found, notes=(*held.notes, *found.notes))
-
-
-def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observation:
-    """What a database and its poolers did for some seconds; less where somebody pressed Ctrl-C."""
-    from plimsoll.sources.database.read import observe
-    from plimsoll.sources.pooler.read import pooler_reader
-
-    readers = [pooler_reader(target) for target in poolers]
-    with ended_like_ctrl_c():
-        try:
-            return observe(dsn, duration_s=seconds, poolers=readers, sleep=_progress(seconds))
-        finally:
-            if sys.stderr.isatty():
-                sys.stderr.write("\r\033[K")
-                sys.stderr.flush()
 
 
 def status_of(found: Inspection) -> int:
@@ -158,25 +118,6 @@ def status_of(found: Inspection) -> int:
     if any(cause.severity in {"critical", "warning"} for cause in found.causes):
         return 1
     return 2 if any(gap.hides == "verdict" for gap in found.missing) else 0
-
-
-def _progress(seconds: float) -> Callable[[float], None]:
-    """Sleep as asked; on a terminal with a line that says for how long it has been."""
-    if not sys.stderr.isatty():
-        return time.sleep
-    began_s = time.monotonic()
-
-    def sleep(wanted_s: float) -> None:
-        until_s = time.monotonic() + wanted_s
-        while (left_s := until_s - time.monotonic()) > 0:
-            elapsed_s = min(time.monotonic() - began_s, seconds)
-            sys.stderr.write(
-                f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C reports what there is"
-            )
-            sys.stderr.flush()
-            time.sleep(min(left_s, _SHOWN_EVERY_S))
-
-    return sleep
 
 
 def _write(found: Inspection, form: Format, width: int | None, output: Path | None) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 from typer.core import TyperGroup
 
-from plimsoll.cli import options
+from plimsoll.cli import options, watching
 from plimsoll.cli.targets import Reach, read_target
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import UsageError
@@ -160,14 +161,25 @@ def target(
     *,
     flags: InstanceFlags,
     reach: Reach,
+    dsn: watching.Dsn = None,
+    duration: watching.Duration = None,
 ) -> None:
-    """Keep exported metrics in one file: plimsoll record TARGET -o FILE."""
+    """
+    Keep exported metrics in one file: plimsoll record TARGET -o FILE.
+
+    With --dsn the file also keeps what that PostgreSQL did while it was watched; 'plimsoll diagnose
+    FILE' then names the causes beside the ceiling.
+    """
     if target == "host":
         raise UsageError(
             "options before 'host' are not read", "Write 'plimsoll record host -o FILE'."
         )
     _refuse_early(output)
-    _save(read_target(target, flags, reach), output)
+    snapshot = read_target(target, flags, reach)
+    observation = watching.observed_if_asked(dsn, duration)
+    if observation is not None:
+        snapshot = replace(snapshot, observation=observation)
+    _save(snapshot, output)
 
 
 def host(

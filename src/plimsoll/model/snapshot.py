@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError
+from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -76,6 +77,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     annotations: tuple[Annotation, ...] = ()
     fine: Mapping[Metric, Series] = {}
     """The same quantities at a finer step, for a part of the window: what an average hides."""
+    observation: Observation | None = None
+    """What the database said of itself meanwhile, or later; None where it was not asked."""
 
     @property
     def window_s(self) -> tuple[int, int] | None:
@@ -112,6 +115,7 @@ class _SnapshotFile(Struct, kw_only=True, omit_defaults=True):
     gaps: list[Gap] = []
     annotations: list[Annotation] = []
     fine: list[_SeriesFile] = []
+    observation: Observation | None = None
 
 
 def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
@@ -158,6 +162,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
             annotations=list(snapshot.annotations),
             series=_series_files(snapshot.series),
             fine=_series_files(snapshot.fine),
+            observation=snapshot.observation,
         )
     )
 
@@ -190,6 +195,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
         gaps=tuple(file.gaps),
         annotations=tuple(file.annotations),
         fine={s.metric: _series(s) for s in file.fine},
+        observation=file.observation,
     )
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
@@ -23,6 +24,7 @@ from plimsoll.sinks.charts import (
     numbered_clips,
     timeline_spec,
 )
+from plimsoll.sinks.inspect_html import inspection_values
 from plimsoll.sinks.outline import outline
 from plimsoll.sinks.plan_html import plan_values
 
@@ -46,7 +48,12 @@ _READOUT = (
 )
 
 
-def render_html(diagnosis: Diagnosis, snapshot: Snapshot, plan: Plan | None = None) -> str:
+def render_html(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    plan: Plan | None = None,
+    inspection: Inspection | None = None,
+) -> str:
     """
     Render the report as one HTML document; equal inputs give equal text.
 
@@ -54,6 +61,7 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot, plan: Plan | None = No
         diagnosis: what was found.
         snapshot: the series it was found in.
         plan: the way past, for a section of its own; None leaves it out.
+        inspection: what inside the database spends it, likewise.
     """
     from markupsafe import Markup
 
@@ -72,6 +80,7 @@ def render_html(diagnosis: Diagnosis, snapshot: Snapshot, plan: Plan | None = No
         script=Markup(_text("report.js")),  # noqa: S704  package data
         vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
         **plan_values(plan),
+        **inspection_values(inspection),
     )
 
 

@@ -22,15 +22,15 @@ INSPECTION_SCHEMA = "plimsoll.inspection/1"
 def render_inspection_json(inspection: Inspection) -> bytes:
     """The inspection as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
     # msgspec writes NaN and infinity, which JSON does not have, as null: not known.
-    document = {"schema": INSPECTION_SCHEMA, **inspection_object(inspection)}
-    text = msgspec.json.encode(without_numpy(document), order="sorted")
+    text = msgspec.json.encode(without_numpy(inspection_document(inspection)), order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
-def inspection_object(inspection: Inspection) -> dict[str, Any]:
-    """The inspection as it stands in a document of its own, or in a report."""
+def inspection_document(inspection: Inspection) -> dict[str, Any]:
+    """The inspection as a document of its own, or in a report; it may still hold NaN."""
     ceiling = inspection.ceiling_bytes_per_s
     return {
+        "schema": INSPECTION_SCHEMA,
         "headline": headline(inspection),
         "place": inspection.place,
         "version": inspection.version,

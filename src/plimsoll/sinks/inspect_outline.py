@@ -185,7 +185,7 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
     ]
     ceiling = inspection.ceiling_bytes_per_s
     if ceiling is None:
-        facts.append(Fact("Ceiling", "not known; --against rds:NAME or a snapshot tells it"))
+        facts.append(Fact("Ceiling", "not known"))
         return tuple(facts)
     share = "" if together is None else f": {format_ratio(together / ceiling)} of it is taken"
     named = words.plain(inspection.ceiling_name)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
@@ -15,14 +16,26 @@ _BLOCKS_WIDTH = 100
 _SPECIAL = re.compile(r"([\\`*<>|\[\]~])|(?<!\w)(_)|(_)(?!\w)")
 
 
-def render_markdown(diagnosis: Diagnosis, snapshot: Snapshot) -> str:
-    """Render the report as GitHub-flavoured Markdown that ends with a newline."""
+def render_markdown(
+    diagnosis: Diagnosis, snapshot: Snapshot, inspection: Inspection | None = None
+) -> str:
+    """
+    Render the report as GitHub-flavoured Markdown that ends with a newline.
+
+    Args:
+        diagnosis: what was found.
+        snapshot: the series it was found in.
+        inspection: what inside the database spends it, for a section of its own; None leaves it out.
+    """
+    from plimsoll.sinks.inspect_markdown import causes_markdown
+
     said = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=_BLOCKS_WIDTH)
-    return "\n\n".join(part for part in _parts(said, blocks) if part) + "\n"
+    causes = "" if inspection is None else causes_markdown(inspection)
+    return "\n\n".join(part for part in _parts(said, blocks, causes) if part) + "\n"
 
 
-def _parts(said: Outline, blocks: list[str]) -> Iterable[str]:
+def _parts(said: Outline, blocks: list[str], causes: str) -> Iterable[str]:
     yield f"# {escaped(said.headline)}"
     if said.is_simulated:
         yield f"> **Simulated data.** {escaped(said.note)}".rstrip()
@@ -38,6 +51,7 @@ def _parts(said: Outline, blocks: list[str]) -> Iterable[str]:
     yield section("Time at a ceiling", facts(said.time_at), _intervals(said))
     yield section("Credits and forecasts", bullets((*said.forecasts, *said.buckets)))
     yield section("Also found", _also_found(said))
+    yield causes
     if said.verdict is not Verdict.UNKNOWN:
         yield section("Not known", facts(said.missing))
     yield section("Documented ceilings", _ceilings(said))

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import (
     BucketFit,
@@ -31,15 +32,17 @@ from plimsoll.units import format_time
 SCHEMA = "plimsoll.report/1"
 
 
-def render_json(diagnosis: Diagnosis) -> bytes:
+def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> bytes:
     """The diagnosis as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
     # msgspec writes NaN and infinity, which JSON does not have, as null: not known.
-    text = msgspec.json.encode(without_numpy(report(diagnosis)), order="sorted")
+    text = msgspec.json.encode(without_numpy(report(diagnosis, inspection)), order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
-def report(diagnosis: Diagnosis) -> dict[str, Any]:
+def report(diagnosis: Diagnosis, inspection: Inspection | None = None) -> dict[str, Any]:
     """The report as a document; it may still hold NaN and numpy's numbers."""
+    from plimsoll.sinks.inspect_json import inspection_document
+
     start_s, end_s = diagnosis.window_s
     following = diagnosis.next_ceiling
     return {
@@ -70,6 +73,7 @@ def report(diagnosis: Diagnosis) -> dict[str, Any]:
         ],
         "ceilings": [_ceiling(c) for c in diagnosis.ceilings],
         "annotations": [_annotation(a) for a in in_order(diagnosis.annotations)],
+        "inspection": None if inspection is None else inspection_document(inspection),
     }
 
 

@@ -11,9 +11,11 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
+from plimsoll.sinks.inspect_text import causes_section
 from plimsoll.sinks.outline import Fact, Outline, outline
 from plimsoll.sinks.terminal import (
     STYLES,
@@ -37,7 +39,14 @@ _NARROW = 76
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, color: bool) -> str:
+def render_text(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    *,
+    width: int | None,
+    color: bool,
+    inspection: Inspection | None = None,
+) -> str:
     """
     Render the report as text that ends with a newline.
 
@@ -46,14 +55,18 @@ def render_text(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, 
         snapshot: the series it was found in, for the timeline.
         width: columns, at least 40; None takes the terminal's, at most 120, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
+        inspection: what inside the database spends it, for a section of its own; None leaves it out.
     """
     width = columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
     said = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=width)
-    return rendered([*_sections(said, blocks, width)], width=width, color=color)
+    sections = _sections(said, blocks, width, inspection)
+    return rendered([*sections], width=width, color=color)
 
 
-def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[RenderableType]:
+def _sections(
+    said: Outline, blocks: list[str], width: int, inspection: Inspection | None
+) -> Iterable[RenderableType]:
     yield styled(said.headline, style=STYLES[said.verdict])
     if said.is_simulated:
         note = f" · {said.note}" if said.note else ""
@@ -82,6 +95,8 @@ def _sections(said: Outline, blocks: list[str], width: int) -> Iterable[Renderab
         yield heading("Credits and forecasts")
         yield bullets((*said.forecasts, *said.buckets))
     yield from _also_found(said)
+    if inspection is not None:
+        yield from causes_section(inspection, width)
     if said.verdict is not Verdict.UNKNOWN:
         yield from _missing(said)
     yield heading("How it was measured")

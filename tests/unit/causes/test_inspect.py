@@ -177,3 +177,18 @@ def test_a_server_that_counts_no_bytes_has_no_load():
 
     assert told.load_read_bytes_per_s is None
     assert told.load_written_bytes_per_s is None
+
+
+def test_a_vacuum_that_ended_in_a_plateau_is_named():
+    """
+    What a diagnosis saw at its ceiling reaches the detectors that ask for it.
+    """
+    ended_s = databases.START_S - 3600
+    large = databases.table(
+        10, "public.items", size_bytes=8 * 1024**3, autovacuum_count=1, last_autovacuum_s=ended_s
+    )
+    seen = databases.seen([large], [large])
+    plateau = (ended_s - 600, ended_s + 600)
+
+    assert not [c for c in inspect(seen).causes if c.kind is CauseKind.VACUUM]
+    assert [c for c in inspect(seen, plateaus=(plateau,)).causes if c.kind is CauseKind.VACUUM]

@@ -12,6 +12,7 @@ import databases
 import inspections
 from contract.tree import ROOT
 from plimsoll.cli import inspect as command
+from plimsoll.cli import watching
 from plimsoll.cli.against import against
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
@@ -214,10 +215,10 @@ def test_progress_is_for_terminals(monkeypatch, capsys):
     """
     On a terminal a line says for how long it has been watched; elsewhere nothing is written.
     """
-    command._progress(60)(0.001)
+    watching._progress(60)(0.001)
     piped = capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    command._progress(60)(0.001)
+    watching._progress(60)(0.001)
 
     assert "" == piped
     assert "watched 0 of 60 s; Ctrl-C reports what there is" in capsys.readouterr().err

@@ -6,9 +6,11 @@ import pytest
 
 import inspections
 from plimsoll.model.cause import Remedy
+from plimsoll.sinks import html
 from plimsoll.sinks.inspect_json import render_inspection_json
 from plimsoll.sinks.inspect_markdown import causes_markdown, render_inspection_markdown
 from plimsoll.sinks.inspect_outline import NEVER_RUN, inspection_outline
+from unit.sinks.fixture_diagnosis import CASES
 
 
 def told(inspection):
@@ -116,3 +118,28 @@ def test_what_is_not_known_is_null():
     assert document["load"]["read_bytes_per_s"] is None
     assert document["causes"][0]["written_bytes_per_s"] is None
     assert document["causes"][0]["share_of_load"] is None
+
+
+def test_the_page_has_every_cause_with_its_commands():
+    """
+    In the report's page: headline, shares, evidence, commands as text, and what would refute it.
+    """
+    page = html.render_html(*CASES["pressed"](), None, inspections.inspection())
+    evil = inspections.cause(title="<script>x", remedies=(Remedy(text="r", commands=("a < 'b'",)),))
+    shown = html.render_html(*CASES["pressed"](), None, inspections.inspection(causes=(evil,)))
+
+    assert '<h2 id="causes">Causes</h2>' in page
+    assert "▲ critical" in page
+    assert "45\u00a0% of the load and 34\u00a0% of the ceiling" in page
+    assert "  body = CASE WHEN body IS DISTINCT FROM $2 THEN $2 ELSE body END\n" in page
+    assert "Refuted by" in page
+    assert NEVER_RUN in page
+    assert "a &lt; &#39;b&#39;" in shown
+    assert "<script>x" not in shown
+
+
+def test_the_page_of_a_diagnosis_alone_has_no_causes():
+    """
+    Without an inspection there is no section.
+    """
+    assert 'id="causes"' not in html.render_html(*CASES["pressed"]())

@@ -1,0 +1,138 @@
+"""Watching a database on behalf of a command: for how long, in front of which poolers, held against what."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from plimsoll.cli.against import Against, against
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.moments import seconds_of
+from plimsoll.errors import UsageError
+from plimsoll.model.cause import Inspection
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Diagnosis
+
+DEFAULT_FOR = "60s"
+_DATABASE = "The database itself"
+
+# The line of progress is written anew once in so many seconds.
+_SHOWN_EVERY_S = 0.5
+
+Dsn = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn",
+        metavar="DSN",
+        help="Also watch this PostgreSQL, as 'plimsoll inspect' does. Other users can see a command "
+        "line: keep a password in PGPASSWORD or ~/.pgpass.",
+        rich_help_panel=_DATABASE,
+    ),
+]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help=f"How long the database is watched: 30s, 10m, 2h; {DEFAULT_FOR} without it.",
+        rich_help_panel=_DATABASE,
+    ),
+]
+
+
+def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observation:
+    """
+    What a database and its poolers did for some seconds; less where somebody pressed Ctrl-C.
+
+    Args:
+        dsn: libpq connection string or URI.
+        seconds: how long, > 0.
+        poolers: addresses or configuration files of poolers in front of it.
+
+    Raises:
+        UsageError: the DSN or an address cannot be read.
+        SourceError: the server refused us, or did not answer.
+    """
+    from plimsoll.sources.database.read import observe
+    from plimsoll.sources.pooler.read import pooler_reader
+
+    readers = [pooler_reader(target) for target in poolers]
+    with ended_like_ctrl_c():
+        try:
+            return observe(dsn, duration_s=seconds, poolers=readers, sleep=_progress(seconds))
+        finally:
+            if sys.stderr.isatty():
+                sys.stderr.write("\r\033[K")
+                sys.stderr.flush()
+
+
+def observed_if_asked(dsn: str | None, duration: str | None) -> Observation | None:
+    """
+    What `--dsn` and `--for` ask for; None where they ask for nothing.
+
+    Raises:
+        UsageError: a time without a database, or what is no time.
+        SourceError: the server refused us, or did not answer.
+    """
+    if duration is not None and not dsn:
+        raise UsageError(
+            "--for is how long a database is watched, and no --dsn names one",
+            "Give --dsn, or leave --for out; --last is how far back a target is read.",
+        )
+    seconds = seconds_of(duration or DEFAULT_FOR, "--for")
+    return observed(dsn, seconds) if dsn else None
+
+
+def found_in(
+    observation: Observation, held: Against, plateaus: tuple[tuple[float, float], ...] = ()
+) -> Inspection:
+    """
+    What makes a database read and write that was observed, held against a ceiling.
+
+    Args:
+        observation: what was seen.
+        held: the ceiling that shares are of, if one is known.
+        plateaus: stretches of time at a ceiling, epoch seconds [start, end).
+    """
+    from plimsoll.causes.inspect import inspect as law
+
+    found = law(
+        observation,
+        ceiling_bytes_per_s=held.bytes_per_s,
+        ceiling_name=held.name,
+        plateaus=plateaus,
+    )
+    return replace(found, notes=(*held.notes, *found.notes))
+
+
+def found_beside(diagnosis: Diagnosis, observation: Observation) -> Inspection:
+    """The same, held against the ceiling of a diagnosis; that the two are of other times is said."""
+    plateaus = tuple((float(i.start_s), float(i.end_s)) for i in diagnosis.intervals)
+    found = found_in(observation, against(diagnosis), plateaus)
+    start_s, end_s = diagnosis.window_s
+    if start_s <= found.start_s and found.end_s <= end_s:
+        return found
+    note = "the ceiling is of another time than the one in which the database was watched"
+    return replace(found, notes=(note, *found.notes))
+
+
+def _progress(seconds: float) -> Callable[[float], None]:
+    """Sleep as asked; on a terminal with a line that says for how long it has been."""
+    if not sys.stderr.isatty():
+        return time.sleep
+    began_s = time.monotonic()
+
+    def sleep(wanted_s: float) -> None:
+        until_s = time.monotonic() + wanted_s
+        while (left_s := until_s - time.monotonic()) > 0:
+            elapsed_s = min(time.monotonic() - began_s, seconds)
+            sys.stderr.write(
+                f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C reports what there is"
+            )
+            sys.stderr.flush()
+            time.sleep(min(left_s, _SHOWN_EVERY_S))
+
+    return sleep

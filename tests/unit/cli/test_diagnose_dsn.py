@@ -1,0 +1,159 @@
+"""`plimsoll diagnose --dsn` and `plimsoll record --dsn`: causes in the same report; observed by hand."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+import typer
+from msgspec.structs import replace
+
+import databases
+from contract.test_inspection_schema import DOCUMENT
+from contract.tree import ROOT
+from plimsoll.cli import diagnose, record, watching
+from plimsoll.errors import UsageError
+from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
+from plimsoll.sources.target import read
+
+PRESSED = ROOT / "examples" / "search-service"
+DSN = "host=db1 dbname=orders"
+
+
+def busy():
+    """A minute in which a server asked the system to write 6 GB."""
+    rows = [databases.io_row("client backend", written_bytes=b) for b in (0.0, 6e9)]
+    return databases.observation(
+        databases.reading(io=(rows[0],)),
+        databases.reading(databases.START_S + 60, io=(rows[1],)),
+    )
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """A command in this process with an observation made by hand; its output, and what was asked."""
+
+    def call(command, *arguments):
+        asked = []
+
+        def observed(dsn, seconds, poolers=()):
+            asked.append((dsn, seconds))
+            return busy()
+
+        monkeypatch.setattr(watching, "observed", observed)
+        app = typer.Typer()
+        command.register(app)
+        # One command alone has no name.
+        name = ["record"] if command is record else []
+        app.callback()(lambda: None)
+        status = app([*(name or ["diagnose"]), *(str(a) for a in arguments)], standalone_mode=False)
+        printed = capsys.readouterr()
+        return status, printed.out, asked
+
+    return call
+
+
+def test_without_a_dsn_nothing_is_watched(run):
+    """
+    The report has no section of causes, and its JSON form says null.
+    """
+    _, text, asked = run(diagnose, PRESSED)
+    _, told, _ = run(diagnose, PRESSED, "--format", "json")
+
+    assert [] == asked
+    assert "CAUSES" not in text
+    assert json.loads(told)["inspection"] is None
+
+
+def test_causes_stand_after_the_findings(run):
+    """
+    In the same report, held against the ceiling that was diagnosed; the exit status is the diagnosis's.
+    """
+    status, text, asked = run(diagnose, PRESSED, "--dsn", DSN)
+    places = [text.index(part) for part in ("WHY", "CAUSES", "HOW IT WAS MEASURED")]
+    flat = " ".join(text.split())
+
+    assert [(DSN, 60)] == asked
+    assert sorted(places) == places
+    assert (
+        "Ceiling 212.5 MB/s, instance EBS throughput, legacy baseline: 47 % of it is taken" in flat
+    )
+    assert 1 == status
+
+
+def test_that_it_was_watched_at_another_time_is_said(run):
+    """
+    Causes of a minute today are no proof for a window of the past.
+    """
+    _, text, _ = run(diagnose, PRESSED, "--dsn", DSN)
+
+    assert (
+        "The ceiling is of another time than the one in which the database was watched"
+        in " ".join(text.split())
+    )
+
+
+def test_every_form_has_the_causes(run, tmp_path):
+    """
+    Markdown, JSON and the page; the JSON is a document of the form of inspections.
+    """
+    page = tmp_path / "page.html"
+    _, marked, _ = run(diagnose, PRESSED, "--dsn", DSN, "--format", "markdown", "--html", page)
+    _, told, asked = run(diagnose, PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
+    inspection = json.loads(told)["inspection"]
+
+    assert "\n## Causes\n" in marked
+    assert '<h2 id="causes">Causes</h2>' in page.read_text(encoding="utf-8")
+    assert [(DSN, 300)] == asked
+    jsonschema.Draft202012Validator(DOCUMENT).validate(inspection)
+    assert 1e8 == inspection["load"]["written_bytes_per_s"]
+
+
+def test_a_recording_keeps_what_was_observed(run, tmp_path):
+    """
+    `record --dsn` watches once; `diagnose FILE` then has the causes without a server.
+    """
+    file = tmp_path / "search.json"
+    _, _, recorded = run(record, PRESSED, "-o", file, "--dsn", DSN, "--for", "30s")
+    _, text, asked = run(diagnose, file)
+
+    assert [(DSN, 30)] == recorded
+    assert [] == asked
+    assert "CAUSES" in text
+
+
+def test_a_snapshot_with_an_observation_round_trips():
+    """
+    Every field of what was observed comes back as it was; without one the file is as before.
+    """
+    bare = read(PRESSED)
+    relations = databases.toast_of(databases.table(10, "public.a", options={"fillfactor": "70"}))
+    told = databases.seen(
+        relations,
+        relations,
+        glances=(databases.glance(1.0, sessions=(databases.session(),)),),
+        missing=(("statements", "GRANT"),),
+    )
+    full = replace(bare, observation=told)
+
+    assert full == decode_snapshot(encode_snapshot(full))
+    assert full.observation == decode_snapshot(encode_snapshot(full)).observation
+    assert b"observation" not in encode_snapshot(bare)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((PRESSED, "--for", "60s"), "no --dsn names one"),
+        ((PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
+        (("rds:*", "--dsn", DSN), "'rds:*' names many instances"),
+    ],
+)
+def test_what_cannot_be_is_refused(run, arguments, message):
+    """
+    A time without a database, what is no time, and many instances.
+    """
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        run(diagnose, *arguments)
+
+    assert caught.value.hint.endswith(".")
