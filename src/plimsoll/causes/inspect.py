@@ -13,6 +13,7 @@ from plimsoll.causes import (
     autovacuum_settings,
     checkpoints,
     connections,
+    poolers,
     sequential_scans,
     statements,
     temporary_files,
@@ -37,6 +38,7 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     sequential_scans.causes,
     unused_indexes.causes,
     connections.causes,
+    poolers.causes,
 )
 
 # Detectors that know themselves what kept them from telling more.
