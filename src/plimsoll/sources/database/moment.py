@@ -41,8 +41,10 @@ def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseRead
     has_left_out = bool(first.databases.keys() - last.databases.keys())
     for oid, after in last.databases.items():
         before = first.databases.get(oid, (0,) * _RESET + (None,))
+        # 14 gives a database its first time of reset when it is first counted: that is no reset.
         is_reset = oid in first.databases and (
-            before[_RESET] != after[_RESET] or any(a < b for b, a in _both(before, after))
+            before[_RESET] not in (None, after[_RESET])
+            or any(then > now for then, now in _both(before, after))
         )
         has_left_out = has_left_out or is_reset
         if not is_reset:

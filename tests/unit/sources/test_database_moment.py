@@ -1,0 +1,87 @@
+"""Counters of two readings may be subtracted: what was dropped, reset or forgotten is in neither."""
+
+from plimsoll.model.database import DatabaseReading
+from plimsoll.sources.database.moment import Moment, compared, counters_of, has_gone_back
+
+RESET_S = 1_795_000_000.0
+
+
+def database(committed: int, *, reset_s: float | None = RESET_S) -> tuple:
+    """A row of pg_stat_database behind its identifier: commits, and ten blocks a commit."""
+    return (committed, 0, 0, 0, committed * 10, 0, 0, 0, 0, 0, reset_s)
+
+
+def moment(time_s: float, databases: dict[int, tuple]) -> Moment:
+    counters = counters_of(databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9), None, block_bytes=8192)
+    return Moment(databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters))
+
+
+def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, bool]:
+    before, after, has_left_out = compared(moment(0.0, first), moment(60.0, last))
+    return after.counters.committed - before.counters.committed, has_left_out
+
+
+def test_commits_of_all_databases_are_added_up():
+    """
+    Two databases with 10 and 5 more commits have 15.
+    """
+    assert (15, False) == committed(
+        {1: database(100), 2: database(50)}, {1: database(110), 2: database(55)}
+    )
+
+
+def test_a_dropped_database_is_in_neither_sum():
+    """
+    Its 50 commits are not taken off the other's 10.
+    """
+    assert (10, True) == committed({1: database(100), 2: database(50)}, {1: database(110)})
+
+
+def test_a_database_made_meanwhile_began_at_zero():
+    """
+    All that it counts happened since.
+    """
+    assert (17, False) == committed({1: database(100)}, {1: database(110), 2: database(7)})
+
+
+def test_a_database_that_was_reset_is_in_neither_sum():
+    """
+    By the time of its reset, or by a counter that fell.
+    """
+    later = database(120, reset_s=RESET_S + 9)
+
+    assert (5, True) == committed({1: database(100), 2: database(50)}, {1: later, 2: database(55)})
+    assert (5, True) == committed(
+        {1: database(100), 2: database(50)}, {1: database(3), 2: database(55)}
+    )
+
+
+def test_the_first_time_of_a_reset_is_no_reset():
+    """
+    PostgreSQL 14 says it of a database that had counted nothing before.
+    """
+    assert (10, False) == committed({1: database(0, reset_s=None)}, {1: database(10)})
+
+
+def test_a_server_that_forgot_is_told_from_one_that_went_on():
+    """
+    After a crash counters begin at zero; after an orderly restart they go on.
+    """
+    before = {1: database(100), 2: database(50)}
+
+    assert has_gone_back(before, {1: database(3), 2: database(2)})
+    assert not has_gone_back(before, {1: database(101), 2: database(50)})
+
+
+def test_blocks_become_bytes():
+    """
+    Before 17, checkpointer, background writer and backends are counted in blocks of 8 KiB.
+    """
+    counters = moment(0.0, {1: database(1)}).reading.counters
+
+    assert (1, 2) == (counters.checkpoints_timed, counters.checkpoints_requested)
+    assert (3 * 8192.0, 4 * 8192.0, 5 * 8192.0) == (
+        *(counters.checkpoint_written_bytes, counters.background_written_bytes),
+        counters.backend_written_bytes,
+    )
+    assert (8e6, 7, 9) == (counters.wal_bytes, counters.wal_full_pages, counters.wal_records)
