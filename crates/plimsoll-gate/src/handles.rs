@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustix::io::Errno;
 
+use crate::fs::Bypass;
 use crate::inodes::Node;
 
 /// An open file.
@@ -14,6 +15,8 @@ use crate::inodes::Node;
 pub struct OpenFile {
     /// The backing file. The kernel alone appends and bypasses caches; here neither flag is set.
     pub fd: OwnedFd,
+    /// The backing file again, to be read past the page cache.
+    pub bypass: Bypass,
     /// Its node.
     pub node: Arc<Node>,
     /// Whether its content goes through the page cache.

@@ -23,7 +23,7 @@ use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 use plimsoll_core::chain::Stage;
 use plimsoll_core::pace::Request;
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffer, Buffers};
 use crate::cache_bound::FileKey;
 use crate::clock::{Clock, wake_exactly};
 use crate::config::{Chain, LatencyConfig, StageConfig};
@@ -39,7 +39,7 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub enum Reply {
     /// What was read: so many bytes of the buffer.
-    Data(ReplyData, Vec<u8>, usize),
+    Data(ReplyData, Buffer, usize),
     /// How much was written.
     Written(ReplyWrite, u32),
     /// It is done.
@@ -273,7 +273,7 @@ impl Park {
         );
         match reply {
             Reply::Data(reply, buffer, length) => {
-                reply.data(&buffer[..length]);
+                reply.data(buffer.first(length));
                 self.buffers.give(buffer);
             }
             Reply::Written(reply, bytes) => reply.written(bytes),

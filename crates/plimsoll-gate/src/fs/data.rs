@@ -10,6 +10,7 @@ use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::{Core, refused};
+use crate::buffers::Buffer;
 use crate::config;
 use crate::handles::OpenFile;
 use crate::park::{Carried, Reply};
@@ -58,7 +59,7 @@ impl Core {
     ///
     /// What lies in memory is read here. For the rest a thread of its own waits; the attempt made
     /// here has the system fetch it already, so that a disk gets requests in the order of their
-    /// arrival, and sees a stream as one.
+    /// arrival, and sees a stream as one. What passes by the cache is mostly not looked for there.
     pub fn read(self: &Arc<Self>, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
         let arrived_s = self.clock.now_s();
         let file = match self.files.get(number) {
@@ -67,13 +68,24 @@ impl Core {
         };
         let asked = Asked { arrived_s, offset, continues: continues(&file, false, offset, bytes) };
         let mut buffer = self.buffers.take(bytes);
-        let length = match self.read_at_once(&file, offset, &mut buffer[..bytes]) {
-            Attempt::Over(read) => return self.answer_read(&file, &asked, read, buffer, reply),
-            Attempt::Begun(length) => length,
-        };
+        let is_past = file.bypass.is_next();
+        let mut length = 0;
+        if !is_past {
+            match self.read_at_once(&file, offset, buffer.first_mut(bytes)) {
+                Attempt::Over(read) => return self.answer_read(&file, &asked, read, buffer, reply),
+                Attempt::Begun(begun) => length = begun,
+            }
+            if !file.is_cached {
+                file.bypass.missed();
+            }
+        }
         let core = Arc::clone(self);
         self.readers.run(move || {
-            let rest = read_full(&file, offset + length as u64, &mut buffer[length..bytes]);
+            let whole = buffer.first_mut(bytes);
+            if is_past {
+                length = core.read_past(&file, offset, whole);
+            }
+            let rest = read_full(&file, offset + length as u64, &mut whole[length..]);
             core.answer_read(&file, &asked, rest.map(|more| length + more), buffer, reply);
         });
     }
@@ -103,7 +115,7 @@ impl Core {
         file: &OpenFile,
         asked: &Asked,
         read: Result<usize, Errno>,
-        buffer: Vec<u8>,
+        buffer: Buffer,
         reply: ReplyData,
     ) {
         match read {

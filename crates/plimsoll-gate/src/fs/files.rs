@@ -12,6 +12,7 @@ use rustix::path::DecInt;
 
 use super::Core;
 use super::attributes::attributes_of;
+use super::bypass::Bypass;
 use super::names::Asker;
 use crate::config;
 use crate::handles::OpenFile;
@@ -37,7 +38,7 @@ struct Way {
 
 impl Way {
     /// The kernel reads through handles that write, to fill pages up, and it appends itself. What
-    /// bypasses its cache must not bypass ours: the memory here is not aligned.
+    /// bypasses its cache is written through ours: the memory here is not aligned.
     fn of(flags: i32, mode: config::Mode) -> Self {
         let asked = OFlags::from_bits_retain(flags as u32);
         let is_writable = asked.intersects(OFlags::WRONLY | OFlags::RDWR);
@@ -128,7 +129,8 @@ impl Core {
         if is_writable {
             node.writers.fetch_add(1, Ordering::AcqRel);
         }
-        let file = OpenFile { fd, node, is_cached, is_synchronous, is_writable };
+        let bypass = Bypass::default();
+        let file = OpenFile { fd, bypass, node, is_cached, is_synchronous, is_writable };
         Opened { number: self.files.insert(file), flags: way.answer() }
     }
 }
@@ -150,9 +152,9 @@ mod tests {
         assert_eq!(FopenFlags::FOPEN_KEEP_CACHE, found.answer());
     }
 
-    /// Direct I/O is seen request by request, but the backing file is not opened that way.
+    /// Direct I/O is seen request by request, but writes to the backing file go through its cache.
     #[test]
-    fn direct_io_bypasses_the_cache_of_the_mount_only() {
+    fn direct_io_bypasses_the_cache_of_the_mount() {
         let found = way(OFlags::RDWR | OFlags::DIRECT | OFlags::DSYNC, config::Mode::Fs);
 
         assert_eq!(OFlags::RDWR | OFlags::DSYNC | OFlags::CLOEXEC, found.flags());

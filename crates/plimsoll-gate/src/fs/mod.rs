@@ -12,6 +12,7 @@
 //! device as what it is.
 
 mod attributes;
+mod bypass;
 mod data;
 mod files;
 mod folders;
@@ -34,6 +35,7 @@ use fuser::{
 use rustix::fs::AtFlags;
 
 use self::attributes::Change;
+pub use self::bypass::Bypass;
 use self::data::Block;
 use self::names::Asker;
 use crate::buffers::Buffers;
