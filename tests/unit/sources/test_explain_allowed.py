@@ -1,0 +1,154 @@
+"""Which statements may be run to be explained, and how they are found in files."""
+
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import DataError
+from plimsoll.sources.explain_allowed import kind_of, parameter_count, refusal
+from plimsoll.sources.explain_record import parameters_for
+from plimsoll.sources.explain_statements import (
+    Wanted,
+    parameters_in,
+    split,
+    statements_in,
+    without_comments,
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select 1",
+        "  -- why\n/* not */ SELECT 1;",
+        "(select 1) union (select 2)",
+        "values (1), (2)",
+        "table orders",
+        "with x as (select 1) select * from x",
+        "with recursive x as materialized (select 1) table x",
+        "select ';' , \"a;b\" from t",
+        "select 'delete from t'",
+        "select into_date, \"into\" from t where x = 'for update'",
+        'select "update" from t',
+    ],
+)
+def test_what_only_reads_may_run(statement: str):
+    """
+    Whatever is written in its strings, names and comments.
+    """
+    assert "" == refusal(statement, allows_writes=False)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("delete from t", "a DELETE"),
+        ("insert into t values (1)", "an INSERT"),
+        ("with x as (delete from t returning 1) select * from x", "DELETE"),
+        ("with x as (select 1) update t set a = 1", "an UPDATE"),
+        ("with x as not materialized ( insert into t values (1)) select 1", "INSERT"),
+        ("select * into u from t", "makes a table"),
+        ("select * from t for no key update", "locks rows"),
+        ("select 1; select 2", "more than one"),
+        ("drop table t", "begins with 'drop'"),
+        ("explain analyze delete from t", "begins with 'explain'"),
+        ("execute p", "begins with 'execute'"),
+        ("call p()", "begins with 'call'"),
+        ("copy t to '/x'", "begins with 'copy'"),
+        ("", "no SELECT"),
+        ("select pg_terminate_backend(7)", "pg_terminate_backend()"),
+        ("select DBLINK_exec ('x', 'drop table t')", "dblink_exec()"),
+        ("select pg_advisory_lock(1)", "pg_advisory_lock()"),
+    ],
+)
+def test_what_changes_something_may_not(statement: str, why: str):
+    """
+    Each is refused by name, before it is sent.
+    """
+    assert why in refusal(statement, allows_writes=False)
+
+
+def test_with_leave_changes_run_and_what_lasts_does_not():
+    """
+    INSERT, UPDATE, DELETE and MERGE are rolled back; what a rollback does not undo stays refused.
+    """
+    for statement in (
+        *("delete from t", "select * from t for update", "select * into u from t"),
+        "with x as (delete from t returning 1) select * from x",
+    ):
+        assert "" == refusal(statement, allows_writes=True)
+    for statement in ("drop table t", "select pg_reload_conf()", "delete from t; commit"):
+        assert refusal(statement, allows_writes=True)
+
+
+def test_the_kind_of_with_is_that_of_its_main_part():
+    """
+    Not of what stands in brackets before.
+    """
+    assert "select" == kind_of("with a as (update t set x = 1 returning 1) select 1")
+    assert "merge" == kind_of("with a as (select 1) merge into t using a on true when matched then")
+
+
+def test_parameters_are_counted_outside_of_strings():
+    """
+    The highest number counts.
+    """
+    assert 0 == parameter_count("select '$7', \"$8\"")
+    assert 3 == parameter_count("select $1 where a = $3")
+
+
+def test_statements_are_split_at_their_semicolons_only():
+    """
+    Not within strings, names, comments and bodies.
+    """
+    text = "select ';'; -- a;b\nselect $x$ ; $x$, \"a;b\" /* ; */;\n ; -- nothing"
+
+    assert ("select ';'", '-- a;b\nselect $x$ ; $x$, "a;b" /* ; */') == split(text)
+
+
+def test_a_file_without_statements_is_refused(tmp_path: Path):
+    """
+    Comments only.
+    """
+    path = tmp_path / "s.sql"
+    path.write_text("-- nothing;\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match="no statement"):
+        statements_in(path)
+
+
+def test_comments_go_and_hints_stay():
+    """
+    What an application writes beside a statement may be anybody's name; a hint changes the plan.
+    """
+    text = "/*+ SeqScan(t) */ select '--x' /* user=eve */ from t -- trace=1"
+
+    assert "/*+ SeqScan(t) */ select '--x'   from t" == without_comments(text)
+
+
+def test_parameters_are_found_by_identifier_by_statement_or_for_all():
+    """
+    In this order.
+    """
+    wanted = Wanted(statement="select * from t where a = $1", query_id=42)
+    given = {"42": ("x",), "SELECT * FROM t WHERE a = 5": ("y",)}
+
+    assert ("x",) == parameters_for(wanted, given, ("z",)).parameters
+    other = Wanted(statement=wanted.statement)
+    assert ("y",) == parameters_for(other, given, ("z",)).parameters
+    assert ("z",) == parameters_for(Wanted(statement="table u"), given, ("z",)).parameters
+    assert parameters_for(other, {}, None).parameters is None
+
+
+def test_a_file_of_parameters_that_is_wrong_is_not_quoted(tmp_path: Path):
+    """
+    It may hold what nobody should read.
+    """
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text('{"42": ["7", null]}', encoding="utf-8")
+    bad.write_text('{"42": ["s3cret", 7]}', encoding="utf-8")
+
+    assert {"42": ("7", None)} == parameters_in(good)
+    with pytest.raises(DataError) as raised:
+        parameters_in(bad)
+    assert "s3cret" not in raised.value.message + raised.value.hint
