@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -21,7 +22,7 @@ _READY_S = 30.0
 _END_S = 20.0
 
 
-class Pooler:
+class Pooler(ABC):
     """
     One pooler in a folder of its own, run by the server's account.
 
@@ -97,8 +98,9 @@ class Pooler:
                 process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @abstractmethod
     def _prepare(self) -> list[object]:
-        raise NotImplementedError
+        """Write what it wants to read; how it is called."""
 
     def _write(self, name: str, text: str) -> Path:
         path = self.folder / name

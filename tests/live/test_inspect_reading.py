@@ -12,7 +12,7 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.database import queries
 from plimsoll.sources.database.connect import Asker
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.database.read import Want, observe
 
 pytestmark = pytest.mark.live
 
@@ -138,6 +138,27 @@ def test_a_table_made_meanwhile_is_in_the_last_reading(server: Postgres, admin: 
 
     assert 1000 == relation(found, name).inserted
     assert name not in [one.name for one in found.first.relations]
+
+
+def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
+    """
+    Sessions alone take neither tables nor statements, and no missing right of theirs is named.
+    """
+    time = Time()
+    found = observe(
+        server.dsn,
+        duration_s=1,
+        wants=frozenset({Want.SESSIONS}),
+        clock=time.clock,
+        sleep=time.sleep,
+    )
+
+    assert ((), (), None) == (
+        *(found.last.relations, found.last.indexes),
+        found.last.statements,
+    )
+    assert found.glances[0].sessions
+    assert "statements" not in dict(found.missing)
 
 
 def test_a_version_says_what_it_knows(server: Postgres):

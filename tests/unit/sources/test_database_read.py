@@ -1,0 +1,117 @@
+"""Glances come as often as asked, unless they would cost the server too much."""
+
+import pytest
+
+from plimsoll.model.database import DatabaseReading, Glance, ServerSelf
+from plimsoll.sources.database import read
+from plimsoll.sources.database.connect import Silent
+from plimsoll.sources.database.moment import Moment, counters_of
+from plimsoll.sources.database.reader import EVERYTHING, Run
+
+SERVER = ServerSelf(
+    place="127.0.0.1:5432/app",
+    role="plimsoll",
+    version="18.6",
+    version_number=180006,
+    is_standby=False,
+    block_bytes=8192,
+    toast_chunk_bytes=1996,
+    connection_max=100,
+    reserved_connections=3,
+)
+
+
+class Server:
+    """A server whose glances take their time; it is silent while `is_gone`."""
+
+    def __init__(self, glance_s: float = 0.001) -> None:
+        self.now_s = 0.0
+        self.glance_s = glance_s
+        self.glances_at: list[float] = []
+        self.is_gone = False
+        self.server = SERVER
+        self.missing: dict[str, str] = {}
+        self.query_count = self.received_bytes = 0
+        self.asked_s = 0.0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def meet(self) -> ServerSelf:
+        return SERVER
+
+    def run(self) -> Run:
+        return Run(started_s=0.0, is_standby=False, databases={})
+
+    def first(self) -> Moment:
+        counters = counters_of((), None, None, None, block_bytes=8192)
+        return Moment(databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters))
+
+    def last(self) -> Moment:
+        if self.is_gone:
+            raise Silent("no server", is_connection_lost=True)
+        return self.first()
+
+    def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+        return first, last
+
+    def glance(self) -> Glance:
+        if self.is_gone:
+            raise Silent("no server", is_connection_lost=True)
+        self.glances_at.append(self.now_s)
+        self.now_s += self.glance_s
+        return Glance(time_s=self.now_s, sessions=())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def watched(server: Server, monkeypatch: pytest.MonkeyPatch, duration_s: float = 30.0):
+    monkeypatch.setattr(read, "Asker", lambda *_: server)
+    monkeypatch.setattr(read, "Reader", lambda *_: server)
+    return read.observe(
+        "host=x",
+        duration_s=duration_s,
+        wants=EVERYTHING,
+        clock=server.clock,
+        sleep=server.sleep,
+    )
+
+
+@pytest.mark.parametrize(
+    ("glance_s", "count"),
+    [(0.001, 30), (0.010, 30), (0.0625, 5), (1.0, 3)],
+)
+def test_glances_take_a_hundredth_of_the_time_at_most(
+    glance_s: float, count: int, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    One a second; one in 6¼ seconds where each takes 62.5 ms; never fewer than one in ten.
+    """
+    server = Server(glance_s)
+    found = watched(server, monkeypatch)
+
+    assert count == len(found.glances)
+    assert 30.0 == found.seconds
+
+
+def test_a_server_that_stays_away_is_waited_for_ten_seconds(monkeypatch: pytest.MonkeyPatch):
+    """
+    Then the first reading is the last, and the observation says why.
+    """
+    server = Server()
+
+    def sleep(seconds: float) -> None:
+        server.now_s += seconds
+        server.is_gone = server.now_s > 20
+
+    monkeypatch.setattr(server, "sleep", sleep)
+    found = watched(server, monkeypatch)
+
+    assert 0.0 == found.seconds
+    assert 40.0 <= server.now_s <= 41.0
+    assert "no server" in dict(found.missing)["last reading"]
+    assert "did not come: no server" in dict(found.missing)["glances"]
