@@ -8,6 +8,7 @@ Rule 2: the server itself sees to it that what we send is one statement (extende
 Rule 3: no password is in any message or file.
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,10 @@ _CONNECTION = {
     "keepalives_interval": "2",
     "keepalives_count": "3",
 }
+# Other users' statements, whose identifier is hidden too.
 _HIDDEN = "<insufficient privilege>"
+_FROM = re.compile(r"\b(?:from|join|table)\s+(?:only\s+)?\(?\s*([a-z_\"][\w.\"]*)", re.IGNORECASE)
+_SYSTEM = ("pg_", "information_schema.", "unnest", "generate_series", "select", "values")
 # A list of that many is read to find the statements that may be run among them.
 _LOOKED_AT = 1000
 
@@ -47,7 +51,7 @@ where e.extname = 'pg_stat_statements'
 """
 # Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
 _STATEMENTS = """
-select queryid as query_id, query as text, calls, rows, total_exec_time / 1000 as exec_s,
+select coalesce(queryid, 0) as query_id, query as text, calls, rows, total_exec_time / 1000 as exec_s,
        shared_blks_read as read_blocks, shared_blks_hit as hit_blocks,
        shared_blks_dirtied as dirtied_blocks, shared_blks_written as written_blocks,
        temp_blks_read as temp_read_blocks, temp_blks_written as temp_written_blocks,
@@ -55,7 +59,7 @@ select queryid as query_id, query as text, calls, rows, total_exec_time / 1000 a
        wal_bytes::float8 as wal_bytes
 from {schema}.pg_stat_statements
 where dbid = (select oid from pg_database where datname = current_database())
-      and toplevel and queryid is not null
+      and toplevel
 order by total_exec_time desc
 limit {limit}
 """
@@ -168,13 +172,13 @@ class Recorder:
     def wanted_of(
         self, statements: Sequence[Statement], count: int
     ) -> tuple[list[Wanted], list[Unrecorded]]:
-        """The first `count` statements that only read, and what hid others from us."""
+        """The first `count` statements that only read, of tables, and what hid others from us."""
         wanted: list[Wanted] = []
         hidden = 0
         for statement in statements:
             if statement.text == _HIDDEN:
                 hidden += 1
-            elif not refusal(statement.text, allows_writes=False) and len(wanted) < count:
+            elif len(wanted) < count and _reads_tables(statement.text):
                 text = without_comments(statement.text)
                 wanted.append(Wanted(statement=text, query_id=statement.query_id))
         if not hidden:
@@ -331,6 +335,13 @@ def check(wanted: Sequence[Wanted]) -> None:
             "there is no statement to explain",
             "Give --statement, --statements FILE, or --top N where pg_stat_statements has some.",
         )
+
+
+def _reads_tables(statement: str) -> bool:
+    """Whether it only reads, and more than the system's own views, as we and other watchers do."""
+    if refusal(statement, allows_writes=False):
+        return False
+    return any(not name.lower().startswith(_SYSTEM) for name in _FROM.findall(statement))
 
 
 def _completed(capture: Capture, wanted: Wanted, *, is_generic: bool) -> Capture:

@@ -1,0 +1,116 @@
+"""`plimsoll explain`: what its command line refuses, prints and returns."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from contract.tree import ROOT
+from plimsoll.cli.main import app
+from plimsoll.errors import UsageError
+from plimsoll.model.explain import COMPARISON_SCHEMA
+from plimsoll.sources.explain_file import read_captures
+
+NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
+LOG = """\
+2026-11-20 16:19:46.740 UTC [7] LOG:  duration: 0.400 ms  plan:
+\tQuery Text: select * from orders where note = 'secret'
+\tSeq Scan on orders  (cost=0.00..6.50 rows=120 width=8) (actual time=0.1..0.3 rows=7.00 loops=1)
+\t  Filter: (note = 'secret'::text)
+\t  Buffers: shared hit=9
+"""
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["explain", *arguments])
+
+
+def refusal(*arguments: str) -> str:
+    result = run(*arguments)
+    assert isinstance(result.exception, UsageError)
+    return result.exception.message
+
+
+def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
+    """
+    And the text says that it is not the query.
+    """
+    result = run("compare", NORMAL, SLOW)
+
+    assert 1 == result.exit_code
+    assert "Not the query" in result.stdout
+
+
+def test_a_file_beside_itself_is_status_0():
+    """
+    Nothing differs.
+    """
+    assert 0 == run("compare", NORMAL, NORMAL).exit_code
+
+
+def test_the_json_has_its_schema():
+    """
+    And one entry for each statement.
+    """
+    document = json.loads(run("compare", NORMAL, SLOW, "--format", "json").stdout)
+
+    assert COMPARISON_SCHEMA == document["schema"]
+    assert ["not_the_query"] * 2 == [pair["outcome"] for pair in document["pairs"]]
+
+
+def test_a_log_is_recorded_without_its_literals(tmp_path: Path):
+    """
+    The file holds the plan, and nobody's values.
+    """
+    (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
+    out = tmp_path / "out.json"
+    result = run("record", "--log", str(tmp_path / "server.log"), "-o", str(out))
+
+    assert 0 == result.exit_code
+    assert "select * from orders where note = ?" in result.stdout
+    assert "secret" not in out.read_text(encoding="utf-8")
+    assert 9 == read_captures(out).captures[0].blocks.hit
+
+
+def test_a_log_and_a_recording_have_statements_of_their_own(tmp_path: Path):
+    """
+    Nothing to compare is status 2.
+    """
+    (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
+    result = run("compare", NORMAL, str(tmp_path / "server.log"))
+
+    assert 2 == result.exit_code
+    assert "No statement is on both sides" in result.stdout
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
+    """
+    As people name them: before/it.log and after/it.log.
+    """
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "it.log").write_text(LOG, encoding="utf-8")
+    result = run("compare", str(tmp_path / "before/it.log"), str(tmp_path / "after/it.log"))
+
+    assert 0 == result.exit_code
+    assert "before/it.log" in result.stdout.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("record",), "no server"),
+        (("record", "host=127.0.0.1 port=1"), "no statement"),
+        (("record", "host=127.0.0.1", "--statement", "table t", "--for", "5s"), "--top"),
+        (("record", "--log", "x", "--statement", "table t"), "two sources"),
+        (("record", "host=127.0.0.1", "--statement", "table t", "--timeout", "soon"), "--timeout"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments, said, monkeypatch):
+    """
+    Before anything is connected to.
+    """
+    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+
+    assert said in refusal(*arguments)
