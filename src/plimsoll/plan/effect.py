@@ -22,6 +22,8 @@ from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import BAND, Demand, Path
 from plimsoll.plan.verdict import Share, verdict_of
 
+# A smaller share of time is not told apart from nothing.
+LEAST_SAID = 0.001
 # Below a ceiling latency rises little and late; a sixth power fits gp2 and gp3 curves of fio runs.
 RISE, RISE_POWER = 0.6, 6
 # "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
@@ -305,7 +307,13 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
 
 def _reason(effect: Effect, share: Share, allowed: float) -> str:
     ratio = effect.ratio_at_ceiling
+    passing = 100 * (share.strict + share.generous) / 2
     return (
-        f"{100 * ratio.low:.1f} to {100 * ratio.high:.1f} % of the time at a ceiling, where "
-        f"{100 * allowed:g} % are allowed; {100 * share.strict:.0f} % of plausible demands pass"
+        f"{_percent(ratio.low)} to {_percent(ratio.high)} of the time at a ceiling, where "
+        f"{100 * allowed:g} % are allowed; {passing:.0f} % of plausible demands pass"
     )
+
+
+def _percent(ratio: float) -> str:
+    """A share of time; behind a ceiling none is ever said to be nothing."""
+    return f"{100 * ratio:.1f} %" if ratio >= LEAST_SAID else "under 0.1 %"

@@ -24,6 +24,7 @@ from plimsoll.model.plan import (
     Effect,
     Judgement,
     Move,
+    MoveKind,
     NextCeiling,
     Option,
     Wishes,
@@ -37,6 +38,7 @@ from plimsoll.plan.effect import Judged, judge, started
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
 from plimsoll.plan.needs import Needs
 from plimsoll.plan.rules import commands_of, disruption_of
+from plimsoll.plan.schedule import spread_of
 from plimsoll.plan.storages import describe_storage
 from plimsoll.plan.work import work_minutes
 from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
@@ -198,6 +200,44 @@ class Desk:
             probability=judged.probability,
             reason=judged.reason if free is None else f"{free.text} {judged.reason}",
             settled_by=judged.settled_by,
+        )
+
+    def spread(self) -> Option | None:
+        """The same work over more hours, so that credits suffice; None where it would not fit a day."""
+        chain = self._chain(self.before, self.former)
+        ratio = self.wishes.allowed_ratio
+        found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.wishes.growth)
+        if found is None or self.unexplained is not None:
+            return None
+        present = self.present()
+        minutes = found.ratio_at_ceiling * self.demand.summary.measured_s / 60
+        jobs = sum(path.weight for path in self.demand.paths if path.is_carried)
+        window = f"{found.hours} h from {found.start_s // 3600:02d}:00 UTC"
+        return replace(
+            present,
+            title=f"{_title(self.before, self.before)}, the work spread over {window}",
+            moves=(
+                Move(
+                    kind=MoveKind.SCHEDULE,
+                    before="as it comes",
+                    after=window,
+                    text=f"work that was held back spread over {window}",
+                ),
+            ),
+            disruption=replace(
+                present.disruption,
+                text="nothing is changed in the database; jobs begin and end at other times",
+                reversal="Jobs can go back to their hours at any time.",
+            ),
+            effect=replace(
+                present.effect,
+                minutes_at_ceiling=_exactly(minutes),
+                ratio_at_ceiling=_exactly(found.ratio_at_ceiling),
+            ),
+            judgement=Judgement.UNSURE,
+            probability=jobs,
+            reason=f"{found.text} It passes if what was served is all the work there is.",
+            settled_by="whether what was held back is a job that can wait: its schedule and its owner",
         )
 
     def helps(self, option: Option) -> bool:

@@ -266,6 +266,9 @@ def _free(desk: Desk) -> tuple[Option, ...]:
         option = desk.option(move.instance, FREE, free=move)
         if move.is_restart or desk.helps(option):
             options.append(option)
+    spread = desk.spread()
+    if spread is not None:
+        options.append(replace(spread, role=FREE))
     return tuple(options)
 
 

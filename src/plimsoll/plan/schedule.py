@@ -19,6 +19,8 @@ from plimsoll.plan.effect import started
 
 DAY_S = 86_400
 HOURS = 24
+# A load half as large again as usual is more than the day's own waves from one minute to the next.
+BUSIER = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +76,20 @@ def spread_of(
 
 
 def _parts(demand: Demand, growth: float) -> tuple[FloatArray, FloatArray]:
-    """What stays where it is, and what can be moved, ops/s; together they are what was served."""
+    """
+    What stays where it is, and what can be moved, ops/s; together they are what was served.
+
+    The work that was held back began before its ceiling bound, while credits lasted, and may go on
+    after: all of the stretch in which more was served than usual is moved with it.
+    """
     served = demand.served_ops_per_s * growth
+    free = served[demand.is_measured & ~demand.is_held_back]
+    usual = float(np.median(free)) if free.size else 0.0
+    busy = served > BUSIER * usual
     rest = served.copy()
-    for start, end in runs_of(demand.is_held_back):
-        beside = [served[i] for i in (start - 2, end + 1) if 0 <= i < served.size]
-        usual = float(np.mean(beside)) if beside else 0.0
-        rest[start:end] = np.minimum(served[start:end], usual)
+    for start, end in runs_of(busy | demand.is_held_back):
+        if demand.is_held_back[start:end].any():
+            rest[start:end] = np.minimum(served[start:end], usual)
     return rest, served - rest
 
 
@@ -93,14 +102,14 @@ def _is_below_baselines(ops: FloatArray, demand: Demand, chain: Sequence[Stage])
 def _evenly(demand: Demand, moved: FloatArray, hours: int) -> tuple[FloatArray, int]:
     """Each day's moved work over the same hours of that day, and when they begin."""
     since = demand.time_s % DAY_S
-    pressed = np.flatnonzero(demand.is_held_back)
-    first = int(np.median([int(since[a]) for a, _ in runs_of(demand.is_held_back)]))
+    is_moved = moved > 0
+    first = int(np.median([int(since[a]) for a, _ in runs_of(is_moved)]))
     start_s = first - first % 3600
     inside = (since - start_s) % DAY_S < hours * 3600
     # A night's work that runs past midnight belongs to the window in which it began.
     night = (demand.time_s - start_s) // DAY_S
     out = np.zeros(moved.size)
-    for one in np.unique(night[pressed]):
+    for one in np.unique(night[is_moved]):
         room = inside & (night == one)
         work = float(moved[night == one].sum())
         if not room.any():

@@ -89,3 +89,20 @@ def test_nothing_is_moved_where_nothing_was_held_back(hours: int):
     A day without a ceiling has no work to spread.
     """
     assert spread_of(nightly(hours=hours), [stage(56e6)]) is None
+
+
+def test_what_was_served_while_credits_lasted_is_moved_with_the_rest():
+    """
+    An hour at 300 MB/s before three at 100 are 2,016 GB above the rest: at 35 MB/s, sixteen hours.
+    """
+    asked = np.full(DAY, 10e6)
+    asked[6 * builders.HOUR : 10 * builders.HOUR] = 300e6
+    served = asked.copy()
+    served[7 * builders.HOUR : 10 * builders.HOUR] = CEILING
+    latency = np.where(served < asked, 0.02, 0.0008)
+    made = builders.snapshot(builders.storage(served, latency_s=latency))
+    demand = recover(made, diagnose(made, catalog()))
+    found = spread_of(demand, [stage(45e6)])
+
+    assert found is not None
+    assert found.hours == 16
