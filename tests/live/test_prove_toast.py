@@ -2,13 +2,17 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from live.machine import Run
+from live.machine import Run, clean_environment
 from plimsoll.lab.postgres import Postgres
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.database.prove_toast import incompressible
@@ -205,3 +209,44 @@ def test_a_role_without_rights_is_told_which(server: Postgres, run: Run):
     assert "REPLICATION" in decode.stderr
     assert "plain-secret" not in schema.stderr + slot.stderr + decode.stderr
     assert [] == left_behind(server)
+
+
+def test_a_killed_sample_leaves_no_slot(server: Postgres, tmp_path: Path):
+    """
+    The server drops the slot of a process that was killed while it watched, and its snapshot with it.
+    """
+    slots = "select count(*) from pg_replication_slots where active"
+    killed = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "plimsoll", "prove", "toast", server.dsn),
+            *("--table", 'docs."Letters"', "--decode", "60s"),
+        ],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+    )
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        wait_until(lambda: connection.execute(slots).fetchone() == (1,))
+        killed.kill()
+        killed.wait()
+        wait_until(lambda: connection.execute(slots).fetchone() == (0,))
+        wait_until(
+            lambda: (
+                connection.execute(
+                    "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
+                ).fetchone()
+                == (0,)
+            )
+        )
+
+    assert [] == left_behind(server)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """
+    Ask again and again, for half a minute at most.
+    """
+    until_s = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < until_s
+        time.sleep(0.05)

@@ -19,6 +19,8 @@ from plimsoll.model.toast import (
 )
 from plimsoll.units import format_bytes, format_ratio, number
 
+_ROLLED_BACK = "the scratch schema was made in one transaction that was rolled back"
+
 WIDTH_MIN, WIDTH_MAX = 60, 120
 _HEADS = ("value", "stored", "chunks", "dead rows", "WAL bytes", "buffers")
 _WIDTHS = (9, 9, 7, 10, 10, 8)
@@ -50,7 +52,8 @@ def render_toast_proof(proof: ToastProof, *, width: int) -> str:
     for note in proof.notes:
         lines += ["", *_wrapped(f"Note: {note}.", width)]
     if proof.cases:
-        lines += ["", "Nothing is left behind: it was one transaction, rolled back."]
+        slot = "; the replication slot was dropped" if proof.sample else ""
+        lines += ["", *_wrapped(f"Nothing is left behind: {_ROLLED_BACK}{slot}.", width)]
     return "\n".join(lines) + "\n"
 
 
