@@ -151,6 +151,19 @@ def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(
     assert found.last.counters.committed > 0
 
 
+def test_a_server_is_read_through_its_pooler_as_well(bouncer: PgBouncer, server: Postgres):
+    """
+    A question is one transaction and leaves no setting behind, so transaction pooling does not mind.
+    """
+    found = observe(bouncer.dsn("app"), duration_s=0)
+    with psycopg.connect(bouncer.dsn("app")) as next_one:
+        settings = next_one.execute("select current_setting('statement_timeout')").fetchone()
+
+    assert found.last.counters.committed > 0
+    assert not {"counters", "relations", "sessions"} & dict(found.missing).keys()
+    assert ("0",) == settings
+
+
 def pool(reading: PoolerReading):
     return next(one for one in reading.pools if one.database == "app")
 

@@ -83,13 +83,15 @@ def watched(server: Server, monkeypatch: pytest.MonkeyPatch, duration_s: float =
 
 @pytest.mark.parametrize(
     ("glance_s", "count"),
-    [(0.001, 30), (0.010, 30), (0.0625, 5), (1.0, 3)],
+    [(0.001, 30), (0.010, 30), (0.0625, 6), (1.0, 4)],
 )
 def test_glances_take_a_hundredth_of_the_time_at_most(
     glance_s: float, count: int, monkeypatch: pytest.MonkeyPatch
 ):
     """
     One a second; one in 6¼ seconds where each takes 62.5 ms; never fewer than one in ten.
+
+    The second comes after a second in any case: the first one's time is no measure.
     """
     server = Server(glance_s)
     found = watched(server, monkeypatch)
