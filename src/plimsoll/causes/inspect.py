@@ -46,6 +46,7 @@ _BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
     toast.missing_of,
     vacuum.missing_of,
     autovacuum_settings.missing_of,
+    statements.missing_of,
     connections.missing_of,
 )
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Statement
-from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.diagnosis import Evidence, Missing
 from plimsoll.model.explain import Blocks, Capture, Source
 from plimsoll.units import format_bytes_per_s, format_latency, format_ratio, number
 
@@ -105,6 +105,21 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked([*found, *readers[:_LINES_MOST]])
 
 
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """That reads are not timed, where statements are counted and that alone is missing."""
+    settings = observation.server.settings
+    if not observation.last.statements or settings.get("track_io_timing") != "off":
+        return ()
+    return (
+        Missing(
+            name="I/O timing",
+            hides="whether a statement is slow because storage is",
+            remedy="track_io_timing is off: ALTER SYSTEM SET track_io_timing = on; SELECT "
+            "pg_reload_conf(); pg_test_timing tells what it costs.",
+        ),
+    )
+
+
 def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | None:
     statement, seconds = work.statement, observation.seconds
     read = statement.read_blocks * observation.server.block_bytes / seconds
@@ -147,7 +162,8 @@ def _waiting(work: Work, observation: Observation, budget: Budget) -> Cause | No
     now, before = work.statement, work.before
     if before is None or min(now.calls, before.calls) < _CALLS_LEAST:
         return None
-    if now.read_s is None or before.read_s is None or not (now.read_blocks and before.read_blocks):
+    # Reads in no time at all were not timed.
+    if not (now.read_s and before.read_s and now.read_blocks and before.read_blocks):
         return None
     block_s, usual_s = now.read_s / now.read_blocks, before.read_s / before.read_blocks
     touched = [(s.read_blocks + s.hit_blocks) / s.calls for s in (before, now)]

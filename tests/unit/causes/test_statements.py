@@ -4,7 +4,7 @@ import pytest
 
 from databases import START_S, WINDOW_S, budget, observation, reading, statement
 from plimsoll.causes import plans
-from plimsoll.causes.statements import captures_between, short, work_between
+from plimsoll.causes.statements import captures_between, missing_of, short, work_between
 from plimsoll.model.database import Observation, Statement
 from plimsoll.model.explain import Source
 
@@ -93,6 +93,19 @@ def test_a_server_that_warms_up_is_not_slow():
     found = plans.causes(seen(warm, more(warm, counted(600, block_s=0.001))), budget(9e9, 0.0))
 
     assert () == found
+
+
+def test_reads_that_were_not_timed_are_no_sign_and_are_told():
+    """
+    track_io_timing was off, or switched on meanwhile: no verdict, and what would give one.
+    """
+    untimed = counted(10_000, block_s=0.0)
+    seen_since = seen(untimed, more(untimed, counted(600, block_s=0.02)))
+
+    assert () == plans.causes(seen_since, budget(9e9, 0.0))
+    (missing,) = missing_of(seen_since)
+    assert "track_io_timing = on" in missing.remedy
+    assert () == missing_of(observation(reading(START_S), reading(START_S + WINDOW_S)))
 
 
 def test_the_statement_that_reads_most_is_a_note():
