@@ -49,6 +49,7 @@ def causes_markdown(inspection: Inspection) -> str:
 
 
 def _causes(said: InspectionOutline, level: str) -> Iterable[str]:
+    yield said.counted
     for card in said.causes:
         yield from _card(card, level)
     if said.has_commands:

@@ -59,6 +59,8 @@ class InspectionOutline:
     identity: str
     watched: str
     load: tuple[Fact, ...]
+    counted: str
+    """How many causes of which severity; empty where one glance tells."""
     causes: tuple[CauseCard, ...]
     missing: tuple[Fact, ...]
     notes: tuple[str, ...]
@@ -78,6 +80,7 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
         identity=_identity(inspection),
         watched=_watched(inspection),
         load=_load(inspection),
+        counted=_counted_causes(inspection),
         causes=tuple(_card(cause, n) for n, cause in enumerate(inspection.causes, start=1)),
         missing=tuple(_missing(gap) for gap in inspection.missing),
         notes=tuple(words.sentence(note) for note in inspection.notes),
@@ -192,6 +195,21 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
     value = words.published(ceiling, "bytes/s")
     facts.append(Fact("Ceiling", f"{value}{f', {named}' if named else ''}{share}"))
     return tuple(facts)
+
+
+def _counted_causes(inspection: Inspection) -> str:
+    """`3 critical, 1 warning, 5 notes`."""
+    if len(inspection.causes) < 3:
+        return ""
+    counts = [
+        (sum(cause.severity == severity for cause in inspection.causes), severity)
+        for severity in SEVERITY_SIGNS
+    ]
+    return ", ".join(
+        f"{count} critical" if severity == "critical" else _counted(count, severity)
+        for count, severity in counts
+        if count
+    )
 
 
 def _card(cause: Cause, place: int) -> CauseCard:

@@ -81,8 +81,12 @@ def _parts(said: InspectionOutline, width: int) -> Iterable[RenderableType]:
 
 
 def _causes(said: InspectionOutline, *, is_first_spaced: bool = True) -> Iterable[RenderableType]:
+    if said.counted:
+        yield terminal.indented(styled(said.counted))
     for card in said.causes:
-        yield from _card(card, is_spaced=is_first_spaced or card.number != "1")
+        yield from _card(
+            card, is_spaced=is_first_spaced or card.number != "1" or bool(said.counted)
+        )
     if said.has_commands:
         yield Padding(styled(NEVER_RUN, style="bold"), (1, 0, 0, 2))
 
