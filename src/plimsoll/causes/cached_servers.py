@@ -68,8 +68,7 @@ def outliving(
                 Evidence(
                     kind="age",
                     text=f"{len(over):,} of {len(stays):,} without a client are older than"
-                    f" {seconds(limit_s)}, in the last of {len(readings)} readings over"
-                    f" {format_duration(last.time_s - readings[0].time_s)}",
+                    f" {seconds(limit_s)}{_watched(readings)}",
                     value=longest_s,
                     reference=life_s,
                 ),
@@ -123,6 +122,13 @@ def wasted(readings: list[PoolerReading], observation: Observation) -> list[Caus
             refuted_by="The next minutes bring clients that use them again.",
         )
     ]
+
+
+def _watched(readings: list[PoolerReading]) -> str:
+    if len(readings) == 1:
+        return ""
+    span_s = readings[-1].time_s - readings[0].time_s
+    return f", in the last of {len(readings)} readings over {format_duration(span_s)}"
 
 
 def _stays(readings: list[PoolerReading]) -> list[_Stay]:

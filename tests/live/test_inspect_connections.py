@@ -1,0 +1,201 @@
+"""Connections made for real: held open, broken, stormed, leaked and thrown away; each is named."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+import psycopg
+import pytest
+
+from live.machine import Run
+from plimsoll.causes.budget import budget_of
+from plimsoll.causes.connections import causes, missing_of
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Observation
+from plimsoll.sources.database.read import Want, observe
+
+pytestmark = pytest.mark.live
+
+USABLE = 47
+WANTS = frozenset({Want.SESSIONS})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """
+    A server that takes 50 connections, three of them reserved.
+    """
+    with Postgres({"fsync": "off", "max_connections": "50"}) as running:
+        running.run("pgbench", "-i", "-q", "-s", "1")
+        yield running
+
+
+@pytest.fixture
+def crowd(server: Postgres) -> Iterator[Callable[..., list[psycopg.Connection]]]:
+    """
+    Open so many connections of an application; all are closed at the end.
+    """
+    with ExitStack() as stack:
+
+        def open_more(count: int, application: str = "web") -> list[psycopg.Connection]:
+            dsn = f"{server.dsn} application_name={application}"
+            return [stack.enter_context(psycopg.connect(dsn)) for _ in range(count)]
+
+        yield open_more
+
+
+def watched(
+    server: Postgres, seconds: float, *doings: Callable[[], object], every_s: float = 1.0
+) -> Observation:
+    """
+    Watch in real time; each doing follows one glance.
+    """
+    waiting = iter(doings)
+
+    def sleep(length_s: float) -> None:
+        next(waiting, lambda: None)()
+        time.sleep(length_s)
+
+    return observe(server.dsn, duration_s=seconds, every_s=every_s, wants=WANTS, sleep=sleep)
+
+
+def found(observation: Observation) -> dict[str, Cause]:
+    return {cause.code: cause for cause in causes(observation, budget_of(observation))}
+
+
+def test_transactions_that_are_held_open_are_named(server: Postgres, crowd):
+    """
+    Twelve of 47 idle in transaction are critical; five that failed are a warning; who they are.
+    """
+    for connection in crowd(12, "billing"):
+        connection.execute("select 1")
+    for connection in crowd(5, "import"):
+        with suppress(psycopg.Error):
+            connection.execute("select 1/0")
+    told = found(watched(server, 0.5))
+
+    assert told["IdleInTransaction"].severity == "critical"
+    assert told["IdleInTransaction"].subject == "plimsoll 'billing' from 127.0.0.1"
+    assert told["IdleInTransaction"].title.startswith("12 sessions hold a transaction open")
+    assert told["AbortedTransactions"].severity == "warning"
+    assert told["AbortedTransactions"].subject == "plimsoll 'import' from 127.0.0.1"
+
+
+def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
+    """
+    From two to 40 connections between two glances: a storm, and near the maximum.
+    """
+    crowd(2)
+    told = found(watched(server, 2.0, lambda: crowd(38, "checkout")))
+
+    assert told["ConnectionStorm"].severity == "critical"
+    assert "from 2 to 40" in told["ConnectionStorm"].title
+    assert told["ConnectionStorm"].subject == "plimsoll 'checkout' from 127.0.0.1"
+    assert told["NearMaxConnections"].title.startswith(f"40 of {USABLE} usable connections")
+    assert "ConnectionLeak" not in told
+
+
+def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
+    """
+    One idle connection more each second, for eleven seconds.
+    """
+    crowd(2, "leaky")
+    observation = watched(server, 11.0, *[lambda: crowd(1, "leaky")] * 11)
+    told = found(observation)["ConnectionLeak"]
+
+    assert told.subject == "plimsoll 'leaky' from 127.0.0.1"
+    assert told.severity == "critical"  # 47 are full within the minute
+    assert len(observation.glances) >= 8
+
+
+def test_connections_of_one_transaction_each_are_named(server: Postgres):
+    """
+    pgbench connects anew for every transaction; arrivals are the server's own count.
+    """
+    work = threading.Thread(
+        target=server.run, args=("pgbench", "-n", "-S", "-C", "-c", "4", "-j", "2", "-T", "5")
+    )
+    work.start()
+    time.sleep(0.5)
+    before = _sessions(server)
+    observation = watched(server, 3.0, every_s=0.5)
+    came = _sessions(server) - before
+    work.join()
+    told = found(observation)
+
+    counted = (observation.last.counters.sessions or 0) - (observation.first.counters.sessions or 0)
+    assert counted == pytest.approx(came, rel=0.15, abs=5)
+    # A machine that is busy with other things may not make fifty in three seconds.
+    assert ("ShortConnections" in told) == (counted >= 50 and counted / observation.seconds >= 5)
+    assert {"ShortConnections", "ConnectionArrivals"} & set(told)
+
+
+def _sessions(server: Postgres) -> int:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        row = connection.execute("select sum(sessions) from pg_stat_database").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_what_became_of_them_is_counted(server: Postgres, crowd):
+    """
+    Eight that an operator ended are told as killed.
+    """
+    crowd(8, "victim")
+
+    def kill() -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                " where application_name = 'victim'"
+            )
+
+    told = found(watched(server, 1.5, kill, every_s=0.5))
+
+    assert "8 killed" in told["SessionsEndedBadly"].title
+
+
+def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
+    """
+    Four clients that stay connected and work.
+    """
+    work = threading.Thread(
+        target=server.run, args=("pgbench", "-n", "-c", "4", "-j", "2", "-T", "3")
+    )
+    work.start()
+    time.sleep(0.5)
+    observation = watched(server, 1.5)
+    work.join()
+    told = found(observation)
+
+    assert {cause.severity for cause in told.values()} == {"note"}
+    assert set(told) <= {"ConnectionsHeld", "ConnectionArrivals"}
+    assert told["ConnectionsHeld"].title.startswith("4 sessions hold")
+
+
+def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crowd):
+    """
+    Connections are counted all the same; their states are unknown and named.
+    """
+    crowd(3)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("create role plain login password 'plain'")
+        dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=plain password=plain"
+        observation = observe(dsn, duration_s=0.2, wants=WANTS)
+        connection.execute("drop role plain")
+    told = found(observation)["ConnectionsHeld"]
+
+    assert "in a state that is hidden" in " ".join(piece.text for piece in told.evidence)
+    assert "states of sessions" in {gap.name for gap in missing_of(observation)}
+
+
+def test_pools_are_sized_against_a_real_server(server: Postgres, run: Run):
+    """
+    The limit is read from the server: 2 × 30 do not fit into 47.
+    """
+    told = run("pool-size", "--service", "a=2x30", "--for", "1s", PLIMSOLL_DSN=server.dsn)
+
+    assert told.returncode == 1, told.stderr
+    assert "50 − 3 reserved = 47" in told.stdout
