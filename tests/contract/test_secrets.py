@@ -46,9 +46,20 @@ FILE_TOKEN = "planted-session-token-of-the-file"
 DSN_PASSWORD, PG_PASSWORD = "planted-password-of-the-dsn", "planted-password-of-libpq"
 PROM_TOKEN, PROM_PASSWORD = "planted-bearer-token", "planted-password-of-prometheus"
 URL_PASSWORD, HEADER = "planted:password@of/the#url", "planted-value-of-a-header"
+POOLER_PASSWORD = "planted-password-of-a-pooler"
 PROXY_PASSWORD, ENDPOINT_PASSWORD = "planted-password-of-a-proxy", "planted-password-of-an-endpoint"
 SECRETS = (
-    *(KEY, SECRET, TOKEN, FILE_KEY, FILE_SECRET, FILE_TOKEN, DSN_PASSWORD, PG_PASSWORD),
+    *(
+        KEY,
+        SECRET,
+        TOKEN,
+        FILE_KEY,
+        FILE_SECRET,
+        FILE_TOKEN,
+        DSN_PASSWORD,
+        PG_PASSWORD,
+        POOLER_PASSWORD,
+    ),
     *(PROM_TOKEN, PROM_PASSWORD, URL_PASSWORD, HEADER, PROXY_PASSWORD, ENDPOINT_PASSWORD),
 )
 USER = "planted-user"
@@ -195,6 +206,14 @@ def of_files() -> Iterator[Command]:
     yield Command(arguments=("record", "host", "--for", "1s"), ends=FAILS)
     mangled = f"postgresql://{USER}:{DSN_PASSWORD}@{NOWHERE}:x/?bad"
     yield Command(arguments=("record", "host", "--for", "1s", "--dsn", mangled), ends=FAILS)
+    unheard = f"postgresql://{USER}:{DSN_PASSWORD}@{NOWHERE}/orders"
+    for dsn in (mangled, unheard):
+        yield Command(arguments=("inspect", dsn, "--for", "1s"), ends=FAILS)
+        yield Command(arguments=("diagnose", example, "--dsn", dsn, "--for", "1s"), ends=FAILS)
+        yield Command(arguments=("record", example, "--dsn", dsn, "-o", "d.json"), ends=FAILS)
+    for place in (NOWHERE, "[bad"):
+        pooler = f"pgbouncer://{USER}:{POOLER_PASSWORD}@{place}"
+        yield Command(arguments=("inspect", "--for", "1s", "--pooler", pooler), ends=FAILS)
 
 
 @pytest.fixture(scope="module")

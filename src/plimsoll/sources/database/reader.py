@@ -33,6 +33,7 @@ from plimsoll.sources.database.rows import (
     session_of,
     statement_of,
     vacuum_of,
+    without_literals,
 )
 from plimsoll.sources.pg_stat import quoted
 
@@ -346,7 +347,8 @@ class Reader:
             or []
         )
         named = tuple(
-            msgspec.structs.replace(one, text=texts.get(one.query_id, "")) for one in statements
+            msgspec.structs.replace(one, text=without_literals(texts.get(one.query_id, "")))
+            for one in statements
         )
         return _replaced(last, statements=named)
 

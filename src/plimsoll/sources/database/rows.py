@@ -1,5 +1,6 @@
 """Rows of the statements in `queries.py`, in their order of columns, become the model's nouns."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ from plimsoll.model.database import (
 Row = tuple[Any, ...]
 
 _MS_PER_S = 1000.0
+
+# Where a string begins: a quote, or a dollar quote; `$1` is a parameter.
+_STRING = re.compile(r"'|\$(?:[^\W\d]\w*)?\$")
 
 _STORAGES = {"p": "plain", "e": "external", "x": "extended", "m": "main"}
 _COMPRESSIONS = {"p": "pglz", "l": "lz4"}
@@ -117,6 +121,17 @@ def statement_of(row: Row) -> Statement:
     for name in ("exec_s", "read_s", "write_s"):
         told[name] = _seconds(told[name])
     return Statement(text="", **told)
+
+
+def without_literals(text: str) -> str:
+    """
+    A statement's text up to its first string, which may be a password.
+
+    The server puts parameters in place of the values of queries, but keeps those of other commands:
+    `ALTER ROLE … PASSWORD '…'`, a connection of a subscription, options of a user mapping.
+    """
+    found = _STRING.search(text)
+    return text if found is None else f"{text[: found.start()]}…"
 
 
 def columns_of(rows: Iterable[Row]) -> dict[int, tuple[Column, ...]]:
