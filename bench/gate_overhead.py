@@ -7,8 +7,8 @@ Both arms lie on the same disk. Rounds alternate, each arm being first in every 
 figure is the median of the rounds' ratios: what else this machine does meanwhile hits both. PostgreSQL
 18 has a data set of at least four times its buffers, and both its servers really flush. fio passes the
 page cache by; behind the gate that of the disk below remains. It is emptied before each run, and no block
-is read twice, so all that is read comes from the disk. fio in memory is the gate's own cost with no disk beside it, and nothing is promised of it. With --require the
-command exits with 1 if a promise is broken.
+is read twice, so all that is read comes from the disk. fio in memory is the gate's own cost with no disk
+beside it, and nothing is promised of it. With --require the command exits with 1 if a promise is broken.
 """
 
 import argparse
@@ -120,6 +120,8 @@ class Arm:
         is_once = self._is_on_disk and "read" in pattern
         span = () if is_once else ("--norandommap", "--time_based")
         handle = os.open(self._backing, os.O_RDONLY)
+        # What is not yet on the disk would stay, and be written out beside what is measured.
+        os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(handle)
         done = subprocess.run(
