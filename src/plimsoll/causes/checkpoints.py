@@ -121,8 +121,8 @@ def _writes(pace: Pace | None, written: float, observation: Observation, budget:
     share = budget.of_load(written)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
     text = "They write what was changed since the one before, each page once."
-    if is_requested:
-        text += " They were requested, but not by WAL: by CHECKPOINT, a backup or CREATE DATABASE."
+    if pace is not None and is_requested:
+        text += _who_asked(pace)
     completion = setting_of(observation, "checkpoint_completion_target")
     is_bursty = completion is not None and completion < _COMPLETION_USUAL
     remedy = Remedy(
@@ -157,6 +157,16 @@ def _writes(pace: Pace | None, written: float, observation: Observation, budget:
         refuted_by="The window is a small part of the time between checkpoints, so that it shows a "
         "burst or a pause.",
     )
+
+
+def _who_asked(pace: Pace) -> str:
+    """What can be said of requests that WAL does not surely explain."""
+    if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
+        return (
+            " They were requested, too seldom to tell whether by somebody or by WAL, which at this "
+            f"rate would ask for one every {format_duration(pace.interval_s)}: watch it for longer."
+        )
+    return " They were requested, but not by WAL: by CHECKPOINT, a backup or CREATE DATABASE."
 
 
 def _counted(pace: Pace, observation: Observation) -> tuple[Evidence, ...]:

@@ -36,6 +36,8 @@ _SEVERITY = re.compile(
 _SYSLOG = re.compile(r"^.*?\[\d+-\d+\] ?(?P<text>.*)$")
 _QUERY = re.compile(r"^Query Text: ?(?P<text>.*)$")
 _PARAMETERS = re.compile(r"^Query Parameters: ")
+# Somebody's own EXPLAIN of a statement is an execution of that statement.
+_EXPLAINED = re.compile(r"^(?:explain(?:\s*\([^)]*\)|\s+(?:analyze|verbose)\b)*\s+)", re.IGNORECASE)
 # The message's column in a CSV log has kept its place since 9.0; the moment's is the first.
 _CSV_COLUMNS_LEAST, _CSV_MESSAGE = 14, 13
 
@@ -201,7 +203,7 @@ def _of_text(entry: _Entry) -> Capture | None:
 def _without_literals(capture: Capture, execution_s: float) -> Capture:
     return replace(
         capture,
-        statement=" ".join(without_literals(capture.statement).split()),
+        statement=_EXPLAINED.sub("", " ".join(without_literals(capture.statement).split())),
         plan=None if capture.plan is None else _masked(capture.plan),
         execution_s=execution_s,
     )

@@ -318,7 +318,7 @@ def parameters_for(
     """A statement with the parameters that were given for its identifier, its text, or for all."""
     by_text = {likeness(text): values for text, values in given.items()}
     values = given.get(str(wanted.query_id), by_text.get(likeness(wanted.statement), single))
-    if values is None:
+    if values is None or not parameter_count(wanted.statement):
         return wanted
     return Wanted(statement=wanted.statement, query_id=wanted.query_id, parameters=values)
 

@@ -117,6 +117,16 @@ def test_timed_checkpoints_are_a_note_however_much_they_write():
     assert pytest.approx(12 / 13) == found[0].share_of_load
 
 
+def test_one_request_may_be_anybodys():
+    """
+    At a rate that would fill the room in time, but seen once only: a note until it comes again.
+    """
+    once = only(checkpoints.causes(of_wal(40 * MB, checkpoints_requested=1), budget(0.0, 60 * MB)))
+
+    assert ("CheckpointsRequested", "note") == (once.code, once.severity)
+    assert "watch it for longer" in once.text
+
+
 def test_requests_that_wal_does_not_explain_are_somebodys():
     """
     CHECKPOINT by hand, at a rate of WAL that would wait for its time.

@@ -300,6 +300,19 @@ def test_no_literal_of_a_log_is_kept(form: str):
         assert secret not in whole
 
 
+@pytest.mark.parametrize(
+    "said", ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"]
+)
+def test_an_explained_statement_is_the_statement(said: str):
+    """
+    Somebody's EXPLAIN in the log is laid beside other executions of what it explains.
+    """
+    log = logged("", "text").replace(STATEMENT.replace("\n", "\n\t"), said)
+    (capture,), _ = captures_in_log(log)
+
+    assert "select ?" == capture.statement
+
+
 def test_the_moment_is_that_of_the_line():
     """
     In UTC without a zone, and otherwise by it.

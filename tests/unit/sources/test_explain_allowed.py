@@ -136,7 +136,9 @@ def test_parameters_are_found_by_identifier_by_statement_or_for_all():
     assert ("x",) == parameters_for(wanted, given, ("z",)).parameters
     other = Wanted(statement=wanted.statement)
     assert ("y",) == parameters_for(other, given, ("z",)).parameters
-    assert ("z",) == parameters_for(Wanted(statement="table u"), given, ("z",)).parameters
+    another = Wanted(statement="select $1")
+    assert ("z",) == parameters_for(another, given, ("z",)).parameters
+    assert parameters_for(Wanted(statement="table u"), given, ("z",)).parameters is None
     assert parameters_for(other, {}, None).parameters is None
 
 
