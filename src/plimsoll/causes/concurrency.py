@@ -28,9 +28,9 @@ _LEVELS_MIN = 3
 _SPREAD_MIN = 2.0
 # Residuals of log X beyond this count less and less (soft L1): a tenth is what a busy machine wobbles.
 _WOBBLE = 0.1
-# A weak prior, in logarithms: a third of a unit of residual for a factor of e from these.
+# A weak prior, in logarithms; chosen among 0.02 to 1 by bench/pool_size.py for what its answers lose.
 _PRIOR = (log(0.03), log(1e-4))
-_PRIOR_WEIGHT = 0.02
+_PRIOR_WEIGHT = 0.3
 _STARTS = ((0.01, 1e-6), (0.1, 1e-4), (0.5, 1e-2))
 
 

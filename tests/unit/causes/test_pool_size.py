@@ -103,7 +103,7 @@ def test_a_curve_that_never_turns_has_a_bound():
     assert curve is not None
 
     assert curve.is_extrapolated
-    assert throughput(curve, 128) == pytest.approx(12_800, rel=0.05)
+    assert throughput(curve, 128) == pytest.approx(12_800, rel=0.1)
 
 
 def test_the_published_cluster_needs_555_sessions():
