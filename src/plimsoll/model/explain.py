@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-EXPLAIN_SCHEMA = "plimsoll/explain/1"
-COMPARISON_SCHEMA = "plimsoll/explain-comparison/1"
+EXPLAIN_SCHEMA = "plimsoll.explain/1"
+COMPARISON_SCHEMA = "plimsoll.explain-comparison/1"
 
 
 class Blocks(Struct, frozen=True, kw_only=True):
