@@ -3,19 +3,15 @@ Vacuums that read and write while somebody waits.
 
 A vacuum is housekeeping. What makes it a cause is that storage is at its ceiling, or that it lasts: it
 is a note where no ceiling is known and it is over within minutes.
-
-Bytes are those `pg_stat_io` counts for autovacuum workers (16 and later), shared out by blocks where
-several run. Before 16 they are estimated from the blocks that the progress view says were done.
 """
 
-from collections.abc import Callable, Sequence
-
-from msgspec import Struct
+from collections.abc import Sequence
 
 from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
-from plimsoll.causes.vacuum_pace import Pace, pace_of
+from plimsoll.causes.vacuum_pace import Pace
+from plimsoll.causes.vacuum_runs import Bytes, Run, by_autovacuum, bytes_of, pace_of_run, runs_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
-from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
 from plimsoll.units import (
     format_bytes,
@@ -35,53 +31,6 @@ _LARGE_BYTES = 1024**3
 Plateaus = Sequence[tuple[float, float]]
 
 
-class Run(Struct, frozen=True, kw_only=True):
-    """The vacuums of one relation that were seen between the readings; mostly one."""
-
-    last: VacuumRun
-    """As it was seen last."""
-    spans: tuple[tuple[float, float], ...]
-    """Of each, from its start to when it was seen last."""
-    seen_s: float
-    """Between the first and the last glance at each, summed."""
-    blocks: float
-    """Scanned or vacuumed in between."""
-    relation: Relation | None
-    owner: Relation | None
-    """The table, where the relation is its TOAST relation."""
-    is_running: bool
-    """Whether the last glance still saw it."""
-
-    @property
-    def subject(self) -> str:
-        """The table, and whether it is its TOAST relation."""
-        return f"{self.owner.name} (TOAST)" if self.owner is not None else self.last.relation
-
-    @property
-    def progress(self) -> float | None:
-        """Share of the phase that is done, 0–1; None in phases that count nothing."""
-        done = self._done
-        return min(done / self.last.total_blocks, 1.0) if done is not None else None
-
-    @property
-    def left_s(self) -> float | None:
-        """Until the phase ends at the rate that was seen; None where nothing moved."""
-        done = self._done
-        if done is None or self.blocks <= 0 or self.seen_s <= 0:
-            return None
-        return max(self.last.total_blocks - done, 0) * self.seen_s / self.blocks
-
-    @property
-    def _done(self) -> int | None:
-        if not self.last.total_blocks:
-            return None
-        counts = {
-            "scanning heap": self.last.scanned_blocks,
-            "vacuuming heap": self.last.vacuumed_blocks,
-        }
-        return counts.get(self.last.phase)
-
-
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
     plateaus = budget.plateaus
@@ -95,95 +44,20 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
     """What kept this detector from telling more."""
-    if observation.server.version_number >= 160_000 or not runs_of(observation):
+    if observation.last.io is not None or not runs_of(observation):
         return ()
     return (
         Missing(
             name="pg_stat_io",
-            hides="what autovacuum reads and writes; it is estimated from blocks",
+            hides="what vacuums that have ended read and wrote; it is estimated from blocks",
             remedy="PostgreSQL 16 and later have it.",
         ),
     )
 
 
-def runs_of(observation: Observation) -> tuple[Run, ...]:
-    """The vacuums that glances saw, by relation, in the order in which they were seen."""
-    seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
-    for glance in observation.glances:
-        for vacuum in glance.vacuums:
-            of_relation = seen.setdefault((vacuum.relation_oid, vacuum.is_automatic), {})
-            of_relation.setdefault(vacuum.pid, []).append((glance.time_s, vacuum))
-    relations = {relation.oid: relation for relation in observation.last.relations}
-    last_s = observation.glances[-1].time_s if observation.glances else 0.0
-    found = []
-    for (oid, _), by_process in seen.items():
-        ends = [(moments[0], moments[-1]) for moments in by_process.values()]
-        end_s, last = max((end for _, end in ends), key=lambda end: end[0])
-        relation = relations.get(oid)
-        owner_oid = relation.owner_oid if relation is not None else None
-        found.append(
-            Run(
-                last=last,
-                spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
-                seen_s=sum(end[0] - first[0] for first, end in ends),
-                blocks=sum(max(_blocks(end[1]) - _blocks(first[1]), 0) for first, end in ends),
-                relation=relation,
-                owner=relations.get(owner_oid) if owner_oid is not None else None,
-                is_running=end_s == last_s,
-            )
-        )
-    return tuple(found)
-
-
 def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
     """Seconds of the plateaus that lie in [start, end)."""
     return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
-
-
-def _blocks(vacuum: VacuumRun) -> int:
-    return vacuum.scanned_blocks + vacuum.vacuumed_blocks
-
-
-def _by_autovacuum(row: IoRow) -> bool:
-    return row.backend_type == "autovacuum worker"
-
-
-def _by_hand(row: IoRow) -> bool:
-    return row.backend_type == "client backend" and row.context == "vacuum"
-
-
-def _bytes_of(
-    observation: Observation, run: Run, runs: Sequence[Run]
-) -> tuple[float | None, float | None, str]:
-    """Bytes/s read and written by one vacuum, and how that is known."""
-    wanted: Callable[[IoRow], bool] = _by_autovacuum if run.last.is_automatic else _by_hand
-    read, written = rates_of(observation, wanted)
-    peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
-    blocks = sum(peer.blocks for peer in peers)
-    if read is not None and written is not None:
-        if len(peers) == 1:
-            return read, written, "counted by pg_stat_io"
-        share = run.blocks / blocks if blocks else 1 / len(peers)
-        return read * share, written * share, "counted by pg_stat_io, shared out by blocks"
-    if run.seen_s <= 0 or run.blocks <= 0:
-        return None, None, "not known"
-    block_bytes = observation.server.block_bytes
-    rate = run.blocks * block_bytes / run.seen_s
-    missed = _blocks_read(observation, run)
-    if missed is not None and observation.seconds > 0:
-        rate = min(rate, missed * block_bytes / observation.seconds)
-    # Which pages it dirtied is not told; the second pass dirties all it visits.
-    written = rate if run.last.phase == "vacuuming heap" else 0.0
-    return rate, written, "estimated from blocks, for lack of pg_stat_io (16 and later)"
-
-
-def _blocks_read(observation: Observation, run: Run) -> int | None:
-    """Blocks of the relation that were read by anybody: what vacuum found in memory is not."""
-    before = {relation.oid: relation for relation in observation.first.relations}
-    if run.relation is None or run.relation.oid not in before:
-        return None
-    read = run.relation.heap_blocks_read - before[run.relation.oid].heap_blocks_read
-    return read if read > 0 else None
 
 
 def _of_run(
@@ -193,21 +67,21 @@ def _of_run(
     runs: Sequence[Run],
     plateaus: Plateaus,
 ) -> Cause:
-    read, written, how = _bytes_of(observation, run, runs)
-    moved = None if read is None or written is None else read + written
+    found = bytes_of(observation, run, runs)
+    read, written, moved = found.read, found.written, found.moved
     rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
-    pace = _pace(observation, run)
+    pace = pace_of_run(observation, run)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
         severity=_severity(budget, run, moved),
         subject=run.subject,
         title=f"{_said(run)}{rate}",
-        text=_text(run, how),
+        text=_text(run, found.how),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
-        is_estimated=observation.last.io is None,
-        share_of_load=budget.of_load(moved),
+        is_estimated=not found.is_counted,
+        share_of_load=_share_of_load(budget, found),
         share_of_ceiling=budget.of_ceiling(moved),
         evidence=(
             *_overlap(run, plateaus),
@@ -217,6 +91,15 @@ def _of_run(
         remedies=_remedies(budget, run, pace, (read or 0.0, written or 0.0)),
         refuted_by="Latency stays as it is while this vacuum is paused or cancelled.",
     )
+
+
+def _share_of_load(budget: Budget, found: Bytes) -> float | None:
+    """Of what is estimated, the load does not know yet."""
+    load = budget.load_bytes_per_s
+    if found.is_counted or found.moved is None or load is None:
+        return budget.of_load(found.moved)
+    whole = load + found.moved
+    return found.moved / whole if whole > 0 else None
 
 
 def _severity(budget: Budget, run: Run, moved: float | None) -> str:
@@ -254,18 +137,6 @@ def _text(run: Run, how: str) -> str:
     if run.last.is_wraparound:
         parts.append("It prevents wraparound: it must not be cancelled, only slowed down.")
     return " ".join(parts)
-
-
-def _pace(observation: Observation, run: Run) -> Pace | None:
-    own = run.relation.options if run.relation is not None else {}
-    of_table = run.owner.options if run.owner is not None else {}
-    return pace_of(
-        observation.server.settings,
-        # A TOAST relation takes its table's parameters where it has none of its own.
-        {**of_table, **own},
-        block_bytes=observation.server.block_bytes,
-        is_automatic=run.last.is_automatic,
-    )
 
 
 def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
@@ -372,7 +243,7 @@ def _lasting(run: Run, pace: Pace, target: float, moved: tuple[float, float]) ->
 
 def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
     """What autovacuum did in runs too short for any glance."""
-    read, written = rates_of(observation, _by_autovacuum)
+    read, written = rates_of(observation, by_autovacuum)
     moved = None if read is None or written is None else read + written
     share = max(budget.of_load(moved) or 0.0, budget.of_ceiling(moved) or 0.0)
     # Below a hundredth there is nothing to say; a judgement.

@@ -1,0 +1,218 @@
+"""
+The vacuums that glances saw, and what they read and wrote.
+
+Where the bytes come from:
+
+1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), no more than what
+   the relation itself counts as read, shared out by blocks where several ran;
+2. any other, and before 16: blocks that the progress view says were done, no more than cost limits
+   allow. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
+   running it knows nothing, and of one that ended it knows hours that were not watched.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import rates_of
+from plimsoll.causes.vacuum_pace import Pace, pace_of
+from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+
+# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h).
+_CHUNKS_PER_PAGE = 4
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """The vacuums of one relation that were seen between the readings; mostly one."""
+
+    last: VacuumRun
+    """As it was seen last."""
+    spans: tuple[tuple[float, float], ...]
+    """Of each, from its start to when it was seen last."""
+    seen_s: float
+    """Between the first and the last glance at each, summed."""
+    scanned_blocks: float
+    vacuumed_blocks: float
+    """In between, in the first and the second pass."""
+    relation: Relation | None
+    owner: Relation | None
+    """The table, where the relation is its TOAST relation."""
+    is_running: bool
+    """Whether the last glance still saw it."""
+
+    @property
+    def blocks(self) -> float:
+        """Of both passes."""
+        return self.scanned_blocks + self.vacuumed_blocks
+
+    @property
+    def subject(self) -> str:
+        """The table, and whether it is its TOAST relation."""
+        return f"{self.owner.name} (TOAST)" if self.owner is not None else self.last.relation
+
+    @property
+    def progress(self) -> float | None:
+        """Share of the phase that is done, 0–1; None in phases that count nothing."""
+        done = self._done
+        return min(done / self.last.total_blocks, 1.0) if done is not None else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Until the phase ends at the rate that was seen; None where nothing moved."""
+        done = self._done
+        if done is None or self.blocks <= 0 or self.seen_s <= 0:
+            return None
+        return max(self.last.total_blocks - done, 0) * self.seen_s / self.blocks
+
+    @property
+    def _done(self) -> int | None:
+        if not self.last.total_blocks:
+            return None
+        counts = {
+            "scanning heap": self.last.scanned_blocks,
+            "vacuuming heap": self.last.vacuumed_blocks,
+        }
+        return counts.get(self.last.phase)
+
+
+class Bytes(Struct, frozen=True, kw_only=True):
+    """What a vacuum read and wrote, bytes/s; None where it is not known."""
+
+    read: float | None
+    written: float | None
+    is_counted: bool
+    how: str
+
+    @property
+    def moved(self) -> float | None:
+        """Reads and writes together."""
+        return None if self.read is None or self.written is None else self.read + self.written
+
+
+def runs_of(observation: Observation) -> tuple[Run, ...]:
+    """The vacuums that glances saw, by relation, in the order in which they were seen."""
+    seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
+    for glance in observation.glances:
+        for vacuum in glance.vacuums:
+            of_relation = seen.setdefault((vacuum.relation_oid, vacuum.is_automatic), {})
+            of_relation.setdefault(vacuum.pid, []).append((glance.time_s, vacuum))
+    relations = {relation.oid: relation for relation in observation.last.relations}
+    last_s = observation.glances[-1].time_s if observation.glances else 0.0
+    found = []
+    for (oid, _), by_process in seen.items():
+        ends = [(moments[0], moments[-1]) for moments in by_process.values()]
+        end_s, last = max((end for _, end in ends), key=lambda end: end[0])
+        relation = relations.get(oid)
+        owner_oid = relation.owner_oid if relation is not None else None
+        found.append(
+            Run(
+                last=last,
+                spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
+                seen_s=sum(end[0] - first[0] for first, end in ends),
+                scanned_blocks=_grown(ends, lambda vacuum: vacuum.scanned_blocks),
+                vacuumed_blocks=_grown(ends, lambda vacuum: vacuum.vacuumed_blocks),
+                relation=relation,
+                owner=relations.get(owner_oid) if owner_oid is not None else None,
+                is_running=end_s == last_s,
+            )
+        )
+    return tuple(found)
+
+
+def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
+    """What one of the vacuums that were seen read and wrote while it was watched."""
+    peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
+    if observation.last.io is None or not all(_is_inside(observation, peer) for peer in peers):
+        return _estimated(observation, run)
+    read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
+    if read is None or written is None or observation.seconds <= 0:
+        return _estimated(observation, run)
+    blocks = sum(peer.blocks for peer in peers)
+    share = run.blocks / blocks if blocks else 1 / len(peers)
+    own = _blocks_read(observation, run)
+    read *= share
+    if own is not None:
+        # Workers read catalogs too, and look at tables that they then leave alone.
+        read = min(read, own * observation.server.block_bytes / observation.seconds)
+    how = "counted by pg_stat_io" + (", shared out by blocks" if len(peers) > 1 else "")
+    return Bytes(read=read, written=written * share, is_counted=True, how=how)
+
+
+def _is_inside(observation: Observation, run: Run) -> bool:
+    """Whether its vacuums began and ended between the readings, so that they are counted whole."""
+    return not run.is_running and all(s >= observation.first.time_s for s, _ in run.spans)
+
+
+def _estimated(observation: Observation, run: Run) -> Bytes:
+    """
+    By blocks and cost limits.
+
+    Pages with dead rows are read and dirtied; the view counts pages that are skipped as scanned, which
+    cost nothing, so what costs allow is the other bound.
+    """
+    why = (
+        "for lack of pg_stat_io (16 and later)"
+        if observation.last.io is None
+        else "because pg_stat_io counts a vacuum when it ends, all at once"
+    )
+    how = f"estimated from blocks, dead rows and cost limits, {why}"
+    if run.seen_s <= 0 or run.blocks <= 0:
+        return Bytes(read=None, written=None, is_counted=False, how=f"not known, {why}")
+    dirty = _dirty_share(run) * run.scanned_blocks + run.vacuumed_blocks
+    pages, dirtied = run.blocks / run.seen_s, dirty / run.seen_s
+    pace = pace_of_run(observation, run)
+    if pace is not None and pace.cost_per_s is not None:
+        cost = pages * pace.page_miss + dirtied * pace.page_dirty
+        slower = min(pace.cost_per_s / cost, 1.0) if cost > 0 else 1.0
+        pages, dirtied = pages * slower, dirtied * slower
+    block_bytes = observation.server.block_bytes
+    return Bytes(read=pages * block_bytes, written=dirtied * block_bytes, is_counted=False, how=how)
+
+
+def _dirty_share(run: Run) -> float:
+    """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
+    if run.relation is None or not run.last.total_blocks:
+        return 1.0
+    places = run.relation.dead_rows / (_CHUNKS_PER_PAGE if run.owner is not None else 1)
+    return -math.expm1(-places / run.last.total_blocks)
+
+
+def _blocks_read(observation: Observation, run: Run) -> int | None:
+    """Blocks of the relation and its indexes that were read, by anybody."""
+    before = {relation.oid: relation for relation in observation.first.relations}
+    if run.relation is None or run.relation.oid not in before:
+        return None
+    then = before[run.relation.oid]
+    heap = run.relation.heap_blocks_read - then.heap_blocks_read
+    read = heap + run.relation.index_blocks_read - then.index_blocks_read
+    return read if read > 0 else None
+
+
+def pace_of_run(observation: Observation, run: Run) -> Pace | None:
+    """Its cost limits; None where the settings could not be read."""
+    own = run.relation.options if run.relation is not None else {}
+    of_table = run.owner.options if run.owner is not None else {}
+    return pace_of(
+        observation.server.settings,
+        # A TOAST relation takes its table's parameters where it has none of its own.
+        {**of_table, **own},
+        block_bytes=observation.server.block_bytes,
+        is_automatic=run.last.is_automatic,
+    )
+
+
+def _grown(
+    ends: Sequence[tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]],
+    count: Callable[[VacuumRun], int],
+) -> float:
+    return float(sum(max(count(end[1]) - count(first[1]), 0) for first, end in ends))
+
+
+def by_autovacuum(row: IoRow) -> bool:
+    """Whether a row of `pg_stat_io` is of autovacuum workers."""
+    return row.backend_type == "autovacuum worker"
+
+
+def _by_hand(row: IoRow) -> bool:
+    return row.backend_type == "client backend" and row.context == "vacuum"
