@@ -19,6 +19,8 @@ PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
 
 _SECONDS = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
+# No pooler has a setting beyond a billion.
+_NUMBER_MAX = 2e9
 _ON = {"on", "true", "yes", "1"}
 
 
@@ -69,7 +71,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         found = _QUANTITY.fullmatch((self.text(name) or "").lower())
         if found is None or found[2] not in _SECONDS:
             return None
-        return float(found[1]) * _SECONDS[found[2]]
+        value = float(found[1]) * _SECONDS[found[2]]
+        return value if abs(value) < _NUMBER_MAX else None
 
     def count(self, name: str) -> int:
         """A whole number; 0 where it is not known."""

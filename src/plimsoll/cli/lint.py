@@ -1,5 +1,6 @@
 """`plimsoll lint`: what is wrong with a configuration, from the file alone."""
 
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -73,11 +74,11 @@ def pooler(
 
     Exit status: 0 nothing above a note, 1 a warning or worse, 2 bad input.
     """
-    from plimsoll.catalog.load import catalog, version_of
+    from plimsoll.catalog.load import catalog
     from plimsoll.causes.pooler_lint import ServerRoom, lint
     from plimsoll.sources.pooler_config import read_pooler_config
 
-    if version is not None and len(version_of(version)) < 2:
+    if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
         raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")
     found = read_pooler_config(config, kind=kind, version=version)
     causes = lint(found, catalog(), ServerRoom(connection_max=max_connections, reserved=reserved))

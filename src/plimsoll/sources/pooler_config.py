@@ -14,11 +14,11 @@ from plimsoll.model.pooler import PooledDatabase, PoolerConfig
 
 FILE_BYTES_MAX = 4_000_000
 _INCLUDES_MAX = 10  # as PgBouncer itself allows
-_SECRET = re.compile(r"pass|auth|secret|key|hash|user")
-_PGPOOL_LINE = re.compile(
-    r"\s*([A-Za-z_][\w.]*)\s*(?:=|\s)\s*('(?:[^'\\]|\\.|'')*'|[^#\s][^#]*?)?\s*(?:#.*)?"
-)
-_WORD = re.compile(r"(\w+)\s*=\s*('(?:[^']|'')*'|\S*)")
+# Commands and queries of checks may hold a password in their text.
+_SECRET = re.compile(r"pass|auth|secret|key|hash|user|command|check|conninfo|connect_query")
+_NAME = re.compile(r"([A-Za-z_]\w*)\s*=?\s*")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.|'')*)'")
+_WORD = re.compile(r"(?<!\w)(\w+)\s*=\s*('(?:[^']|'')*'|\S*)")
 _SECTIONS = ("[pgbouncer]", "[databases]", "[users]")
 
 
@@ -86,10 +86,15 @@ def _kind(text: str, path: Path) -> str:
 def _pgpool(text: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     for line in text.splitlines():
-        found = _PGPOOL_LINE.fullmatch(line)
-        if found is None or line.lstrip().startswith("#") or found[2] is None:
+        name = _NAME.match(line.strip())
+        if name is None:
             continue
-        _keep(settings, found[1], _unquoted(found[2]))
+        rest = line.strip()[name.end() :]
+        quoted = _QUOTED.match(rest)
+        if quoted is not None:
+            _keep(settings, name[1], quoted[1].replace("''", "'").replace("\\'", "'"))
+        elif value := rest.partition("#")[0].strip():
+            _keep(settings, name[1], value)
     return settings
 
 
@@ -139,9 +144,9 @@ def _keep(settings: dict[str, str], name: str, value: str) -> None:
 def _unquoted(value: str) -> str:
     value = value.strip()
     if len(value) >= 2 and value[0] == value[-1] == "'":
-        return value[1:-1].replace("''", "'").replace("\\'", "'")
+        return value[1:-1].replace("''", "'")
     return value
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text) else None

@@ -1,5 +1,6 @@
 """Configuration files of poolers, as people write them."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ child_life_time = 5min
 child_life_time = 0
 sr_check_password = 'hunter2' # never kept
 wd_authkey = 'hunter2'
+failover_command = 'PGPASSWORD=hunter2 psql -c "select 1"'
 backend_hostname0 = 'it''s here'
 """
 PGBOUNCER = """
@@ -118,3 +120,18 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
         read_pooler_config(tmp_path)
     with pytest.raises(DataError, match="not text"):
         read_pooler_config(tmp_path / "binary")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["max_pool = 1" + " " * 300_000 + "x", "a" * 300_000, "[databases]\nx = " + "a" * 300_000],
+    ids=["blanks", "a word", "a database"],
+)
+def test_a_line_of_any_length_is_read_at_once(tmp_path: Path, line: str):
+    """
+    Time grows with the length of a line, not with its square.
+    """
+    start = time.process_time()
+    read(tmp_path, line + "\n", kind="pgbouncer" if "[" in line else "pgpool")
+
+    assert time.process_time() - start < 2.0
