@@ -77,7 +77,7 @@ def rewriting(*, is_mended: bool = False) -> Observation:
                 sessions=(databases.session(state="active"),),
                 vacuums=(_vacuum(toast, second),),
             )
-            for second in range(0, 60, 10)
+            for second in range(0, 61, 10)
         ),
         query_count=164,
         received_bytes=182_000,

@@ -26,6 +26,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     ceiling_name: str = ""
     plateaus: tuple[tuple[float, float], ...] = ()
     """Stretches of time spent at a ceiling, epoch seconds [start, end), of a diagnosis if there is one."""
+    is_estimated: bool = False
+    """Whether the rates follow from blocks, checkpoints and WAL: before 16 nothing counts them."""
 
     @property
     def load_bytes_per_s(self) -> float | None:
@@ -56,13 +58,17 @@ def budget_of(
     plateaus: tuple[tuple[float, float], ...] = (),
 ) -> Budget:
     """
-    The server's own reads and writes between two readings; from `pg_stat_io`, else not known.
+    The server's own reads and writes between two readings; from `pg_stat_io`, before 16 an estimate.
 
     WAL is in `pg_stat_io` from 18 on; before, what `pg_stat_wal` says is added.
     """
     read, written = rates_of(observation, lambda _: True)
+    is_estimated = False
+    if read is None and (estimated := _estimated(observation)) is not None:
+        (read, written), is_estimated = estimated, True
     wal = _wal_bytes_per_s(observation)
-    if written is not None and observation.server.version_number < 180_000 and wal is not None:
+    is_without_wal = is_estimated or observation.server.version_number < 180_000
+    if written is not None and is_without_wal and wal is not None:
         written += wal
     return Budget(
         read_bytes_per_s=read,
@@ -70,6 +76,7 @@ def budget_of(
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
         plateaus=plateaus,
+        is_estimated=is_estimated,
     )
 
 
@@ -108,6 +115,29 @@ def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     return tuple(
         sorted(causes, key=lambda c: (order.get(c.severity, 3), -(c.bytes_per_s or 0.0), c.code))
     )
+
+
+def _estimated(observation: Observation) -> tuple[float, float] | None:
+    """
+    Bytes/s read and written without WAL, by a server that has no `pg_stat_io`; None where it has.
+
+    Reads are blocks not found among the shared buffers; writes those of checkpointer, background writer
+    and backends, the blocks by which files grew among them; temporary files are written.
+    """
+    first, last = observation.first.counters, observation.last.counters
+    before, after = first.backend_written_bytes, last.backend_written_bytes
+    if observation.first.io is not None or before is None or after is None:
+        return None
+    if observation.seconds <= 0:
+        return None
+    read = (last.blocks_read - first.blocks_read) * observation.server.block_bytes
+    written = (
+        (after - before)
+        + (last.checkpoint_written_bytes - first.checkpoint_written_bytes)
+        + (last.background_written_bytes - first.background_written_bytes)
+        + (last.temp_bytes - first.temp_bytes)
+    )
+    return max(read, 0) / observation.seconds, max(written, 0.0) / observation.seconds
 
 
 def _wal_bytes_per_s(observation: Observation) -> float | None:

@@ -59,11 +59,13 @@ _HIDES = {
     "sessions": "connections, and what holds them",
     "vacuums": "vacuums that are running",
     "counters": "temporary files, checkpoints and connections that came",
-    "io": "what the database as a whole reads and writes",
+    "io": "who reads and writes how much; the whole is estimated",
     "wal": "how much WAL is written",
     "checkpoints": "what checkpoints write",
     "settings": "which settings hold",
 }
+# Below this, chance decides much of what is seen; a judgement.
+_SHORT_S = 10.0
 # What the reader tells of the window is a remark, not a gap.
 _REMARKS = ("window",)
 
@@ -101,6 +103,7 @@ def inspect(
         end_s=observation.last.time_s,
         load_read_bytes_per_s=budget.read_bytes_per_s,
         load_written_bytes_per_s=budget.written_bytes_per_s,
+        load_is_estimated=budget.is_estimated,
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
         causes=found,
@@ -108,7 +111,7 @@ def inspect(
         query_count=observation.query_count,
         received_bytes=observation.received_bytes,
         asked_s=observation.asked_s,
-        notes=notes_of(observation, found),
+        notes=notes_of(observation, budget, found),
         reading_count=2 if observation.seconds > 0 else 1,
         glance_count=len(observation.glances),
     )
@@ -139,12 +142,27 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
     return tuple(told.values())
 
 
-def notes_of(observation: Observation, found: tuple[Cause, ...]) -> tuple[str, ...]:
+def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...]) -> tuple[str, ...]:
     """What a reader must know of the numbers."""
     notes = [remark for name, remark in observation.missing if name in _REMARKS]
+    if 0 < observation.seconds < _SHORT_S:
+        notes.append(
+            f"{observation.seconds:.0f} s are short: a session reports what it did once a second at "
+            "most, and what comes once a minute is missed or counted whole; --for 60s tells more"
+        )
+    if observation.server.is_standby:
+        notes.append(
+            "this is a standby: what it writes it was sent, so look at its primary for the cause, and "
+            "run commands there"
+        )
     if sum(cause.bytes_per_s is not None for cause in found) > 1:
         notes.append(
             "causes may count the same bytes, as WAL that a rewrite makes: their shares do not add up"
+        )
+    if budget.is_estimated:
+        notes.append(
+            f"PostgreSQL {observation.server.version} does not count what it asks the system for: what it "
+            "reads and writes is estimated from blocks, checkpoints, temporary files and WAL"
         )
     if observation.last.io is not None:
         notes.append(

@@ -81,6 +81,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
     load_read_bytes_per_s: float | None
     load_written_bytes_per_s: float | None
     """What the database as a whole asked the system to read and write; None where not known."""
+    load_is_estimated: bool = False
+    """Whether that follows from blocks, checkpoints and WAL, as before PostgreSQL 16."""
     ceiling_bytes_per_s: float | None
     """The binding ceiling that shares are of; None where none is known."""
     ceiling_name: str

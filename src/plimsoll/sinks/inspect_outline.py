@@ -182,8 +182,9 @@ def _watched(inspection: Inspection) -> str:
 def _load(inspection: Inspection) -> tuple[Fact, ...]:
     read, written = inspection.load_read_bytes_per_s, inspection.load_written_bytes_per_s
     together = None if read is None or written is None else read + written
+    estimated = ", estimated" if inspection.load_is_estimated else ""
     facts = [
-        Fact(name, "unknown" if value is None else rate(value))
+        Fact(name, "unknown" if value is None else f"{rate(value)}{estimated}")
         for name, value in (("Reads", read), ("Writes", written), ("Together", together))
     ]
     ceiling = inspection.ceiling_bytes_per_s

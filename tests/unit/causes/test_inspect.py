@@ -163,20 +163,57 @@ def test_what_it_cost_and_how_it_watched_is_carried_along():
     assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (told.place, told.version, told.role)
 
 
+def before_16(**changes):
+    """A minute of a PostgreSQL 15, with counters that grew so much."""
+    return databases.observation(
+        databases.reading(counters=databases.counters(backend_written_bytes=0.0, wal_bytes=0.0)),
+        databases.reading(
+            databases.START_S + 60,
+            counters=databases.counters(
+                **({"backend_written_bytes": 0.0, "wal_bytes": 0.0} | changes)
+            ),
+        ),
+        databases.server(version="15.18", version_number=150_018),
+    )
+
+
+def test_before_16_the_load_is_estimated_and_said_so():
+    """
+    Blocks read, blocks by who wrote them, temporary files and WAL, each counted once.
+    """
+    told = inspect(
+        before_16(
+            blocks_read=60_000,
+            checkpoint_written_bytes=60e6,
+            background_written_bytes=120e6,
+            backend_written_bytes=180e6,
+            temp_bytes=240_000_000,
+            wal_bytes=600e6,
+        )
+    )
+
+    assert told.load_is_estimated
+    assert 1000 * 8192 == told.load_read_bytes_per_s
+    assert 20e6 == told.load_written_bytes_per_s
+    assert any("15.18 does not count what it asks" in note for note in told.notes)
+    assert not inspect(quiet()).load_is_estimated
+
+
 def test_a_server_that_counts_no_bytes_has_no_load():
     """
-    Before 16 the whole is not known, and is not zero.
+    Where not even checkpoints could be read, the whole is not known, and is not zero.
     """
     told = inspect(
         databases.observation(
             databases.reading(),
             databases.reading(databases.START_S + 60),
-            replace(databases.server(), version="15.4", version_number=150004),
+            databases.server(version="15.4", version_number=150004),
         )
     )
 
     assert told.load_read_bytes_per_s is None
     assert told.load_written_bytes_per_s is None
+    assert not told.load_is_estimated
 
 
 def test_a_vacuum_that_ended_in_a_plateau_is_named():
@@ -192,3 +229,27 @@ def test_a_vacuum_that_ended_in_a_plateau_is_named():
 
     assert not [c for c in inspect(seen).causes if c.kind is CauseKind.VACUUM]
     assert [c for c in inspect(seen, plateaus=(plateau,)).causes if c.kind is CauseKind.VACUUM]
+
+
+def test_a_short_look_says_that_it_was_short():
+    """
+    Three seconds tell less than a minute, and a minute needs no excuse.
+    """
+    told = inspect(
+        databases.observation(
+            databases.reading(io=()), databases.reading(databases.START_S + 3, io=())
+        )
+    )
+
+    assert any(note.startswith("3 s are short") for note in told.notes)
+    assert not any("short" in note for note in inspect(quiet()).notes)
+
+
+def test_a_standby_is_told_to_look_at_its_primary():
+    """
+    Writes come from elsewhere, and commands can only be run there.
+    """
+    told = inspect(replace(quiet(), server=databases.server(is_standby=True)))
+
+    assert told.is_standby
+    assert any("primary" in note for note in told.notes)

@@ -91,7 +91,11 @@ def test_numbers_are_si_and_unrounded():
 
     assert 96.4e6 == document["causes"][0]["written_bytes_per_s"]
     assert 0.452 == document["causes"][0]["share_of_load"]
-    assert {"read_bytes_per_s": 120e6, "written_bytes_per_s": 93e6} == document["load"]
+    assert {
+        "read_bytes_per_s": 120e6,
+        "written_bytes_per_s": 93e6,
+        "is_estimated": False,
+    } == document["load"]
     assert {"name": inspections.CEILING, "bytes_per_s": 287.5e6} == document["ceiling"]
     assert "2021-03-08T11:00:00Z" == document["window"]["start"]
     assert 60 == document["window"]["duration_s"]
