@@ -172,7 +172,7 @@ def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
 
     assert {cause.severity for cause in told.values()} == {"note"}
     assert set(told) <= {"ConnectionsHeld", "ConnectionArrivals"}
-    assert told["ConnectionsHeld"].title.startswith("4 sessions hold")
+    assert told["ConnectionsHeld"].title.startswith(f"4 of {USABLE} usable")
 
 
 def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crowd):

@@ -73,7 +73,12 @@ def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
 
 def _came(observation: Observation, came: int) -> Cause:
     held = held_s(observation, came)
-    each = f", held {_about(held)} each (Little's law)" if held is not None else ""
+    each = ""
+    if held is not None and held > observation.seconds:
+        # Little's law is of a steady state, and who stays longer than we watch shows none.
+        each = ", most are held for longer than was watched"
+    elif held is not None:
+        each = f", held {_about(held)} each (Little's law)"
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="ConnectionArrivals",

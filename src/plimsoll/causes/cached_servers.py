@@ -22,6 +22,8 @@ SPARE_RATIO = 0.25
 CRITICAL_SHARE = 0.25
 WASTED_RATIO = 0.5
 WASTED_MIN = 5
+# What the cluster of 2021 chose for users whose connections are hardly used again.
+LIFE_S = 30
 _END_BY_HAND = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle'"
     " AND client_addr = 'POOLER' AND state_change < now() - interval '10 min';"
@@ -89,7 +91,9 @@ def outliving(
     ]
 
 
-def wasted(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
+def wasted(
+    readings: list[PoolerReading], settings: Settings, observation: Observation
+) -> list[Cause]:
     """Connections without a client in the last reading: half of all that are kept, or more."""
     last = readings[-1]
     idle = [server for server in last.cached if not server.is_connected]
@@ -116,12 +120,18 @@ def wasted(readings: list[PoolerReading], observation: Observation) -> list[Caus
             remedies=(
                 Remedy(
                     text="Let go of them sooner, and keep one per child.",
-                    commands=("connection_life_time = 30", "max_pool = 1"),
+                    commands=(*_shorter(settings), "max_pool = 1"),
                 ),
             ),
             refuted_by="The next minutes bring clients that use them again.",
         )
     ]
+
+
+def _shorter(settings: Settings) -> tuple[str, ...]:
+    """A shorter life time, unless it is short."""
+    life_s = settings.number("connection_life_time") or 0.0
+    return () if 0 < life_s <= LIFE_S else (f"connection_life_time = {LIFE_S}",)
 
 
 def _watched(readings: list[PoolerReading]) -> str:

@@ -240,8 +240,8 @@ def _held(observation: Observation) -> Cause:
         code="ConnectionsHeld",
         severity="note",
         subject="",
-        title=f"{_sessions(len(clients))} of {most:,} usable connections,"
-        f" {len(seen.in_state(last, seen.ACTIVE))} active",
+        title=f"{len(clients):,} of {most:,} usable connections are held,"
+        f" {len(seen.in_state(last, seen.ACTIVE))} of them active",
         evidence=(
             *_by_state(last),
             Evidence(kind="sessions", text=f"held by {seen.holders(clients)}"),

@@ -45,8 +45,10 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             found += _held_by_idle_clients(readings, observation)
         else:
             found += _children_taken(readings, settings)
-            found += cached_servers.outliving(readings, settings, observation)
-            found += cached_servers.wasted(readings, observation)
+            # Those that outlive their time have no client either: they are told once.
+            found += cached_servers.outliving(
+                readings, settings, observation
+            ) or cached_servers.wasted(readings, settings, observation)
         found += _settings(settings, observation, found)
     return ranked(found)
 
