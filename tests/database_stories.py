@@ -87,22 +87,18 @@ def rewriting(*, is_mended: bool = False) -> Observation:
 
 def _io(seconds: float) -> tuple:
     """
-    What the server asked the system for by then: 125 MB/s read and 88 MB/s written.
+    What the server asked the system for by then: 89 MB/s read and 71 MB/s written, without the
+    vacuum, which is counted when it ends.
     """
     return (
         databases.io_row(
             "client backend",
-            read_bytes=84e6 * seconds,
+            read_bytes=89e6 * seconds,
             written_bytes=12e6 * seconds,
             extended_bytes=10e6 * seconds,
         ),
         databases.io_row("checkpointer", written_bytes=34e6 * seconds),
-        databases.io_row(
-            "autovacuum worker",
-            "vacuum",
-            read_bytes=41e6 * seconds,
-            written_bytes=17e6 * seconds,
-        ),
+        databases.io_row("autovacuum worker", "vacuum", read_bytes=7e12, written_bytes=2e12),
         databases.io_row("walwriter", written_bytes=15e6 * seconds),
     )
 

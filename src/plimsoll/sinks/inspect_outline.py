@@ -9,7 +9,7 @@ what would refute it. Claims come from the inspection; this file adds none, it c
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plimsoll.model.cause import Cause, Inspection, Remedy
+from plimsoll.model.cause import Cause, CauseKind, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
 from plimsoll.sinks import words
 from plimsoll.sinks.outline import Fact
@@ -187,15 +187,32 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
         Fact(name, "unknown" if value is None else f"{rate(value)}{estimated}")
         for name, value in (("Reads", read), ("Writes", written), ("Together", together))
     ]
+    vacuums = _uncounted(inspection)
+    if vacuums:
+        text = f"about {rate(vacuums)} more: the server counts a vacuum when it ends"
+        facts.append(Fact("Running vacuums", text))
     ceiling = inspection.ceiling_bytes_per_s
     if ceiling is None:
         facts.append(Fact("Ceiling", "not known"))
         return tuple(facts)
-    share = "" if together is None else f": {format_ratio(together / ceiling)} of it is taken"
+    share = (
+        ""
+        if together is None
+        else f": {format_ratio((together + vacuums) / ceiling)} of it is taken"
+    )
     named = words.plain(inspection.ceiling_name)
     value = words.published(ceiling, "bytes/s")
     facts.append(Fact("Ceiling", f"{value}{f', {named}' if named else ''}{share}"))
     return tuple(facts)
+
+
+def _uncounted(inspection: Inspection) -> float:
+    """Bytes/s of vacuums that still run, which the whole does not have yet."""
+    return sum(
+        cause.bytes_per_s or 0.0
+        for cause in inspection.causes
+        if cause.kind is CauseKind.VACUUM and cause.is_estimated
+    )
 
 
 def _counted_causes(inspection: Inspection) -> str:

@@ -123,6 +123,19 @@ def test_the_whole_is_set_against_the_ceiling():
     assert "Ceiling 287.5 MB/s, instance EBS throughput, baseline: 74 % of it is taken" in shown
 
 
+def test_vacuums_that_still_run_come_on_top():
+    """
+    The server counts a vacuum when it ends, so its estimate is added before the ceiling is judged.
+    """
+    running = replace(inspections.vacuum(), is_estimated=True)
+    told = inspections.inspection(causes=(running,))
+    shown = flat(render_inspection(told, width=120, color=False))
+
+    assert "Together 213 MB/s Running vacuums about 41 MB/s more: the server counts" in shown
+    assert "baseline: 88 % of it is taken" in shown
+    assert "Running vacuums" not in flat(text_of(width=120))
+
+
 def test_a_cause_has_its_size_proof_remedy_and_refutation():
     """
     Bytes with both shares and that they are estimated; evidence; expected; refuted by.
