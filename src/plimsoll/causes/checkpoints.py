@@ -13,6 +13,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import (
+    GIB,
     MIB,
     format_bytes,
     format_bytes_per_s,
@@ -26,6 +27,8 @@ _SHARE_LEAST = 0.01
 _BYTES_LEAST = 0.1e6
 # The default since 14; less writes the same in a shorter time.
 _COMPLETION_USUAL = 0.9
+# More WAL than this is seldom worth its room and its recovery; a judgement.
+_WAL_MOST = 64 * GIB
 # A longer time between checkpoints makes fewer whole pages, and a longer recovery after a crash.
 _LONGER_TIMEOUT_S = 900.0
 
@@ -48,9 +51,8 @@ def _by_wal(pace: Pace, written: float, observation: Observation, budget: Budget
     assert pace.interval_s is not None
     assert pace.timeout_s is not None
     assert pace.max_wal_bytes is not None
-    needed = pace.max_wal_bytes_for(pace.timeout_s)
     saved = (pace.full_page_bytes_per_s + written) * pace.saved_ratio
-    interval = format_duration(pace.interval_s)
+    interval = _interval(pace.interval_s)
     return Cause(
         kind=CauseKind.CHECKPOINTS,
         code="CheckpointsByWal",
@@ -71,7 +73,7 @@ def _by_wal(pace: Pace, written: float, observation: Observation, budget: Budget
         share_of_load=budget.of_load(written),
         share_of_ceiling=budget.of_ceiling(written),
         evidence=(*_counted(pace, observation), *_full_pages(pace), *_by_whom(observation)),
-        remedies=_larger(pace, needed),
+        remedies=_larger(pace),
         refuted_by=(
             "Requests that come from CHECKPOINT, backups or CREATE DATABASE: with log_checkpoints "
             "the log names the reason, 'wal' for this one."
@@ -79,41 +81,54 @@ def _by_wal(pace: Pace, written: float, observation: Observation, budget: Budget
     )
 
 
-def _larger(pace: Pace, needed: float) -> tuple[Remedy, ...]:
+def _larger(pace: Pace) -> tuple[Remedy, ...]:
     assert pace.timeout_s is not None
-    size = f"{round(needed / MIB)}MB"
+    needed = pace.max_wal_bytes_for(pace.timeout_s)
+    room = min(needed, _WAL_MOST)
+    every_s = pace.timeout_s * min(room / needed, 1.0)
     full = format_bytes_per_s(pace.full_page_bytes_per_s)
-    least = format_bytes_per_s(pace.full_page_bytes_per_s * (1 - pace.saved_ratio))
+    least = format_bytes_per_s(pace.full_page_bytes_per_s * (pace.interval_s or 0.0) / every_s)
+    text = (
+        f"Give WAL the room that {format_duration(pace.timeout_s)} of it take: "
+        f"{format_bytes_per_s(pace.wal_bytes_per_s)} × {number(pace.timeout_s)} s × "
+        f"(1 + {number(pace.completion_ratio or 0.0)}) and a tenth"
+    )
+    if needed > room:
+        text += f" are {format_bytes(needed)}; begin with less, for WAL falls as checkpoints do"
     found = [
         Remedy(
-            text=(
-                f"Give WAL the room that {format_duration(pace.timeout_s)} of it take: "
-                f"{format_bytes_per_s(pace.wal_bytes_per_s)} × {number(pace.timeout_s)} s × "
-                f"(1 + {number(pace.completion_ratio or 0.0)}) and a tenth. On RDS it is "
-                "max_wal_size in the parameter group, in MB; no restart is needed."
+            text=f"{text}. On RDS it is max_wal_size in the parameter group, in MB; no restart is "
+            "needed.",
+            commands=(
+                f"ALTER SYSTEM SET max_wal_size = '{round(room / MIB)}MB';",
+                "SELECT pg_reload_conf();",
             ),
-            commands=(f"ALTER SYSTEM SET max_wal_size = '{size}';", "SELECT pg_reload_conf();"),
             expected=(
-                f"Checkpoints every {format_duration(pace.timeout_s)}; whole pages in WAL fall from "
-                f"{full} to between {least} and that. Up to {format_bytes(needed)} of disk are "
-                "taken by WAL, and recovery after a crash takes longer."
+                f"Checkpoints every {_interval(every_s)}; whole pages in WAL fall from {full} to "
+                f"between {least} and that. Up to {format_bytes(room)} of disk are taken by WAL, and "
+                "recovery after a crash takes longer."
             ),
         )
     ]
-    if pace.timeout_s < _LONGER_TIMEOUT_S:
-        longer = round(pace.max_wal_bytes_for(_LONGER_TIMEOUT_S) / MIB)
+    longer = pace.max_wal_bytes_for(_LONGER_TIMEOUT_S)
+    if pace.timeout_s < _LONGER_TIMEOUT_S and longer <= _WAL_MOST:
         found.append(
             Remedy(
                 text="Where a recovery of some minutes is bearable, checkpoints may be rarer still.",
                 commands=(
                     "ALTER SYSTEM SET checkpoint_timeout = '15min';",
-                    f"ALTER SYSTEM SET max_wal_size = '{longer}MB';",
+                    f"ALTER SYSTEM SET max_wal_size = '{round(longer / MIB)}MB';",
                     "SELECT pg_reload_conf();",
                 ),
                 expected="Fewer whole pages in WAL again, the more the fewer pages are changed often.",
             )
         )
     return tuple(found)
+
+
+def _interval(seconds: float) -> str:
+    """A time between checkpoints; below ten seconds with its fraction."""
+    return f"{number(seconds, 2)} s" if seconds < 10 else format_duration(seconds)
 
 
 def _writes(pace: Pace | None, written: float, observation: Observation, budget: Budget) -> Cause:
@@ -164,7 +179,7 @@ def _who_asked(pace: Pace) -> str:
     if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
         return (
             " They were requested, too seldom to tell whether by somebody or by WAL, which at this "
-            f"rate would ask for one every {format_duration(pace.interval_s)}: watch it for longer."
+            f"rate would ask for one every {_interval(pace.interval_s)}: watch it for longer."
         )
     return " They were requested, but not by WAL: by CHECKPOINT, a backup or CREATE DATABASE."
 

@@ -64,10 +64,12 @@ def compare(
 
 def status_of(comparison: ExplainComparison) -> int:
     """0 all the same, 1 something differs, 2 could not tell."""
-    outcomes = {pair.outcome for pair in comparison.pairs}
-    if outcomes - {Outcome.SAME, Outcome.UNKNOWN}:
+    if {pair.outcome for pair in comparison.pairs} - {Outcome.SAME, Outcome.UNKNOWN}:
         return 1
-    return 2 if not outcomes or Outcome.UNKNOWN in outcomes else 0
+    known = {likeness(p.statement) for p in comparison.pairs if p.outcome is Outcome.SAME}
+    # A plan that was not run tells nothing, but the counters of the same statement may.
+    unknown = {likeness(p.statement) for p in comparison.pairs} - known
+    return 2 if unknown or not known else 0
 
 
 def _grouped(captures: Iterable[Capture]) -> dict[Key, Group]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
 from plimsoll.causes.growth import TableGrowth, tables_of
-from plimsoll.causes.statements import Work, short, work_between
+from plimsoll.causes.statements import Work, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -70,8 +70,11 @@ def _scan(table: TableGrowth, works: tuple[Work, ...], observation: Observation)
     blocks = max(table.last.size_bytes, table.first.size_bytes) / block
     # Scans give live rows only; a scan of dead ones reads as much.
     went_through = rows / table.rows * blocks if table.last.live_rows else scans * blocks
-    others = ("index_scans", "vacuum_count", "autovacuum_count", "inserted", "updated", "deleted")
-    is_estimated = any(table.of(name) for name in others)
+    others = ("index_scans", "vacuum_count", "autovacuum_count")
+    is_vacuumed = any(
+        run.relation_oid == table.last.oid for g in observation.glances for run in g.vacuums
+    )
+    is_estimated = is_vacuumed or any(table.of(name) for name in others)
     scanned = min(float(read), went_through) if is_estimated else float(read)
     return _Scan(
         table=table,
@@ -98,7 +101,7 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
     text = (
         f"The table has {format_bytes(relation.size_bytes)}; a scan gave "
-        f"{number(scan.rows_per_scan, 3)} rows."
+        f"{counted(scan.rows_per_scan, 'row')}."
     )
     if scan.is_estimated:
         text += (
@@ -151,8 +154,8 @@ def _evidence(scan: _Scan, observation: Observation) -> tuple[Evidence, ...]:
         found.append(
             Evidence(
                 kind="statement",
-                text=f"{format_bytes_per_s(rate)}, {number(work.statement.calls)} calls, "
-                f"{number(rows, 3)} rows each: {short(work.statement.text)}",
+                text=f"{format_bytes_per_s(rate)}, {counted(work.statement.calls, 'call')}, "
+                f"{counted(rows, 'row')} each: {short(work.statement.text)}",
                 value=rate,
                 reference=scan.read_bytes_per_s,
             )
@@ -172,27 +175,29 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
                 expected="The statement, and with it the columns it looks for.",
             ),
         )
-    statement = scan.works[0].statement
-    columns = _columns(statement.text)
-    is_selective = statement.rows / statement.calls <= _ROWS_FOR_INDEX * scan.table.rows
-    if columns and is_selective:
-        return (
-            Remedy(
-                text="Try an index on what the statement compares; see with EXPLAIN whether it is "
-                "taken, for few rows only, and whether another index begins alike.",
-                commands=(
-                    f"CREATE INDEX CONCURRENTLY ON {relation.name} ({', '.join(columns)});",
-                    "plimsoll explain record DSN --top 5 -o after.json",
-                ),
-                expected=f"{saved} Every write to the table then maintains one more index.",
-            ),
-        )
+    for work in scan.works:
+        statement = work.statement
+        columns = _columns(statement.text)
+        if columns and statement.rows / statement.calls <= _ROWS_FOR_INDEX * scan.table.rows:
+            return (_index_to_try(relation.name, columns, saved),)
     return (
         Remedy(
             text="No index spares a statement that wants most rows: ask less often, keep the result "
             "(a materialized view), divide the table so that a part is enough, or ask a replica.",
             expected=saved,
         ),
+    )
+
+
+def _index_to_try(table: str, columns: tuple[str, ...], saved: str) -> Remedy:
+    return Remedy(
+        text="Try an index on what the statement compares; see with EXPLAIN whether it is taken, for "
+        "few rows only, and whether another index begins alike.",
+        commands=(
+            f"CREATE INDEX CONCURRENTLY ON {table} ({', '.join(columns)});",
+            "plimsoll explain record DSN --top 5 -o after.json",
+        ),
+        expected=f"{saved} Every write to the table then maintains one more index.",
     )
 
 

@@ -93,6 +93,11 @@ def short(text: str, most: int = _TEXT_MOST) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def counted(count: float, word: str) -> str:
+    """`1 row`, `1,204 rows`."""
+    return f"{number(count, 3)} {word}{'' if count == 1 else 's'}"
+
+
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Statements that read most, and those that are slow for another reason than themselves."""
     if observation.seconds <= 0:
@@ -133,8 +138,8 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
         severity="note",
         subject=short(statement.text),
         title=f"One statement reads {format_bytes_per_s(read)}, {format_ratio(share)} of all bytes.",
-        text=f"It is called {number(statement.calls / seconds, 3)} times a second and reads "
-        f"{number(per_call, 3)} blocks each time.",
+        text=f"It is called {counted(statement.calls / seconds, 'time')} a second and reads "
+        f"{counted(per_call, 'block')} each time.",
         read_bytes_per_s=read,
         share_of_load=share,
         share_of_ceiling=budget.of_ceiling(read),
@@ -142,7 +147,7 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
             Evidence(kind="statement", text=f"Query identifier {statement.query_id}."),
             Evidence(
                 kind="statement",
-                text=f"{number(statement.rows / statement.calls, 3)} rows each call.",
+                text=f"{counted(statement.rows / statement.calls, 'row')} each call.",
                 value=statement.rows / statement.calls,
             ),
         ),

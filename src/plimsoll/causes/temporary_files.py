@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from plimsoll.causes.budget import Budget, severity_of
 from plimsoll.causes.growth import per_s, setting_of
-from plimsoll.causes.statements import Work, short, work_between
+from plimsoll.causes.statements import Work, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -130,7 +130,7 @@ def _evidence(spill: _Spill, mean: float | None, observation: Observation) -> tu
         found.append(
             Evidence(
                 kind="files",
-                text=f"{number(count)} files of {format_bytes(mean)} in "
+                text=f"{counted(count, 'file')} of {format_bytes(mean)} in "
                 f"{format_duration(observation.seconds)}.",
                 value=mean,
                 reference=_work_mem(observation),
@@ -140,7 +140,7 @@ def _evidence(spill: _Spill, mean: float | None, observation: Observation) -> tu
         Evidence(
             kind="statement",
             text=f"{format_bytes(_per_call(work, observation))} each call, "
-            f"{number(work.statement.calls)} calls: {short(work.statement.text)}",
+            f"{counted(work.statement.calls, 'call')}: {short(work.statement.text)}",
             value=_per_call(work, observation),
         )
         for work in spill.works
@@ -168,8 +168,8 @@ def _remedies(spill: _Spill, mean: float | None, observation: Observation) -> tu
         found.append(
             Remedy(
                 text=f"Give the statement {format_bytes(needed)}: {format_bytes(largest)} in files take "
-                f"about {number(_MEMORY_PER_FILE_BYTE)} times that in memory. With {sessions} sessions "
-                f"at work at once it is up to {format_bytes(needed * sessions)}, so set it where it is "
+                f"about {number(_MEMORY_PER_FILE_BYTE)} times that in memory. With "
+                f"{counted(sessions, 'session')} at work at once it is up to {format_bytes(needed * sessions)}, so set it where it is "
                 "needed and not for all.",
                 commands=(f"SET LOCAL work_mem = '{_megabytes(needed)}';",),
                 expected=f"{format_bytes_per_s(spill.written + spill.read)} less; EXPLAIN (ANALYZE) then "

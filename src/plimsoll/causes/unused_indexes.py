@@ -120,7 +120,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         share_of_load=share,
         share_of_ceiling=budget.of_ceiling(total),
         evidence=(
-            Evidence(kind="index", text=f"{number(index.scans)} scans. {_since(age_s)}", value=0.0),
+            Evidence(kind="index", text=f"{number(index.scans)} scans.", value=float(index.scans)),
             Evidence(
                 kind="index",
                 text=f"{format_bytes_per_s(idle.read_bytes_per_s)} read for its upkeep, measured.",

@@ -194,7 +194,7 @@ def _captures(captures: Sequence[Capture], width: int) -> RenderableType:
 
 def _captured(capture: Capture) -> tuple[str, str, str, str, str]:
     blocks = capture.blocks
-    calls = f"{number(capture.calls)} calls: "
+    calls = f"{number(capture.calls)} {'call' if capture.calls == 1 else 'calls'}: "
     what = calls if capture.source is Source.PG_STAT_STATEMENTS else ""
     return (
         time_of(capture.execution_s) if capture.was_run else "-",

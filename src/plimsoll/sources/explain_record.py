@@ -341,7 +341,11 @@ def _reads_tables(statement: str) -> bool:
     """Whether it only reads, and more than the system's own views, as we and other watchers do."""
     if refusal(statement, allows_writes=False):
         return False
-    return any(not name.lower().startswith(_SYSTEM) for name in _FROM.findall(statement))
+    names = [name.lower().replace('"', "") for name in _FROM.findall(statement)]
+    return any(
+        not name.startswith(_SYSTEM) and not name.rpartition(".")[2].startswith("pg_")
+        for name in names
+    )
 
 
 def _completed(capture: Capture, wanted: Wanted, *, is_generic: bool) -> Capture:

@@ -77,6 +77,21 @@ def test_too_small_a_max_wal_size_is_told_with_the_size_it_should_have():
     assert "every 14 s instead of every 5 min" in cause.title
 
 
+def test_room_for_wal_has_an_end():
+    """
+    200 MB/s for 300 s would take 117 GiB: less is advised, and what that gives.
+    """
+    cause = only(
+        checkpoints.causes(of_wal(200 * MB, checkpoints_requested=40), budget(0.0, 300 * MB))
+    )
+
+    assert "max_wal_size = '65536MB'" in cause.remedies[0].commands[0]
+    assert "117 GiB" in cause.remedies[0].text
+    assert "every 3 min" in cause.remedies[0].expected
+    assert 1 == len(cause.remedies)
+    assert "every 2.8 s" in cause.title
+
+
 def test_its_wal_is_told_as_whole_pages_that_need_not_be():
     """
     Three quarters of WAL are whole pages; the share that rarer checkpoints would save sets severity.

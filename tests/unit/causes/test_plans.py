@@ -299,6 +299,17 @@ def test_the_exit_status_tells_the_same_from_different_from_unknown(second, stat
     assert status == plans.status_of(comparison)
 
 
+def test_counters_tell_of_a_statement_that_was_only_planned():
+    """
+    Its plan was not run, but its calls were counted: then it is known.
+    """
+    planned = capture(was_run=False)
+    both = file(planned, counted())
+
+    assert 0 == plans.status_of(plans.compare(both, both, names=("a", "b")))
+    assert 2 == plans.status_of(plans.compare(file(planned), both, names=("a", "b")))
+
+
 def test_what_could_not_be_captured_and_what_is_simulated_is_said():
     """
     In the notes, with the file's name.

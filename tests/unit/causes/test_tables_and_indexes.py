@@ -8,6 +8,7 @@ from databases import (
     WINDOW_S,
     budget,
     counters,
+    glance,
     index,
     observation,
     reading,
@@ -15,6 +16,7 @@ from databases import (
     statement,
     table,
     toast_of,
+    vacuum,
     with_settings,
 )
 from plimsoll.causes import sequential_scans, unused_indexes
@@ -156,6 +158,44 @@ def test_beside_other_reads_the_scans_are_an_estimate():
 
     assert cause.is_estimated
     assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
+
+
+def test_writes_do_not_make_the_scans_an_estimate():
+    """
+    An update that scans the table reads it by the scan.
+    """
+    cause = only(sequential_scans.causes(seen(scanned(2, updated=9_000)), budget(50 * MB, 0.0)))
+
+    assert not cause.is_estimated
+    assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
+
+
+def test_a_vacuum_beside_makes_them_one():
+    """
+    Seen at a glance: it reads the table too.
+    """
+    observed = seen(scanned(2, heap_blocks_read=90_000))
+    beside = glance(1.0, vacuums=(vacuum(ORDERS),))
+    cause = only(
+        sequential_scans.causes(replace(observed, glances=(beside,)), budget(50 * MB, 0.0))
+    )
+
+    assert cause.is_estimated
+    assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
+
+
+def test_of_several_statements_the_one_that_an_index_helps_is_advised():
+    """
+    The first wants most rows, the second one of a million.
+    """
+    most = called("update orders set a = $1 where b > $2", calls=3, rows=10**6, read_blocks=40_000)
+    one = called("select * from orders where id = $1", calls=3, rows=3, read_blocks=30_000)
+    cause = only(
+        sequential_scans.causes(seen(scanned(7), statements=(most, one)), budget(50 * MB, 0.0))
+    )
+
+    assert "public.orders (id)" in cause.remedies[0].commands[0]
+    assert any("3 calls, 1 row each" in e.text for e in cause.evidence)
 
 
 @pytest.mark.parametrize(
