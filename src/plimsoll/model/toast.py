@@ -10,7 +10,7 @@ from math import ceil
 
 from msgspec import Struct
 
-TOAST_PROOF_SCHEMA = "plimsoll.toast_proof/1"
+TOAST_PROOF_SCHEMA = "plimsoll.toast-proof/1"
 
 
 def chunks_of(stored_bytes: int, chunk_bytes: int) -> int:

@@ -98,6 +98,6 @@ def test_programs_get_every_figure():
     """
     document = json.loads(render_toast_proof_json(proof(case(), sample=(sample(),))))
 
-    assert "plimsoll.toast_proof/1" == document["schema"]
+    assert "plimsoll.toast-proof/1" == document["schema"]
     assert 5 == document["cases"][0]["chunks_dead"]
     assert 90 == document["sample"][0]["resent_same"]
