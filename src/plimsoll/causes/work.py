@@ -31,7 +31,7 @@ def is_pegged(observation: Observation, budget: Budget) -> bool:
 
 def overload(observation: Observation, budget: Budget) -> list[Cause]:
     """One finding where clearly more sessions are at work than the machine runs well."""
-    busy = seen.mean_count(observation.glances, seen.ACTIVE)
+    busy = seen.busy_between(observation.glances)
     if busy is None or busy < BUSY_MIN:
         return []
     curve, vcpus = curve_of(observation, budget), observation.server.vcpu_count

@@ -201,6 +201,6 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
         connection_max=server.connection_max,
         reserved=server.reserved_connections,
         curve=curve,
-        busy=seen.mean_count(observation.glances, seen.ACTIVE),
+        busy=seen.busy_between(observation.glances),
         per_s=seen.transactions_per_s(observation),
     )

@@ -225,6 +225,8 @@ class Glance(Struct, frozen=True, kw_only=True):
     vacuums: tuple[VacuumRun, ...] = ()
     transaction_count: int | None = None
     """Committed and rolled back so far in all databases; None where it was not asked for."""
+    active_s: float | None = None
+    """Time that sessions of all databases have spent on statements so far, of those that have ended."""
 
 
 class PoolRow(Struct, frozen=True, kw_only=True):

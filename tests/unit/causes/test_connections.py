@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 import databases as db
+from plimsoll.causes import sessions as seen
 from plimsoll.causes.connections import causes, missing_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Glance, Observation, Session
@@ -344,3 +345,28 @@ def test_what_cannot_be_seen_is_named():
     }
     assert missing_of(whole) == ()
     assert above_notes(hidden) == set()
+
+
+def test_statements_too_short_to_be_caught_are_counted():
+    """
+    No glance saw one at work, and the server counted six seconds of work a second.
+    """
+    glances = [
+        db.glance(2.0 * n, sessions=tuple(crowd(8)), active_s=12.0 * n, transaction_count=9_000 * n)
+        for n in range(4)
+    ]
+    quiet = msgspec.structs.replace(observed([]), glances=tuple(glances))
+
+    assert seen.busy_between(glances) == pytest.approx(6.0)
+    assert [(p.busy, p.per_s) for p in seen.load_points(quiet)] == [(6.0, 4_500.0)]
+
+
+def test_statements_that_have_not_ended_are_caught():
+    """
+    Eight are at work in every glance, and no statement has ended yet.
+    """
+    glances = [
+        db.glance(2.0 * n, sessions=tuple(crowd(8, state="active")), active_s=5.0) for n in range(4)
+    ]
+
+    assert seen.busy_between(glances) == 8.0

@@ -94,13 +94,16 @@ limit {SESSIONS_MAX}
 
 def transactions(version_number: int) -> str:
     """
-    Transactions so far in all databases; None before 15.
+    Transactions so far in all databases, and seconds spent on statements; None before 15.
 
     There a file with the statistics of all tables is written and read for every such question.
     """
     if version_number < 150_000:
-        return "select null::bigint"
-    return "select sum(xact_commit + xact_rollback)::bigint from pg_stat_database"
+        return "select null::bigint, null::float8"
+    return """
+select sum(xact_commit + xact_rollback)::bigint, sum(active_time) / 1000
+from pg_stat_database
+"""
 
 
 def vacuums(version_number: int) -> str:

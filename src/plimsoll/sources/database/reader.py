@@ -196,7 +196,7 @@ class Reader:
         """
         number = self.server.version_number
         wants_sessions = Want.SESSIONS in self._wants
-        (((time_s,),), ((transactions,),), vacuums, *sessions) = self._asker.ask(
+        (((time_s,),), ((transactions, active_s),), vacuums, *sessions) = self._asker.ask(
             queries.MOMENT,
             queries.transactions(number),
             queries.vacuums(number),
@@ -207,6 +207,7 @@ class Reader:
             sessions=tuple(session_of(row) for rows in sessions for row in rows),
             vacuums=tuple(map(vacuum_of, vacuums)),
             transaction_count=transactions,
+            active_s=active_s,
         )
 
     def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
