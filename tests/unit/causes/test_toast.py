@@ -259,6 +259,25 @@ def test_rewrites_show_beside_inserts_and_deletes():
     assert "corrected" in cause.evidence[0].text
 
 
+def test_many_inserts_are_no_growth():
+    """
+    As many rows inserted as updated: their chunks are not taken for values that grow.
+    """
+    watched = sent()
+    before, toast = watched.first.relations
+    loaded = seen(
+        (before, toast),
+        (
+            msgspec.structs.replace(before, inserted=6000, updated=6000),
+            msgspec.structs.replace(toast, inserted=60_000, deleted=30_000),
+        ),
+    )
+    (cause,) = causes(loaded, budget())
+
+    assert 6 == cause.evidence[0].value
+    assert 0 == cause.evidence[1].value
+
+
 def test_bytes_hold_for_every_size_of_value():
     """
     From two chunks on, whatever the size and however rows fill pages, bytes are within 15 %.
