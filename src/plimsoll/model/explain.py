@@ -200,7 +200,7 @@ _LITERALS = re.compile(
         |(?<![\w$])\$(?P<tag>[A-Za-z_]\w*|)\$.*?(?:\$(?P=tag)\$|\Z))
     |(?P<name>"(?:""|[^"])*(?:"|\Z))
     |(?P<parameter>\$\d+)
-    |(?P<number>(?<![\w$.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$]))
+    |(?P<number>(?<![\w$.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
     """,
     re.VERBOSE | re.DOTALL,
 )

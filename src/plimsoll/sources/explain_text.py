@@ -21,9 +21,9 @@ _NODE = re.compile(
 )
 _ROLE = re.compile(r"^\s*(?P<role>(?:InitPlan|SubPlan) \S+|CTE .+?)(?: \(returns .*\))?\s*$")
 _PROPERTY = re.compile(r"^\s*(?P<name>[A-Z][\w/\- ]*?): (?P<value>.*)$")
-_KIND = re.compile(r"\b(shared|local|temp)\b|(\w+)=([\d.]+)")
-_TIME = re.compile(r"^\s*(Planning|Execution) [Tt]ime: ([\d.]+) ms\s*$")
-_RUNTIME = re.compile(r"^\s*Total runtime: ([\d.]+) ms\s*$")
+_KIND = re.compile(r"\b(shared|local|temp)\b|(\w+)=(\d+(?:\.\d+)?)")
+_TIME = re.compile(r"^\s*(Planning|Execution) [Tt]ime: (\d+(?:\.\d+)?) ms\s*$")
+_RUNTIME = re.compile(r"^\s*Total runtime: (\d+(?:\.\d+)?) ms\s*$")
 _SETTING = re.compile(r"([\w.]+) = '((?:[^']|'')*)'")
 _SCAN = re.compile(
     r"^(?P<label>.*?\bScan)(?P<backward> Backward)?(?: using (?P<index>\S+))?"
@@ -126,7 +126,7 @@ def _note(node: _Growing, name: str, value: str) -> None:
     if name in DETAILS and name != "Inner Unique":
         node.details.append(f"{name}: {value}")
     elif name == "Buffers" and node.counts is None:
-        node.counts = {key: int(number) for key, number in _by_kind(value)}
+        node.counts = {key: int(float(number)) for key, number in _by_kind(value)}
     elif name == "I/O Timings" and node.times_ms is None:
         node.times_ms = {key: float(number) for key, number in _by_kind(value)}
 
