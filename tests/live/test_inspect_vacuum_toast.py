@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import random
 import re
 import threading
@@ -14,6 +15,7 @@ import psycopg
 import pytest
 
 from live.installed import postgres_binaries
+from live.machine import Run
 from plimsoll.causes import autovacuum_settings, toast, vacuum
 from plimsoll.causes.budget import Budget, budget_of
 from plimsoll.lab.postgres import Postgres
@@ -208,6 +210,42 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
 
         assert is_same == bool(found)
         assert not found or found[0].code == "ToastValuesRewritten"
+
+
+def test_an_inspection_with_a_sample_is_certain(
+    server: Postgres, letters: dict[int, str], run: Run
+):
+    """
+    `plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot.
+    """
+    stop = threading.Event()
+
+    def work() -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as worker:
+            for turn in itertools.count():
+                if stop.wait(0.005):
+                    return
+                row = turn % ROWS + 1
+                worker.execute("update letters set body = %s where id = %s", (letters[row], row))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        done = run(
+            *("inspect", server.dsn, "--for", "2s", "--decode-toast", "1s", "--format", "json")
+        )
+    finally:
+        stop.set()
+        thread.join()
+    found = [c for c in json.loads(done.stdout)["causes"] if c["kind"] == "toast"]
+    with psycopg.connect(server.dsn) as connection:
+        slots = connection.execute("select count(*) from pg_replication_slots").fetchone()
+
+    assert not done.stderr
+    assert [("ToastValuesRewritten", "public.letters.body")] == [
+        (cause["code"], cause["subject"]) for cause in found
+    ]
+    assert (0,) == slots
 
 
 def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(

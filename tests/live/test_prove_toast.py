@@ -211,6 +211,24 @@ def test_a_role_without_rights_is_told_which(server: Postgres, run: Run):
     assert [] == left_behind(server)
 
 
+def test_a_standby_is_told_that_it_is_one(server: Postgres, run: Run):
+    """
+    Nothing can be made or decoded on a standby; it says so, and where to go.
+    """
+    data = Path(server.data_directory).parent / "standby"
+    server.run("pg_basebackup", "-D", str(data), "-X", "stream", "-c", "fast")
+    (data / "standby.signal").touch()
+    for path in (data, *data.rglob("*")):
+        server.account.own(path)
+    settings = {"wal_level": "logical", "primary_conninfo": server.dsn.replace("'", "")}
+    with server.elsewhere(data, settings) as standby:
+        done = run("prove", "toast", standby.dsn)
+
+    assert 2 == done.returncode
+    assert "the server is a standby" in done.stderr
+    assert "primary" in done.stderr
+
+
 def test_a_killed_sample_leaves_no_slot(server: Postgres, tmp_path: Path):
     """
     The server drops the slot of a process that was killed while it watched, and its snapshot with it.

@@ -12,6 +12,7 @@ from plimsoll.cli.against import Against
 from plimsoll.cli.diagnose import Format
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.targets import Reach, read_target
+from plimsoll.cli.toast_samples import Decode, decode_seconds, with_samples
 from plimsoll.cli.watching import DEFAULT_FOR, found_beside, found_in, observed
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
@@ -74,6 +75,7 @@ def inspect(
     reach: Reach,
     duration: Duration = DEFAULT_FOR,
     pooler: Pooler = None,
+    decode_toast: Decode = None,
     target: Target = None,
     form: Form = Format.TEXT,
     output: Output = None,
@@ -89,6 +91,7 @@ def inspect(
     input.
     """
     seconds = seconds_of(duration, "--for")
+    sampled_s = decode_seconds(decode_toast)
     if not dsn:
         raise UsageError(
             "no database is named", "Give a DSN, as 'host=db1 dbname=orders', or set PLIMSOLL_DSN."
@@ -105,6 +108,8 @@ def inspect(
         )
     diagnosis = None if target is None else diagnose_snapshot(read_target(target, flags, reach))
     observation = observed(dsn, seconds, tuple(pooler or ()))
+    if sampled_s is not None:
+        observation = with_samples(dsn, observation, sampled_s)
     if diagnosis is None:
         found = found_in(observation, _NOTHING_HELD)
     else:
