@@ -5,8 +5,9 @@ Rule 1: never scanned is a fact about the time since the counters began; how lon
         where it is short or another server may use the index, so is that.
 Rule 2: an index that keeps a rule (primary key, unique, exclusion, foreign key) is used by that.
 Rule 3: reads of an index that is never scanned are all for its upkeep, and measured. What it writes is
-        estimated: each entry changes a page, which is written once between two checkpoints, or whenever
-        it has to make room for one that is read; and it goes into WAL.
+        estimated: each entry changes a page, which is written once between two checkpoints, and whenever
+        it has to make room for one that is read; and it goes into WAL, after a checkpoint as a whole
+        page. That it takes room in the buffers from other pages is not counted.
 """
 
 from collections.abc import Sequence
@@ -82,10 +83,21 @@ def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation) -> _
 
 
 def _flushed(index: IndexGrowth, entries_per_s: float, observation: Observation) -> float:
-    """Pages that stay in memory are written once between checkpoints, no more than there are."""
-    between_s = setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
+    """Pages changed between checkpoints, no more than there are: once to their place, once to WAL."""
+    between_s = _between_checkpoints_s(observation)
     changed = entries_per_s * between_s * observation.server.block_bytes
-    return min(changed, float(index.last.size_bytes)) / between_s
+    copies = 1 if observation.server.settings.get("full_page_writes") == "off" else 2
+    return copies * min(changed, float(index.last.size_bytes)) / between_s
+
+
+def _between_checkpoints_s(observation: Observation) -> float:
+    """As was seen in the window; where none came, as the timeout says."""
+    first, last = observation.first.counters, observation.last.counters
+    came = last.checkpoints_timed - first.checkpoints_timed
+    came += last.checkpoints_requested - first.checkpoints_requested
+    if came > 0:
+        return observation.seconds / came
+    return setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
 
 
 def _logged(index: IndexGrowth, table: TableGrowth, entries_per_s: float) -> float:
@@ -106,7 +118,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         code="UnusedIndex" if index.is_valid else "InvalidIndex",
         severity=_severity(budget, total, age_s, is_valid=index.is_valid),
         subject=index.name,
-        title=f"Index {index.name} of {table.name} {why} and takes at most "
+        title=f"Index {index.name} of {table.name} {why} and takes about "
         f"{format_bytes_per_s(total)}{part} for its upkeep, by estimate.",
         text=(
             f"{number(idle.entries_per_s, 3)} entries a second are put into it, "
@@ -144,7 +156,7 @@ def _remedy(idle: _Idle) -> Remedy:
     return Remedy(
         text=f"Drop it when no replica and no seldom job needs it.{partition}{kept}",
         commands=(f"DROP INDEX CONCURRENTLY {index.name};",),
-        expected=f"Up to {format_bytes_per_s(idle.bytes_per_s)} less, "
+        expected=f"About {format_bytes_per_s(idle.bytes_per_s)} less, "
         f"{format_bytes(index.size_bytes)} of space, and more updates that need touch no index.",
     )
 
@@ -162,7 +174,7 @@ def _rest(rest: Sequence[_Idle], observation: Observation, budget: Budget) -> Ca
         severity=_severity(budget, read + written, _age_s(observation), is_valid=True),
         subject="",
         title=f"{len(rest)} further unused {word}, {format_bytes(size)} together, "
-        f"take at most {format_bytes_per_s(read + written)} for their upkeep, by estimate.",
+        f"take about {format_bytes_per_s(read + written)} for their upkeep, by estimate.",
         text=f"{names}{more}. {_since(_age_s(observation))}",
         read_bytes_per_s=read,
         written_bytes_per_s=written,
@@ -184,7 +196,7 @@ def _rest(rest: Sequence[_Idle], observation: Observation, budget: Budget) -> Ca
 
 
 def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> str:
-    """What is only an upper bound is never critical, and what may be needed tomorrow is a note."""
+    """What is only an estimate is never critical, and what may be needed tomorrow is a note."""
     found = severity_of(budget, total)
     if is_valid and age_s is not None and age_s < _YOUNG_S:
         return "note"

@@ -226,7 +226,8 @@ def test_an_unused_index_is_told_with_its_upkeep():
     pair = (IDLE, replace(IDLE, blocks_read=60_000))
     cause = only(unused_indexes.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
     read = 60_000 * BLOCK / 60
-    flushed = 4_000 * BLOCK / 300
+    # Once to its place, and once whole to WAL.
+    flushed = 2 * 4_000 * BLOCK / 300
     logged = 2_000 * (4_000 * BLOCK / 1e6 + 64)
 
     assert ("UnusedIndex", "public.orders_note_idx") == (cause.code, cause.subject)
@@ -237,6 +238,26 @@ def test_an_unused_index_is_told_with_its_upkeep():
     assert ("DROP INDEX CONCURRENTLY public.orders_note_idx;",) == cause.remedies[0].commands
     assert IDLE.definition in cause.remedies[0].text
     assert "never reset" in cause.text
+
+
+def test_checkpoints_that_came_count_as_often_as_they_came():
+    """
+    Two in the minute write the index twice each; without whole pages in WAL once each.
+    """
+    pair = (IDLE, IDLE)
+    still = seen(WRITTEN, indexes=(pair,))
+    often = replace(
+        still,
+        last=replace(still.last, counters=counters(checkpoints_timed=1, checkpoints_requested=1)),
+    )
+    bare = replace(often, server=with_settings(often.server, {"full_page_writes": "off"}))
+    logged = 2_000 * (4_000 * BLOCK / 1e6 + 64)
+    found = [
+        only(unused_indexes.causes(o, budget(20 * MB, 20 * MB))).written_bytes_per_s
+        for o in (often, bare)
+    ]
+
+    assert [pytest.approx(n * 4_000 * BLOCK / 30 + logged) for n in (2, 1)] == found
 
 
 def test_the_age_of_the_counters_is_said_and_counts():
