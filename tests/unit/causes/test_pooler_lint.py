@@ -330,3 +330,20 @@ def test_a_pooler_that_spares_nothing_is_told():
 
     assert "NothingShared" in codes(pgbouncer("1.25.0", databases, max_client_conn="100"))
     assert pgbouncer("1.25.0", databases, max_client_conn="1000") == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"min_pool_size": "20"},
+        {"server_idle_timeout": "3600"},
+        {"query_timeout": "120"},
+        {"reserve_pool_size": "5"},
+    ],
+    ids=str,
+)
+def test_settings_that_just_agree_are_sound(settings: dict):
+    """
+    Equal bounds contradict nothing.
+    """
+    assert pgbouncer("1.25.0", **settings) == []
