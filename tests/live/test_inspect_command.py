@@ -85,7 +85,7 @@ def test_a_healthy_database_gives_nothing_above_a_note(postgres: Postgres, run: 
     pgbench alone: exit status 0, and the headline says that nothing calls for a change.
     """
     with benching(postgres):
-        ran = run("inspect", "--for", "4s", PLIMSOLL_DSN=postgres.dsn)
+        ran = run("inspect", "--for", "3s", PLIMSOLL_DSN=postgres.dsn)
 
     assert 0 == ran.returncode, ran.stdout + ran.stderr
     assert ran.stdout.startswith(f"Nothing in 127.0.0.1:{postgres.port}/postgres called for")
@@ -118,13 +118,23 @@ def test_values_sent_again_are_the_headline(postgres: Postgres, run: Run, tmp_pa
 
 def test_the_causes_stand_in_the_report_of_a_diagnosis(postgres: Postgres, run: Run):
     """
-    `diagnose --dsn`: one report, the causes held against the ceiling that it names.
+    `diagnose --dsn`: one report, the causes held against the ceiling that it names; `record host
+    --inspect` keeps them for a diagnosis of the same minute.
     """
     root = Path(__file__).resolve().parents[2]
     target = str(root / "examples" / "search-service")
     with rewriting(postgres.dsn):
         ran = run("diagnose", target, "--dsn", postgres.dsn, "--for", "2s")
+        recorded = run(
+            *("record", "host", "--inspect", "--for", "2s", "-o", "host.json"),
+            PLIMSOLL_DSN=postgres.dsn,
+        )
     flat = " ".join(ran.stdout.split())
+    of_host = run("diagnose", "host.json").stdout
+
+    assert 0 == recorded.returncode, recorded.stderr
+    assert "CAUSES\n  Each update of public.documents.body leaves" in of_host
+    assert "of another time" not in of_host
 
     assert 1 == ran.returncode, ran.stderr
     assert "CAUSES Each update of public.documents.body leaves 7 dead rows" in flat

@@ -106,6 +106,15 @@ Embedded = Annotated[
         rich_help_panel=_RECORDING,
     ),
 ]
+Inspect = Annotated[
+    bool,
+    typer.Option(
+        "--inspect",
+        help="Also observe what goes on inside the database; 'plimsoll diagnose FILE' then names the "
+        "causes beside the ceiling.",
+        rich_help_panel=_RECORDING,
+    ),
+]
 Scale = Annotated[
     int | None,
     typer.Option(
@@ -191,6 +200,7 @@ def host(
     dsn: Dsn = None,
     output: HostOutput = None,
     embedded_postgres: Embedded = False,
+    inspect: Inspect = False,
     scale: Scale = None,
     identifier: HostName = None,
     db_class: options.DbClass = None,
@@ -217,6 +227,7 @@ def host(
         dsn=dsn,
         command=tuple(command or ()),
         is_embedded=embedded_postgres,
+        is_inspecting=inspect,
         scale=scale,
         keeps_stdout=output == "-",
         capture=capture,

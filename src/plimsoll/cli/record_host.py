@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.watching import Watching
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
 from plimsoll.lab.command import Command
@@ -56,6 +57,8 @@ class HostFlags(Struct, frozen=True, kw_only=True):
     instance: InstanceFlags
     capture: str | None = None
     """What another program measured, instead of counters: a file, or `-` for standard input."""
+    is_inspecting: bool = False
+    """Whether what goes on inside the database is observed, too."""
 
 
 def record_host(flags: HostFlags) -> Snapshot:
@@ -84,12 +87,19 @@ def record_host(flags: HostFlags) -> Snapshot:
             stack.callback(command.stop)
         clock = SystemClock()
         dsn = postgres.dsn if postgres is not None else flags.dsn
+        if flags.is_inspecting and not dsn:
+            raise UsageError(
+                "--inspect needs a database", "Give --dsn, PLIMSOLL_DSN or --embedded-postgres."
+            )
         probe = DatabaseProbe(dsn, clock.moment_s) if dsn else None
         if probe is not None:
             stack.callback(probe.close)
         server = _open(probe)
         host, reader = _host(flags, clock, server)
         _say(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
+        watching = Watching(dsn) if flags.is_inspecting and dsn else None
+        if watching is not None:
+            stack.callback(watching.end)
         # The pool is left before the probe: its last reading has then come, or timed out.
         pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         recording = record(
@@ -105,13 +115,15 @@ def record_host(flags: HostFlags) -> Snapshot:
         )
         if sys.stderr.isatty():
             _say("")  # The line of progress has no end of its own.
+        observation = watching.end() if watching is not None else None
         _see_out(command, recording)
-    return snapshot_of(
+    snapshot = snapshot_of(
         host,
         recording,
         instance=_instance(host, flags),
         program=command.name if command is not None else None,
     )
+    return msgspec.structs.replace(snapshot, observation=observation)
 
 
 def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
@@ -122,6 +134,7 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
         ("--embedded-postgres", flags.is_embedded),
         ("--scale", flags.scale is not None),
         ("a command", bool(flags.command)),
+        ("--inspect", flags.is_inspecting),
     ):
         if is_given:
             raise UsageError(

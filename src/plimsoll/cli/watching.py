@@ -3,6 +3,8 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Annotated
 
 import typer
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 from plimsoll.cli.against import Against, against
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
-from plimsoll.errors import UsageError
+from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
@@ -19,6 +21,8 @@ from plimsoll.model.diagnosis import Diagnosis
 DEFAULT_FOR = "60s"
 _DATABASE = "The database itself"
 
+# Longer than any recording; the clock is put ahead by as much when it is over.
+_FOR_EVER_S = 1e9
 # The line of progress is written anew once in so many seconds.
 _SHOWN_EVERY_S = 0.5
 
@@ -69,6 +73,47 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
                 sys.stderr.flush()
 
 
+class Watching:
+    """A database that is observed while something else goes on; `end` has what was seen."""
+
+    def __init__(self, dsn: str) -> None:
+        """
+        Begin at once, in a thread of its own.
+
+        Args:
+            dsn: libpq connection string or URI.
+        """
+        from plimsoll.sources.database.read import observe
+
+        self._over = Event()
+        self._ahead_s = 0.0
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._observing = self._pool.submit(
+            observe, dsn, duration_s=_FOR_EVER_S, clock=self._clock, sleep=self._sleep
+        )
+
+    def end(self) -> Observation | None:
+        """Take the last reading; None, and a line on standard error, where nothing could be read."""
+        self._over.set()
+        try:
+            return self._observing.result()
+        except PlimsollError as error:
+            sys.stderr.write(f"the database was not inspected: {error.message}\n")
+            return None
+        finally:
+            self._pool.shutdown()
+
+    def _clock(self) -> float:
+        return time.monotonic() + self._ahead_s
+
+    def _sleep(self, seconds: float) -> None:
+        """Until it is over the pause may be cut short; then the clock says that the time is up."""
+        if self._ahead_s:
+            time.sleep(seconds)
+        elif self._over.wait(seconds):
+            self._ahead_s = _FOR_EVER_S
+
+
 def observed_if_asked(dsn: str | None, duration: str | None) -> Observation | None:
     """
     What `--dsn` and `--for` ask for; None where they ask for nothing.
@@ -113,7 +158,9 @@ def found_beside(diagnosis: Diagnosis, observation: Observation) -> Inspection:
     plateaus = tuple((float(i.start_s), float(i.end_s)) for i in diagnosis.intervals)
     found = found_in(observation, against(diagnosis), plateaus)
     start_s, end_s = diagnosis.window_s
-    if start_s <= found.start_s and found.end_s <= end_s:
+    shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)
+    # Windows have whole steps, so one that was recorded beside it may end a little sooner.
+    if shared_s * 2 >= found.end_s - found.start_s:
         return found
     note = "the ceiling is of another time than the one in which the database was watched"
     return replace(found, notes=(note, *found.notes))

@@ -39,7 +39,7 @@ select count(*) filter (where backend_type = 'client backend') as connection_cou
                           and wait_event_type is not null) as waiting_count,
        count(*) filter (where backend_type is null) as hidden_count
 from pg_stat_activity
-where pid <> pg_backend_pid()
+where pid <> pg_backend_pid() and application_name is distinct from 'plimsoll'
 """
 
 # Relation extension writes too. Since 18 the view counts bytes, and WAL with them.

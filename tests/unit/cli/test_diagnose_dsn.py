@@ -2,6 +2,7 @@
 
 import json
 import re
+from threading import Event
 
 import jsonschema
 import pytest
@@ -12,7 +13,7 @@ import databases
 from contract.test_inspection_schema import DOCUMENT
 from contract.tree import ROOT
 from plimsoll.cli import diagnose, record, watching
-from plimsoll.errors import UsageError
+from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
 from plimsoll.sources.target import read
 
@@ -157,3 +158,49 @@ def test_what_cannot_be_is_refused(run, arguments, message):
         run(diagnose, *arguments)
 
     assert caught.value.hint.endswith(".")
+
+
+def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
+    """
+    Observing goes on until it is told to end, then reads once more; its clock only grows.
+    """
+    begun, seen = Event(), []
+
+    def observe(dsn, *, duration_s, clock, sleep):
+        end_s = clock() + duration_s
+        while clock() < end_s:
+            seen.append(clock())
+            begun.set()
+            sleep(60.0)
+        seen.append(clock())
+        return busy()
+
+    monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
+    watched = watching.Watching(DSN)
+    assert begun.wait(10)
+
+    assert busy() == watched.end() == watched.end()
+    assert sorted(seen) == seen
+
+
+def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch, capsys):
+    """
+    What else is recorded stays; one line says why there are no causes.
+    """
+
+    def observe(dsn, **_):
+        raise Unreachable("PostgreSQL did not answer", "Check it.")
+
+    monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
+
+    assert watching.Watching(DSN).end() is None
+    assert "the database was not inspected: PostgreSQL did not answer" in capsys.readouterr().err
+
+
+def test_inspecting_needs_a_database(run, monkeypatch):
+    """
+    `record host --inspect` without a DSN is refused before anything is recorded.
+    """
+    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+    with pytest.raises(UsageError, match="--inspect needs a database"):
+        run(record, "host", "--inspect", "--for", "1s")
