@@ -67,6 +67,7 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
     rate = grown / elapsed_s
     left_s = max(most - len(seen.clients_of(glances[-1])), 0) / rate
     theirs = [s for s in idle[-1] if _key(s) == best]
+    taken = sum(s.user == theirs[0].user for s in seen.clients_of(glances[-1]))
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="ConnectionLeak",
@@ -91,7 +92,7 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
             ),
             Remedy(
                 text="Bound what this user may take meanwhile.",
-                commands=(f'ALTER ROLE "{best[0]}" CONNECTION LIMIT {max(counts[-1], 1)};',),
+                commands=(f'ALTER ROLE "{best[0]}" CONNECTION LIMIT {taken};',),
                 expected="Others can still connect.",
             ),
         ),

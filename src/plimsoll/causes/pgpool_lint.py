@@ -304,7 +304,7 @@ def _product(s: Settings, usable: int | None) -> Cause | None:
         return None
     exceeds = most > usable
     fits_pool = max(usable // max(children, 1), 1)
-    fits_children = usable // fits_pool
+    fits_children = min(children, usable // fits_pool)
     remedy = Remedy(
         text="Make the product fit; a pool of 1 is enough where each child sees one database and user.",
         commands=(f"num_init_children = {fits_children}", f"max_pool = {fits_pool}"),

@@ -212,6 +212,7 @@ def test_a_steady_rise_of_idle_connections_is_a_leak():
     assert cause.subject == "app 'leaky' from 10.0.0.1"
     assert "4 to 22 in 18 s" in cause.title
     assert "the server is full in 1 min" in cause.text
+    assert cause.remedies[1].commands == ('ALTER ROLE "app" CONNECTION LIMIT 25;',)
 
 
 @pytest.mark.parametrize(

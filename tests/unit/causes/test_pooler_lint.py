@@ -156,6 +156,18 @@ def test_children_times_pools_are_held_against_every_node():
     assert cause.remedies[0].commands == ("num_init_children = 32", "max_pool = 3")
 
 
+def test_children_are_not_multiplied_by_the_remedy():
+    """
+    90 children with 4 connections do not fit into 97; 90 with one each do.
+    """
+    cause = one(
+        pgpool("4.3.5", ServerRoom(connection_max=100), num_init_children="90"),
+        "PoolsExceedMaxConnections",
+    )
+
+    assert cause.remedies[0].commands == ("num_init_children = 90", "max_pool = 1")
+
+
 def test_cancelling_needs_twice_as_many():
     """
     128 fit into 200, but not with a cancel request each; 259 less 3 take both.
