@@ -211,6 +211,24 @@ def test_a_role_without_rights_is_told_which(server: Postgres, run: Run):
     assert [] == left_behind(server)
 
 
+def test_a_role_needs_no_more_than_is_said(server: Postgres, run: Run):
+    """
+    CREATE on the database, SELECT on the table and REPLICATION are enough; nobody has to be superuser.
+    """
+    dsn = f"host=127.0.0.1 port={server.port} user=modest dbname=postgres password=modest-secret"
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("create role modest login replication password 'modest-secret'")
+        connection.execute("grant create on database postgres to modest")
+        connection.execute("grant usage on schema docs to modest")
+        connection.execute('grant select on docs."Letters" to modest')
+    done = run("prove", "toast", dsn, "--table", 'docs."Letters"', "--decode", "1s")
+
+    assert not done.returncode, done.stderr
+    assert "left 6 dead rows" in done.stdout
+    assert 'no update of docs."Letters" was seen' in done.stdout
+    assert [] == left_behind(server)
+
+
 def test_a_standby_is_told_that_it_is_one(server: Postgres, run: Run):
     """
     Nothing can be made or decoded on a standby; it says so, and where to go.

@@ -60,7 +60,8 @@ def budget_of(
     """
     The server's own reads and writes between two readings; from `pg_stat_io`, before 16 an estimate.
 
-    WAL is in `pg_stat_io` from 18 on; before, what `pg_stat_wal` says is added.
+    WAL is in `pg_stat_io` from 18 on; before, what `pg_stat_wal` says is added. A process adds its reads
+    and writes when its transaction or its vacuum ends: what a long one did is then there all at once.
     """
     read, written = rates_of(observation, lambda _: True)
     is_estimated = False
