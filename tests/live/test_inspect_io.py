@@ -225,6 +225,51 @@ def test_an_index_that_was_used_once_is_not_named(server: Postgres):
     assert () == unused_indexes.causes(seen, budget_of(seen))
 
 
+def bytes_of_updates(server: Postgres, *, is_indexed: bool) -> tuple[float, Observation]:
+    """
+    What 4,000 updates and a checkpoint read and write, with an idle index or without; all in memory.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("drop table if exists kept")
+        connection.execute(
+            "create table kept as select g as id, (g * 7919::bigint) % 100003 as customer, "
+            "repeat('x', 100) as note from generate_series(1, 300000) g"
+        )
+        connection.execute("create unique index on kept (id)")
+        if is_indexed:
+            connection.execute("create index kept_idle on kept (customer)")
+        connection.execute("vacuum (freeze, analyze) kept")
+        connection.execute("checkpoint")
+
+    def update(connection: psycopg.Connection) -> None:
+        for turn in range(400):
+            start = turn * 977 % 299_990
+            connection.execute(
+                "update kept set customer = (customer * 31 + 7) %% 100003 "
+                "where id between %s and %s",
+                (start, start + 9),
+            )
+        connection.execute("checkpoint")
+
+    seen = watched(server, update)
+    budget = budget_of(seen)
+    return (budget.read_bytes_per_s + budget.written_bytes_per_s) * seen.seconds, seen
+
+
+def test_the_upkeep_of_an_idle_index_is_what_goes_without_it(postgres: Postgres):
+    """
+    The same updates with the index and without differ by what was estimated, within a quarter.
+    """
+    without, _ = bytes_of_updates(postgres, is_indexed=False)
+    total, seen = bytes_of_updates(postgres, is_indexed=True)
+    found = unused_indexes.causes(seen, budget_of(seen))
+    (idle,) = [cause for cause in found if cause.subject == "public.kept_idle"]
+    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+        connection.execute("drop table kept")
+
+    assert pytest.approx(total - without, rel=0.25) == idle.bytes_per_s * seen.seconds
+
+
 def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
     """
     The usual load under the usual settings.

@@ -78,8 +78,16 @@ def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation) -> _
         table=table,
         entries_per_s=rate,
         read_bytes_per_s=read,
-        written_bytes_per_s=read + _flushed(index, rate, observation) + _logged(index, table, rate),
+        written_bytes_per_s=_evicted(index, read, observation)
+        + _flushed(index, rate, observation)
+        + _logged(index, table, rate),
     )
+
+
+def _evicted(index: IndexGrowth, read_bytes_per_s: float, observation: Observation) -> float:
+    """Pages that were read again between checkpoints had to be written before; the first time not."""
+    once = index.last.size_bytes / _between_checkpoints_s(observation)
+    return max(read_bytes_per_s - once, 0.0)
 
 
 def _flushed(index: IndexGrowth, entries_per_s: float, observation: Observation) -> float:

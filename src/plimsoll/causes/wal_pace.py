@@ -15,9 +15,10 @@ from plimsoll.causes.growth import per_s, setting_of
 from plimsoll.model.database import Observation
 from plimsoll.units import GIB, MIB
 
-# One request may be somebody's CHECKPOINT or a backup; what WAL brings on comes again.
+# One request may be somebody's CHECKPOINT or a backup; what WAL brings on comes again. A habit takes
+# more: a young server has been filled and backed up, and little else.
 _REQUESTS_LEAST = 2
-_REQUESTS_EVER_LEAST = 3
+_REQUESTS_EVER_LEAST = 20
 # WAL falls as checkpoints get rarer, and rates vary: a tenth more than today's mean, a judgement.
 _MARGIN = 1.1
 

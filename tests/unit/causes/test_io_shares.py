@@ -116,6 +116,17 @@ def test_the_habit_of_a_server_counts_where_the_window_is_short():
     assert "CheckpointsByWal" == only(checkpoints.causes(seen, budget(0.0, 60 * MB))).code
 
 
+def test_a_young_server_has_no_habits():
+    """
+    It was filled, which requested four checkpoints; that tells nothing of this minute.
+    """
+    ever = {"checkpoints_requested": 4, "checkpoints_timed": 1}
+    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
+    seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
+
+    assert "CheckpointWrites" == only(checkpoints.causes(seen, budget(0.0, 60 * MB))).code
+
+
 def test_timed_checkpoints_are_a_note_however_much_they_write():
     """
     A healthy server: three quarters of all bytes are checkpoints and WAL, and nothing is wrong.
