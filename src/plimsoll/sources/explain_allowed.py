@@ -21,14 +21,17 @@ _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b
 _PARAMETER = re.compile(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|\$(\d+)")
 
 # Functions whose effect outlives the transaction (PostgreSQL documentation, "System Administration
-# Functions", "Sequence Manipulation Functions", `dblink`), by the beginning of their names.
+# Functions", "Sequence Manipulation Functions", `dblink`), by the beginning of their names; and those
+# that write large objects, which a read-only transaction allowed before 16.
 LASTING = (
     *("pg_terminate_backend", "pg_cancel_backend", "pg_reload_conf", "pg_rotate_logfile"),
     *("pg_switch_wal", "pg_promote", "pg_create_", "pg_drop_replication", "pg_copy_"),
     *("pg_replication_slot_advance", "pg_replication_origin", "pg_logical_"),
     *("pg_stat_reset", "pg_stat_statements_reset", "pg_backup_", "pg_start_backup"),
     *("pg_stop_backup", "pg_wal_replay_", "pg_advisory_", "pg_try_advisory_", "pg_file_"),
-    *("pg_prewarm", "pg_buffercache_evict", "dblink", "lo_import", "lo_export", "setval"),
+    *("pg_prewarm", "pg_buffercache_evict", "dblink", "setval"),
+    *("lo_import", "lo_export", "lo_creat", "lo_unlink", "lo_put", "lo_from_bytea", "lo_truncate"),
+    "lowrite",
 )
 
 
@@ -50,7 +53,7 @@ def refusal(statement: str, *, allows_writes: bool) -> str:
         return f"it is no SELECT, VALUES or TABLE, but begins with '{kind or text[:20]}'"
     lasting = _lasting(text)
     if lasting:
-        return f"it calls {lasting}, whose effect a rollback does not undo"
+        return f"it calls {lasting}, which does more than a rollback is sure to undo"
     if allows_writes:
         return ""
     if part := _WRITING_PART.search(text):

@@ -114,7 +114,7 @@ class Recorder:
         reason = refusal(wanted.statement, allows_writes=allows_writes)
         if reason:
             remedy = "" if allows_writes else "--allow-writes runs changes, and rolls them back."
-            remedy = "" if "rollback does not" in reason or "more than" in reason else remedy
+            remedy = "" if "a rollback is sure" in reason or "more than" in reason else remedy
             return Unrecorded(statement=wanted.statement, reason=reason, remedy=remedy)
         count = parameter_count(wanted.statement)
         if wanted.parameters is not None and len(wanted.parameters) != count:

@@ -59,6 +59,7 @@ def test_what_only_reads_may_run(statement: str):
         ("select pg_terminate_backend(7)", "pg_terminate_backend()"),
         ("select DBLINK_exec ('x', 'drop table t')", "dblink_exec()"),
         ("select pg_advisory_lock(1)", "pg_advisory_lock()"),
+        ("select lo_create(0)", "lo_create()"),
     ],
 )
 def test_what_changes_something_may_not(statement: str, why: str):
