@@ -43,7 +43,7 @@ def causes_markdown(inspection: Inspection) -> str:
         escaped(said.watched),
         facts(said.load),
         *_causes(said, "###"),
-        bullets(said.notes),
+        bullets((*said.notes, said.cost)),
         facts(said.missing),
     )
 

@@ -67,6 +67,12 @@ class InspectionOutline:
     measured: tuple[Fact, ...]
 
     @property
+    def cost(self) -> str:
+        """How it was measured in one sentence, for a section of another report."""
+        told = [f"{fact.name[0].lower()}{fact.name[1:]}: {fact.value}" for fact in self.measured]
+        return words.sentence(f"Watching the database cost this; {'; '.join(told)}")
+
+    @property
     def has_commands(self) -> bool:
         """Whether there is anything to run."""
         return any(r.commands for card in self.causes for r in card.remedies)

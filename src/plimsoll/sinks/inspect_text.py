@@ -57,8 +57,7 @@ def causes_section(inspection: Inspection, width: int) -> Iterable[RenderableTyp
     yield _pairs(said.load, width)
     yield from _causes(said)
     rest = [styled(note) for note in said.notes] + [_fact(fact) for fact in said.missing]
-    if rest:
-        yield Padding(terminal.bullets(rest), (1, 0, 0, 0))
+    yield Padding(terminal.bullets([*rest, styled(said.cost)]), (1, 0, 0, 0))
 
 
 def _parts(said: InspectionOutline, width: int) -> Iterable[RenderableType]:

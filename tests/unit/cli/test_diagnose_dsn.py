@@ -76,6 +76,7 @@ def test_causes_stand_after_the_findings(run):
 
     assert [(DSN, 60)] == asked
     assert sorted(places) == places
+    assert "Watching the database cost this; asked: 0 statements, all of them read-only;" in flat
     assert (
         "Ceiling 212.5 MB/s, instance EBS throughput, legacy baseline: 47 % of it is taken" in flat
     )
