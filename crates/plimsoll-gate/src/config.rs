@@ -108,8 +108,9 @@ pub struct Config {
     pub is_limited: bool,
     /// Requests are spread over the stripes by this much of a file.
     pub chunk_bytes: u64,
-    /// Threads that take requests from the kernel.
-    #[serde(default = "two")]
+    /// Threads that take requests from the kernel. As many as small requests are commonly in flight:
+    /// to hand one to another thread costs about as much as the kernel's handing it to us.
+    #[serde(default = "sixteen")]
     pub threads: usize,
 }
 
@@ -126,8 +127,8 @@ fn one() -> u32 {
     1
 }
 
-fn two() -> usize {
-    2
+fn sixteen() -> usize {
+    16
 }
 
 impl Config {
@@ -316,7 +317,7 @@ mod tests {
         let config = Config::parse(text).unwrap();
 
         assert_eq!(4, Chain::new(&config.chain, config.clock).unwrap().volumes());
-        assert_eq!(2, config.threads);
+        assert_eq!(16, config.threads);
         let again = Config::parse(&serde_json::to_string(&config).unwrap()).unwrap();
         assert_eq!(config, again);
         let relative = Config::parse(&text.replace("/a", "a")).unwrap_err();

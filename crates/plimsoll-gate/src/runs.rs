@@ -7,15 +7,15 @@
 //! Rule 3: a run that turns out to be the rest of another one was no beginning, and the next
 //! beginning is none either: so many operations are charged as if none had changed places.
 //!
-//! Two threads take requests from the kernel, so neighbours of one stream may arrive in the wrong
+//! Several threads take requests from the kernel, so neighbours of one stream may arrive in the wrong
 //! order, and several streams may read one file. Some runs are therefore remembered, the one that
 //! was extended longest ago making room for a new one.
 
 /// Runs remembered per direction: more than the streams that a reader ahead usually has.
 const RUNS: usize = 8;
 
-/// Most beginnings that are owed: what changes places is in flight at the same time, and two threads
-/// have few requests of a file in hand.
+/// Most beginnings that are owed: what changes places is in flight at the same time, and threads that
+/// have only just taken a request are few.
 const OWED_MAX: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Threads for what may take long: reads that need the disk, flushes, allocations, the end of large
 //! files.
 //!
-//! The threads that take requests from the kernel are few, and must not wait for a disk while
-//! requests that need none stand behind them.
+//! The threads that take requests from the kernel wait for a disk themselves as long as one of them
+//! is left to take the next request; what comes then is handed to these.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -84,9 +84,11 @@ impl Changed {
                 self.cached.write_all_at(&new, at as u64).unwrap();
             }
             2 => {
-                let (at, new) = (at / BLOCK * BLOCK, Aligned::filled(BLOCK, number as u8));
-                self.content.resize(length.max(at + BLOCK), 0);
-                self.content[at..at + BLOCK].copy_from_slice(new.get());
+                // Small ones go through the cache below, large ones past it.
+                let bytes = BLOCK * [1, 8, 32][number / 6 % 3];
+                let (at, new) = (at / BLOCK * BLOCK, Aligned::filled(bytes, number as u8));
+                self.content.resize(length.max(at + bytes), 0);
+                self.content[at..at + bytes].copy_from_slice(new.get());
                 self.direct.write_all_at(new.get(), at as u64).unwrap();
             }
             3 => {

@@ -9,11 +9,13 @@ use fuser::{ReplyData, ReplyEmpty, ReplyLseek, ReplyWrite};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 
+use super::bypass::PAST_FROM_BYTES;
 use super::{Core, refused};
 use crate::buffers::Buffer;
 use crate::config;
 use crate::handles::OpenFile;
 use crate::park::{Carried, Reply};
+use crate::workers::Workers;
 
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
@@ -57,7 +59,7 @@ enum Attempt {
 impl Core {
     /// Read, and answer when the disk would have.
     ///
-    /// What lies in memory is read here. For the rest a thread of its own waits; the attempt made
+    /// What lies in memory is read at once. For the rest this thread or another waits; the attempt made
     /// here has the system fetch it already, so that a disk gets requests in the order of their
     /// arrival, and sees a stream as one. What passes by the cache is mostly not looked for there.
     pub fn read(self: &Arc<Self>, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
@@ -80,7 +82,7 @@ impl Core {
             }
         }
         let core = Arc::clone(self);
-        self.readers.run(move || {
+        self.here_or_later(&self.readers, move || {
             let whole = buffer.first_mut(bytes);
             if is_past {
                 length = core.read_past(&file, offset, whole);
@@ -142,6 +144,10 @@ impl Core {
             offset,
             continues: continues(&file, true, offset, block.data.len()),
         };
+        let is_past = !file.is_cached && !is_writeback && self.mode == config::Mode::Fs;
+        if is_past && block.data.len() >= PAST_FROM_BYTES && !is_flushed(&file, flags) {
+            return self.write_later(file, asked, &block, reply);
+        }
         if !is_flushed(&file, block.flags) {
             let written = write_full(&file, &block);
             if written != Err(Errno::NOSPC) || !self.inodes.is_leaving() {
@@ -157,6 +163,32 @@ impl Core {
                 }
                 Ok(length)
             });
+            core.answer_write(&file, &asked, is_writeback, written, reply);
+        });
+    }
+
+    /// Write past the page cache below, and what is left through it.
+    fn write_later(
+        self: &Arc<Self>,
+        file: Arc<OpenFile>,
+        asked: Asked,
+        block: &Block<'_>,
+        reply: ReplyWrite,
+    ) {
+        let (core, Block { offset, is_writeback, flags, data }) = (Arc::clone(self), *block);
+        let bytes = data.len();
+        let mut buffer = self.buffers.take(bytes);
+        buffer.first_mut(bytes).copy_from_slice(data);
+        self.here_or_later(&self.workers, move || {
+            let whole = buffer.first(bytes);
+            let past = core.write_past(&file, offset, whole);
+            let (at, data) = (offset + past as u64, &whole[past..]);
+            let left = Block { offset: at, data, is_writeback, flags };
+            let written = match core.where_room_is(|| write_full(&file, &left)) {
+                Err(_) if past > 0 => Ok(past),
+                rest => rest.map(|more| past + more),
+            };
+            core.buffers.give(buffer);
             core.answer_write(&file, &asked, is_writeback, written, reply);
         });
     }
@@ -204,7 +236,7 @@ impl Core {
     pub fn flush_file(self: &Arc<Self>, number: u64, is_data_only: bool, reply: ReplyEmpty) {
         let arrived_s = self.clock.now_s();
         let core = Arc::clone(self);
-        self.here_or_later(move || {
+        self.here_or_later(&self.workers, move || {
             let flushed = core.files.get(number).and_then(|file| {
                 if is_data_only {
                     rustix::fs::fdatasync(&file.fd)?;
@@ -220,13 +252,13 @@ impl Core {
 
     /// Wait for the disk here, where another thread takes requests meanwhile; else in another one.
     /// It saves a small flush from being handed over.
-    fn here_or_later(&self, job: impl FnOnce() + Send + 'static) {
+    fn here_or_later(&self, others: &Workers, job: impl FnOnce() + Send + 'static) {
         if self.waiting.fetch_add(1, Ordering::AcqRel) < self.waiting_max {
             job();
             self.waiting.fetch_sub(1, Ordering::AcqRel);
         } else {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
-            self.workers.run(job);
+            others.run(job);
         }
     }
 
