@@ -106,9 +106,11 @@ def headline(inspection: Inspection) -> str:
         verb = "is" if len(blind) == 1 else "are"
         return f"It cannot be told what {place} spends its reads and writes on: {names} {verb} missing."
     time = format_duration(inspection.end_s - inspection.start_s)
-    count = len(inspection.causes)
-    notes = "" if not count else f"; {count} {'note' if count == 1 else 'notes'} below"
-    return f"Nothing in {place} called for a change in {time} of watching{notes}."
+    # What could not be seen is said at once: silence is no proof of health.
+    counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
+    below = " and ".join(_counted(count, noun) for count, noun in counts if count)
+    tail = f"; {below} below" if below else ""
+    return f"Nothing in {place} called for a change in {time} of watching{tail}."
 
 
 def size_of(cause: Cause) -> str:

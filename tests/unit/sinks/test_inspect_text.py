@@ -213,6 +213,19 @@ def test_a_note_is_no_headline():
     assert "● note: " in shown
 
 
+def test_gaps_are_told_in_the_headline():
+    """
+    Where something could not be seen, *nothing* is not said without it.
+    """
+    told = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
+    both = replace(inspections.quiet(), missing=told.missing * 2)
+
+    for given, tail in ((told, "; 1 gap below."), (both, "; 1 note and 2 gaps below.")):
+        shown = flat(render_inspection(given, width=120, color=False))
+
+        assert f"called for a change in 1 min of watching{tail}" in shown
+
+
 def test_one_reading_tells_nothing_and_says_so():
     """
     Silence for want of a reading is not health.
