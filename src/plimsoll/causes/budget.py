@@ -68,8 +68,7 @@ def budget_of(
     if read is None and (estimated := _estimated(observation)) is not None:
         (read, written), is_estimated = estimated, True
     wal = _wal_bytes_per_s(observation)
-    is_without_wal = is_estimated or observation.server.version_number < 180_000
-    if written is not None and is_without_wal and wal is not None:
+    if written is not None and observation.server.version_number < 180_000 and wal is not None:
         written += wal
     return Budget(
         read_bytes_per_s=read,

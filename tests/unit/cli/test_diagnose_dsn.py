@@ -14,8 +14,10 @@ from contract.test_inspection_schema import DOCUMENT
 from contract.tree import ROOT
 from plimsoll.cli import diagnose, record, watching
 from plimsoll.errors import Unreachable, UsageError
+from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
 from plimsoll.sources.target import read
+from unit.sinks.fixture_diagnosis import CASES
 
 PRESSED = ROOT / "examples" / "search-service"
 DSN = "host=db1 dbname=orders"
@@ -205,3 +207,23 @@ def test_inspecting_needs_a_database(run, monkeypatch):
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
     with pytest.raises(UsageError, match="--inspect needs a database"):
         run(record, "host", "--inspect", "--for", "1s")
+
+
+def test_a_vacuum_that_ended_at_the_ceiling_is_named():
+    """
+    The intervals of the diagnosis reach the detectors: who was at work when it was pegged.
+    """
+    diagnosis, _ = CASES["pressed"]()
+    longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
+    large = databases.table(
+        10,
+        "public.items",
+        size_bytes=8 * 1024**3,
+        autovacuum_count=1,
+        last_autovacuum_s=(longest.start_s + longest.end_s) / 2,
+    )
+    seen = databases.seen([large], [large])
+    calm = replace(diagnosis, intervals=())
+
+    assert [c for c in watching.found_beside(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
+    assert not [c for c in watching.found_beside(calm, seen).causes if c.kind is CauseKind.VACUUM]
