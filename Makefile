@@ -55,7 +55,7 @@ python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime"
 	$(STEP) "tests in real time" $(PY) -m pytest -m realtime
 
-# What tests start besides wheels: sysstat's tools and a Prometheus server.
+# What tests start besides wheels: PostgreSQL 15, PgBouncer and Pgpool-II beside Prometheus and sysstat's tools.
 servers:
 	$(STEP) "servers for tests" .ci/servers
 
