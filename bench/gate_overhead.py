@@ -39,7 +39,8 @@ from plimsoll.model.instance import Instance
 from plimsoll.units import MIB
 
 SHARED_BUFFERS_BYTES = 128 * MIB
-CLIENTS = 8
+# As many as `plimsoll lab postgres` has by default.
+CLIENTS = 16
 FIO_BYTES = 2048 * MIB
 MEMORY_BYTES = 256 * MIB
 
