@@ -68,7 +68,9 @@ class Pooler(ABC):
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="plimsoll-pooler-", dir="/var/tmp"))
-        arguments = self._prepare()
+        program, *arguments = self._prepare()
+        # The account may not be let into the checkout.
+        arguments.insert(0, shutil.copy(str(program), self.folder))
         for path in (self.folder, *self.folder.iterdir()):
             self.server.account.own(path)
         account = self.server.account

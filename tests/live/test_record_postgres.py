@@ -76,6 +76,8 @@ def test_every_metric_of_host_and_database_is_there(recorded):
         Metric.FREE_LOCAL_STORAGE_BYTES,
         Metric.CAPACITY_RATIO,
         Metric.IO_WAITING_SESSION_COUNT,
+        # Of an application's own queue.
+        Metric.WAITING_WORK_COUNT,
     }
     # A container may have no network of its own; everywhere else the counters are there.
     network = {Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S}
