@@ -450,7 +450,8 @@ def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
         connection.execute("drop table counts")
 
     assert ("public.counts", "note") == (late.subject, late.severity)
-    assert late.evidence[0].value == pytest.approx(50 + 0.2 * 110_000)
+    # The server's own count of rows is an estimate from a sample of pages.
+    assert late.evidence[0].value == pytest.approx(50 + 0.2 * 110_000, rel=0.02)
     assert "public.counts" not in {
         cause.subject for cause in autovacuum_settings.causes(mended, BUDGET)
     }
