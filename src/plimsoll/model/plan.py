@@ -35,6 +35,12 @@ class Loop(StrEnum):
     """Storage metrics alone do not tell."""
 
 
+FREE = "free"
+"""Role of what costs nothing."""
+HALF = "half the time"
+"""Role of the cheapest that does the same work in half the time it took, or less."""
+
+
 class MoveKind(StrEnum):
     """What is changed."""
 

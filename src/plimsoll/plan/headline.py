@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
-from plimsoll.model.plan import Judgement, Option
+from plimsoll.model.plan import FREE, HALF, Judgement, Option
 
 _CENT = Decimal("0.01")
 
@@ -32,7 +32,7 @@ def headline_of(
     half = _half(present, options)
     if sure:
         best = sure[0]
-        if half is None or best.role == "free":
+        if half is None or best.role == FREE:
             return f"{first}{best.title} lifts the ceiling{_for(best)}"
         return f"{first}{half}; {best.title} lifts the ceiling altogether{_for(best)}"
     if half is not None:
@@ -61,7 +61,7 @@ def _enough(present: Option, sure: list[Option]) -> str:
 
 def _half(present: Option, options: tuple[Option, ...]) -> str | None:
     """What the cheapest much better arrangement does; None where it lifts, or there is none."""
-    option = next((o for o in options if o.role == "half the time"), None)
+    option = next((o for o in options if o.role == HALF), None)
     took, takes = present.effect.work_minutes, option.effect.work_minutes if option else None
     if option is None or took is None or takes is None or option.judgement is Judgement.LIFTS:
         return None
@@ -72,7 +72,7 @@ def _half(present: Option, options: tuple[Option, ...]) -> str | None:
 
 def _first(options: tuple[Option, ...]) -> str:
     """The restart, which goes before everything that costs money."""
-    restart = next((o for o in options if o.role == "free" and o.disruption.is_restart), None)
+    restart = next((o for o in options if o.role == FREE and o.disruption.is_restart), None)
     if restart is None or restart.judgement is Judgement.LIFTS:
         return ""
     tail = "does not suffice" if restart.judgement is Judgement.DOES_NOT else "may not suffice"

@@ -142,6 +142,10 @@ class Desk:
 
     def present(self) -> Option:
         """Nothing changed: as it was seen, or with the wished growth replayed."""
+        return self._present
+
+    @cached_property
+    def _present(self) -> Option:
         chain = self._chain(self.before, self.former)
         is_seen = self.wishes.growth == 1 or not chain
         judged = self._observed() if is_seen else self._judged(chain)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import CurvePoint, Option, Plan, Wishes
+from plimsoll.model.plan import FREE, HALF, CurvePoint, Option, Plan, Wishes
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked, asked_of
@@ -40,10 +40,8 @@ from plimsoll.plan.search import Found, search
 from plimsoll.plan.vectors import Vectors, vectors_of
 from plimsoll.plan.work import same_work
 
-FREE = "free"
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
-HALF = "half the time"
 MOST = "the most there is"
 
 # How many of each role are judged before the search's own first is shown as it is.

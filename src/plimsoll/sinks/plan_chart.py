@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 from plimsoll.errors import UsageError
-from plimsoll.model.plan import Band, Judgement, Option, Plan
+from plimsoll.model.plan import HALF, Band, Judgement, Option, Plan
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
@@ -273,7 +273,7 @@ def _points(plan: Plan) -> list[Spec]:
 
 def proposed(plan: Plan) -> Option | None:
     """What the headline leads with: half the time for less, or the first that lifts; None without."""
-    half = next((option for option in plan.options if option.role == "half the time"), None)
+    half = next((option for option in plan.options if option.role == HALF), None)
     lifting = (option for option in plan.options if option.judgement is Judgement.LIFTS)
     return half or next(lifting, None)
 
