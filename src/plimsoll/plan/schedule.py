@@ -100,21 +100,25 @@ def _is_below_baselines(ops: FloatArray, demand: Demand, chain: Sequence[Stage])
 
 
 def _evenly(demand: Demand, moved: FloatArray, hours: int) -> tuple[FloatArray, int]:
-    """Each day's moved work over the same hours of that day, and when they begin."""
+    """
+    Each day's moved work over the same hours of that day, and when they begin.
+
+    Days are cut at the hour that has the least of it, so that a night's work stays one day's. The rate
+    is that of a whole window, also where the measured time ends in it.
+    """
     since = demand.time_s % DAY_S
-    is_moved = moved > 0
-    first = int(np.median([int(since[a]) for a, _ in runs_of(is_moved)]))
-    start_s = first - first % 3600
-    inside = (since - start_s) % DAY_S < hours * 3600
-    # A night's work that runs past midnight belongs to the window in which it began.
-    night = (demand.time_s - start_s) // DAY_S
+    by_hour = np.bincount(since // 3600, weights=moved, minlength=HOURS)
+    cut = 3600 * int(np.argmin(by_hour))
+    day = (demand.time_s - cut) // DAY_S
+    days = np.unique(day[moved > 0])
+    begun = [int(demand.time_s[(day == one) & (moved > 0)][0] - cut) % DAY_S for one in days]
+    start_s = (cut + int(np.median(begun)) // 3600 * 3600) % DAY_S
+    steps = hours * 3600 / demand.step_s
     out = np.zeros(moved.size)
-    for one in np.unique(night[is_moved]):
-        room = inside & (night == one)
-        work = float(moved[night == one].sum())
-        if not room.any():
-            room = night == one
-        out[room] += work / np.count_nonzero(room)
+    for one in days:
+        first = int(one) * DAY_S + cut + (start_s - cut) % DAY_S
+        room = (demand.time_s >= first) & (demand.time_s < first + hours * 3600)
+        out[room] += float(moved[day == one].sum()) / steps
     return out, start_s
 
 

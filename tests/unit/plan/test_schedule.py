@@ -106,3 +106,22 @@ def test_what_was_served_while_credits_lasted_is_moved_with_the_rest():
 
     assert found is not None
     assert found.hours == 16
+
+
+def test_a_night_whose_work_comes_in_pieces_is_moved_whole():
+    """
+    Four hours at 100 MB/s, broken twice, are 90 MB/s above the rest: not one hour of it is lost.
+    """
+    asked = np.full(2 * DAY, 10e6)
+    for begin, minutes in ((6 * 60, 100), (8 * 60, 60), (9 * 60 + 20, 80)):
+        asked[begin : begin + minutes] = 180e6
+    served = np.minimum(asked, CEILING)
+    latency = np.where(served < asked, 0.02, 0.0008)
+    made = builders.snapshot(builders.storage(served, latency_s=latency))
+    demand = recover(made, diagnose(made, catalog()))
+
+    # 90 MB/s over four hours are 45 over eight: with the rest 55, below 56 and not over seven.
+    (enough, tight) = (spread_of(demand, [stage(rate)]) for rate in (56e6, 60e6))
+
+    assert (8, 8) == (enough.hours, tight.hours)
+    assert 6 * 3600 == enough.start_s
