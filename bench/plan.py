@@ -1,7 +1,7 @@
 """
 Judge changes of fresh simulated incidents whose demand is known, and count how often it is right.
 
-    python bench/plan.py --count 330 --seed 20261120 [--jobs 2] [--rival] [--signals] [--require]
+    python bench/plan.py --count 330 --seed 20261120 [--jobs 2] [--rival] [--signals] [--counted] [--require]
 
 Truth is the very same load run again on limits multiplied by 1.25, 1.5, 2 and 3. Seeds below
 1,000,000 are for tuning; seeds from 20,261,120 on are for evaluation.
@@ -58,10 +58,10 @@ class Answer:
         return self.band[0] - 3e-4 <= self.true_ratio <= self.band[1] + 3e-4
 
 
-def examine(seed: int, *, arm: str, is_signalled: bool) -> list[Answer]:
+def examine(seed: int, *, arm: str, is_signalled: bool, is_counted: bool) -> list[Answer]:
     """All scales of one seed."""
     case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(
-        seed, is_signalled=is_signalled
+        seed, is_signalled=is_signalled or is_counted, is_counted=is_counted
     )
     snapshot = case.snapshot
     diagnosis = diagnose_snapshot(snapshot)
@@ -218,13 +218,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--rival", action="store_true", help="the independent generator")
     parser.add_argument("--signals", action="store_true", help="with the database's own counters")
+    parser.add_argument(
+        "--counted", action="store_true", help="and what came, as applications count"
+    )
     parser.add_argument("--families", action="store_true", help="a line per family at x2")
     parser.add_argument("--misses", action="store_true", help="truths outside their band")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
     wanted = parser.parse_args()
     seeds = range(wanted.seed, wanted.seed + wanted.count)
     arm = "rival" if wanted.rival else "own"
-    work = partial(examine, arm=arm, is_signalled=wanted.signals)
+    work = partial(examine, arm=arm, is_signalled=wanted.signals, is_counted=wanted.counted)
     if wanted.jobs == 1:
         found = [work(seed) for seed in seeds]
     else:
@@ -232,7 +235,8 @@ def main() -> int:
             found = list(pool.imap(work, seeds, chunksize=4))
     answers = [a for one in found for a in one]
     print(f"{wanted.count} simulated incidents of {arm}, seeds {seeds[0]} to {seeds[-1]}")
-    print(f"database signals: {'yes' if wanted.signals else 'no'}")
+    counters = "the application's and the database's" if wanted.counted else "the database's"
+    print(f"beside storage: {counters if wanted.signals or wanted.counted else 'nothing'}")
     kept = report(answers)
     print_calibration(answers)
     by_loop(answers, 2.0)

@@ -26,7 +26,7 @@ PATIENCE_S = (0.5, 30.0)
 OPS_PER_TRANSACTION = (3.0, 200.0)
 
 
-def case_of(seed: int, *, is_signalled: bool = False) -> Case:
+def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
     """The case of a seed; families take turns so that each is as frequent as the next."""
     family = WITH_CEILING[seed % len(WITH_CEILING)]
     for attempt in range(build.TRIES):
@@ -46,7 +46,8 @@ def case_of(seed: int, *, is_signalled: bool = False) -> Case:
     if is_signalled:
         rng = _stream(seed, family, attempt)
         load = _load(rng, family, attempt)
-        snapshot = with_signals(seed, incident, load, build.serve(rng, load, 1.0))
+        served = build.serve(rng, load, 1.0)
+        snapshot = with_signals(seed, incident, load, served, is_counted=is_counted)
     seconds = float(incident.truth.is_seen.sum()) * incident.truth.period_s
     machine = incident.machine
     return Case(
@@ -125,13 +126,16 @@ def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def with_signals(seed: int, incident: Incident, load: Load, served: Served) -> Snapshot:
+def with_signals(
+    seed: int, incident: Incident, load: Load, served: Served, *, is_counted: bool
+) -> Snapshot:
     """
     The snapshot with what the database would count, as the engine's own numbers have it.
 
     Clients hold a connection and are at work while a request is; what they do between requests is
     theirs or, in half of the cases, the server's. Requests from outside that are not served wait
-    where they can be counted, or hold a session until they give up.
+    where they can be counted, or give up: half of the loads within the database, where each holds a
+    session and ends as a rollback, half before it. The application, if it counts, counts each once.
     """
     rng = default_rng([seed, 3])
     k = log_uniform(rng, *OPS_PER_TRANSACTION)
@@ -139,6 +143,9 @@ def with_signals(seed: int, incident: Incident, load: Load, served: Served) -> S
     lost = np.maximum(load.open_ops - opened - np.diff(waiting, prepend=0.0) / STEP_S, 0.0)
     lost = np.where(served.stage >= 0, lost, 0.0)
     given_up = np.minimum(lost / k * log_uniform(rng, *PATIENCE_S), 2000.0)
+    is_inside = bool(default_rng([seed, 4]).random() < 0.5)
+    rolled = 0.002 * served.rate / k + (lost / k if is_inside else 0.0)
+    given_up = given_up if is_inside else np.zeros(given_up.size)
     in_storage = served.rate * served.latency
     elsewhere = (served.rate - opened) * load.think_s
     computing = elsewhere if rng.random() < 0.5 else np.zeros(elsewhere.size)
@@ -147,9 +154,12 @@ def with_signals(seed: int, incident: Incident, load: Load, served: Served) -> S
     values = {
         Metric.ACTIVE_SESSION_COUNT: in_storage + computing + given_up,
         Metric.CONNECTION_COUNT: idle + load.clients + opened_in_storage + given_up,
-        Metric.TRANSACTIONS_PER_S: served.rate / k,
+        Metric.TRANSACTIONS_PER_S: served.rate / k + rolled,
+        Metric.ROLLBACKS_PER_S: rolled,
         Metric.WAITING_WORK_COUNT: waiting / k,
     }
+    if is_counted:
+        values[Metric.ARRIVALS_PER_S] = (served.rate - opened + load.open_ops) / k
     series = dict(incident.snapshot.series)
     period = incident.truth.period_s
     for metric, value in values.items():

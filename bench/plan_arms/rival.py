@@ -13,13 +13,13 @@ from plimsoll.model.snapshot import Snapshot
 from rival import camera, generate, truth
 from rival.machines import FAMILIES, UNLIMITED, Bound
 from rival.scene import Scene, play
-from rival.second import BACKLOG, CPU_USED, HELD, QUEUE, R_OPS, UP, W_OPS
+from rival.second import BACKLOG, CAME, CPU_USED, DONE, HELD, QUEUE, UP
 
 # A machine that was replaced within the window has no limits of its own to multiply.
 KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized")))
 
 
-def case_of(seed: int, *, is_signalled: bool = False) -> Case:
+def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
     """The case of a seed; kinds take turns."""
     name = KINDS[seed % len(KINDS)]
     scene = generate.scene_of(seed, name)
@@ -34,7 +34,7 @@ def case_of(seed: int, *, is_signalled: bool = False) -> Case:
     film = camera.expose(scene, minutes, step_s)
     snapshot = camera.develop(scene, film)
     if is_signalled:
-        snapshot = with_signals(seed, snapshot, film)
+        snapshot = with_signals(seed, snapshot, film, is_counted=is_counted)
     bounds = list(scene.machine.bounds)
     ratios = {s: _ratio(scene, bounds, s, seed, film) for s in SCALES}
     seconds = float(np.count_nonzero(~film.missing)) * step_s
@@ -85,16 +85,22 @@ def chain_of(bounds: list[Bound], scale: float) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def with_signals(seed: int, snapshot: Snapshot, film: camera.Film) -> Snapshot:
-    """The snapshot with sessions at work and work that waits; connections are in it already."""
+def with_signals(seed: int, snapshot: Snapshot, film: camera.Film, *, is_counted: bool) -> Snapshot:
+    """
+    The snapshot with sessions at work and work that waits; connections are in it already.
+
+    Each stream's items are transactions, whatever they cost; the application, if it counts, counts
+    what came of each.
+    """
     rng = np.random.default_rng([seed, 7])
     seen = np.maximum(film.sums[:, UP], 1.0)
-    ops = film.sums[:, R_OPS] + film.sums[:, W_OPS]
     values = {
         Metric.ACTIVE_SESSION_COUNT: film.sums[:, QUEUE] + film.sums[:, CPU_USED],
-        Metric.TRANSACTIONS_PER_S: ops / float(rng.uniform(3, 60)),
+        Metric.TRANSACTIONS_PER_S: film.sums[:, DONE],
         Metric.WAITING_WORK_COUNT: film.sums[:, BACKLOG],
     }
+    if is_counted:
+        values[Metric.ARRIVALS_PER_S] = film.sums[:, CAME]
     series = dict(snapshot.series)
     for metric, value in values.items():
         mean = value / seen * np.exp(rng.normal(0, 0.02, seen.size))

@@ -236,11 +236,12 @@ class _Said:
     """Transactions that were to begin each second; None for clients that wait."""
     file: Path
 
-    def seconds(self) -> Iterator[tuple[float, float, float]]:
-        """Moment, transactions per second, and how many were due and not begun."""
+    def seconds(self) -> Iterator[tuple[float, float, float, float]]:
+        """Moment, transactions done per second, how many were due and not begun, and how many came."""
         for at, done, lag in _PROGRESS.findall(self.file.read_text()):
             waiting = 0.0 if self.rate is None else self.rate * float(lag or 0) / 1e3
-            yield self.began_s + float(at) - 0.5, float(done), waiting
+            came = float(done) if self.rate is None else self.rate
+            yield self.began_s + float(at) - 0.5, float(done), waiting, came
 
 
 def _minutes(snapshot: Snapshot, start_s: float, metric: Metric, points: Points) -> Series:
@@ -270,15 +271,19 @@ def _sessions(
 
 
 def _work(snapshot: Snapshot, start_s: float, told: Sequence[_Said]) -> dict[Metric, Series]:
-    """Transactions, and work that waited outside, as the clients counted them."""
-    sums: dict[int, tuple[float, float]] = {}
+    """Transactions done and come, and work that waited outside, as the clients counted them."""
+    sums: dict[int, tuple[float, ...]] = {}
     for said in told:
-        for moment, done, waiting in said.seconds():
+        for moment, *counted in said.seconds():
             minute = int((moment - start_s) * CLOCK // 60)
-            before = sums.get(minute, (0.0, 0.0))
-            sums[minute] = before[0] + done, before[1] + waiting
+            before = sums.get(minute, (0.0, 0.0, 0.0))
+            sums[minute] = tuple(a + b for a, b in zip(before, counted, strict=True))
     at = sorted(sums)
-    of = {Metric.TRANSACTIONS_PER_S: 0, Metric.WAITING_WORK_COUNT: 1}
+    of = {
+        Metric.TRANSACTIONS_PER_S: 0,
+        Metric.WAITING_WORK_COUNT: 1,
+        Metric.ARRIVALS_PER_S: 2,
+    }
     return {
         metric: _minutes(
             snapshot,

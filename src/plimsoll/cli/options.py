@@ -128,6 +128,17 @@ Header = Annotated[
     ),
 ]
 
+Beside = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--beside",
+        metavar="FILE",
+        help="What was counted elsewhere meanwhile, as arrivals_per_s or waiting_work_count of an "
+        "application: an export or snapshot of the same time; may be repeated.",
+        rich_help_panel=_WINDOW,
+    ),
+]
+
 _OF_INSTANCE: dict[str, Any] = {
     "identifier": Identifier,
     "instance_file": InstanceFile,
@@ -148,6 +159,7 @@ _OF_REACH: dict[str, Any] = {
     "max_api_calls": MaxApiCalls,
     "match": Match,
     "headers": Header,
+    "beside": Beside,
 }
 
 
@@ -173,7 +185,7 @@ def of_target(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         flags = InstanceFlags(**{name: given.pop(name) for name in _OF_INSTANCE})
         reach = {name: given.pop(name) for name in _OF_REACH}
-        for several in ("match", "headers"):
+        for several in ("match", "headers", "beside"):
             reach[several] = tuple(reach[several] or ())
         command(flags=flags, reach=Reach(**reach), **given)
 

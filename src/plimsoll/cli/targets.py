@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from plimsoll.cli.beside import with_beside
 from plimsoll.cli.moments import window_of
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import CatalogError, DataError, UsageError
@@ -49,6 +50,8 @@ class Reach(Struct, frozen=True, kw_only=True):
     """`LABEL=VALUE`"""
     headers: tuple[str, ...] = ()
     """`NAME:VALUE`"""
+    beside: tuple[Path, ...] = ()
+    """Files of what was counted elsewhere meanwhile."""
 
 
 def is_fleet(target: str) -> bool:
@@ -88,6 +91,7 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
         snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach)
     else:
         snapshot = _read_file(target, flags, reach)
+    snapshot = with_beside(snapshot, reach.beside)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 

@@ -39,6 +39,8 @@ class Metric(StrEnum):
     WAITING_SESSION_COUNT = "waiting_session_count"
     IO_WAITING_SESSION_COUNT = "io_waiting_session_count"
     TRANSACTIONS_PER_S = "transactions_per_s"
+    ROLLBACKS_PER_S = "rollbacks_per_s"
+    ARRIVALS_PER_S = "arrivals_per_s"
     WAITING_WORK_COUNT = "waiting_work_count"
     LOAD_AVERAGE = "load_average"
     DATABASE_READ_BYTES_PER_S = "database_read_bytes_per_s"
@@ -107,6 +109,10 @@ METRICS: dict[Metric, MetricFacts] = {
         None, 1, "count", "sessions waiting for I/O, on average"
     ),
     Metric.TRANSACTIONS_PER_S: _facts(None, 1, "ops/s", "transactions ended"),
+    Metric.ROLLBACKS_PER_S: _facts(None, 1, "ops/s", "transactions that ended without effect"),
+    Metric.ARRIVALS_PER_S: _facts(
+        None, 1, "ops/s", "jobs, requests or transactions that came, each once, done or not"
+    ),
     Metric.WAITING_WORK_COUNT: _facts(
         None, 1, "count", "jobs, messages or transactions that wait to be taken up"
     ),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from plimsoll.model.plan import Loop
+from plimsoll.plan.arrivals import Arrivals
 from plimsoll.plan.held import ASSUMED_SIZE_BYTES, Held, Seen
 from plimsoll.plan.loop import Found
 from plimsoll.plan.overload import OVERLOAD_MAX, is_seen
@@ -17,7 +18,9 @@ def assumptions_of(
         said.append(
             "Only a lower bound of demand is known: too little of the window was free of waiting."
         )
-    if held.stretches:
+    if held.stretches and found.arrivals is not None and found.arrivals.is_lost:
+        said.append(_of_arrivals(found.arrivals))
+    elif held.stretches:
         said += [_of_stretches(held), _of_habit(found)]
     if not seen.has_size:
         said.append(
@@ -31,6 +34,18 @@ def assumptions_of(
             "neighbours and never counted."
         )
     return tuple(said)
+
+
+def _of_arrivals(came: Arrivals) -> str:
+    if came.is_whole:
+        return (
+            "Demand behind the ceiling is what came, as it was counted beside what was done; one in "
+            "ten that some of it are clients who would ask for more."
+        )
+    return (
+        "Demand behind the ceiling is what reached the database, done or rolled back; what was "
+        "refused before is not known."
+    )
 
 
 def _of_stretches(held: Held) -> str:

@@ -18,10 +18,18 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Band, DemandSummary, Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.arrivals import Arrivals
 from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
 from plimsoll.plan.loop import NEEDED, Found, loop_of
-from plimsoll.plan.overload import Habit, counted_of, is_seen, middles, overloads_of
+from plimsoll.plan.overload import (
+    NORMAL,
+    Habit,
+    counted_of,
+    is_seen,
+    middles,
+    overloads_of,
+)
 
 # Which habit a load has is not told by storage metrics: a third each. Nor do connections alone: a
 # full pool with a queue before it looks like as many clients. What piles up is lost or done later.
@@ -33,6 +41,13 @@ HABIT_WEIGHT: Mapping[Loop, Mapping[Habit, float]] = {
 # Where no work waited outside, those who were counted are all; unless little more came than could
 # be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
 SURE_LOST, PAUSING_LOST = 0.12, 0.03
+# Where all that came was counted, that is the demand; whether it waits or is gone is a detail. What
+# came from clients who wait would be more, were it served faster: they are some of a mixed load.
+CAME: Mapping[Habit, float] = {Habit.LOST: 0.45, Habit.JOB: 0.45, Habit.CLIENTS: 0.1}
+# Where all that came was done, nothing is lost.
+DONE: Mapping[Habit, float] = {Habit.JOB: 0.5, Habit.CLIENTS: 0.5}
+# What came is counted to a few percent, and what it costs in storage is that of what was done.
+CAME_LOG_SD = 0.05
 QUANTILES: Mapping[Habit, int] = {Habit.LOST: 12, Habit.JOB: 6, Habit.CLIENTS: 12}
 # The printed band holds the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
@@ -206,6 +221,10 @@ def _asked(
     q, rates = at
     is_counted = np.isfinite(found.think_s)
     most = counted_of(seen, held, found.think_s, q) if is_counted else None
+    came = found.arrivals
+    if came is not None and came.is_lost:
+        asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
+        return asked + q * _more(seen, held, rates) if habit is Habit.CLIENTS else asked
     if habit is Habit.CLIENTS and most is not None:
         return _by_clients(seen, held, most, is_wide=q > 0.5)
     if habit is Habit.JOB and found.queue_ops is not None:
@@ -221,6 +240,25 @@ def _by_clients(seen: Seen, held: Held, counted: FloatArray, *, is_wide: bool) -
         for stretch in held.stretches:
             _lift_edges(ops, held, stretch, float(np.median(counted[stretch.span])))
     return ops
+
+
+def _by_arrivals(seen: Seen, held: Held, came: Arrivals, factor: float) -> FloatArray:
+    """What came, as it was counted, in the stretches that were held back."""
+    ops = seen.ops_per_s.copy()
+    for stretch in held.stretches:
+        span = slice(max(stretch.span.start - 1, 0), stretch.span.stop + 1)
+        asked = came.ops_per_s[span] * factor
+        ops[span] = np.where(np.isfinite(asked), asked, ops[span])
+    return ops
+
+
+def _more(seen: Seen, held: Held, rates: FloatArray) -> FloatArray:
+    """What clients would ask for beyond what they are served, were all of it theirs."""
+    more = np.zeros(seen.ops_per_s.size)
+    for stretch, rate in zip(held.stretches, rates, strict=True):
+        factor = float(rate) / stretch.bound_ops_per_s - 1
+        more[stretch.span] = np.where(held.is_held, seen.ops_per_s * factor, 0.0)[stretch.span]
+    return more
 
 
 def _by_queue(seen: Seen, held: Held, queue: FloatArray, most: FloatArray) -> FloatArray:
@@ -261,6 +299,12 @@ def _by_stretches(
 
 
 def _weights(found: Found) -> Mapping[Habit, float]:
+    if found.arrivals is not None and found.arrivals.is_lost:
+        return CAME
+    if found.arrivals is not None and found.loop is Loop.UNKNOWN:
+        return DONE
+    if found.arrivals is not None and found.is_sure:
+        return {Habit.CLIENTS: 1.0}
     if found.is_sure:
         lost = PAUSING_LOST if found.is_pausing else SURE_LOST
         return {Habit.LOST: lost, Habit.CLIENTS: 1 - lost}
@@ -314,6 +358,7 @@ def _summary(
     measured_s = float(np.count_nonzero(seen.is_measured)) * step
     held_s = float(np.count_nonzero(held.is_held & seen.is_measured)) * step
     is_known = all(is_seen(stretch) for stretch in held.stretches)
+    is_known |= found.arrivals is not None and found.arrivals.is_whole
     is_lower_bound = not is_known and held_s > (1 - FREE_RATIO) * measured_s
     is_lower_bound |= is_unclear or held.unexplained_ratio > FREE_RATIO
     size = seen.io_size_bytes

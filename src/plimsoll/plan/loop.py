@@ -19,6 +19,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.arrivals import Arrivals, arrivals_of
 from plimsoll.plan.held import Held, Seen
 
 # Each client has about one request in flight: some read ahead, and some also compute.
@@ -59,6 +60,8 @@ class Found:
     """Whether clients spend more time elsewhere than a quarter of that in storage."""
     queue_ops: FloatArray | None = None
     """Work that waited outside the database and was done later, in operations, shape (n,)."""
+    arrivals: Arrivals | None = None
+    """What came, where it was counted."""
 
 
 def loop_of(snapshot: Snapshot, seen: Seen, held: Held) -> Found:
@@ -74,7 +77,29 @@ def loop_of(snapshot: Snapshot, seen: Seen, held: Held) -> Found:
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
     piled = _pile(active, seen, in_flight, known, held)
     queued = _queue(snapshot, seen, held, piled or counted)
-    return queued or piled or counted
+    return _with_arrivals(queued or piled or counted, arrivals_of(snapshot, seen, held))
+
+
+def _with_arrivals(found: Found, came: Arrivals | None) -> Found:
+    """What is found of the loop once it is known what came: more than was done, or not."""
+    if came is None:
+        return found
+    if came.is_lost:
+        return replace(
+            found,
+            loop=Loop.OPEN,
+            reason=(
+                f"for 100 requests that were done while the ceiling bound "
+                f"{100 * (1 + came.excess_ratio):.0f} came: they come whether or not others are done"
+            ),
+            arrivals=came,
+        )
+    return replace(
+        found,
+        is_sure=found.is_sure or found.loop is Loop.CLOSED,
+        reason=f"{found.reason}; all that came was done",
+        arrivals=came,
+    )
 
 
 def _counted(

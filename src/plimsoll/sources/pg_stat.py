@@ -72,6 +72,8 @@ class DatabaseReading:
     """Seconds of the recording's clock."""
     transaction_count: int
     """Transactions committed and rolled back, all databases."""
+    rollback_count: int
+    """Those of them that were rolled back."""
     transaction_epoch: str
     """Changes whenever the count cannot be compared with the one before."""
     read_bytes: int | None
@@ -103,6 +105,9 @@ def rates_between(before: DatabaseReading, after: DatabaseReading) -> dict[Metri
     transactions = after.transaction_count - before.transaction_count
     if transactions >= 0 and after.transaction_epoch == before.transaction_epoch:
         found[Metric.TRANSACTIONS_PER_S] = transactions / elapsed_s
+        rollbacks = after.rollback_count - before.rollback_count
+        if 0 <= rollbacks <= transactions:
+            found[Metric.ROLLBACKS_PER_S] = rollbacks / elapsed_s
     if after.io_epoch == before.io_epoch:
         for metric, old, new in (
             (Metric.DATABASE_READ_BYTES_PER_S, before.read_bytes, after.read_bytes),
@@ -226,6 +231,7 @@ class DatabaseProbe:
         return DatabaseReading(
             moment_s=moment_s,
             transaction_count=row["transaction_count"],
+            rollback_count=row["rollback_count"],
             transaction_epoch=row["transaction_epoch"],
             read_bytes=row["read_bytes"],
             written_bytes=row["written_bytes"],

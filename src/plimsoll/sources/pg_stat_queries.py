@@ -26,6 +26,7 @@ select current_user::text as role,
 # the one before: dropping a database or resetting one database's statistics changes it.
 _TRANSACTIONS = """
 select coalesce(sum(xact_commit + xact_rollback), 0)::bigint as transaction_count,
+       coalesce(sum(xact_rollback), 0)::bigint as rollback_count,
        concat(count(*), ' ', max(stats_reset)) as transaction_epoch
 from pg_stat_database
 """
@@ -67,8 +68,8 @@ def reading_query(version_number: int) -> str:
     """
     The one statement of a reading, for a server's `server_version_num`.
 
-    Its row: transaction_count, transaction_epoch, connection_count, active_count, waiting_count,
-    hidden_count, read_bytes, written_bytes, io_epoch; the last three are null before PostgreSQL 16.
+    Its row: transaction_count, rollback_count, transaction_epoch, connection_count, active_count,
+    waiting_count, hidden_count, read_bytes, written_bytes, io_epoch; the last three are null before PostgreSQL 16.
     """
     if version_number >= 180000:
         io = _IO_SINCE_18

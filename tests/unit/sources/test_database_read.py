@@ -29,6 +29,7 @@ class Server:
         self.glance_s = glance_s
         self.glances_at: list[float] = []
         self.is_gone = False
+        self.started_s = self.counted_from_s = 0.0
         self.server = SERVER
         self.missing: dict[str, str] = {}
         self.query_count = self.received_bytes = 0
@@ -44,11 +45,19 @@ class Server:
         return SERVER
 
     def run(self) -> Run:
-        return Run(started_s=0.0, is_standby=False, databases={})
+        return Run(
+            started_s=self.started_s,
+            is_standby=False,
+            counted_from_s=self.counted_from_s,
+            databases={},
+        )
 
     def first(self) -> Moment:
         counters = counters_of((), None, None, None, block_bytes=8192)
         return Moment(databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters))
+
+    def again(self) -> Moment:
+        return self.first()
 
     def last(self) -> Moment:
         if self.is_gone:
@@ -63,7 +72,7 @@ class Server:
             raise Silent("no server", is_connection_lost=True)
         self.glances_at.append(self.now_s)
         self.now_s += self.glance_s
-        return Glance(time_s=self.now_s, sessions=())
+        return Glance(time_s=self.now_s, sessions=(), transaction_count=9, active_s=self.now_s)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -117,3 +126,58 @@ def test_a_server_that_stays_away_is_waited_for_ten_seconds(monkeypatch: pytest.
     assert 40.0 <= server.now_s <= 41.0
     assert "no server" in dict(found.missing)["last reading"]
     assert "did not come: no server" in dict(found.missing)["glances"]
+
+
+def restarted_at(server: Server, monkeypatch: pytest.MonkeyPatch, *endings: tuple[float, bool]):
+    """
+    What is seen of a server that is away for two seconds from each moment on, and forgets or not.
+    """
+    waiting = list(endings)
+
+    def sleep(seconds: float) -> None:
+        server.now_s += seconds
+        if waiting and server.now_s >= waiting[0][0]:
+            server.is_gone = server.now_s < waiting[0][0] + 2
+            if not server.is_gone:
+                _, has_forgotten = waiting.pop(0)
+                server.started_s = server.now_s
+                if has_forgotten:
+                    server.counted_from_s = server.now_s
+
+    monkeypatch.setattr(server, "sleep", sleep)
+    return watched(server, monkeypatch)
+
+
+def test_after_a_crash_totals_of_before_are_not_compared_with_those_of_after(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """
+    Even where the new counters have outgrown the old ones: the date from which they count tells.
+    """
+    found = restarted_at(Server(), monkeypatch, (10.0, True))
+    before, after = (
+        [g for g in found.glances if (g.time_s < 10) == is_before] for is_before in (True, False)
+    )
+
+    assert 12.0 <= found.first.time_s <= 13.0
+    assert {(None, None)} == {(g.transaction_count, g.active_s) for g in before}
+    assert None not in {g.active_s for g in after}
+    assert len(before) >= 9
+    assert len(after) >= 16
+
+
+def test_an_orderly_restart_goes_on_and_is_told_beside_a_crash(monkeypatch: pytest.MonkeyPatch):
+    """
+    The first reading stays the first; each thing that happened is said once.
+    """
+    orderly = restarted_at(Server(), monkeypatch, (5.0, False), (10.0, False))
+    both = restarted_at(Server(), monkeypatch, (5.0, True), (10.0, False))
+
+    assert 0.0 == orderly.first.time_s
+    assert "The server was restarted; its counters went on." == dict(orderly.missing)["window"]
+    assert None not in {glance.active_s for glance in orderly.glances}
+    assert 7.0 <= both.first.time_s <= 8.0
+    assert (
+        "The server was restarted and has forgotten its counters: they are of the time since then. "
+        "The server was restarted; its counters went on."
+    ) == dict(both.missing)["window"]

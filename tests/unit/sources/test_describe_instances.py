@@ -54,6 +54,16 @@ def test_a_gp3_instance():
     assert instance.multi_az is False
 
 
+def test_a_license_is_kept_as_aws_writes_it():
+    """
+    The licence sets prices of Oracle and SQL Server apart; one that is not said is not known.
+    """
+    said = instance_of({"DBInstanceIdentifier": "a", "LicenseModel": "bring-your-own-license"})
+
+    assert "bring-your-own-license" == said.license_model
+    assert instance_of({"DBInstanceIdentifier": "a"}).license_model is None
+
+
 def test_an_aurora_instance_has_no_size():
     """
     An Aurora volume grows by itself, and RDS reports 1 GiB for it.

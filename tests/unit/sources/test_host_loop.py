@@ -222,6 +222,7 @@ class FakeDatabase:
         return DatabaseReading(
             moment_s=moment_s,
             transaction_count=round((moment_s - self.clock.began_s) * 50),
+            rollback_count=0,
             transaction_epoch="3",
             read_bytes=0,
             written_bytes=0,

@@ -21,6 +21,7 @@ from plimsoll.sources.pg_stat import (
 BEFORE = DatabaseReading(
     moment_s=10.0,
     transaction_count=1000,
+    rollback_count=10,
     transaction_epoch="3 2026-11-20",
     read_bytes=8192,
     written_bytes=0,
@@ -30,7 +31,12 @@ BEFORE = DatabaseReading(
     waiting_count=1,
 )
 AFTER = replace(
-    BEFORE, moment_s=12.0, transaction_count=1500, read_bytes=8192 * 101, written_bytes=16384
+    BEFORE,
+    moment_s=12.0,
+    transaction_count=1500,
+    rollback_count=14,
+    read_bytes=8192 * 101,
+    written_bytes=16384,
 )
 FACTS = ServerFacts(
     place="localhost:5432/orders",
@@ -52,6 +58,7 @@ def test_rates_are_differences_per_second():
 
     expected = {
         Metric.TRANSACTIONS_PER_S: 250,
+        Metric.ROLLBACKS_PER_S: 2,
         Metric.DATABASE_READ_BYTES_PER_S: 8192 * 50,
         Metric.DATABASE_WRITE_BYTES_PER_S: 8192,
     }
@@ -82,7 +89,7 @@ def test_bytes_across_a_reset_are_a_gap():
     """
     rates = rates_between(BEFORE, replace(AFTER, io_epoch="2026-11-21"))
 
-    assert {Metric.TRANSACTIONS_PER_S: 250} == rates
+    assert {Metric.TRANSACTIONS_PER_S: 250, Metric.ROLLBACKS_PER_S: 2} == rates
 
 
 def test_what_is_hidden_is_not_zero():

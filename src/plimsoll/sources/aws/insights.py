@@ -179,7 +179,10 @@ def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
     both, at, other_at = np.intersect1d(times, other_times, return_indices=True)
     if not both.size:
         return {}
-    return {Metric.TRANSACTIONS_PER_S: (both, commits[at] + rollbacks[other_at])}
+    return {
+        Metric.TRANSACTIONS_PER_S: (both, commits[at] + rollbacks[other_at]),
+        Metric.ROLLBACKS_PER_S: (both, rollbacks[other_at]),
+    }
 
 
 def _points(item: dict[str, Any]) -> Points:

@@ -59,6 +59,7 @@ def test_sessions_are_told_apart_by_what_they_wait_for():
         Metric.WAITING_SESSION_COUNT: [3, 6, 0],
         Metric.IO_WAITING_SESSION_COUNT: [2.5, 5, 0],
         Metric.TRANSACTIONS_PER_S: [101, 92],
+        Metric.ROLLBACKS_PER_S: [1, 2],
     }
     assert {Origin.PERFORMANCE_INSIGHTS} == {b.origin for b in reading.blocks}
     assert {"orders-primary"} == {b.instance for b in reading.blocks}

@@ -1,0 +1,59 @@
+"""`--beside FILE`: what an application counted while the storage was measured."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.snapshot import Snapshot, cut
+from plimsoll.units import format_time
+
+
+def with_beside(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
+    """
+    The snapshot with the series that other files hold of the same time.
+
+    Args:
+        snapshot: what was measured; its own series stay as they are.
+        files: exports or snapshots, in any form that a target may have; the first that holds a
+            metric gives it.
+
+    Raises:
+        UsageError: a file does not exist.
+        DataError: a file cannot be read, is of another time, or holds nothing new.
+    """
+    for file in files:
+        snapshot = _with_file(snapshot, file)
+    return snapshot
+
+
+def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
+    from plimsoll.sources import target as sources
+
+    if not file.exists():
+        raise UsageError(
+            f"'{file}' does not exist", "Give --beside a file or folder of exported metrics."
+        )
+    found = sources.read(file)
+    window = snapshot.window_s
+    start, end = found.window_s or (0, 0)
+    same_time = found if window is None else cut(found, window)
+    if not same_time.series:
+        raise DataError(
+            f"'{file}' was not counted while '{snapshot.source}' was measured",
+            f"It reaches from {format_time(start)} to {format_time(end)}.",
+        )
+    new = {m: s for m, s in same_time.series.items() if m not in snapshot.series}
+    if not new:
+        names = ", ".join(sorted(metric.value for metric in same_time.series))
+        raise DataError(
+            f"'{file}' holds nothing that the target lacks: {names}",
+            "Name its columns arrivals_per_s, transactions_per_s, active_session_count or "
+            "waiting_work_count.",
+        )
+    return replace(
+        snapshot,
+        series={**snapshot.series, **new},
+        gaps=tuple(gap for gap in snapshot.gaps if gap.metric not in {m.value for m in new}),
+    )

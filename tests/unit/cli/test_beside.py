@@ -1,0 +1,66 @@
+"""`--beside FILE`: metrics of an application, read beside those of the storage."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import builders
+from plimsoll.cli.beside import with_beside
+from plimsoll.errors import DataError, UsageError
+from plimsoll.model.metric import Metric
+
+MEASURED = builders.snapshot({Metric.READ_OPS_PER_S: np.full(120, 500.0)})
+
+
+def table(folder: Path, *, start_s: int = builders.START_S, column: str = "arrivals_per_s") -> Path:
+    """
+    Two hours of a column by the minute, as CSV with times in UTC.
+    """
+    lines = [f"time,{column}"]
+    for step in range(120):
+        moment = np.datetime64(start_s + 60 * step, "s")
+        lines.append(f"{moment}Z,{step}")
+    file = folder / "app.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_series_of_the_same_time_are_added(tmp_path: Path):
+    """
+    What came stands beside what was served; what was measured stays.
+    """
+    both = with_beside(MEASURED, [table(tmp_path)])
+
+    assert both.series[Metric.ARRIVALS_PER_S].value.tolist() == list(range(120))
+    assert both.series[Metric.READ_OPS_PER_S] == MEASURED.series[Metric.READ_OPS_PER_S]
+
+
+def test_a_file_of_another_time_is_refused(tmp_path: Path):
+    """
+    The window it reaches over is said.
+    """
+    file = table(tmp_path, start_s=builders.START_S + 86_400)
+    with pytest.raises(DataError, match="was not counted while") as raised:
+        with_beside(MEASURED, [file])
+
+    assert "2021-03-09" in str(raised.value.hint)
+
+
+def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
+    """
+    The measured series win, and the names that would be of use are given.
+    """
+    file = table(tmp_path, column="ReadIOPS")
+    with pytest.raises(DataError, match="nothing that the target lacks: read_ops_per_s") as raised:
+        with_beside(MEASURED, [file])
+
+    assert "arrivals_per_s" in str(raised.value.hint)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+    """
+    As any other missing file.
+    """
+    with pytest.raises(UsageError, match="does not exist"):
+        with_beside(MEASURED, [tmp_path / "none.csv"])
