@@ -100,10 +100,15 @@ def rates_of(
 
 def severity_of(budget: Budget, bytes_per_s: float | None) -> str:
     """`critical`, `warning` or `note`, by the larger of the shares of load and of ceiling."""
+    return severity_by(bytes_per_s, budget.of_load(bytes_per_s), budget.of_ceiling(bytes_per_s))
+
+
+def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None) -> str:
+    """The same of shares as they are told, 0–1, where a detector works them out itself."""
     if bytes_per_s is None:
         return "note"
-    of_load = budget.of_load(bytes_per_s) if bytes_per_s >= _SMALL_BYTES_PER_S else None
-    share = max(of_load or 0.0, budget.of_ceiling(bytes_per_s) or 0.0)
+    # Of an idle server anything is a large share.
+    share = max((of_load or 0.0) if bytes_per_s >= _SMALL_BYTES_PER_S else 0.0, of_ceiling or 0.0)
     if share >= _CRITICAL_SHARE:
         return "critical"
     return "warning" if share >= _WARNING_SHARE else "note"

@@ -1,13 +1,13 @@
 """
 Vacuums that read and write while somebody waits.
 
-A vacuum is housekeeping. What makes it a cause is that storage is at its ceiling, or that it lasts: it
-is a note where no ceiling is known and it is over within minutes.
+Rule: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
+load is of the whole time that was watched, its share of the ceiling of the time that it ran.
 """
 
 from collections.abc import Sequence
 
-from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
+from plimsoll.causes.budget import Budget, ranked, rates_of, severity_by, severity_of
 from plimsoll.causes.vacuum_pace import Pace
 from plimsoll.causes.vacuum_runs import Bytes, Run, by_autovacuum, bytes_of, pace_of_run, runs_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -21,8 +21,6 @@ from plimsoll.units import (
     format_ratio,
 )
 
-# Where no ceiling is known: a vacuum shorter than this harms nobody for long. A judgement.
-_SHORT_S = 600.0
 # What a vacuum may take of a ceiling: as much as is called critical. A judgement.
 _SHARE_OF_CEILING = 0.25
 # Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
@@ -71,18 +69,19 @@ def _of_run(
     read, written, moved = found.read, found.written, found.moved
     rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
     pace = pace_of_run(observation, run)
+    of_load, of_ceiling = _share_of_load(observation, budget, run, found), budget.of_ceiling(moved)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
-        severity=_severity(budget, run, moved),
+        severity=severity_by(moved, of_load, of_ceiling),
         subject=run.subject,
         title=f"{_said(run)}{rate}",
         text=_text(run, found.how),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
         is_estimated=not found.is_counted,
-        share_of_load=_share_of_load(budget, found),
-        share_of_ceiling=budget.of_ceiling(moved),
+        share_of_load=of_load,
+        share_of_ceiling=of_ceiling,
         evidence=(
             *_overlap(run, plateaus),
             *_limits(budget, run, pace, (read or 0.0, written or 0.0)),
@@ -93,19 +92,22 @@ def _of_run(
     )
 
 
-def _share_of_load(budget: Budget, found: Bytes) -> float | None:
-    """Of what is estimated, the load does not know yet."""
+def _share_of_load(
+    observation: Observation, budget: Budget, run: Run, found: Bytes
+) -> float | None:
+    """
+    Of all bytes between the readings, 0–1; None where either is not known.
+
+    An estimate is of the time in which it was seen to run, which may be a small part of the window; and
+    the load does not know of it yet, unless it was over and the load itself is an estimate of blocks.
+    """
     load = budget.load_bytes_per_s
-    if found.is_counted or found.moved is None or load is None:
+    if found.is_counted or found.moved is None or load is None or observation.seconds <= 0:
         return budget.of_load(found.moved)
-    whole = load + found.moved
-    return found.moved / whole if whole > 0 else None
-
-
-def _severity(budget: Budget, run: Run, moved: float | None) -> str:
-    severity = severity_of(budget, moved)
-    expected_s = run.last.running_s + (run.left_s or 0.0)
-    return "note" if budget.ceiling_bytes_per_s is None and expected_s < _SHORT_S else severity
+    mean = found.moved * min(run.seen_s / observation.seconds, 1.0)
+    if budget.is_estimated and not run.is_running:
+        return budget.of_load(mean)
+    return mean / (load + mean) if load + mean > 0 else None
 
 
 def _said(run: Run) -> str:
@@ -260,12 +262,11 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
         f"{names.get(relation.owner_oid or 0, relation.name)}{' (TOAST)' if relation.owner_oid else ''}"
         for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
     ]
-    severity = severity_of(budget, moved)
     return [
         Cause(
             kind=CauseKind.VACUUM,
             code="AutovacuumIo",
-            severity="note" if budget.ceiling_bytes_per_s is None else severity,
+            severity=severity_of(budget, moved),
             subject=said[0] if len(said) == 1 else "",
             title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
             text=f"It ended with: {', '.join(said)}." if said else "",

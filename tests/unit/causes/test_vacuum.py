@@ -149,26 +149,57 @@ def test_before_16_bytes_are_estimated_and_it_is_said():
     assert not missing_of(watched())
 
 
-def test_a_short_vacuum_without_a_ceiling_is_a_note():
+def short(window_s: float = 10.0) -> Observation:
     """
-    Housekeeping that is over in a minute harms nobody, however large its share is.
+    A vacuum that was seen for three seconds at 120 MB/s, of which the load does not know yet.
     """
     owner = table(16384, "public.orders", size_bytes=GIB)
-    run = vacuum(owner, scanned_blocks=60_000, running_s=3.0)
-    seen = observation(
-        reading(relations=(owner,), io=(io_row("autovacuum worker"),)),
-        reading(
-            START_S + 10, relations=(owner,), io=(io_row("autovacuum worker", read_bytes=1e9),)
-        ),
+    run = vacuum(owner, scanned_blocks=round(360e6 / BLOCK_BYTES), running_s=3.0)
+    io = (io_row("autovacuum worker"),)
+    return observation(
+        reading(relations=(owner,), io=io),
+        reading(START_S + window_s, relations=(owner,), io=io),
         glances=(
             glance(0, vacuums=(msgspec.structs.replace(run, scanned_blocks=0, running_s=0.0),)),
             glance(3, vacuums=(run,)),
         ),
     )
-    (cause,) = causes(seen, budget(100e6, 0.0))
 
-    assert "note" == cause.severity
-    assert "public.orders" == cause.subject
+
+@pytest.mark.parametrize(
+    ("load", "severity"), [(100e6, "critical"), (200e6, "warning"), (1000e6, "note")]
+)
+def test_a_vacuum_weighs_by_the_share_that_is_told(load: float, severity: str):
+    """
+    Three of ten seconds at 120 MB/s are 36 MB/s: 26, 15 and 3 % of the load and its own bytes.
+    """
+    (cause,) = causes(short(), budget(load, 0.0))
+
+    assert pytest.approx(36e6 / (load + 36e6), rel=0.01) == cause.share_of_load
+    assert severity == cause.severity
+
+
+def test_a_ceiling_is_held_against_the_pace_while_it_ran():
+    """
+    120 MB/s are a quarter of 480 MB/s, however short it took; of the load they are next to nothing.
+    """
+    (cause,) = causes(short(600.0), budget(1000e6, 0.0, ceiling_bytes_per_s=479e6))
+
+    assert "critical" == cause.severity
+    assert cause.share_of_load < 0.01
+
+
+def test_a_load_that_is_estimated_knows_a_vacuum_that_is_over():
+    """
+    Before 16 the load is an estimate of blocks that were read, those of vacuums that ended among them.
+    """
+    seen = without_io(short())
+    over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(5)))
+    (running,) = causes(seen, budget(100e6, 0.0, is_estimated=True))
+    (ended,) = causes(over, budget(100e6, 0.0, is_estimated=True))
+
+    assert pytest.approx(36 / 136, rel=0.01) == running.share_of_load
+    assert pytest.approx(36 / 100, rel=0.01) == ended.share_of_load
 
 
 def test_two_vacuums_are_told_apart():
@@ -314,9 +345,12 @@ def test_runs_too_short_for_a_glance_are_summed():
         seen, last=msgspec.structs.replace(seen.last, relations=relations)
     )
     (cause,) = causes(seen, budget(150e6, 60e6))
+    (small,) = causes(seen, budget(3000e6, 0.0))
 
-    assert ("AutovacuumIo", "note") == (cause.code, cause.severity)
+    # 100 MB/s of 210, and of 3,000.
+    assert ("AutovacuumIo", "critical") == (cause.code, cause.severity)
     assert "public.orders" == cause.subject
+    assert "note" == small.severity
 
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
