@@ -92,7 +92,7 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
             ),
             Remedy(
                 text="Bound what this user may take meanwhile.",
-                commands=(f'ALTER ROLE "{best[0]}" CONNECTION LIMIT {taken};',),
+                commands=(f"ALTER ROLE {seen.role_of(theirs)} CONNECTION LIMIT {taken};",),
                 expected="Others can still connect.",
             ),
         ),

@@ -10,7 +10,7 @@ from plimsoll.causes import sessions as seen
 from plimsoll.causes.arrivals import arrivals_of
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.connection_patterns import patterns, sizing_command
-from plimsoll.causes.work import overload
+from plimsoll.causes.work import overload, room_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Glance, Observation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -43,7 +43,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         *arrivals_of(observation),
         *patterns(observation),
         *overload(observation, budget),
-        _held(observation),
+        _held(observation, budget),
     ]
     return ranked([cause for cause in found if cause is not None])
 
@@ -67,7 +67,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
             Missing(
                 name="states of sessions",
                 hides="whether other users' connections are active, idle or idle in transaction",
-                remedy=f"GRANT pg_read_all_stats TO {_quoted(observation.server.role)};",
+                remedy=f"GRANT pg_read_all_stats TO {seen.quoted(observation.server.role)};",
             )
         )
     if observation.server.version_number < _COUNTS_SESSIONS:
@@ -223,14 +223,14 @@ def _idle(observation: Observation) -> Cause | None:
             Remedy(text="Give each pool a smaller maximum and let it shrink when idle."),
             Remedy(
                 text="What no pool holds, the server can end (14 and later); pools would find dead ones.",
-                commands=("ALTER ROLE app SET idle_session_timeout = '10min';",),
+                commands=(f"ALTER ROLE {seen.role_of(found)} SET idle_session_timeout = '10min';",),
             ),
         ),
         refuted_by="At the busiest hour most of them are active.",
     )
 
 
-def _held(observation: Observation) -> Cause:
+def _held(observation: Observation, budget: Budget) -> Cause:
     """Who holds what, as a note."""
     last = observation.glances[-1]
     clients = seen.clients_of(last)
@@ -245,6 +245,7 @@ def _held(observation: Observation) -> Cause:
         evidence=(
             *_by_state(last),
             Evidence(kind="sessions", text=f"held by {seen.holders(clients)}"),
+            room_of(observation, budget),
         )
         if clients
         else (),
@@ -273,7 +274,3 @@ def _by_state(glance: Glance) -> tuple[Evidence, ...]:
 
 def _sessions(count: int) -> str:
     return f"{count:,} session holds" if count == 1 else f"{count:,} sessions hold"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

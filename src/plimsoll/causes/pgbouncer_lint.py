@@ -68,6 +68,7 @@ def _shares(s: Settings) -> bool:
 def _session_features(s: Settings) -> Cause | None:
     if not _shares(s):
         return None
+    name = next((d.name for d in s.config.databases if d.name.isidentifier()), "<database>")
     return s.finding(
         "SessionFeaturesLost",
         "note",
@@ -78,7 +79,7 @@ def _session_features(s: Settings) -> Cause | None:
         remedies=(
             Remedy(
                 text="Give what needs a session a database of its own, as migrations and LISTEN.",
-                commands=("orders_session = dbname=orders pool_mode=session pool_size=5",),
+                commands=(f"{name}_session = dbname={name} pool_mode=session pool_size=5",),
             ),
         ),
         refuted_by="pg_stat_statements shows none of these statements.",

@@ -58,6 +58,21 @@ def holders(sessions: Iterable[Session], *, count_max: int = 3) -> str:
     return ", ".join(told)
 
 
+def role_of(sessions: Iterable[Session]) -> str:
+    """
+    The user that holds the most, quoted for SQL.
+
+    Where nobody's name is known it is `<role>`, which no server takes for one.
+    """
+    users = Counter(session.user for session in sessions if session.user)
+    return quoted(users.most_common(1)[0][0]) if users else "<role>"
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def oldest_s(sessions: Iterable[Session]) -> float | None:
     """The longest time in the present state; None where none is known."""
     return max((s.state_s for s in sessions if s.state_s is not None), default=None)

@@ -34,11 +34,11 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
     busy = seen.busy_between(observation.glances)
     if busy is None or busy < BUSY_MIN:
         return []
-    curve, vcpus = curve_of(observation, budget), observation.server.vcpu_count
-    runs = curve.n95 if curve else SESSIONS_PER_VCPU * vcpus if vcpus else None
+    curve = curve_of(observation, budget)
+    runs, how = _runs(observation, curve)
     if runs is None or busy < BEYOND * runs:
         return []
-    evidence = [_how(curve, vcpus, runs)]
+    evidence = [how]
     per_s = seen.transactions_per_s(observation)
     if per_s:
         evidence.append(
@@ -85,14 +85,27 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
     ]
 
 
-def _how(curve: Curve | None, vcpus: int | None, runs: int) -> Evidence:
-    if curve is None:
-        return Evidence(
-            kind="rule",
-            text=f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs}: a rule of thumb, not measured",
+def room_of(observation: Observation, budget: Budget) -> Evidence:
+    """How many sessions at work the machine runs well, or that it is not known, and why not."""
+    return _runs(observation, curve_of(observation, budget))[1]
+
+
+def _runs(observation: Observation, curve: Curve | None) -> tuple[int | None, Evidence]:
+    """As measured, else by the rule of thumb; None where neither throughput nor vCPUs tell."""
+    if curve is not None:
+        told = (
+            f"95 % of the most throughput ({number(curve.most_per_s, 3)} per s) comes at {curve.n95}"
+            f" sessions; seen up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
         )
-    told = (
-        f"95 % of the most throughput ({number(curve.most_per_s, 3)} per s) comes at {curve.n95}"
-        f" sessions; seen up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
-    )
-    return Evidence(kind="curve", text=told + (": extrapolated" if curve.is_extrapolated else ""))
+        told += ": extrapolated" if curve.is_extrapolated else ""
+        return curve.n95, Evidence(kind="curve", text=told, value=float(curve.n95))
+    vcpus = observation.server.vcpu_count
+    if vcpus is None:
+        return None, Evidence(
+            kind="rule",
+            text="how many at work the machine runs well is not known, as its vCPUs are not;"
+            " --against rds:NAME, or a snapshot of it, tells them",
+        )
+    runs = SESSIONS_PER_VCPU * vcpus
+    told = f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs} at work is what the machine runs well: a rule"
+    return runs, Evidence(kind="rule", text=f"{told} of thumb, not measured", value=float(runs))

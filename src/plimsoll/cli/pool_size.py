@@ -200,6 +200,7 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
     return Room(
         connection_max=server.connection_max,
         reserved=server.reserved_connections,
+        vcpu_count=server.vcpu_count,
         curve=curve,
         busy=seen.busy_between(observation.glances),
         per_s=seen.transactions_per_s(observation),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from plimsoll.cli.against import Against, against
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.processors import with_processors
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
@@ -156,7 +157,8 @@ def found_in(
 def found_beside(diagnosis: Diagnosis, observation: Observation) -> Inspection:
     """The same, held against the ceiling of a diagnosis; that the two are of other times is said."""
     plateaus = tuple((float(i.start_s), float(i.end_s)) for i in diagnosis.intervals)
-    found = found_in(observation, against(diagnosis), plateaus)
+    seen = with_processors(observation, diagnosis.instance)
+    found = found_in(seen, against(diagnosis), plateaus)
     start_s, end_s = diagnosis.window_s
     shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)
     # Windows have whole steps, so one that was recorded beside it may end a little sooner.

@@ -32,7 +32,7 @@ class ServerSelf(Struct, frozen=True, kw_only=True):
     rights: tuple[str, ...] = ()
     """Of `pg_monitor`, `pg_read_all_stats`, `pg_read_all_settings`, those the role has."""
     vcpu_count: int | None = None
-    """Processors of the machine; a server does not say it, a class or somebody does."""
+    """Processors of the machine: seen where it is this one, else by class; None where not known."""
 
 
 class Relation(Struct, frozen=True, kw_only=True):

@@ -72,6 +72,20 @@ def test_a_healthy_server_has_notes_only():
     assert told["ConnectionsHeld"].title == "12 of 97 usable connections are held, 8 of them active"
 
 
+def test_what_is_held_is_set_against_what_the_machine_runs():
+    """
+    Twice its vCPUs by the rule of thumb; where nobody knows them, that is said, and what would tell.
+    """
+
+    def room(**known) -> str:
+        seen = observed([crowd(3)], told=db.server(**known))
+        (piece,) = [p for p in found(seen)["ConnectionsHeld"].evidence if p.kind == "rule"]
+        return piece.text
+
+    assert room(vcpu_count=4).startswith("2 × 4 vCPUs = 8 at work is what the machine runs well")
+    assert "is not known, as its vCPUs are not; --against rds:NAME" in room()
+
+
 def test_states_are_told_with_ages_and_holders():
     """
     Each state has its number and ages; holders are user, application and address.
@@ -80,7 +94,8 @@ def test_states_are_told_with_ages_and_holders():
         *crowd(3, state="active", state_s=0.2),
         *crowd(5, 2000, state_s=40.0, application="batch", address=None),
     ]
-    told = [piece.text for piece in found(observed([sessions]))["ConnectionsHeld"].evidence]
+    held = found(observed([sessions]))["ConnectionsHeld"].evidence
+    told = [piece.text for piece in held if piece.kind == "sessions"]
 
     assert told == [
         "3 active, 0 s in the middle, 0 s at most",
@@ -199,6 +214,21 @@ def test_connections_that_are_kept_are_not_short():
     A hundred that came at once and stay are a pool.
     """
     assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
+
+
+def test_who_is_to_be_bounded_is_who_was_seen():
+    """
+    The user that holds the most is named, quoted; where no name is known, plainly none.
+    """
+
+    def command(*sessions: Session) -> str:
+        return found(observed([sessions]))["IdleConnections"].remedies[1].commands[0]
+
+    shop = crowd(40, state_s=70.0, user='shop "eu"') + crowd(20, 2000, state_s=70.0, user="jobs")
+    hidden = crowd(60, state_s=70.0, user=None)
+
+    assert 'ALTER ROLE "shop ""eu""" SET idle_session_timeout = \'10min\';' == command(*shop)
+    assert "ALTER ROLE <role> SET idle_session_timeout = '10min';" == command(*hidden)
 
 
 def test_a_steady_rise_of_idle_connections_is_a_leak():

@@ -128,6 +128,30 @@ def test_shares_are_of_the_ceiling_of_the_target(run):
     assert 212.5e6 == told["ceiling"]["bytes_per_s"]
 
 
+def test_vcpus_are_of_the_target_unless_they_were_seen(run):
+    """
+    The class of `--against` tells how many sessions the machine runs; a server of ours shows it itself.
+    """
+
+    def room(*arguments, **known):
+        glances = (databases.glance(0, sessions=(databases.session(),)),)
+        seen = replace(quiet(), server=databases.server(**known), glances=glances)
+        (held,) = [
+            cause
+            for cause in json.loads(run(DSN, "--format", "json", *arguments, seen=seen).out)[
+                "causes"
+            ]
+            if cause["code"] == "ConnectionsHeld"
+        ]
+        return next(piece["text"] for piece in held["evidence"] if piece["kind"] == "rule")
+
+    against_class = ("--against", PRESSED, "--class", "db.r5.2xlarge")
+
+    assert room(*against_class).startswith("2 × 8 vCPUs = 16 at work")
+    assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 at work")
+    assert "is not known" in room()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

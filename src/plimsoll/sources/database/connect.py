@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.sources.database.machine import processors_of
 from plimsoll.sources.database.queries import END, GUARDS
 from plimsoll.sources.pg_stat import (
     CONNECTION,
@@ -62,6 +63,8 @@ class Asker:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self.place = ""
         """`127.0.0.1:5432/orders`, once it was connected to."""
+        self.vcpu_count: int | None = None
+        """Of this machine, where the server runs on it; None where it is not seen to."""
         self.query_count = 0
         self.received_bytes = 0
         self.asked_s = 0.0
@@ -128,6 +131,7 @@ class Asker:
         )
         info = connection.info
         self.place = f"{info.host}:{info.port}/{info.dbname}"
+        self.vcpu_count = processors_of(info.backend_pid, info.user, info.dbname)
         self._connection = connection
         return connection
 

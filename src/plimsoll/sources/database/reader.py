@@ -133,6 +133,7 @@ class Reader:
             settings=values,
             extensions=tuple(name for name, _, _ in extensions),
             rights=tuple(rights),
+            vcpu_count=self._asker.vcpu_count,
         )
         for name, extension_version, schema in extensions:
             if name == "pg_stat_statements":

@@ -1,0 +1,34 @@
+"""How many processors a watched server has, where a class or a recording tells."""
+
+from msgspec.structs import replace
+
+from plimsoll.errors import CatalogError
+from plimsoll.model.database import Observation
+from plimsoll.model.instance import Instance
+
+
+def with_processors(observation: Observation, instance: Instance) -> Observation:
+    """
+    The observation with the processors of the instance, unless the server itself was seen to have some.
+
+    Args:
+        observation: of the server that runs on the instance.
+        instance: as it was described or recorded; an unknown class tells nothing.
+    """
+    if observation.server.vcpu_count is not None:
+        return observation
+    count = _count(instance)
+    if count is None:
+        return observation
+    return replace(observation, server=replace(observation.server, vcpu_count=count))
+
+
+def _count(instance: Instance) -> int | None:
+    from plimsoll.catalog.load import catalog
+    from plimsoll.limits.class_limits import limits_of
+
+    try:
+        limits = limits_of(instance, catalog())
+    except CatalogError:
+        limits = None
+    return instance.vcpu_count if limits is None else limits.vcpu_count
