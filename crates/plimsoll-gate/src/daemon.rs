@@ -89,7 +89,6 @@ fn start(config: &Config, places: Places, socket: UnixListener) -> Result<Runnin
     // Nobody else may read what passes; from here on files get the modes that they are given.
     let record = open_record(&config.record)?;
     rustix::process::umask(Mode::empty());
-    raise_file_limit();
     // Writing pages out must not wait for memory that comes free by writing pages out. Only root
     // may say so, and without it the kernel has other ways.
     let _ = rustix::process::configure_io_flusher_behavior(true);
@@ -224,7 +223,7 @@ fn core_of(
     };
     let root = open(&places.backing)?;
     let is_in_memory = rustix::fs::fstatfs(&root).is_ok_and(|of| of.f_type == TMPFS);
-    let inodes = Inodes::new(root)
+    let inodes = Inodes::new(root, raise_file_limit())
         .map_err(|error| no_room(&format!("the backing folder: {}", said(&error.into()))))?;
     Ok(Arc::new(Core {
         inodes,
@@ -313,17 +312,23 @@ fn open_record(place: &Path) -> Result<File, Refusal> {
     })
 }
 
-/// Every file the kernel knows takes a descriptor, and every open one another.
-fn raise_file_limit() {
+/// How many descriptors of files that are not open are kept: a quarter of all, as those that are
+/// open need one each, or three without cache. More than this many are not worth their memory.
+const DESCRIPTORS_MAX: u64 = 16_384;
+
+/// Every file that is open takes a descriptor. How many of those that are not may keep one.
+fn raise_file_limit() -> usize {
     let most = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
     let most: Option<u64> = most.trim().parse().ok();
     let raised = Rlimit { current: most, maximum: most };
     if most.is_none() || rustix::process::setrlimit(Resource::Nofile, raised).is_err() {
         let allowed = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: allowed.maximum, ..allowed };
-        // What cannot be raised is felt only with as many files.
+        // What cannot be raised is felt only with as many open files.
         let _ = rustix::process::setrlimit(Resource::Nofile, raised);
     }
+    let allowed = rustix::process::getrlimit(Resource::Nofile).current;
+    (allowed.unwrap_or(u64::MAX) / 4).min(DESCRIPTORS_MAX) as usize
 }
 
 fn say_ready(config: &Config, places: &Places, timer_error_s: f64) {

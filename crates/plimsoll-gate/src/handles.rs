@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use rustix::io::Errno;
 
 use crate::fs::Bypass;
-use crate::inodes::Node;
+use crate::inodes::{Node, Reached};
 
 /// An open file.
 #[derive(Debug)]
 pub struct OpenFile {
     /// The backing file. The kernel alone appends and bypasses caches; here neither flag is set.
-    pub fd: OwnedFd,
+    pub fd: Arc<OwnedFd>,
     /// The backing file again, to be read past the page cache.
     pub bypass: Bypass,
     /// Its node.
@@ -25,6 +25,14 @@ pub struct OpenFile {
     pub is_synchronous: bool,
     /// Whether it can be written to.
     pub is_writable: bool,
+}
+
+impl OpenFile {
+    /// The file, whatever has become of its names.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        Reached { fd: Arc::clone(&self.fd), node: Arc::clone(&self.node) }
+    }
 }
 
 impl Drop for OpenFile {

@@ -1,32 +1,38 @@
 //! The inodes that the kernel knows, and how often it was told of each.
 //!
 //! Rule 1: a file has one node, whatever its names: two nodes of one file would be two page caches.
-//! Rule 2: a node holds its file by a descriptor (`O_PATH`), never by a path, so that renames,
-//! removals and hard links cannot make it mean another file.
-//! Rule 3: a node lives as long as the kernel counts lookups of it, or somebody works with it.
+//! Rule 2: a node is its file, by device and inode number, whatever becomes of its names. It is reached
+//! by a descriptor (`O_PATH`), or where that was closed to make room ([`crate::descriptors`]) by the
+//! names that it has now: every change of a name is noted here. What lies there must be the file.
+//! Rule 3: a node lives as long as the kernel counts lookups of it, others are reached through it, or
+//! somebody works with it.
+//! Rule 4: a file that loses the last name that is known of it is held by a descriptor first.
 //!
 //! A file that lost its last name keeps its space until the kernel has forgotten it and we have
 //! closed it, a moment after whoever removed it was answered. Whoever finds the disk full meanwhile
 //! is to wait for that moment ([`Inodes::is_leaving`]).
 //!
 //! A node is called by the file's own inode number, so that a folder's listing, `stat` and the next
-//! mount agree. As long as the descriptor is open the number is not used again. Files of another
+//! mount agree. As long as the file has a name or is held the number is not used again. Files of another
 //! file system mounted inside the folder, whose numbers could collide, get numbers beyond 2⁶³.
 
-use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use crate::descriptors::{Grip, Ring};
+use crate::known::{Key, Known, Way};
 use crate::runs::Runs;
 
 /// Number of the root, by the protocol.
 pub const ROOT: u64 = 1;
 
-const FOREIGN: u64 = 1 << 63;
+/// Numbers from here on are ours, for files of other file systems.
+pub const FOREIGN: u64 = 1 << 63;
 
 /// One file of the backing folder.
 #[derive(Debug)]
@@ -35,15 +41,16 @@ pub struct Node {
     pub id: u64,
     /// Tells this node from an earlier one of the same number.
     pub epoch: u64,
-    /// The file, for everything but its content.
-    pub fd: OwnedFd,
+    /// What the file is held by.
+    pub grip: Grip,
     /// What kind of file it is.
     pub kind: FileType,
     /// Open handles that can write: the kernel may hold data that has not reached us.
     pub writers: AtomicU32,
     /// Where sequential requests have got to.
     pub runs: Mutex<Runs>,
-    opens: AtomicU32,
+    /// Device and inode number.
+    pub(crate) key: Key,
     /// Dropped after the descriptor, so that what it counts is closed.
     leaving: Leaving,
 }
@@ -56,58 +63,77 @@ struct Leaving {
     count: Arc<AtomicUsize>,
 }
 
-/// A node and what it looked like when it was looked up.
+/// A node, and a descriptor of its file that stays open meanwhile.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// The file, for anything but its content. Dropped before the node, which may count it.
+    pub fd: Arc<OwnedFd>,
+    /// The node.
+    pub node: Arc<Node>,
+}
+
+/// A file and what it looked like when it was looked up.
 #[derive(Debug)]
 pub struct Found {
-    /// The node, counted once more.
-    pub node: Arc<Node>,
+    /// The file; its node is counted once more.
+    pub file: Reached,
     /// Its attributes.
     pub stat: Stat,
 }
 
+/// A file that is about to lose a name.
 #[derive(Debug)]
-struct Counted {
-    node: Arc<Node>,
-    lookups: u64,
-    key: (u64, u64),
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    by_id: HashMap<u64, Counted>,
-    /// Numbers of files of other file systems, by device and inode.
-    foreign: HashMap<(u64, u64), u64>,
-    foreigners: u64,
+pub struct Parting {
+    file: Reached,
+    is_last: bool,
 }
 
 /// All nodes.
 #[derive(Debug)]
 pub struct Inodes {
-    root: Arc<Node>,
-    root_key: (u64, u64),
+    root: Reached,
     known: RwLock<Known>,
+    ring: Ring,
+    /// Held together by those who change names; alone by who waits until none is being changed.
+    naming: RwLock<()>,
     epochs: AtomicU64,
     leaving: Arc<AtomicUsize>,
 }
 
+impl Parting {
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> &Arc<Node> {
+        &self.file.node
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
 impl Node {
-    /// A handle was opened.
-    pub fn opened(&self) {
-        self.opens.fetch_add(1, Ordering::AcqRel);
+    /// A handle was opened, by this descriptor.
+    pub fn opened(&self, fd: &Arc<OwnedFd>) {
+        self.grip.opened(fd);
     }
 
-    /// The kernel is through with a handle.
-    pub fn closed(&self) {
-        let before = self.opens.fetch_sub(1, Ordering::AcqRel);
-        if before == 1 && self.leaving.is_unnamed.load(Ordering::Acquire) {
+    /// The kernel is through with a handle. What is returned is to be closed, which may take long.
+    #[must_use]
+    pub fn closed(&self) -> Option<Arc<OwnedFd>> {
+        let left = self.grip.closed();
+        if self.leaving.is_unnamed.load(Ordering::Acquire) && !self.grip.is_open() {
             self.leaving.begin();
         }
+        left
     }
 
     /// The file lost its last name.
     pub fn unnamed(&self) {
         self.leaving.is_unnamed.store(true, Ordering::Release);
-        if self.opens.load(Ordering::Acquire) == 0 {
+        if !self.grip.is_open() {
             self.leaving.begin();
         }
     }
@@ -130,21 +156,24 @@ impl Drop for Leaving {
 }
 
 impl Inodes {
-    /// A table that knows the root only.
+    /// A table that knows the root only, and keeps at most so many descriptors of files that are
+    /// not open.
     ///
     /// # Errors
     /// The root cannot be asked.
-    pub fn new(root: OwnedFd) -> Result<Self, Errno> {
+    pub fn new(root: OwnedFd, descriptors_max: usize) -> Result<Self, Errno> {
         let stat = rustix::fs::fstat(&root)?;
-        let leaving = Arc::default();
-        let root = Arc::new(node_of(ROOT, 0, root, &stat, &leaving));
-        let (known, epochs) = (RwLock::default(), AtomicU64::new(1));
-        Ok(Self { root, root_key: key_of(&stat), known, epochs, leaving })
+        let (leaving, fd) = (Arc::default(), Arc::new(root));
+        let node = Arc::new(node_of(ROOT, 0, &stat, &leaving));
+        node.grip.keep(Arc::clone(&fd));
+        let (known, naming, epochs) = (RwLock::default(), RwLock::default(), AtomicU64::new(1));
+        let ring = Ring::new(descriptors_max);
+        Ok(Self { root: Reached { fd, node }, known, ring, naming, epochs, leaving })
     }
 
     /// The root.
     #[must_use]
-    pub fn root(&self) -> &Arc<Node> {
+    pub fn root(&self) -> &Reached {
         &self.root
     }
 
@@ -154,64 +183,169 @@ impl Inodes {
     /// `ESTALE`: the kernel asks for what it has forgotten.
     pub fn get(&self, id: u64) -> Result<Arc<Node>, Errno> {
         if id == ROOT {
-            return Ok(Arc::clone(&self.root));
+            return Ok(Arc::clone(&self.root.node));
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.by_id.get(&id).map(|counted| Arc::clone(&counted.node)).ok_or(Errno::STALE)
+        self.known().get(id).cloned().ok_or(Errno::STALE)
+    }
+
+    /// The file of this number.
+    ///
+    /// # Errors
+    /// As [`Inodes::get`] and [`Inodes::reached`].
+    pub fn reach(&self, id: u64) -> Result<Reached, Errno> {
+        self.reached(self.get(id)?)
+    }
+
+    /// The file of a node.
+    ///
+    /// # Errors
+    /// `ESTALE`: somebody has moved it behind our back; or the system gives no descriptor.
+    pub fn reached(&self, node: Arc<Node>) -> Result<Reached, Errno> {
+        let held = |node: &Arc<Node>| node.grip.fd();
+        let fd = match held(&node).map_or_else(|| self.walk_to(&node), Ok) {
+            Ok(fd) => fd,
+            // A name on the way may just be changing: once more, when none is.
+            Err(_) => {
+                let _still = self.naming.write().unwrap_or_else(PoisonError::into_inner);
+                held(&node).map_or_else(|| self.walk_to(&node), Ok)?
+            }
+        };
+        Ok(Reached { fd, node })
+    }
+
+    fn walk_to(&self, node: &Arc<Node>) -> Result<Arc<OwnedFd>, Errno> {
+        let mut failed = Errno::STALE;
+        for which in 0.. {
+            let way = self.known().way_to(node, which);
+            let Some(way) = way else { break };
+            match self.walk(way) {
+                Ok(fd) => return Ok(fd),
+                Err(Errno::NOENT | Errno::NOTDIR) => failed = Errno::STALE,
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn walk(&self, way: Way) -> Result<Arc<OwnedFd>, Errno> {
+        let mut fd = way.from.unwrap_or_else(|| Arc::clone(&self.root.fd));
+        for (node, name) in way.steps {
+            fd = Arc::new(open_path(&fd, &name)?);
+            if key_of(&rustix::fs::fstat(&fd)?) != node.key {
+                return Err(Errno::STALE);
+            }
+            self.ring.hold(&node, &fd);
+        }
+        Ok(fd)
     }
 
     /// Find a name in a folder and count the lookup.
     ///
     /// # Errors
     /// There is no such name, or it cannot be opened.
-    pub fn look_up(&self, folder: &Node, name: &std::ffi::OsStr) -> Result<Found, Errno> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        self.adopt(rustix::fs::openat(&folder.fd, name, flags, Mode::empty())?)
+    pub fn look_up(&self, folder: &Reached, name: &OsStr) -> Result<Found, Errno> {
+        let fd = Arc::new(open_path(&folder.fd, name)?);
+        let found = self.adopt(&folder.node, name, fd)?;
+        if found.file.node.id != ROOT {
+            self.ring.hold(&found.file.node, &found.file.fd);
+        }
+        Ok(found)
     }
 
-    /// Count a lookup of the file behind an `O_PATH` descriptor.
+    /// Count a lookup of the file behind a descriptor, which lies in a folder under this name.
     ///
     /// # Errors
     /// The file cannot be asked.
-    pub fn adopt(&self, fd: OwnedFd) -> Result<Found, Errno> {
+    pub fn adopt(&self, folder: &Node, name: &OsStr, fd: Arc<OwnedFd>) -> Result<Found, Errno> {
         let stat = rustix::fs::fstat(&fd)?;
-        let key = key_of(&stat);
-        if key == self.root_key {
-            return Ok(Found { node: Arc::clone(&self.root), stat });
+        let (key, root_key) = (key_of(&stat), self.root.node.key);
+        if key == root_key {
+            return Ok(Found { file: self.root.clone(), stat });
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let id = known.id_of(key, self.root_key);
-        let counted = known.by_id.entry(id).or_insert_with(|| {
+        let node = known.count(key, root_key, |id| {
             let epoch = self.epochs.fetch_add(1, Ordering::Relaxed);
-            let node = node_of(id, epoch, fd, &stat, &self.leaving);
-            Counted { node: Arc::new(node), lookups: 0, key }
+            node_of(id, epoch, &stat, &self.leaving)
         });
-        counted.lookups += 1;
-        Ok(Found { node: Arc::clone(&counted.node), stat })
+        let is_name = name != "." && name != "..";
+        if is_name && known.add_name(node.id, folder.id, name) {
+            node.grip.loosen();
+        } else {
+            node.grip.keep(Arc::clone(&fd));
+        }
+        drop(known);
+        Ok(Found { file: Reached { fd, node }, stat })
     }
 
     /// The kernel forgets some lookups; the node is returned when these were the last ones.
     pub fn forget(&self, id: u64, lookups: u64) -> Option<Arc<Node>> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let counted = known.by_id.get_mut(&id)?;
-        counted.lookups = counted.lookups.saturating_sub(lookups);
-        if counted.lookups > 0 {
-            return None;
-        }
-        let gone = known.by_id.remove(&id)?;
-        known.foreign.remove(&gone.key);
-        Some(gone.node)
+        let gone = {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.forget(id, lookups)
+        };
+        gone.into_iter().next()
     }
 
-    /// The node of a file that this is the last name of, if the kernel knows it.
+    /// Say that names are being changed, as long as what is returned lives. Meanwhile nothing may be
+    /// reached that is not held.
+    pub fn change_names(&self) -> RwLockReadGuard<'_, ()> {
+        self.naming.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The node behind a name, if the kernel knows it, and its attributes.
     #[must_use]
-    pub fn last_named(&self, folder: &Node, name: &std::ffi::OsStr) -> Option<Arc<Node>> {
+    pub fn named(&self, folder: &Reached, name: &OsStr) -> Option<(Arc<Node>, Stat)> {
         let stat = rustix::fs::statat(&folder.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if !is_file || stat.st_nlink > 1 || stat.st_dev != self.root_key.0 {
-            return None;
+        let node = self.known().of_key(key_of(&stat), self.root.node.key).cloned()?;
+        Some((node, stat))
+    }
+
+    /// Get hold of a file before it loses a name, if the kernel knows it.
+    ///
+    /// # Errors
+    /// The system gives no descriptor.
+    pub fn parting(&self, folder: &Reached, name: &OsStr) -> Result<Option<Parting>, Errno> {
+        let Some((node, stat)) = self.named(folder, name) else { return Ok(None) };
+        let fd = match node.grip.fd() {
+            Some(fd) => fd,
+            None => Arc::new(open_path(&folder.fd, name)?),
+        };
+        let is_file = node.kind == FileType::RegularFile;
+        let is_last = is_file && stat.st_nlink == 1 && node.key.0 == self.root.node.key.0;
+        Ok(Some(Parting { file: Reached { fd, node }, is_last }))
+    }
+
+    /// The file has lost the name.
+    pub fn parted(&self, parting: &Parting, folder: &Node, name: &OsStr) {
+        let Reached { fd, node } = &parting.file;
+        if !self.lose_name(node.id, folder, name) {
+            node.grip.keep(Arc::clone(fd));
         }
-        self.get(stat.st_ino).ok()
+        if parting.is_last {
+            node.unnamed();
+        }
+    }
+
+    /// A node has a new name in place of an old one.
+    pub fn moved(&self, node: &Node, from: (&Node, &OsStr), to: (&Node, &OsStr)) {
+        let is_reachable = {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.add_name(node.id, to.0.id, to.1)
+        };
+        if let Some(fd) = node.grip.fd().filter(|_| !is_reachable) {
+            node.grip.keep(fd);
+        }
+        self.lose_name(node.id, from.0, from.1);
+    }
+
+    /// Whether other names are known.
+    fn lose_name(&self, id: u64, folder: &Node, name: &OsStr) -> bool {
+        let (is_named, gone) = {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.lose_name(id, folder.id, name)
+        };
+        drop(gone);
+        is_named
     }
 
     /// Whether files without a name are still to be closed, whose space then comes free.
@@ -223,13 +357,13 @@ impl Inodes {
     /// The number that a listing shows for an entry with this inode number.
     #[must_use]
     pub fn listed(&self, inode: u64) -> u64 {
-        if inode == self.root_key.1 { ROOT } else { inode }
+        if inode == self.root.node.key.1 { ROOT } else { inode }
     }
 
     /// How many nodes there are besides the root.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).by_id.len()
+        self.known().len()
     }
 
     /// Whether the kernel knows nothing but the root.
@@ -237,116 +371,30 @@ impl Inodes {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
 
-impl Known {
-    fn id_of(&mut self, key: (u64, u64), root_key: (u64, u64)) -> u64 {
-        let (device, inode) = key;
-        if device == root_key.0 && inode > ROOT && inode < FOREIGN {
-            return inode;
-        }
-        let next = FOREIGN | (self.foreigners + 1);
-        let id = *self.foreign.entry(key).or_insert(next);
-        if id == next {
-            self.foreigners += 1;
-        }
-        id
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn key_of(stat: &Stat) -> (u64, u64) {
+fn open_path(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::empty())
+}
+
+fn key_of(stat: &Stat) -> Key {
     (stat.st_dev, stat.st_ino)
 }
 
-fn node_of(id: u64, epoch: u64, fd: OwnedFd, stat: &Stat, leaving: &Arc<AtomicUsize>) -> Node {
+fn node_of(id: u64, epoch: u64, stat: &Stat, leaving: &Arc<AtomicUsize>) -> Node {
     let kind = FileType::from_raw_mode(stat.st_mode);
     let (is_unnamed, is_counted) = (AtomicBool::new(false), AtomicBool::new(false));
     let leaving = Leaving { is_unnamed, is_counted, count: Arc::clone(leaving) };
-    let (writers, opens, runs) = (AtomicU32::new(0), AtomicU32::new(0), Mutex::default());
-    Node { id, epoch, fd, kind, writers, runs, opens, leaving }
+    let (grip, key) = (Grip::default(), key_of(stat));
+    let (writers, runs) = (AtomicU32::new(0), Mutex::default());
+    Node { id, epoch, grip, kind, writers, runs, key, leaving }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ffi::OsStr;
-
-    fn table(folder: &std::path::Path) -> Inodes {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Inodes::new(rustix::fs::open(folder, flags, Mode::empty()).unwrap()).unwrap()
-    }
-
-    /// Two names of one file are one node, which lives until both lookups are forgotten.
-    #[test]
-    fn hard_links_share_a_node_until_it_is_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a"), b"x").unwrap();
-        std::fs::hard_link(folder.path().join("a"), folder.path().join("b")).unwrap();
-        let inodes = table(folder.path());
-
-        let a = inodes.look_up(inodes.root(), OsStr::new("a")).unwrap();
-        let b = inodes.look_up(inodes.root(), OsStr::new("b")).unwrap();
-
-        assert_eq!(a.stat.st_ino, a.node.id);
-        assert_eq!((a.node.id, 1), (b.node.id, inodes.len()));
-        assert!(inodes.forget(a.node.id, 1).is_none());
-        assert_eq!(a.node.id, inodes.forget(a.node.id, 1).unwrap().id);
-        assert_eq!(Errno::STALE, inodes.get(a.node.id).unwrap_err());
-        assert!(inodes.is_empty());
-    }
-
-    /// A name that was taken over by another file does not change what a node is.
-    #[test]
-    fn a_node_stays_its_file_when_the_name_is_given_away() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a"), b"old").unwrap();
-        let inodes = table(folder.path());
-        let old = inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().node;
-
-        std::fs::write(folder.path().join("new"), b"newer").unwrap();
-        std::fs::rename(folder.path().join("new"), folder.path().join("a")).unwrap();
-
-        assert_ne!(old.id, inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().node.id);
-        assert_eq!(3, rustix::fs::fstat(&inodes.get(old.id).unwrap().fd).unwrap().st_size);
-    }
-
-    /// A file that is open nowhere leaves from when its last name goes until it is closed; one that
-    /// is open leaves from its last handle on.
-    #[test]
-    fn a_file_leaves_when_neither_name_nor_handle_is_left() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a"), b"x").unwrap();
-        std::fs::hard_link(folder.path().join("a"), folder.path().join("b")).unwrap();
-        let inodes = table(folder.path());
-        let node = inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().node;
-        assert!(inodes.last_named(inodes.root(), OsStr::new("a")).is_none());
-
-        std::fs::remove_file(folder.path().join("b")).unwrap();
-        node.opened();
-        inodes.last_named(inodes.root(), OsStr::new("a")).unwrap().unnamed();
-        assert!(!inodes.is_leaving());
-        node.closed();
-        assert!(inodes.is_leaving());
-        drop(node);
-        assert!(inodes.is_leaving());
-
-        drop(inodes.forget(inodes.get(inode(&folder)).unwrap().id, 1));
-        assert!(!inodes.is_leaving());
-    }
-
-    fn inode(folder: &tempfile::TempDir) -> u64 {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(folder.path().join("a")).unwrap().ino()
-    }
-
-    /// The root is never counted, so it is never forgotten, whatever the kernel says.
-    #[test]
-    fn the_root_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let inodes = table(folder.path());
-
-        assert!(inodes.forget(ROOT, 5).is_none());
-        assert_eq!(ROOT, inodes.get(ROOT).unwrap().id);
-        assert_eq!(ROOT, inodes.look_up(inodes.root(), OsStr::new(".")).unwrap().node.id);
-    }
-}
+#[path = "inodes_tests.rs"]
+mod tests;

@@ -5,7 +5,8 @@
 //! done. The law is that of `plimsoll-core`, with a clock.
 //!
 //! - [`config`], [`refusal`], [`mount`]: what it is told, what it refuses, where it is mounted.
-//! - [`fs`], [`inodes`], [`handles`], [`workers`], [`buffers`]: the file system.
+//! - [`fs`], [`inodes`], [`descriptors`], [`handles`], [`workers`], [`buffers`]: the file
+//!   system.
 //! - [`runs`], [`pieces`], [`throttle`], [`park`], [`clock`]: from a request to its reply.
 //! - [`cache_bound`], [`pruner`]: the bound on the page cache.
 //! - [`counters`], [`recorder`], [`control`]: what it counts, writes down and answers.
@@ -21,9 +22,11 @@ pub mod config;
 pub mod control;
 pub mod counters;
 pub mod daemon;
+pub mod descriptors;
 pub mod fs;
 pub mod handles;
 pub mod inodes;
+mod known;
 pub mod mount;
 pub mod park;
 pub mod pieces;

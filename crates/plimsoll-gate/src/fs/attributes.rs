@@ -1,6 +1,6 @@
 //! What is known of a file besides its content.
 
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::path::DecInt;
 
 use super::Core;
-use crate::inodes::Node;
+use crate::inodes::{Node, Reached};
 
 /// Blocks of 512 bytes that a file open for writing has at least: its data may still be in the
 /// kernel's memory, and programs take a file without any block for one that is all hole.
@@ -46,8 +46,8 @@ impl Core {
     /// # Errors
     /// It is not known, or cannot be asked.
     pub fn attributes(&self, id: u64) -> Result<FileAttr, Errno> {
-        let node = self.inodes.get(id)?;
-        Ok(attributes_of(&node, &rustix::fs::fstat(&node.fd)?))
+        let Reached { fd, node } = self.inodes.reach(id)?;
+        Ok(attributes_of(&node, &rustix::fs::fstat(&fd)?))
     }
 
     /// Change attributes, and return them all.
@@ -55,46 +55,46 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn change(&self, id: u64, change: &Change) -> Result<FileAttr, Errno> {
-        let node = self.inodes.get(id)?;
+        let file = self.inodes.reach(id)?;
         // Owners first: giving a file away takes its set-user-id bits, which the mode then restores.
         if change.uid.is_some() || change.gid.is_some() {
             let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
-            rustix::fs::chownat(&node.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
+            rustix::fs::chownat(&file.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
         }
         if let Some(mode) = change.mode {
-            self.change_mode(&node, mode)?;
+            self.change_mode(&file.fd, mode)?;
         }
         if let Some(bytes) = change.size {
-            self.truncate(&node, change.handle, bytes)?;
+            self.truncate(&file, change.handle, bytes)?;
         }
         if change.atime.is_some() || change.mtime.is_some() {
             let times = Timestamps {
                 last_access: timespec_of(change.atime),
                 last_modification: timespec_of(change.mtime),
             };
-            match rustix::fs::utimensat(&node.fd, "", &times, AtFlags::EMPTY_PATH) {
+            match rustix::fs::utimensat(&file.fd, "", &times, AtFlags::EMPTY_PATH) {
                 // The kernel flushes times of files that we may write to but that are not ours;
                 // they are then a moment off, which is no reason to fail a flush.
                 Err(Errno::PERM | Errno::ACCESS) if change.is_own => {}
                 done => done?,
             }
         }
-        Ok(attributes_of(&node, &rustix::fs::fstat(&node.fd)?))
+        Ok(attributes_of(&file.node, &rustix::fs::fstat(&file.fd)?))
     }
 
     /// Set permissions; a descriptor for anything but content cannot do it itself.
-    pub(super) fn change_mode(&self, node: &Node, mode: u32) -> Result<(), Errno> {
-        let (name, mode) = (DecInt::from_fd(&node.fd), Mode::from_raw_mode(mode & 0o7777));
+    pub(super) fn change_mode(&self, fd: &OwnedFd, mode: u32) -> Result<(), Errno> {
+        let (name, mode) = (DecInt::from_fd(fd), Mode::from_raw_mode(mode & 0o7777));
         rustix::fs::chmodat(&self.descriptors, name.as_c_str(), mode, AtFlags::empty())
     }
 
-    fn truncate(&self, node: &Arc<Node>, handle: Option<u64>, bytes: u64) -> Result<(), Errno> {
+    fn truncate(&self, known: &Reached, handle: Option<u64>, bytes: u64) -> Result<(), Errno> {
         let open = handle.and_then(|number| self.files.get(number).ok());
         match open.filter(|file| file.is_writable) {
             Some(file) => rustix::fs::ftruncate(&file.fd, bytes)?,
-            None => rustix::fs::ftruncate(self.reopen(node, OFlags::WRONLY)?, bytes)?,
+            None => rustix::fs::ftruncate(self.reopen(known, OFlags::WRONLY)?, bytes)?,
         }
-        self.pruner.with(|ledger| ledger.cut((node.id, node.epoch), bytes));
+        self.pruner.with(|ledger| ledger.cut((known.node.id, known.node.epoch), bytes));
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl Core {
     /// # Errors
     /// It cannot be asked.
     pub fn space(&self, id: u64) -> Result<StatVfs, Errno> {
-        rustix::fs::fstatvfs(&self.inodes.get(id)?.fd)
+        rustix::fs::fstatvfs(&self.inodes.reach(id)?.fd)
     }
 }
 

@@ -65,7 +65,7 @@ impl Core {
     /// Read past the page cache, as far as that can be done; how far it came. Waits for the disk.
     pub(super) fn read_past(&self, file: &OpenFile, offset: u64, buffer: &mut [u8]) -> usize {
         let flags = OFlags::RDONLY | OFlags::DIRECT;
-        let fd = file.bypass.fd.get_or_init(|| self.reopen(&file.node, flags).ok());
+        let fd = file.bypass.fd.get_or_init(|| self.reopen(&file.reached(), flags).ok());
         fd.as_ref().map_or(0, |fd| read_blocks(fd, offset, buffer))
     }
 }
@@ -76,7 +76,7 @@ impl Core {
     /// What the cache holds of the stretch the system brings to the disk first and drops afterwards.
     pub(super) fn write_past(&self, file: &OpenFile, offset: u64, data: &[u8]) -> usize {
         let flags = OFlags::WRONLY | OFlags::DIRECT;
-        let fd = file.bypass.written.get_or_init(|| self.reopen(&file.node, flags).ok());
+        let fd = file.bypass.written.get_or_init(|| self.reopen(&file.reached(), flags).ok());
         fd.as_ref().map_or(0, |fd| write_blocks(fd, offset, data))
     }
 }

@@ -16,7 +16,7 @@ use super::bypass::Bypass;
 use super::names::Asker;
 use crate::config;
 use crate::handles::OpenFile;
-use crate::inodes::Node;
+use crate::inodes::{Node, Reached};
 
 /// A handle as the kernel gets it.
 #[derive(Clone, Copy, Debug)]
@@ -69,17 +69,17 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn open(&self, id: u64, flags: i32) -> Result<Opened, Errno> {
-        let node = self.inodes.get(id)?;
+        let file = self.inodes.reach(id)?;
         let mut way = Way::of(flags, self.mode);
-        let fd = match self.reopen(&node, way.flags()) {
+        let fd = match self.reopen(&file, way.flags()) {
             // A file that we may write but not read: without cache nothing needs to be read.
             Err(Errno::ACCESS) if way.is_writable => {
                 way = Way { access: OFlags::WRONLY, is_cached: false, ..way };
-                self.reopen(&node, way.flags())?
+                self.reopen(&file, way.flags())?
             }
             opened => opened?,
         };
-        Ok(self.hold(fd, node, way))
+        Ok(self.hold(Arc::new(fd), file.node, way))
     }
 
     /// Make a file and open it.
@@ -94,38 +94,34 @@ impl Core {
         mode: u32,
         flags: i32,
     ) -> Result<(FileAttr, Opened), Errno> {
-        let folder = self.inodes.get(folder)?;
+        let folder = self.inodes.reach(folder)?;
         let asked = OFlags::from_bits_retain(flags as u32);
         let way = Way::of(flags, self.mode);
         let making = OFlags::CREATE | OFlags::NOFOLLOW | (asked & (OFlags::EXCL | OFlags::TRUNC));
         let bits = Mode::from_raw_mode(mode & 0o7777);
-        let fd = rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?;
-        let path_flags = OFlags::PATH | OFlags::CLOEXEC;
-        let number = DecInt::from_fd(&fd);
-        let path =
-            rustix::fs::openat(&self.descriptors, number.as_c_str(), path_flags, Mode::empty())?;
-        let found = self.hand_over(asker, &folder, path, mode)?;
-        let opened = self.hold(fd, Arc::clone(&found.node), way);
-        Ok((attributes_of(&found.node, &found.stat), opened))
+        let fd = Arc::new(rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?);
+        let found = self.hand_over(asker, &folder, name, Arc::clone(&fd), mode)?;
+        let opened = self.hold(fd, Arc::clone(&found.file.node), way);
+        Ok((attributes_of(&found.file.node, &found.stat), opened))
     }
 
     /// Close a handle. The last one of a file without a name ends the file, which may take long.
     pub fn close(&self, number: u64) {
         if let Some(file) = self.files.remove(number) {
-            file.node.closed();
-            self.workers.run(move || drop(file));
+            let left = file.node.closed();
+            self.workers.run(move || drop((left, file)));
         }
     }
 
-    /// Open a file of which only its descriptor is known.
-    pub(super) fn reopen(&self, node: &Node, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let (number, flags) = (DecInt::from_fd(&node.fd), flags | OFlags::CLOEXEC);
+    /// Open a file of which only a descriptor is known.
+    pub(super) fn reopen(&self, file: &Reached, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let (number, flags) = (DecInt::from_fd(&file.fd), flags | OFlags::CLOEXEC);
         rustix::fs::openat(&self.descriptors, number.as_c_str(), flags, Mode::empty())
     }
 
-    fn hold(&self, fd: OwnedFd, node: Arc<Node>, way: Way) -> Opened {
+    fn hold(&self, fd: Arc<OwnedFd>, node: Arc<Node>, way: Way) -> Opened {
         let Way { is_cached, is_synchronous, is_writable, .. } = way;
-        node.opened();
+        node.opened(&fd);
         if is_writable {
             node.writers.fetch_add(1, Ordering::AcqRel);
         }

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::attributes::{attributes_of, kind_of};
 use super::{Core, ENTRY_LIFE, attribute_life};
 use crate::handles::OpenFolder;
+use crate::inodes::Reached;
 
 /// Bytes of entries taken from the backing folder at a time.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -25,9 +26,9 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn open_folder(&self, id: u64) -> Result<u64, Errno> {
-        let node = self.inodes.get(id)?;
+        let Reached { fd, node } = self.inodes.reach(id)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&node.fd, ".", flags, Mode::empty())?;
+        let fd = rustix::fs::openat(&fd, ".", flags, Mode::empty())?;
         Ok(self.folders.insert(OpenFolder { fd: Mutex::new(fd), node }))
     }
 
@@ -54,7 +55,7 @@ impl Core {
         from: u64,
         reply: &mut ReplyDirectoryPlus,
     ) -> Result<(), Errno> {
-        let node = self.folders.get(number)?.node.clone();
+        let folder = self.inodes.reached(self.folders.get(number)?.node.clone())?;
         let mut listed = 0;
         self.each_entry(number, from, |_, entry| {
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -62,11 +63,11 @@ impl Core {
             let is_dots = matches!(name.as_bytes(), b"." | b"..");
             if is_dots {
                 // The kernel counts no lookup of these two; only their names and kinds matter.
-                let attr = attributes_of(&node, &rustix::fs::fstat(&node.fd)?);
+                let attr = attributes_of(&folder.node, &rustix::fs::fstat(&folder.fd)?);
                 let id = INodeNo(self.inodes.listed(entry.ino()));
                 return Ok(!reply.add(id, next, name, &ENTRY_LIFE, &attr, Generation(0)));
             }
-            let found = match self.inodes.look_up(&node, name) {
+            let found = match self.inodes.look_up(&folder, name) {
                 Ok(found) => found,
                 // Removed meanwhile.
                 Err(Errno::NOENT) => return Ok(true),
@@ -74,11 +75,11 @@ impl Core {
                 Err(_) if listed > 0 => return Ok(false),
                 Err(error) => return Err(error),
             };
-            let attr = attributes_of(&found.node, &found.stat);
+            let attr = attributes_of(&found.file.node, &found.stat);
             let life = attribute_life(&attr);
             let is_full = reply.add(attr.ino, next, name, &life, &attr, Generation(0));
             if is_full {
-                self.forget(found.node.id, 1);
+                self.forget(found.file.node.id, 1);
             }
             listed += 1;
             Ok(!is_full)

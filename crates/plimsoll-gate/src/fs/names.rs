@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use fuser::FileAttr;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid};
@@ -11,7 +12,7 @@ use rustix::path::DecInt;
 
 use super::Core;
 use super::attributes::{attributes_of, unpacked_device};
-use crate::inodes::{Found, Node};
+use crate::inodes::{Found, Parting, Reached};
 
 /// Whose request it is.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +31,8 @@ impl Core {
     /// # Errors
     /// There is no such name.
     pub fn find(&self, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
-        let found = self.inodes.look_up(&*self.inodes.get(folder)?, name)?;
-        Ok(attributes_of(&found.node, &found.stat))
+        let found = self.inodes.look_up(&self.inodes.reach(folder)?, name)?;
+        Ok(attributes_of(&found.file.node, &found.stat))
     }
 
     /// The kernel forgets lookups. What is closed last may be a large file that has no name any
@@ -57,7 +58,7 @@ impl Core {
         mode: u32,
         device: u32,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.get(folder)?;
+        let folder = self.inodes.reach(folder)?;
         let (kind, bits) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
         rustix::fs::mknodat(&folder.fd, name, kind, bits, unpacked_device(device))?;
         self.welcome(asker, &folder, name, mode, AtFlags::empty())
@@ -74,7 +75,7 @@ impl Core {
         name: &OsStr,
         mode: u32,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.get(folder)?;
+        let folder = self.inodes.reach(folder)?;
         rustix::fs::mkdirat(&folder.fd, name, Mode::from_raw_mode(mode & 0o7777))?;
         // A folder keeps its set-group-id bit when it is given away.
         self.welcome(asker, &folder, name, 0, AtFlags::REMOVEDIR)
@@ -91,7 +92,7 @@ impl Core {
         name: &OsStr,
         target: &Path,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.get(folder)?;
+        let folder = self.inodes.reach(folder)?;
         rustix::fs::symlinkat(target, &folder.fd, name)?;
         self.welcome(asker, &folder, name, 0, AtFlags::empty())
     }
@@ -101,7 +102,7 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn target(&self, id: u64) -> Result<CString, Errno> {
-        rustix::fs::readlinkat(&self.inodes.get(id)?.fd, "", Vec::new())
+        rustix::fs::readlinkat(&self.inodes.reach(id)?.fd, "", Vec::new())
     }
 
     /// Give a file another name.
@@ -109,12 +110,12 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn link(&self, id: u64, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
-        let (node, folder) = (self.inodes.get(id)?, self.inodes.get(folder)?);
-        let number = DecInt::from_fd(&node.fd);
+        let (file, folder) = (self.inodes.reach(id)?, self.inodes.reach(folder)?);
+        let number = DecInt::from_fd(&file.fd);
         let (from, to) = (&self.descriptors, &folder.fd);
         rustix::fs::linkat(from, number.as_c_str(), to, name, AtFlags::SYMLINK_FOLLOW)?;
         let found = self.inodes.look_up(&folder, name)?;
-        Ok(attributes_of(&found.node, &found.stat))
+        Ok(attributes_of(&found.file.node, &found.stat))
     }
 
     /// Remove a name; of a folder with `AtFlags::REMOVEDIR`.
@@ -122,10 +123,11 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn remove(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
-        let folder = self.inodes.get(folder)?;
-        let last = self.inodes.last_named(&folder, name);
+        let folder = self.inodes.reach(folder)?;
+        let _changing = self.inodes.change_names();
+        let parting = self.inodes.parting(&folder, name)?;
         rustix::fs::unlinkat(&folder.fd, name, flags)?;
-        last.iter().for_each(|node| node.unnamed());
+        parting.iter().for_each(|file| self.inodes.parted(file, &folder.node, name));
         Ok(())
     }
 
@@ -139,12 +141,24 @@ impl Core {
         to: (u64, &OsStr),
         flags: fuser::RenameFlags,
     ) -> Result<(), Errno> {
-        let (old, new) = (self.inodes.get(from.0)?, self.inodes.get(to.0)?);
+        let (old, new) = (self.inodes.reach(from.0)?, self.inodes.reach(to.0)?);
         let flags = RenameFlags::from_bits_retain(flags.bits());
-        let is_replacing = !flags.contains(RenameFlags::EXCHANGE);
-        let last = is_replacing.then(|| self.inodes.last_named(&new, to.1)).flatten();
+        let _changing = self.inodes.change_names();
+        let moved = self.inodes.named(&old, from.1).map(|(node, _)| node);
+        let parting = self.inodes.parting(&new, to.1)?;
         rustix::fs::renameat_with(&old.fd, from.1, &new.fd, to.1, flags)?;
-        last.iter().for_each(|node| node.unnamed());
+        let (from, to) = ((&*old.node, from.1), (&*new.node, to.1));
+        let other = parting.as_ref().map(Parting::node);
+        // Two names of one file both stay.
+        if moved.is_some() && moved.as_ref() == other {
+            return Ok(());
+        }
+        if flags.contains(RenameFlags::EXCHANGE) {
+            other.iter().for_each(|node| self.inodes.moved(node, to, from));
+        } else {
+            parting.iter().for_each(|file| self.inodes.parted(file, to.0, to.1));
+        }
+        moved.iter().for_each(|node| self.inodes.moved(node, from, to));
         Ok(())
     }
 
@@ -152,16 +166,16 @@ impl Core {
     fn welcome(
         &self,
         asker: Asker,
-        folder: &Node,
+        folder: &Reached,
         name: &OsStr,
         mode: u32,
         removal: AtFlags,
     ) -> Result<FileAttr, Errno> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = rustix::fs::openat(&folder.fd, name, flags, Mode::empty())
-            .and_then(|fd| self.hand_over(asker, folder, fd, mode));
+            .and_then(|fd| self.hand_over(asker, folder, name, Arc::new(fd), mode));
         match made {
-            Ok(found) => Ok(attributes_of(&found.node, &found.stat)),
+            Ok(found) => Ok(attributes_of(&found.file.node, &found.stat)),
             Err(error) => {
                 // What belongs to the wrong user must not stay.
                 let _ = rustix::fs::unlinkat(&folder.fd, name, removal);
@@ -174,23 +188,23 @@ impl Core {
     pub(super) fn hand_over(
         &self,
         asker: Asker,
-        folder: &Node,
-        fd: OwnedFd,
+        folder: &Reached,
+        name: &OsStr,
+        fd: Arc<OwnedFd>,
         mode: u32,
     ) -> Result<Found, Errno> {
-        let mut found = self.inodes.adopt(fd)?;
+        let mut found = self.inodes.adopt(&folder.node, name, fd)?;
         if !self.is_root {
             return Ok(found);
         }
-        let node = &found.node;
         let done = self.give_away(asker, folder, &found, mode);
-        match done.and_then(|()| rustix::fs::fstat(&node.fd)) {
+        match done.and_then(|()| rustix::fs::fstat(&found.file.fd)) {
             Ok(stat) => {
                 found.stat = stat;
                 Ok(found)
             }
             Err(error) => {
-                self.forget(node.id, 1);
+                self.forget(found.file.node.id, 1);
                 Err(error)
             }
         }
@@ -199,18 +213,18 @@ impl Core {
     fn give_away(
         &self,
         asker: Asker,
-        folder: &Node,
+        folder: &Reached,
         found: &Found,
         mode: u32,
     ) -> Result<(), Errno> {
         let inherits_group = rustix::fs::fstat(&folder.fd)?.st_mode & 0o2000 != 0;
         let gid = (!inherits_group).then_some(asker.gid);
-        let (stat, node) = (&found.stat, &found.node);
+        let (stat, file) = (&found.stat, &found.file);
         if stat.st_uid != asker.uid || gid.is_some_and(|gid| gid != stat.st_gid) {
             let (uid, gid) = (Some(Uid::from_raw(asker.uid)), gid.map(Gid::from_raw));
-            rustix::fs::chownat(&node.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
+            rustix::fs::chownat(&file.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
             if mode & SET_ID_BITS != 0 {
-                self.change_mode(node, mode)?;
+                self.change_mode(&file.fd, mode)?;
             }
         }
         Ok(())

@@ -29,6 +29,8 @@ pub fn is_root() -> bool {
 /// A gate's folders, and what it is told.
 pub struct Setup {
     folder: TempDir,
+    /// Most descriptors that the gate may have, by its hard limit.
+    pub descriptors_max: Option<u64>,
     /// The configuration; change what you like.
     pub config: Value,
 }
@@ -64,7 +66,7 @@ impl Setup {
             "balance_ratio": [], "latency_s": {"read": 0.0, "write": 0.0}, "is_limited": true,
             "chunk_bytes": 65536,
         });
-        Self { folder, config }
+        Self { folder, descriptors_max: None, config }
     }
 
     /// The same with one ceiling; without a burst if there is no capacity.
@@ -115,11 +117,25 @@ impl Setup {
         }
     }
 
+    /// The program; where it may have so many descriptors only, also root cannot have more.
+    fn command(&self) -> Command {
+        let program = env!("CARGO_BIN_EXE_plimsoll-gate");
+        let Some(most) = self.descriptors_max else { return Command::new(program) };
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={most}:{most}"));
+        if is_root() {
+            command.args(["setpriv", "--bounding-set=-sys_resource"]);
+        }
+        command.arg(program);
+        command
+    }
+
     /// Start it, or say how it refused.
     pub fn try_mount(self) -> Result<Gate, Refused> {
         let file = self.beside("config.json");
         std::fs::write(&file, self.config.to_string()).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll-gate"))
+        let mut child = self
+            .command()
             .arg(&file)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,0 +1,141 @@
+//! Many more files than the gate may have descriptors.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use common::twin::look;
+use common::{Gate, Setup, noise};
+
+/// Folders of the test with many files, and files in each.
+const FOLDERS: usize = 60;
+const FILES: usize = 1000;
+
+fn setup(descriptors_max: u64) -> Setup {
+    let mut setup = Setup::new();
+    setup.descriptors_max = Some(descriptors_max);
+    setup
+}
+
+/// Descriptors that the gate has open, and the most that it may have.
+fn descriptors(gate: &Gate) -> (usize, usize) {
+    let process = PathBuf::from(format!("/proc/{}", gate.pid().as_raw_nonzero()));
+    let limits = fs::read_to_string(process.join("limits")).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let most = line.split_whitespace().nth(4).unwrap().parse().unwrap();
+    (fs::read_dir(process.join("fd")).unwrap().count(), most)
+}
+
+/// Sixty thousand files are made, looked at, read again, moved and removed by a gate that may have
+/// 1,024 descriptors, while the kernel remembers them all.
+#[test]
+fn files_are_not_bounded_by_descriptors() {
+    let Some(gate) = setup(1024).mount() else { return };
+    let folder = |number: usize| gate.mount().join(format!("{number:02}"));
+    let file = |number: usize| folder(number / FILES).join(format!("{number}"));
+    (0..FOLDERS).for_each(|number| fs::create_dir(folder(number)).unwrap());
+
+    let inodes: Vec<u64> = (0..FOLDERS * FILES)
+        .map(|number| {
+            let mut made = File::create_new(file(number)).unwrap();
+            made.write_all(format!("{number:08}").as_bytes()).unwrap();
+            made.metadata().unwrap().ino()
+        })
+        .collect();
+    let now = descriptors(&gate);
+    assert!(now.1 == 1024 && now.0 < 700, "{} descriptors of {}", now.0, now.1);
+    for (number, inode) in inodes.iter().enumerate() {
+        let found = fs::symlink_metadata(file(number)).unwrap();
+        assert_eq!((*inode, 8), (found.ino(), found.len()));
+    }
+    // Folders first: what lies in them is reached by their new names.
+    for number in 0..FOLDERS {
+        let moved = gate.mount().join(format!("moved-{number}"));
+        fs::rename(folder(number), &moved).unwrap();
+        fs::rename(&moved, folder(number)).unwrap();
+    }
+    for number in 0..inodes.len() {
+        assert_eq!(format!("{number:08}"), fs::read_to_string(file(number)).unwrap());
+    }
+    for number in 0..inodes.len() {
+        fs::remove_file(file(number)).unwrap();
+    }
+    (0..FOLDERS).for_each(|number| fs::remove_dir(folder(number)).unwrap());
+    assert_eq!(0, fs::read_dir(gate.backing()).unwrap().count());
+}
+
+/// One number after another, the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % most
+    }
+}
+
+/// Some thousand changes of names, drawn by lot: what came of each in words.
+fn shuffle(folder: &Path, seed: u64) -> Vec<String> {
+    let (mut dice, mut outcomes, mut held) = (Dice(seed), Vec::new(), BTreeMap::new());
+    let place = |dice: &mut Dice| {
+        let depth = dice.below(4);
+        (0..depth).fold(folder.to_path_buf(), |path, _| path.join(format!("d{}", dice.below(3))))
+    };
+    for step in 0..4000_usize {
+        let (from, to) = (place(&mut dice), place(&mut dice));
+        let (one, other) =
+            (from.join(format!("f{}", dice.below(6))), to.join(format!("f{}", dice.below(6))));
+        let (inner, outer) =
+            (from.join(format!("d{}", dice.below(3))), to.join(format!("d{}", dice.below(3))));
+        let number = dice.below(12);
+        let done = match dice.below(9) {
+            0 | 1 => fs::write(&one, noise(step % 50, step as u64)),
+            2 => fs::create_dir(&inner),
+            3 => fs::hard_link(&one, &other),
+            4 => fs::rename(&one, &other),
+            5 => fs::rename(&inner, &outer),
+            6 => fs::remove_file(&one).or_else(|_| fs::remove_dir(&inner)),
+            7 => File::options().read(true).write(true).open(&one).map(|open| {
+                held.insert(number, open);
+            }),
+            _ => match held.get(&number) {
+                Some(open) => open.write_all_at(b"later", step as u64 % 60),
+                None => fs::symlink_metadata(&one).map(drop),
+            },
+        };
+        let word =
+            done.map_or_else(|error| format!("{:?}", error.raw_os_error()), |()| String::new());
+        let size = held.get(&number).map(|open| {
+            let (mut content, mut reader) = (Vec::new(), open);
+            std::io::Seek::rewind(&mut reader)
+                .and_then(|()| reader.read_to_end(&mut content))
+                .unwrap();
+            let found = open.metadata().unwrap();
+            (common::twin::sum(&content), found.len(), found.nlink())
+        });
+        outcomes.push(format!("{step}: {word} {size:?}"));
+    }
+    outcomes
+}
+
+/// Whatever is done to names, files are the same ones as in a plain folder, also those that are
+/// open, though the gate keeps few descriptors of those that are not.
+#[test]
+fn names_behave_as_in_a_plain_folder_with_few_descriptors() {
+    for seed in 1..=3 {
+        let Some(gate) = setup(96).mount() else { return };
+        let twin = gate.beside("twin");
+        fs::create_dir(&twin).unwrap();
+
+        let (expected, found) = (shuffle(&twin, seed), shuffle(&gate.mount(), seed));
+
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(expected, found, "seed {seed}");
+        }
+        assert_eq!(look(&twin), look(&gate.mount()));
+    }
+}
