@@ -55,8 +55,8 @@ python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime"
 	$(STEP) "tests in real time" $(PY) -m pytest -m realtime
 
-# What tests start besides wheels: PostgreSQL 15, PgBouncer and Pgpool-II beside Prometheus and sysstat's tools.
-servers:
+# What tests start beside the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus and sysstat's tools.
+servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
 
 bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy, with nothing else running; takes minutes
@@ -67,7 +67,10 @@ bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy, with noth
 lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 	@cd requirements && for name in build run dev; do \
 	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
-	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done
+	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done; \
+	  for name in postgresql-*.in; do \
+	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
+	    --python-version 3.12 "$$name" -o "$${name%.in}.txt"; done
 
 clean:  ## remove everything that was built or installed here
 	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis

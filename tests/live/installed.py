@@ -4,7 +4,15 @@ import os
 import shutil
 from pathlib import Path
 
-_PLACES = (Path(__file__).parents[2] / "build/servers", Path("/"))
+_UNPACKED = Path(__file__).parents[2] / "build/servers"
+_PLACES = (_UNPACKED, Path("/"))
+
+DEBIANS = "Debian's"
+"""The PostgreSQL of this Debian: 15 on Debian 12."""
+NEWEST = "18"
+"""The wheel's that Plimsoll starts by itself."""
+VERSIONS = ("14", DEBIANS, "16", "17", NEWEST)
+"""Every PostgreSQL that an inspection is held to, oldest first."""
 
 
 def program(name: str) -> Path:
@@ -17,12 +25,16 @@ def program(name: str) -> Path:
     return Path(found)
 
 
-def postgres_binaries() -> Path:
+def postgres_binaries(version: str = DEBIANS) -> Path | None:
     """
-    The folder of programs of Debian's own PostgreSQL, which is older than the wheel's.
+    The folder of programs of one of `VERSIONS`; None for the newest, which is found without it.
     """
-    found = [
-        path.parent for place in _PLACES for path in place.glob("usr/lib/postgresql/*/bin/initdb")
-    ]
-    assert found, "no PostgreSQL of Debian found: run .ci/servers"
-    return min(found, key=lambda folder: int(folder.parent.name))
+    if version == NEWEST:
+        return None
+    pattern = "usr/lib/postgresql/*/bin/initdb"
+    if version == DEBIANS:
+        found = [path.parent for place in _PLACES for path in place.glob(pattern)]
+    else:
+        found = [path.parent for path in _UNPACKED.glob(f"postgresql-{version}/bin/initdb")]
+    assert found, f"no PostgreSQL {version} found: run .ci/servers"
+    return min(found, key=lambda folder: folder.parent.name)

@@ -1,13 +1,13 @@
 """Causes made on a real server, and named with the table and the bytes that it really read and wrote."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
+from live.counted import tell
+from live.installed import VERSIONS, postgres_binaries
 from plimsoll.causes import (
     checkpoints,
     sequential_scans,
@@ -23,8 +23,6 @@ from plimsoll.sources.database.read import observe
 
 pytestmark = pytest.mark.live
 
-# The embedded PostgreSQL, and what the system has beside it.
-PROGRAMS = (None, *(p for p in [Path("/usr/lib/postgresql/15/bin")] if os.access(p, os.X_OK)))
 SETTINGS = {
     "shared_buffers": "8MB",
     "autovacuum": "off",
@@ -43,12 +41,12 @@ WITHIN = 0.15
 Work = Callable[[psycopg.Connection], None]
 
 
-@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda p: "installed" if p else "embedded")
+@pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
     A server with a table of 150,000 rows (21 MB), two indexes beside its key, and small buffers.
     """
-    with Postgres(SETTINGS, binaries=request.param) as running:
+    with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create table orders (id int primary key, customer int, note text)")
@@ -59,6 +57,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             connection.execute("create index orders_customer on orders ((customer * 31 % 65537))")
             connection.execute("vacuum (freeze, analyze) orders")
             connection.execute("checkpoint")
+            tell(connection)
         yield running
 
 
@@ -70,9 +69,7 @@ def watched(server: Postgres, work: Work) -> Observation:
     def work_instead(_: float) -> None:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             work(connection)
-            # Counters reach the views within a second or so, or at once where they are asked to.
-            connection.execute("select pg_stat_force_next_flush()")
-            connection.execute("select 1")
+            tell(connection)
 
     return observe(server.dsn, duration_s=0.01, sleep=work_instead)
 
@@ -95,6 +92,8 @@ def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: P
         told = connection.execute(
             "explain (analyze, buffers, format json) select id from orders where customer = 1"
         ).fetchone()[0]
+        connection.commit()
+        tell(connection)
     seen = watched(server, lambda c: [c.execute(query, (n,)).fetchall() for n in range(8)] and None)
     read_bytes = 8 * told[0]["Plan"]["Shared Read Blocks"] * 8192
     cause = only(sequential_scans.causes(seen, budget_of(seen)))
@@ -131,6 +130,8 @@ def test_a_sort_that_spills_is_named_with_its_bytes(server: Postgres):
 
     with psycopg.connect(server.dsn) as connection:
         told = connection.execute(f"explain (analyze, format json) {query}").fetchone()[0]
+        connection.commit()
+        tell(connection)
     disk_kib = find(told[0]["Plan"], "Sort Space Used")
     seen = watched(server, sort)
     cause = only(temporary_files.causes(seen, budget_of(seen)))
@@ -223,51 +224,6 @@ def test_an_index_that_was_used_once_is_not_named(server: Postgres):
     seen = watched(server, used)
 
     assert () == unused_indexes.causes(seen, budget_of(seen))
-
-
-def bytes_of_updates(server: Postgres, *, is_indexed: bool) -> tuple[float, Observation]:
-    """
-    What 4,000 updates and a checkpoint read and write, with an idle index or without; all in memory.
-    """
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("drop table if exists kept")
-        connection.execute(
-            "create table kept as select g as id, (g * 7919::bigint) % 100003 as customer, "
-            "repeat('x', 100) as note from generate_series(1, 300000) g"
-        )
-        connection.execute("create unique index on kept (id)")
-        if is_indexed:
-            connection.execute("create index kept_idle on kept (customer)")
-        connection.execute("vacuum (freeze, analyze) kept")
-        connection.execute("checkpoint")
-
-    def update(connection: psycopg.Connection) -> None:
-        for turn in range(400):
-            start = turn * 977 % 299_990
-            connection.execute(
-                "update kept set customer = (customer * 31 + 7) %% 100003 "
-                "where id between %s and %s",
-                (start, start + 9),
-            )
-        connection.execute("checkpoint")
-
-    seen = watched(server, update)
-    budget = budget_of(seen)
-    return (budget.read_bytes_per_s + budget.written_bytes_per_s) * seen.seconds, seen
-
-
-def test_the_upkeep_of_an_idle_index_is_what_goes_without_it(postgres: Postgres):
-    """
-    The same updates with the index and without differ by what was estimated, within a quarter.
-    """
-    without, _ = bytes_of_updates(postgres, is_indexed=False)
-    total, seen = bytes_of_updates(postgres, is_indexed=True)
-    found = unused_indexes.causes(seen, budget_of(seen))
-    (idle,) = [cause for cause in found if cause.subject == "public.kept_idle"]
-    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
-        connection.execute("drop table kept")
-
-    assert pytest.approx(total - without, rel=0.25) == idle.bytes_per_s * seen.seconds
 
 
 def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):

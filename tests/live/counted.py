@@ -1,0 +1,27 @@
+"""When a server's counters have what sessions did: at once where it can be asked for, since PostgreSQL 15."""
+
+import psycopg
+
+# 14 has a process that collects counters, and shows a file of it that may be half a second old.
+_ASKED_FOR = 150_000
+_IS_GONE = "select not exists (select from pg_stat_activity where pid = %s)"
+_IS_FRESH = "select pg_stat_clear_snapshot(), pg_stat_get_snapshot_timestamp() > %s"
+
+
+def tell(connection: psycopg.Connection) -> None:
+    """
+    Have the views count what this session did so far; before 15 that ends the session.
+    """
+    if connection.info.server_version >= _ASKED_FOR:
+        connection.execute("select pg_stat_force_next_flush()")
+        connection.execute("select 1")
+        return
+    pid, dsn = connection.info.backend_pid, connection.info.dsn
+    password = connection.info.password
+    connection.close()
+    with psycopg.connect(dsn, password=password, autocommit=True) as other:
+        while not other.execute(_IS_GONE, (pid,)).fetchone()[0]:
+            continue
+        (mark,) = other.execute("select clock_timestamp()").fetchone()
+        while not other.execute(_IS_FRESH, (mark,)).fetchone()[1]:
+            continue
