@@ -45,7 +45,8 @@ def _difference(observation: Observation, name: str) -> int | None:
 
 def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
     """What became of them: counted bad endings, those still here, and the rest."""
-    glances = observation.glances
+    # After a crash the window begins again; those who came before it are not among those who came.
+    glances = [g for g in observation.glances if g.time_s >= observation.first.time_s]
     bad = {
         name: _difference(observation, f"sessions_{name}") or 0
         for name in ("abandoned", "fatal", "killed")

@@ -52,6 +52,9 @@ select current_user::text,
 # Tells one run of a server from the next, and one server from another behind the same name.
 RUN = "select extract(epoch from pg_postmaster_start_time())::float8, pg_is_in_recovery()"
 
+# After a crash counters begin at zero, and this is the time of the recovery.
+COUNTED_FROM = "select extract(epoch from stats_reset)::float8 from pg_stat_bgwriter"
+
 MOMENT = "select extract(epoch from clock_timestamp())::float8"
 
 # The control file knows how long a TOAST chunk may be.

@@ -9,6 +9,8 @@ Rule 3: glances come as often as asked, or as seldom as keeps them below a hundr
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.sources.database.connect import Asker, Silent
@@ -72,7 +74,7 @@ def observe(
         try:
             watch.glance_until(clock() + duration_s, every_s)
         except KeyboardInterrupt:
-            watch.note("window", "It was interrupted: the counters are of the time until then.")
+            watch.remark("It was interrupted: the counters are of the time until then.")
         return watch.end(asker)
     finally:
         asker.close()
@@ -159,6 +161,12 @@ class _Watch:
     def note(self, what: str, why: str) -> None:
         self._notes[what] = why
 
+    def remark(self, what: str) -> None:
+        """Say of the window what a reader must know, each thing once."""
+        told = self._notes.get("window", "")
+        if what not in told:
+            self.note("window", f"{told} {what}".strip())
+
     def _glance(self) -> bool:
         try:
             self._see_whether_it_is_the_same()
@@ -202,16 +210,21 @@ class _Watch:
         assert self._first is not None
         run = self._reader.run()
         is_other = run.is_standby != self._run.is_standby
+        has_forgotten = run.counted_from_s != self._run.counted_from_s
         # A server that recovers from a crash has still the old time of its start.
-        if is_other or has_gone_back(self._first.databases, run.databases):
+        if is_other or has_forgotten or has_gone_back(self._first.databases, run.databases):
             self._first = self._reader.again()
-            self.note(
-                "window",
+            # Sessions were what they were; totals of theirs are of other counters than those to come.
+            self._glances = [
+                msgspec.structs.replace(glance, transaction_count=None, active_s=None)
+                for glance in self._glances
+            ]
+            self.remark(
                 "The server was restarted and has forgotten its counters: they are of the time "
-                "since then.",
+                "since then."
             )
         elif run.started_s != self._run.started_s:
-            self.note("window", "The server was restarted; its counters went on.")
+            self.remark("The server was restarted; its counters went on.")
         self._run = run
         self._is_lost = False
 

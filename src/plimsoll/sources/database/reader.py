@@ -68,6 +68,8 @@ class Run:
     started_s: float
     """Epoch seconds."""
     is_standby: bool
+    counted_from_s: float | None
+    """When counters of the whole server were last at zero, epoch seconds; None where withheld."""
     databases: dict[int, tuple[Any, ...]]
     """As in `Moment`."""
 
@@ -161,6 +163,9 @@ class Reader:
         Raises:
             Silent: the connection is lost.
         """
+        if self._statements_at is not None and Want.STATEMENTS in self._wants:
+            # Those that it knew it knows no longer; what comes again is new.
+            self._look_for_statements()
         return self._moment(is_last=False)
 
     def last(self) -> Moment:
@@ -182,9 +187,11 @@ class Reader:
             Silent: it does not answer.
         """
         (((started_s, is_standby),), databases) = self._asker.ask(queries.RUN, queries.DATABASES)
+        counted_from = self._part("checkpoints", queries.COUNTED_FROM)
         return Run(
             started_s=started_s,
             is_standby=is_standby,
+            counted_from_s=counted_from[0][0] if counted_from else None,
             databases={row[0]: row[1:] for row in databases},
         )
 
