@@ -19,6 +19,7 @@ from plimsoll.causes.budget import Budget, ranked, severity_of
 from plimsoll.causes.toast_remedies import remedies_of
 from plimsoll.causes.toast_rewrites import Rewrite, rewrites_of
 from plimsoll.causes.toast_statements import Setter, setters_of
+from plimsoll.causes.toast_writes import Written, written_by
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Column, Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -60,7 +61,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         samples = [s for s in observation.toast_samples if _is_of(s, rewrite.table)]
         reading = _reading_of(rewrite, setters_of(observation, rewrite.table), samples)
         if reading is not None:
-            found.append(_cause(rewrite, reading, budget))
+            found.append(_cause(rewrite, reading, written_by(observation, rewrite), budget))
     return ranked(found)
 
 
@@ -196,9 +197,9 @@ def _of_statement(setter: Setter) -> Evidence:
     )
 
 
-def _cause(rewrite: Rewrite, reading: _Reading, budget: Budget) -> Cause:
+def _cause(rewrite: Rewrite, reading: _Reading, written: Written, budget: Budget) -> Cause:
     share = 1.0 if reading.unchanged is None else reading.unchanged
-    bytes_per_s = rewrite.bytes_per_s * share
+    bytes_per_s = written.bytes_per_s * share
     subject = rewrite.table.name + (f".{reading.columns[0]}" if len(reading.columns) == 1 else "")
     dead = number(1 + rewrite.chunks_per_update, 3)
     rate = format_bytes_per_s(bytes_per_s, 3)
@@ -215,12 +216,12 @@ def _cause(rewrite: Rewrite, reading: _Reading, budget: Budget) -> Cause:
         severity=_severity(reading, severity_of(budget, bytes_per_s)),
         subject=subject,
         title=title,
-        text=_text(rewrite, reading),
+        text=_text(rewrite, reading, written),
         written_bytes_per_s=bytes_per_s,
         is_estimated=True,
         share_of_load=budget.of_load(bytes_per_s),
         share_of_ceiling=budget.of_ceiling(bytes_per_s),
-        evidence=_evidence(rewrite) + reading.evidence,
+        evidence=_evidence(rewrite, written) + reading.evidence,
         remedies=_remedies(rewrite, reading, rate),
         refuted_by=_refuted_by(reading),
     )
@@ -235,7 +236,7 @@ def _severity(reading: _Reading, severity: str) -> str:
     return severity
 
 
-def _text(rewrite: Rewrite, reading: _Reading) -> str:
+def _text(rewrite: Rewrite, reading: _Reading, written: Written) -> str:
     names = ", ".join(reading.columns) or "not known"
     parts = [
         f"Column: {names} ({reading.how_sure}).",
@@ -254,14 +255,20 @@ def _text(rewrite: Rewrite, reading: _Reading) -> str:
             "unknown": "Whether the values changed cannot be told from counters.",
         }
         parts.append(forms[reading.form])
-    parts.append(
-        "Bytes are new rows, index entries and WAL, estimated from chunk counts; full-page images "
-        "and vacuum come on top."
-    )
+    if written.is_shared_out:
+        parts.append(
+            "Bytes are its part of what the server wrote to data files and WAL, by the pages that "
+            "these updates changed; what vacuum then does comes on top."
+        )
+    else:
+        parts.append(
+            "Bytes are new rows, index entries and WAL, estimated from chunk counts; full-page images "
+            "and vacuum come on top."
+        )
     return " ".join(parts)
 
 
-def _evidence(rewrite: Rewrite) -> tuple[Evidence, ...]:
+def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
     how = "counted" if rewrite.is_exact else "corrected for inserts and deletes of the table"
     return (
         Evidence(
@@ -280,10 +287,25 @@ def _evidence(rewrite: Rewrite) -> tuple[Evidence, ...]:
         ),
         Evidence(
             kind="bytes",
-            text=f"rows and index entries {format_bytes_per_s(rewrite.table_bytes_per_s, 3)}, "
-            f"WAL {format_bytes_per_s(rewrite.wal_bytes_per_s, 3)}",
-            value=rewrite.bytes_per_s,
+            text=_bytes(rewrite, written),
+            value=written.bytes_per_s,
+            reference=rewrite.bytes_per_s,
         ),
+    )
+
+
+def _bytes(rewrite: Rewrite, written: Written) -> str:
+    """What was written, by where."""
+    wal = format_bytes_per_s(written.wal_bytes_per_s, 3)
+    if not written.is_shared_out:
+        return (
+            f"rows and index entries {format_bytes_per_s(written.data_bytes_per_s, 3)}, WAL {wal}"
+        )
+    whole = format_bytes_per_s(written.whole_pages_bytes_per_s, 3)
+    return (
+        f"data files {format_bytes_per_s(written.data_bytes_per_s, 3)}, the pages of the old values "
+        f"among them, and WAL {wal}, of it whole pages {whole}; new rows, index entries and their WAL "
+        f"alone are {format_bytes_per_s(rewrite.bytes_per_s, 3)}"
     )
 
 

@@ -4,7 +4,7 @@ How many out-of-line values updates replaced between two readings, and how many 
 Rule 1: counters tell that a value was sent again, never that it was the same; whether it changed is
         judged in `toast.py`, from sizes, statements and samples.
 Rule 2: bytes are what has to be written at least: the new rows, their index entries, their WAL and
-        the WAL that marks the old ones. Full-page images and vacuum come on top.
+        the WAL that marks the old ones. What else the disk got is in `toast_writes.py`.
 """
 
 from msgspec import Struct
@@ -19,6 +19,9 @@ _INDEX_BYTES = 20
 # WAL beside the chunk: the row's record, the index entry's, and the one that marks the old row.
 # 178 to 196 bytes on PostgreSQL 15 and 18.
 _WAL_BYTES = 185
+
+# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h).
+CHUNKS_PER_PAGE = 4
 
 # Fewer updates than this in a window are no workload; the figure is a judgement.
 _UPDATES_MIN = 20

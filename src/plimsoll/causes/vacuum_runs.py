@@ -16,11 +16,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from plimsoll.causes.budget import rates_of
+from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
 from plimsoll.causes.vacuum_pace import Pace, pace_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
-
-# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h).
-_CHUNKS_PER_PAGE = 4
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -174,7 +172,7 @@ def _dirty_share(run: Run) -> float:
     """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
-    places = run.relation.dead_rows / (_CHUNKS_PER_PAGE if run.owner is not None else 1)
+    places = run.relation.dead_rows / (CHUNKS_PER_PAGE if run.owner is not None else 1)
     return -math.expm1(-places / run.last.total_blocks)
 
 

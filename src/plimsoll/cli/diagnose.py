@@ -136,7 +136,9 @@ def _inspected(
 ) -> Inspection | None:
     """What inside the database spends it: now, or as the snapshot recorded it; None of neither."""
     observation = observed_if_asked(dsn, duration) or snapshot.observation
-    return found_beside(diagnosis, observation) if observation is not None else None
+    if observation is None:
+        return None
+    return found_beside(diagnosis, observation, snapshot.credit_clock)
 
 
 def _planned(diagnosis: Diagnosis, snapshot: Snapshot, target: str, reach: Reach) -> Plan:

@@ -106,14 +106,15 @@ def inspect(
             f"'{output}' cannot be written: its directory does not exist",
             "Give the name of a file in a directory that exists.",
         )
-    diagnosis = None if target is None else diagnose_snapshot(read_target(target, flags, reach))
+    snapshot = None if target is None else read_target(target, flags, reach)
+    diagnosis = None if snapshot is None else diagnose_snapshot(snapshot)
     observation = observed(dsn, seconds, tuple(pooler or ()))
     if sampled_s is not None:
         observation = with_samples(dsn, observation, sampled_s)
-    if diagnosis is None:
+    if snapshot is None or diagnosis is None:
         found = found_in(observation, _NOTHING_HELD)
     else:
-        found = found_beside(diagnosis, observation)
+        found = found_beside(diagnosis, observation, snapshot.credit_clock)
     _write(found, form, width, output)
     raise typer.Exit(status_of(found))
 

@@ -16,7 +16,9 @@ WorkloadName = Annotated[
     typer.Option(
         "--workload",
         metavar="NAME|FILE",
-        help="tpcb, select, scan, or a file of statements as pgbench -f takes it.",
+        help="tpcb, select, scan; toast, which saves whole documents of 10 kB of which only the status "
+        "changed; toast-mended, which saves the status alone; or a file of statements as pgbench -f "
+        "takes it.",
         rich_help_panel=_LOAD,
     ),
 ]
@@ -33,6 +35,25 @@ ClientCount = Annotated[
     int,
     typer.Option(
         "--clients", min=1, max=500, help="Clients that work at once.", rich_help_panel=_LOAD
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate",
+        metavar="N",
+        help="Transactions per second that the clients ask for together. Without it each asks again as "
+        "soon as it was answered, and the disk is always busy.",
+        rich_help_panel=_LOAD,
+    ),
+]
+Inspect = Annotated[
+    bool,
+    typer.Option(
+        "--inspect",
+        help="Also watch the database, as 'plimsoll inspect' does: the report then says what inside it "
+        "reads and writes.",
+        rich_help_panel=_LOAD,
     ),
 ]
 Scale = Annotated[
@@ -133,6 +154,8 @@ def postgres(
     workload: WorkloadName = "tpcb",
     duration: Duration = "120s",
     clients: ClientCount = 16,
+    rate: Rate = None,
+    is_inspecting: Inspect = False,
     scale: Scale = None,
     pg_bin: PgBin = None,
     keep: Keep = False,
@@ -168,11 +191,13 @@ def postgres(
         workload=workload,
         duration=duration,
         clients=clients,
+        rate=rate,
         scale=scale,
         pg_bin=pg_bin,
         keeps=keep,
         output=output,
         html=html,
         width=width,
+        is_inspecting=is_inspecting,
     )
     raise typer.Exit(run_postgres(flags))

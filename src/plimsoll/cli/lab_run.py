@@ -19,6 +19,7 @@ from plimsoll.cli.diagnose import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate_run import GateFlags, setup_of, truth_path
 from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.watching import Watching, found_beside
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.lab.dataset import dataset_of
@@ -27,6 +28,8 @@ from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.ground import beside
 from plimsoll.lab.session import Outcome, Plan, check_memory, run_lab
 from plimsoll.lab.workload import workload_of
+from plimsoll.model.cause import Inspection
+from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.lab import GroundTruth, LabProgress
 from plimsoll.units import format_bytes, format_latency, number
@@ -49,12 +52,14 @@ class LabFlags(Struct, frozen=True, kw_only=True):
     workload: str
     duration: str
     clients: int
+    rate: float | None
     scale: int | None
     pg_bin: Path | None
     keeps: bool
     output: Path | None
     html: Path | None
     width: int | None
+    is_inspecting: bool
 
 
 def run_postgres(flags: LabFlags) -> int:
@@ -76,7 +81,13 @@ def run_postgres(flags: LabFlags) -> int:
         _say(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
         _say(_memory_line(plan))
         with _display() as tell:
-            outcome = run_lab(plan, catalog(), tell=tell, say=_say)
+            outcome = run_lab(
+                plan,
+                catalog(),
+                tell=tell,
+                say=_say,
+                watch=_watched if flags.is_inspecting else None,
+            )
     _say(_done(outcome))
     diagnosis = diagnose_snapshot(outcome.snapshot)
     ground = beside(
@@ -119,7 +130,7 @@ def plan_of(flags: LabFlags) -> Plan:
     stages_of(setup, catalog())
     memory_bytes = bytes_of(flags.memory, "--memory")
     check_memory(memory_bytes)
-    workload = workload_of(flags.workload, clients=flags.clients)
+    workload = workload_of(flags.workload, clients=flags.clients, rate_per_s=flags.rate)
     dataset = dataset_of(
         workload.tables, memory_bytes=memory_bytes, clients=flags.clients, scale=flags.scale
     )
@@ -133,7 +144,13 @@ def plan_of(flags: LabFlags) -> Plan:
         memory_bytes=memory_bytes,
         binaries=flags.pg_bin,
         keeps=flags.keeps,
+        is_inspected=flags.is_inspecting,
     )
+
+
+def _watched(dsn: str) -> Callable[[], Observation | None]:
+    """Begin to inspect; what ends it."""
+    return Watching(dsn).end
 
 
 def _check_length(setup: GateSetup, duration_s: int) -> None:
@@ -204,9 +221,20 @@ def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: i
     from plimsoll.sinks.text import render_text
 
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    sys.stdout.write(render_text(diagnosis, outcome.snapshot, width=width, color=color))
+    inspection = _inspected(diagnosis, outcome)
+    sys.stdout.write(
+        render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection)
+    )
     sys.stdout.write(render_truth(ground, width=width, color=color))
     sys.stdout.flush()
+
+
+def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
+    """What inside the database spent it; None where nobody looked."""
+    observation = outcome.snapshot.observation
+    if observation is None:
+        return None
+    return found_beside(diagnosis, observation, outcome.snapshot.credit_clock)
 
 
 def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
@@ -222,7 +250,8 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
     if flags.html is not None:
         from plimsoll.sinks.html import render_html
 
-        write_aside(flags.html, render_html(diagnosis, outcome.snapshot).encode())
+        page = render_html(diagnosis, outcome.snapshot, None, _inspected(diagnosis, outcome))
+        write_aside(flags.html, page.encode())
         _say(f"report written to {flags.html}")
     if outcome.kept is not None:
         _say(f"database kept in {outcome.kept}")

@@ -18,9 +18,13 @@ from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.snapshot import CreditClock
+from plimsoll.units import number
 
 DEFAULT_FOR = "60s"
 _DATABASE = "The database itself"
+
+_MINUTE_S = 60
 
 # Longer than any recording; the clock is put ahead by as much when it is over.
 _FOR_EVER_S = 1e9
@@ -154,18 +158,38 @@ def found_in(
     return replace(found, notes=(*held.notes, *found.notes))
 
 
-def found_beside(diagnosis: Diagnosis, observation: Observation) -> Inspection:
-    """The same, held against the ceiling of a diagnosis; that the two are of other times is said."""
-    plateaus = tuple((float(i.start_s), float(i.end_s)) for i in diagnosis.intervals)
+def found_beside(
+    diagnosis: Diagnosis, observation: Observation, clock: CreditClock | None = None
+) -> Inspection:
+    """
+    The same, held against the ceiling of a diagnosis; that the two are of other times is said.
+
+    Args:
+        diagnosis: of the storage.
+        observation: of the database, in real time.
+        clock: how the times of the diagnosis lie to real ones; None where they are real.
+    """
+    plateaus = tuple((_real(i.start_s, clock), _real(i.end_s, clock)) for i in diagnosis.intervals)
     seen = with_processors(observation, diagnosis.instance)
     found = found_in(seen, against(diagnosis), plateaus)
-    start_s, end_s = diagnosis.window_s
+    notes = []
+    start_s, end_s = (_real(moment_s, clock) for moment_s in diagnosis.window_s)
     shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)
     # Windows have whole steps, so one that was recorded beside it may end a little sooner.
-    if shared_s * 2 >= found.end_s - found.start_s:
-        return found
-    note = "the ceiling is of another time than the one in which the database was watched"
-    return replace(found, notes=(note, *found.notes))
+    if shared_s * 2 < found.end_s - found.start_s:
+        notes.append(
+            "the ceiling is of another time than the one in which the database was watched"
+        )
+    if clock is not None and clock.ratio != 1:
+        notes.append(
+            f"times and rates of the causes are real ones; of the ceiling, times are on credit clock "
+            f"{clock.ratio:g}, {number(_MINUTE_S / clock.ratio)} s to a minute, and rates are real too"
+        )
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _real(moment_s: float, clock: CreditClock | None) -> float:
+    return float(moment_s) if clock is None else clock.real_of(moment_s)
 
 
 def _progress(seconds: float) -> Callable[[float], None]:

@@ -5,9 +5,11 @@ They are filled before a limit applies, in a server with settings for filling, a
 frozen as it is written: the first read of a table then writes nothing.
 """
 
+import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
+from string import ascii_letters, digits
 from typing import Literal
 
 from msgspec import Struct
@@ -28,9 +30,22 @@ _ROW = b"x" * 7900 + b"\n"
 _ROWS_AT_ONCE = 128
 _LOADERS = 2
 
+# A document of five chunks of TOAST, in round numbers 10 kB, of text that does not get shorter by being
+# compressed. Four chunks fill a page (PostgreSQL, heaptoast.h), and the row itself is small.
+_BODY_BYTES = 9_900
+_DOCUMENT_BYTES = 5 / 4 * _PAGE_BYTES + 120
+_DOCUMENTS = """
+create table {table} (
+  id int primary key, title text not null, status int not null, body text not null, note text not null
+);
+alter table {table} alter body set storage external;
+-- As is advised for tables of this size; in a run of a minute, autovacuum shall have something to do.
+alter table {table} set (toast.autovacuum_vacuum_scale_factor = 0.01);
+"""
+
 # Random reads find a part of what they seek in the caches, a scan of all tables in turn finds
 # nothing once they exceed the caches at all: least ratio of tables to memory for each.
-_RATIO = {"scan": 2.0, "pgbench": 4.0}
+_RATIO = {"scan": 2.0, "pgbench": 4.0, "toast": 4.0}
 
 LOADING = {
     # Without replicas, what is copied into a table of the same transaction is not logged.
@@ -45,12 +60,16 @@ LOADING = {
 """Settings of the server while it is filled."""
 
 
+TableKind = Literal["scan", "pgbench", "toast"]
+"""Wide tables to scan, those of pgbench, or one of documents that are stored out of line."""
+
+
 class Dataset(Struct, frozen=True, kw_only=True):
     """Which tables, and how large."""
 
-    kind: Literal["scan", "pgbench"]
+    kind: TableKind
     scale: int
-    """Of pgbench; for scans as many times the same amount of data."""
+    """Of pgbench; for other tables as many times the same amount of data."""
     table_count: int = 1
     """Tables to scan: one for each client, so that none finds what another has just read."""
 
@@ -59,15 +78,20 @@ class Dataset(Struct, frozen=True, kw_only=True):
         """About how large the tables are."""
         return self.scale * _SCALE_BYTES
 
+    @property
+    def document_count(self) -> int:
+        """Of documents, how many."""
+        return int(self.size_bytes / _DOCUMENT_BYTES)
+
 
 def dataset_of(
-    kind: Literal["scan", "pgbench"], *, memory_bytes: int, clients: int, scale: int | None = None
+    kind: TableKind, *, memory_bytes: int, clients: int, scale: int | None = None
 ) -> Dataset:
     """
     The tables for a workload.
 
     Args:
-        kind: wide tables to scan, or those of pgbench.
+        kind: which tables.
         memory_bytes: all that may cache them: the server's buffers and the page cache.
         clients: how many will work on them.
         scale: as pgbench counts; None for what exceeds the memory enough.
@@ -95,6 +119,9 @@ def fill(postgres: Postgres, dataset: Dataset) -> None:
     if dataset.kind == "pgbench":
         postgres.run("pgbench", "-i", "-q", "-s", str(dataset.scale))
         return
+    if dataset.kind == "toast":
+        _fill_documents(postgres, dataset.document_count)
+        return
     rows = ceil(dataset.size_bytes / _PAGE_BYTES / dataset.table_count)
     with ThreadPoolExecutor(max_workers=_LOADERS) as pool:
         waiting = [pool.submit(_fill_one, postgres, n, rows) for n in range(dataset.table_count)]
@@ -103,19 +130,30 @@ def fill(postgres: Postgres, dataset: Dataset) -> None:
 
 
 def _fill_one(postgres: Postgres, number: int, row_count: int) -> None:
+    made = (
+        "create table {table} (filler text);\nalter table {table} alter filler set storage plain;\n"
+    )
+    _copied(postgres, f"{SCAN_TABLE}{number}", made, _rows(row_count))
+
+
+def _fill_documents(postgres: Postgres, count: int) -> None:
+    _copied(postgres, DOCUMENTS_TABLE, _DOCUMENTS, _documents(count))
+
+
+def _copied(postgres: Postgres, name: str, made: str, rows: Iterator[bytes]) -> None:
+    """Make a table and copy rows into it, all of them frozen."""
     import psycopg
     from psycopg import sql
 
-    table = sql.Identifier(f"{SCAN_TABLE}{number}")
+    table = sql.Identifier(name)
     try:
         with psycopg.connect(postgres.dsn) as connection, connection.cursor() as cursor:
-            cursor.execute(sql.SQL("create table {} (filler text)").format(table))
-            plain = sql.SQL("alter table {} alter filler set storage plain")
-            cursor.execute(plain.format(table))
+            for statement in made.split(";\n")[:-1]:
+                cursor.execute(sql.SQL(statement).format(table=table))
             into = sql.SQL("copy {} from stdin with (freeze)").format(table)
             with cursor.copy(into) as copy:
-                for rows in _rows(row_count):
-                    copy.write(rows)
+                for part in rows:
+                    copy.write(part)
             connection.commit()
             # What autovacuum would do at its first turn, in the middle of the measurement.
             connection.autocommit = True
@@ -123,8 +161,18 @@ def _fill_one(postgres: Postgres, number: int, row_count: int) -> None:
     except psycopg.Error as error:
         last = (str(error).strip().splitlines() or ["no reason was given"])[0]
         raise SourceError(
-            f"the tables to scan could not be made: {last}", "Check the space of this machine."
+            f"the tables of the workload could not be made: {last}",
+            "Check the space of this machine.",
         ) from error
+
+
+def _documents(count: int) -> Iterator[bytes]:
+    """Rows of documents, the body of each cut out of the same random letters at another place."""
+    letters = random.Random(1).choices(ascii_letters + digits, k=2 * _BODY_BYTES)  # noqa: S311
+    text = "".join(letters).encode()
+    for number in range(1, count + 1):
+        body = text[number % _BODY_BYTES :][:_BODY_BYTES]
+        yield b"%d\tDocument %d\t0\t%b\tnone\n" % (number, number, body)
 
 
 def _rows(count: int) -> Iterator[bytes]:
@@ -136,3 +184,6 @@ def _rows(count: int) -> Iterator[bytes]:
 
 SCAN_TABLE = "plimsoll_scan_"
 """Name of a table to scan; its number follows."""
+
+DOCUMENTS_TABLE = "documents"
+"""Name of the table of documents, as their statements have it."""

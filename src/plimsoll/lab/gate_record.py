@@ -24,7 +24,7 @@ from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
-from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
+from plimsoll.model.snapshot import Annotation, CreditClock, EventKind, Gap, Snapshot
 from plimsoll.units import MIB, format_duration, format_latency, format_ratio, number
 
 MINUTE_S = 60
@@ -193,7 +193,7 @@ def snapshot_of(
         DataError: no whole emulated minute was recorded.
     """
     truth = truth_of(lines)
-    clock = _CreditClock(lines, setup.clock, began_s)
+    clock = _Timeline(lines, setup.clock, began_s)
     series = _series(clock, MINUTE_S)
     if not series:
         raise DataError(
@@ -211,6 +211,7 @@ def snapshot_of(
         gaps=_gaps(),
         annotations=tuple(_annotation(clock, change) for change in changes),
         fine=_series(clock, step_s) if step_s < MINUTE_S else {},
+        credit_clock=clock.laid,
     )
 
 
@@ -316,7 +317,7 @@ def _gaps() -> tuple[Gap, ...]:
     )
 
 
-def _annotation(clock: "_CreditClock", change: Change) -> Annotation:
+def _annotation(clock: "_Timeline", change: Change) -> Annotation:
     return Annotation(time_s=int(clock.emulated_s(change.t)), text=change.text, kind=change.kind)
 
 
@@ -328,7 +329,7 @@ def _balance_of(stage: str) -> Callable[[RecordLine], float]:
     return level
 
 
-class _CreditClock:
+class _Timeline:
     """The lines of a record laid along emulated time, and whatever they add up to at any moment."""
 
     def __init__(self, lines: Sequence[RecordLine], clock: float, began_s: float | None) -> None:
@@ -346,6 +347,13 @@ class _CreditClock:
     def emulated_s(self, real_s: float) -> float:
         """Emulated time of a real moment, epoch seconds."""
         return self._origin_s + (real_s - self._began_s) * self._clock
+
+    @property
+    def laid(self) -> CreditClock:
+        """How emulated time lies to real time."""
+        return CreditClock(
+            ratio=self._clock, emulated_s=float(self._origin_s), real_s=self._began_s
+        )
 
     def steps(self, step_s: int) -> FloatArray:
         """Emulated starts of all steps that the record touches, and the end of the last."""
@@ -376,7 +384,7 @@ class _CreditClock:
         return real
 
 
-def _series(clock: _CreditClock, step_s: int) -> dict[Metric, Series]:
+def _series(clock: _Timeline, step_s: int) -> dict[Metric, Series]:
     steps = clock.steps(step_s)
     if steps.size < 2:
         return {}

@@ -31,6 +31,7 @@ from plimsoll.lab.ground import dimension_of, limit_of
 from plimsoll.lab.postgres import Postgres
 from plimsoll.lab.workload import Clients, Pace, Workload
 from plimsoll.model.ceiling import Phase
+from plimsoll.model.database import Observation
 from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_bytes
@@ -54,6 +55,8 @@ _PATIENCE_S = 15.0
 
 Tell = Callable[[LabProgress], None]
 Say = Callable[[str], None]
+Watch = Callable[[str], Callable[[], Observation | None]]
+"""Begin to observe the database of a DSN; what it gives ends that and has what was seen, once or again."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -71,6 +74,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Folder of a PostgreSQL's programs; None for the wheel's."""
     keeps: bool = False
     """Whether the tables stay on the disk afterwards."""
+    is_inspected: bool = False
+    """Whether the server shall tell all it can of itself."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -109,7 +114,9 @@ def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSet
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes, max_background=in_flight)
 
 
-def run_lab(plan: Plan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
+def run_lab(
+    plan: Plan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
+) -> Outcome:
     """
     Run it, and clear up.
 
@@ -118,6 +125,7 @@ def run_lab(plan: Plan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
         facts: the documented limits.
         tell: called about once a second while the clients work.
         say: called with a sentence at every step before and after.
+        watch: observes the database while the clients work, if that is wanted.
 
     Raises:
         UsageError: this machine has no FUSE, or the plan cannot be.
@@ -135,18 +143,29 @@ def run_lab(plan: Plan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
         loader = Postgres(
             LOADING, binaries=plan.binaries, data_directory=folder / "disk" / "data", lent=lent
         )
-        _make_tables(loader, plan, folder, say)
+        has_statements = _make_tables(loader, plan, folder, say)
         gate = stack.enter_context(
             Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
         )
-        server = loader.elsewhere(folder / "mount" / "data", _settings(plan, buffers_bytes))
+        settings = _settings(plan, buffers_bytes, has_statements=has_statements)
+        server = loader.elsewhere(folder / "mount" / "data", settings)
         stack.enter_context(server)
-        clients = Clients(plan.workload, server, duration_s=plan.duration_s, folder=folder)
+        clients = Clients(
+            plan.workload,
+            server,
+            duration_s=plan.duration_s,
+            folder=folder,
+            document_count=plan.dataset.document_count,
+        )
         stack.callback(clients.end, 0.0)
+        end_watch = watch(server.dsn) if watch is not None else _nobody
+        stack.callback(end_watch)
         run = _Run(plan, gate, clients)
         began_s = time.time()
         was_interrupted = run.watch(tell)
         ended_s = time.time()
+        # While the clients still work: what comes after them is no part of the load.
+        observation = end_watch()
         pace = None if was_interrupted else clients.end(_PATIENCE_S)
         clients.end(0.0)
         server.stop()
@@ -159,13 +178,17 @@ def run_lab(plan: Plan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
         raise DataError(error.message, "Give a longer --for, or a larger --clock.") from error
     return Outcome(
         setup=setup,
-        snapshot=snapshot,
+        snapshot=msgspec.structs.replace(snapshot, observation=observation),
         truth=truth_of(lines),
         changes=changes,
         pace=pace,
         was_interrupted=was_interrupted,
         kept=folder / "disk" / "data" if plan.keeps else None,
     )
+
+
+def _nobody() -> None:
+    """What an observation that nobody asked for saw."""
 
 
 class _Run:
@@ -277,15 +300,16 @@ def _folder(stack: ExitStack, plan: Plan) -> Path:
     return folder
 
 
-def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> None:
+def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> bool:
+    """Make them; whether the server can also count its statements, where that is wanted."""
     dataset = plan.dataset
     (folder / "disk").mkdir(mode=0o711)
     loader.account.own(folder / "disk")
-    what = (
-        f"{dataset.table_count} tables to scan"
-        if dataset.kind == "scan"
-        else f"pgbench's tables at scale {dataset.scale:,}"
-    )
+    what = {
+        "scan": f"{dataset.table_count} tables to scan",
+        "toast": f"a table of {dataset.document_count:,} documents",
+        "pgbench": f"pgbench's tables at scale {dataset.scale:,}",
+    }[dataset.kind]
     size = dataset.size_bytes
     say(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
     free = shutil.disk_usage(folder).free
@@ -297,13 +321,23 @@ def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> None:
         )
     with loader:
         fill(loader, dataset)
+        return plan.is_inspected and _counts_statements(loader)
+
+
+def _counts_statements(loader: Postgres) -> bool:
+    """Whether `pg_stat_statements` came with the server; then it is there from now on."""
+    came = "select count(*) from pg_available_extensions where name = 'pg_stat_statements'"
+    if loader.run("psql", "-XAtc", came).strip() != "1":
+        return False
+    loader.run("psql", "-XAtqc", "create extension pg_stat_statements")
+    return True
 
 
 # Tables, the log that is written beside them, and what the workload adds.
 _SPACE_RATIO = 1.5
 
 
-def _settings(plan: Plan, buffers_bytes: int) -> dict[str, str]:
+def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
     settings = {
         "shared_buffers": f"{buffers_bytes // MIB}MB",
         "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",
@@ -312,6 +346,11 @@ def _settings(plan: Plan, buffers_bytes: int) -> dict[str, str]:
     if plan.workload.is_scan:
         # One reader for each client, so that --clients says how many read at once.
         settings["max_parallel_workers_per_gather"] = "0"
+    if plan.dataset.kind == "toast":
+        # A minute of waiting between two looks would be all of a run.
+        settings["autovacuum_naptime"] = "1s"
+    if has_statements:
+        settings["shared_preload_libraries"] = "pg_stat_statements"
     return settings
 
 

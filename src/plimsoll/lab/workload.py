@@ -1,5 +1,6 @@
 """
-What the clients do: pgbench's transactions, its selects, scans that never end, or statements of the user's.
+What the clients do: pgbench's transactions, its selects, scans that never end, documents that are saved,
+or statements of the user's.
 
 All of them are run by pgbench: one way to start and end clients, one form of progress.
 """
@@ -9,20 +10,35 @@ import re
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.command import Command
-from plimsoll.lab.dataset import SCAN_TABLE
+from plimsoll.lab.dataset import SCAN_TABLE, TableKind
 from plimsoll.lab.postgres import Postgres
 
-NAMES = ("tpcb", "select", "scan")
+NAMES = ("tpcb", "select", "scan", "toast", "toast-mended")
 
 CLIENTS_MAX = 500
+RATE_MAX = 1e6
 
 _SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"  # noqa: S608 - our own names
+
+# A program that loads a document, changes its status and saves it: the whole row, as one does that does
+# not look what changed, or what changed. Values go as parameters, as a driver sends them.
+_LOAD = """\
+\\set id random(1, :documents)
+\\set status random(0, 9)
+select title, body, note from documents where id = :id \\gset
+"""
+_SAVE_ALL = """\
+update documents set title = :title, status = :status, body = :body, note = :note where id = :id;
+"""
+_SAVE_CHANGED = """\
+update documents set status = :status where id = :id;
+"""
+_SAVES = {"toast": _LOAD + _SAVE_ALL, "toast-mended": _LOAD + _SAVE_CHANGED}
 
 # "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed" (pgbench, printProgressReport);
 # without a transaction in the second, "lat 0.000" or "lat NaN".
@@ -42,14 +58,18 @@ class Workload(Struct, frozen=True, kw_only=True):
     """What is asked of the database."""
 
     name: str
-    """`tpcb`, `select`, `scan`, or the name of the user's file."""
+    """One of `NAMES`, or the name of the user's file."""
     script: Path | None = None
     """The user's own statements, as pgbench reads them."""
     clients: int = 16
+    rate_per_s: float | None = None
+    """Transactions that all clients together ask for; None for as many as they get."""
 
     @property
-    def tables(self) -> Literal["scan", "pgbench"]:
+    def tables(self) -> TableKind:
         """Which tables it works on."""
+        if self.script is None and self.name in _SAVES:
+            return "toast"
         return "scan" if self.is_scan else "pgbench"
 
     @property
@@ -66,23 +86,30 @@ class Pace(Struct, frozen=True, kw_only=True):
     """Mean of a transaction; None where none ended."""
 
 
-def workload_of(text: str, *, clients: int) -> Workload:
+def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> Workload:
     """
     The workload that a command line names.
 
     Args:
-        text: `tpcb`, `select`, `scan`, or the path of a file of statements.
+        text: one of `NAMES`, or the path of a file of statements.
         clients: connections at work at once, 1 ≤ x ≤ CLIENTS_MAX.
+        rate_per_s: transactions to ask for, 0 < x ≤ RATE_MAX; None for as many as they get.
 
     Raises:
-        UsageError: neither a name nor a file that can be read, or no such number of clients.
+        UsageError: neither a name nor a file that can be read, or no such number of clients or
+            transactions.
     """
     if not 1 <= clients <= CLIENTS_MAX:
         raise UsageError(
             f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
         )
+    if rate_per_s is not None and not 0 < rate_per_s <= RATE_MAX:
+        raise UsageError(
+            f"{rate_per_s:g} transactions a second are not possible",
+            f"Give --rate above 0 and up to {RATE_MAX:,.0f}.",
+        )
     if text in NAMES:
-        return Workload(name=text, clients=clients)
+        return Workload(name=text, clients=clients, rate_per_s=rate_per_s)
     script = Path(text)
     if not script.is_file():
         raise UsageError(
@@ -91,14 +118,22 @@ def workload_of(text: str, *, clients: int) -> Workload:
         )
     if not os.access(script, os.R_OK):
         raise UsageError(f"workload '{text}' may not be read", "Check the rights of the file.")
-    return Workload(name=script.name, script=script.absolute(), clients=clients)
+    return Workload(
+        name=script.name, script=script.absolute(), clients=clients, rate_per_s=rate_per_s
+    )
 
 
 class Clients:
     """The clients of one workload, from their start to their end."""
 
     def __init__(
-        self, workload: Workload, postgres: Postgres, *, duration_s: float, folder: Path
+        self,
+        workload: Workload,
+        postgres: Postgres,
+        *,
+        duration_s: float,
+        folder: Path,
+        document_count: int = 0,
     ) -> None:
         """
         Prepare to run them; nothing runs yet.
@@ -108,6 +143,7 @@ class Clients:
             postgres: the server, with the tables of the workload.
             duration_s: how long they shall work.
             folder: for what they print.
+            document_count: of a workload on documents, how many there are.
 
         Raises:
             UsageError: there is no pgbench.
@@ -118,9 +154,13 @@ class Clients:
         if workload.is_scan:
             script = folder / "scan.sql"
             script.write_text(_SCAN)
+        elif workload.tables == "toast":
+            script = folder / "documents.sql"
+            script.write_text(_SAVES[workload.name])
         self._argv = [
             str(postgres.program("pgbench")),
             *_arguments(workload, script, duration_s),
+            *(("-D", f"documents={document_count}") if workload.tables == "toast" else ()),
         ]
         self._environment = postgres.environment
         self._command: Command | None = None
@@ -190,8 +230,16 @@ def _arguments(workload: Workload, script: Path | None, duration_s: float) -> li
     # They are still at work when their time is over, and end by themselves soon after; a scan has no
     # end worth waiting for, and is ended.
     arguments += ["-T", str(ceil(duration_s) + (3600 if workload.is_scan else 1))]
+    if workload.rate_per_s is not None:
+        arguments += ["-R", f"{workload.rate_per_s:g}"]
     if script is not None:
-        return [*arguments, "-f", str(script)]
+        # As parameters, values may hold anything; statements of the user's are taken as they are.
+        return [
+            *arguments,
+            *(("-M", "prepared") if workload.tables == "toast" else ()),
+            "-f",
+            str(script),
+        ]
     # Plans are kept, so that the clients spend their time on the disk and not on planning.
     return [
         *arguments,

@@ -62,6 +62,21 @@ class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: EventKind = EventKind.OTHER
 
 
+class CreditClock(Struct, frozen=True, kw_only=True):
+    """How the times of a snapshot lie to those of other clocks, where a gate ran faster than they do."""
+
+    ratio: float
+    """Emulated seconds in a real one, ≥ 1; rates are real all the same."""
+    emulated_s: float
+    """Of the series at one moment, epoch seconds."""
+    real_s: float
+    """That moment by every other clock, epoch seconds."""
+
+    def real_of(self, emulated_s: float) -> float:
+        """The real moment of one in the series, epoch seconds."""
+        return self.real_s + (emulated_s - self.emulated_s) / self.ratio
+
+
 class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """One reading: the instance, its series, what was missing, and where it came from."""
 
@@ -78,7 +93,10 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     fine: Mapping[Metric, Series] = {}
     """The same quantities at a finer step, for a part of the window: what an average hides."""
     observation: Observation | None = None
-    """What the database said of itself meanwhile, or later; None where it was not asked."""
+    """What the database said of itself meanwhile, or later; None where it was not asked. Its times are
+    real ones, whatever the clock of the series."""
+    credit_clock: CreditClock | None = None
+    """Of a gate; None where times are real."""
 
     @property
     def window_s(self) -> tuple[int, int] | None:
@@ -116,6 +134,7 @@ class _SnapshotFile(Struct, kw_only=True, omit_defaults=True):
     annotations: list[Annotation] = []
     fine: list[_SeriesFile] = []
     observation: Observation | None = None
+    credit_clock: CreditClock | None = None
 
 
 def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
@@ -163,6 +182,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
             series=_series_files(snapshot.series),
             fine=_series_files(snapshot.fine),
             observation=snapshot.observation,
+            credit_clock=snapshot.credit_clock,
         )
     )
 
@@ -196,6 +216,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
         annotations=tuple(file.annotations),
         fine={s.metric: _series(s) for s in file.fine},
         observation=file.observation,
+        credit_clock=file.credit_clock,
     )
 
 

@@ -15,7 +15,7 @@ from contract.tree import ROOT
 from plimsoll.cli import diagnose, record, watching
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
-from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot
 from plimsoll.sources.target import read
 from unit.sinks.fixture_diagnosis import CASES
 
@@ -227,3 +227,28 @@ def test_a_vacuum_that_ended_at_the_ceiling_is_named():
 
     assert [c for c in watching.found_beside(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
     assert not [c for c in watching.found_beside(calm, seen).causes if c.kind is CauseKind.VACUUM]
+
+
+def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
+    """
+    On credit clock 60 half an hour of the diagnosis is half a minute of the database.
+    """
+    diagnosis, _ = CASES["pressed"]()
+    start_s = float(diagnosis.window_s[0])
+    clock = CreditClock(ratio=60.0, emulated_s=start_s, real_s=databases.START_S)
+    longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
+    large = databases.table(
+        10,
+        "public.items",
+        size_bytes=8 * 1024**3,
+        autovacuum_count=1,
+        last_autovacuum_s=clock.real_of((longest.start_s + longest.end_s) / 2),
+    )
+    seen = databases.seen([large], [large])
+    beside = watching.found_beside(diagnosis, seen, clock)
+    astray = watching.found_beside(diagnosis, seen)
+
+    assert [c for c in beside.causes if c.kind is CauseKind.VACUUM]
+    assert any("credit clock 60, 1 s to a minute" in note for note in beside.notes)
+    assert not [c for c in astray.causes if c.kind is CauseKind.VACUUM]
+    assert not any("another time" in note for note in beside.notes)

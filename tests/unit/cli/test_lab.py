@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
+import databases
 from plimsoll.cli import lab_run
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
 from plimsoll.cli.main import app
@@ -14,8 +16,9 @@ from plimsoll.lab.gate_record import snapshot_of, truth_of
 from plimsoll.lab.session import Outcome, Plan, progress_of
 from plimsoll.lab.workload import Pace
 from plimsoll.model.lab import LabProgress
+from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import MIB
-from unit.lab.fixture_record import record
+from unit.lab.fixture_record import BEGAN_S, record
 from unit.lab.test_session import status
 
 
@@ -28,12 +31,14 @@ def flags(**changes: object) -> LabFlags:
         "workload": "scan",
         "duration": "30s",
         "clients": 16,
+        "rate": None,
         "scale": None,
         "pg_bin": None,
         "keeps": False,
         "output": None,
         "html": None,
         "width": 80,
+        "is_inspecting": False,
     }
     return LabFlags(**{**given, **changes})
 
@@ -58,11 +63,14 @@ def lab(monkeypatch):
     """
 
     def simulated(**load: float) -> None:
-        def run(plan, facts, *, tell, say) -> Outcome:
+        def run(plan, facts, *, tell, say, watch=None) -> Outcome:
             say("making tables")
             for elapsed_s in (4.0, 5.0, 6.0, float(plan.duration_s)):
                 tell(progress(plan, elapsed_s))
-            return outcome(plan, **load)
+            done = outcome(plan, **load)
+            if watch is None:
+                return done
+            return replace(done, snapshot=replace(done.snapshot, observation=watch("port=1")()))
 
         monkeypatch.setattr(lab_run, "run_lab", run)
 
@@ -104,6 +112,7 @@ def test_flags_become_a_plan():
         ({"memory": "32MiB"}, "memory"),
         ({"memory": "much"}, "--memory"),
         ({"workload": "tpcc"}, "tpcc"),
+        ({"rate": 0.0}, "0 transactions a second"),
         ({"duration": "soon"}, "--for"),
         ({"duration": "2s"}, "three emulated minutes"),
         ({"output": Path("no/such/folder/run.json")}, "does not exist"),
@@ -146,6 +155,66 @@ def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, c
     assert "making tables" in told.err
     assert "done: 12.3 transactions/s, 81 ms each" in told.err
     assert "making tables" not in told.out
+
+
+@pytest.fixture
+def busy(monkeypatch) -> list[str]:
+    """
+    A database that is asked to write 4.34 GB in a real minute of watching; the DSNs that were watched.
+    """
+    asked = []
+
+    class Watching:
+        def __init__(self, dsn: str) -> None:
+            asked.append(dsn)
+
+        def end(self):
+            rows = [databases.io_row("client backend", written_bytes=b) for b in (0.0, 4.34e9)]
+            return databases.observation(
+                databases.reading(BEGAN_S, io=(rows[0],)),
+                databases.reading(BEGAN_S + 60, io=(rows[1],)),
+            )
+
+    monkeypatch.setattr(lab_run, "Watching", Watching)
+    return asked
+
+
+def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path):
+    """
+    Held against the ceiling that bound, in real bytes per real second, whatever the credit clock.
+    """
+    lab()
+    given = flags(
+        width=120,
+        is_inspecting=True,
+        duration="60s",
+        output=tmp_path / "run.json",
+        html=tmp_path / "run.html",
+    )
+    run_postgres(given)
+    said = " ".join(capsys.readouterr().out.split())
+    kept = decode_snapshot((tmp_path / "run.json").read_bytes())
+
+    assert ["port=1"] == busy
+    assert "Writes 72.3 MB/s" in said
+    assert "86.875 MB/s, instance EBS throughput, baseline: 83 % of it is taken" in said
+    assert "of the ceiling, times are on credit clock 60, 1 s to a minute" in said
+    assert "another time" not in said
+    assert said.index("CAUSES") < said.index("GROUND TRUTH")
+    assert 60 == kept.observation.seconds
+    assert 60 == kept.credit_clock.ratio
+    assert '<h2 id="causes">' in (tmp_path / "run.html").read_text()
+
+
+def test_nobody_is_watched_unasked(lab, busy, capsys):
+    """
+    Without --inspect the report has no causes.
+    """
+    lab()
+    run_postgres(flags())
+
+    assert [] == busy
+    assert "CAUSES" not in capsys.readouterr().out
 
 
 def test_nothing_binding_is_zero(lab):
@@ -212,7 +281,7 @@ def test_the_command_line_reaches_the_plan(monkeypatch):
     words = (
         "lab postgres --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload select --for 90s "
         "--clock 120 --credits 0.1 --clients 4 --scale 7 --memory 1GiB --keep --pg-bin /opt/pg/bin "
-        "-o run.json --html run.html --width 100 --launched 2019-06-01"
+        "-o run.json --html run.html --width 100 --launched 2019-06-01 --inspect --rate 40"
     )
     result = CliRunner().invoke(app, words.split())
     given = seen[0]
@@ -227,6 +296,7 @@ def test_the_command_line_reaches_the_plan(monkeypatch):
         given.keeps,
     )
     assert (120.0, 0.1, 100) == (given.clock, given.credits, given.width)
+    assert (True, 40.0) == (given.is_inspecting, given.rate)
     assert "2019-06-01" == given.instance.launched
     assert (Path("run.json"), Path("run.html"), Path("/opt/pg/bin")) == (
         given.output,

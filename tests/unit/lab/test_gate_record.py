@@ -115,6 +115,18 @@ def test_minutes_begin_where_the_record_begins():
     assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
 
 
+def test_a_moment_of_the_series_is_found_in_real_time():
+    """
+    Whoever looked at another clock meanwhile must be told which minute it was; files keep that.
+    """
+    snapshot = snapshot_of([line(i + 17.25) for i in range(3)], AT_60)
+    clock = decode_snapshot(encode_snapshot(snapshot)).credit_clock
+
+    assert 60 == clock.ratio
+    assert START_S + 17.25 == clock.real_of(snapshot.window_s[0])
+    assert START_S + 20.25 == clock.real_of(snapshot.window_s[1])
+
+
 def test_the_last_part_of_a_record_keeps_its_place():
     """
     With the moment at which the record began, its last lines alone give its last samples.

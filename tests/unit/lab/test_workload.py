@@ -60,11 +60,18 @@ def over(clients: Clients) -> Clients:
 
 
 @pytest.mark.parametrize(
-    ("name", "tables"), [("tpcb", "pgbench"), ("select", "pgbench"), ("scan", "scan")]
+    ("name", "tables"),
+    [
+        ("tpcb", "pgbench"),
+        ("select", "pgbench"),
+        ("scan", "scan"),
+        ("toast", "toast"),
+        ("toast-mended", "toast"),
+    ],
 )
 def test_a_workload_says_which_tables_it_needs(name, tables):
     """
-    Only scans have tables of their own.
+    Scans and documents have tables of their own.
     """
     assert tables == workload_of(name, clients=1).tables
 
@@ -89,7 +96,18 @@ def test_a_workload_nobody_knows_is_refused(name):
     with pytest.raises(UsageError) as raised:
         workload_of(name, clients=1)
 
-    assert "tpcb, select, scan" in raised.value.hint
+    assert "tpcb, select, scan, toast, toast-mended" in raised.value.hint
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, 1e7])
+def test_a_rate_that_cannot_be_is_refused(rate):
+    """
+    None is as many as they get.
+    """
+    with pytest.raises(UsageError) as raised:
+        workload_of("toast", clients=1, rate_per_s=rate)
+
+    assert "--rate" in raised.value.hint
 
 
 def test_what_the_last_second_brought_is_read_while_they_work(server, tmp_path):
@@ -143,6 +161,24 @@ def test_scans_read_one_table_each(server, tmp_path):
     assert "3" == arguments[arguments.index("-c") + 1]
     assert 3600 < int(arguments[arguments.index("-T") + 1])
     assert "select count(*) from plimsoll_scan_:client_id\n" == script.read_text()
+
+
+@pytest.mark.parametrize(("name", "sets_body"), [("toast", True), ("toast-mended", False)])
+def test_documents_are_loaded_and_saved(server, tmp_path, name, sets_body):
+    """
+    Whole, or what changed of them; values are parameters, and the number of documents is known.
+    """
+    workload = workload_of(name, clients=2, rate_per_s=40)
+    clients = Clients(workload, server(), duration_s=2, folder=tmp_path, document_count=77)
+    over(clients)
+    arguments = (tmp_path / "arguments").read_text().split()
+    given = dict(pairwise(arguments))
+    statements = Path(given["-f"]).read_text()
+
+    assert ("documents=77", "prepared", "40") == (given["-D"], given["-M"], given["-R"])
+    assert "select title, body, note from documents" in statements
+    assert sets_body == ("body = :body" in statements)
+    assert "status = :status" in statements
 
 
 @pytest.mark.parametrize(("name", "builtin"), [("tpcb", "tpcb-like"), ("select", "select-only")])
