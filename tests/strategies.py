@@ -62,6 +62,7 @@ instances = st.builds(
     engine=st.none()
     | st.sampled_from(["postgres", "mysql", "oracle-se2", "aurora-postgresql", "aurora-mysql"]),
     engine_version=st.none() | st.sampled_from(["12.5", "16.4", "8.0.35"]),
+    license_model=st.none() | st.sampled_from(["license-included", "postgresql-license"]),
     region=st.none() | st.sampled_from(["us-east-1", "eu-west-1"]),
     multi_az=st.none() | st.booleans(),
     storage=storages,

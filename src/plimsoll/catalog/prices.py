@@ -5,7 +5,7 @@ Rule: an engine with several licences has a price only where the licence is said
 """
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.model.price import Price, priced_engine, sold_with, subject
+from plimsoll.model.price import Price, depends_on_license, priced_engine, subject
 
 
 class CatalogPrices:
@@ -59,14 +59,14 @@ class CatalogPrices:
         license_model: str | None = None,
     ) -> str:
         """A sentence: which price is not known, why, and what would supply it."""
+        if engine and license_model is None:
+            licenses = self._catalog.licenses(priced_engine(engine))
+            depends = depends_on_license(self, what, engine, licenses, multi_az=multi_az)
+            if depends:
+                return depends
         of = subject(
             what, self._region, engine=engine, multi_az=multi_az, license_model=license_model
         )
-        licenses = self._catalog.licenses(priced_engine(engine)) if engine else ()
-        if license_model is None and len(licenses) > 1 and engine:
-            sold = sold_with(self, what, engine, licenses, multi_az=multi_az)
-            if sold:
-                return f"{of} depends on the license, which may be {' or '.join(sold)}"
         return (
             f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "
             f"'plimsoll prices refresh --region {self._region}' writes"

@@ -13,10 +13,12 @@ from plimsoll.cli.diagnose import Format
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
     check_instance,
+    check_license,
     check_window,
     check_wishes,
     factor_of,
     growth_of,
+    license_of,
     split_permissions,
     usd_of,
 )
@@ -25,6 +27,7 @@ from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import DataError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Judgement, Plan, Wishes
+from plimsoll.model.price import priced_engine
 from plimsoll.model.snapshot import Snapshot
 
 EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
@@ -75,6 +78,16 @@ Prices = Annotated[
         rich_help_panel=_PRICES,
     ),
 ]
+License = Annotated[
+    str | None,
+    typer.Option(
+        "--license",
+        metavar="MODEL",
+        help="Oracle, SQL Server, Db2: license-included or bring-your-own-license; an account "
+        "and --instance say it themselves.",
+        rich_help_panel=_PRICES,
+    ),
+]
 Discount = Annotated[
     str,
     typer.Option(
@@ -115,6 +128,7 @@ def plan(
     allow: Allow = None,
     deny: Deny = None,
     prices: Prices = None,
+    license_model: License = None,
     discount: Discount = "0%",
     form: Form = Format.TEXT,
     html: Html = None,
@@ -143,11 +157,13 @@ def plan(
         discount=factor_of(discount),
     )
     check_wishes(wishes)
+    said = license_of(license_model)
     if chart is not None:
         from plimsoll.sinks.plan_chart import check_picture
 
         check_picture(chart)
     snapshot = in_region(read_target(target, flags, reach), target, reach)
+    snapshot = with_license(snapshot, said)
     check_window(snapshot, is_short_allowed=is_short_allowed)
     diagnosis = diagnose_snapshot(snapshot)
     found = plan_snapshot(diagnosis, snapshot, wishes, prices)
@@ -161,6 +177,22 @@ def in_region(snapshot: Snapshot, target: str, reach: Reach) -> Snapshot:
     if reach.region is None or target.startswith(RDS):
         return snapshot
     return replace(snapshot, instance=replace(snapshot.instance, region=reach.region))
+
+
+def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
+    """
+    The snapshot of an instance with the licence that is said; None leaves what the source says.
+
+    Raises:
+        UsageError: its engine is not sold with such a licence.
+    """
+    if license_model is None:
+        return snapshot
+    from plimsoll.catalog.load import catalog
+
+    instance = replace(snapshot.instance, license_model=license_model)
+    check_license(instance, catalog().licenses(priced_engine(instance.engine or "")))
+    return replace(snapshot, instance=instance)
 
 
 def plan_snapshot(

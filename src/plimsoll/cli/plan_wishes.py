@@ -7,6 +7,7 @@ from decimal import Decimal
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.plan import Wishes
+from plimsoll.model.price import LICENSES
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration
 
@@ -80,6 +81,22 @@ def usd_of(text: str) -> Decimal:
     return amount
 
 
+def license_of(text: str | None) -> str | None:
+    """
+    The licence as AWS writes it; None where none is said.
+
+    Raises:
+        UsageError: AWS knows no such licence.
+    """
+    said = None if text is None else text.strip().lower()
+    if said is not None and said not in LICENSES:
+        raise UsageError(
+            f"--license '{text}' is not a license that RDS has",
+            f"Use one of {', '.join(LICENSES)}.",
+        )
+    return said
+
+
 def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     """The patterns, and whether a short window is permitted."""
     kept = tuple(one for one in allow if one.strip().lower() != SHORT_WINDOW)
@@ -149,6 +166,27 @@ def check_instance(instance: Instance, *, has_limits: bool) -> str:
         )
     assert instance.region is not None
     return instance.region
+
+
+def check_license(instance: Instance, licenses: Sequence[str]) -> None:
+    """
+    Refuse a licence with which the engine is not sold.
+
+    Args:
+        instance: with the licence that was said.
+        licenses: with which its engine is priced, as `byol` or `none`; empty where not known.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if not licenses or LICENSES[instance.license_model or ""] in licenses:
+        return
+    which = [said for said, short in LICENSES.items() if short in licenses]
+    sold = " or ".join(which if "none" not in licenses else ["a license that costs nothing"])
+    raise UsageError(
+        f"{instance.engine} is not sold with --license {instance.license_model}",
+        f"It has {sold}; leave --license out to take what the instance says.",
+    )
 
 
 def _share(text: str, option: str, example: str) -> Decimal:

@@ -78,6 +78,8 @@ class Instance(Struct, frozen=True, kw_only=True):
     engine: str | None = None
     """Engine as RDS names it: `postgres`, `oracle-se2`, `aurora-postgresql`."""
     engine_version: str | None = None
+    license_model: str | None = None
+    """As AWS writes it: `license-included`, `bring-your-own-license`, `postgresql-license` …"""
     region: str | None = None
     multi_az: bool | None = None
     storage: Storage = Storage()

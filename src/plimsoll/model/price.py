@@ -112,6 +112,25 @@ STORAGE_ITEMS: Mapping[str, str] = {
 """What is priced beside instances, and by which unit."""
 
 
+LICENSES: Mapping[str, str] = {
+    "license-included": "included",
+    "bring-your-own-license": "byol",
+    "general-public-license": "none",
+    "postgresql-license": "none",
+}
+"""
+The licence by which a price is listed, by the licence as AWS writes it.
+
+Source: Amazon RDS API Reference, CreateDBInstance, LicenseModel (2026-11). What is bought of a seller
+on the marketplace is not in the price of the instance, so it is not among them.
+"""
+
+
+def licensed_as(license_model: str) -> str:
+    """As AWS writes a licence that sets prices apart: `bring-your-own-license` for `byol`."""
+    return next((name for name, short in LICENSES.items() if short == license_model), license_model)
+
+
 def subject(
     what: str, region: str, *, engine: str | None, multi_az: bool, license_model: str | None = None
 ) -> str:
@@ -123,7 +142,7 @@ def subject(
         engine: for a class; None for an item.
     """
     of = f"{what} for {engine}" if engine else what.replace("_", " ")
-    licensed = f", license {license_model}" if license_model not in (None, "none") else ""
+    licensed = f", {licensed_as(license_model)}" if license_model not in (None, "none") else ""
     return f"the price of {of}{licensed}{', Multi-AZ,' if multi_az else ''} in {region}"
 
 
@@ -190,14 +209,14 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         license_model: str | None = None,
     ) -> str:
         """A sentence: which price is not known, why, and what would supply it."""
+        licenses = self.licenses_of(engine) if engine else ()
+        if engine and license_model is None:
+            depends = depends_on_license(self, what, engine, licenses, multi_az=multi_az)
+            if depends:
+                return depends
         of = subject(
             what, self.region, engine=engine, multi_az=multi_az, license_model=license_model
         )
-        licenses = self.licenses_of(engine) if engine else ()
-        if license_model is None and len(licenses) > 1 and engine:
-            sold = sold_with(self, what, engine, licenses, multi_az=multi_az)
-            if sold:
-                return f"{of} depends on the license, which may be {' or '.join(sold)}"
         dispute = self._dispute(what, engine, license_model or "".join(licenses), multi_az=multi_az)
         if dispute:
             return f"{of} is not clear: {self.name} has {dispute}"
@@ -215,15 +234,24 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         return next((self.disputed[key] for key in keys if key in self.disputed), None)
 
 
-def sold_with(
+def depends_on_license(
     book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, multi_az: bool
-) -> tuple[str, ...]:
-    """The licences with which a class has a price."""
-    return tuple(
-        model
+) -> str:
+    """
+    A sentence: which licences set the prices of a class apart; empty where no two of them do.
+
+    Args:
+        licenses: with which the engine is sold, as prices are listed: `byol`, `included`.
+    """
+    sold = [
+        licensed_as(model)
         for model in licenses
         if book.instance_price(db_class, engine, license_model=model, multi_az=multi_az)
-    )
+    ]
+    if not sold or len(tuple(licenses)) < 2:
+        return ""
+    of = subject(db_class, book.region, engine=engine, multi_az=multi_az)
+    return f"{of} depends on the license: say it with --license {' or '.join(sold)}"
 
 
 WITHOUT_DEPLOYMENT = frozenset(

@@ -20,7 +20,7 @@ from plimsoll.errors import CatalogError
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.instance import Instance, Storage, engine_family
 from plimsoll.model.plan import Cost
-from plimsoll.model.price import Price, PriceBook
+from plimsoll.model.price import LICENSES, Price, PriceBook
 from plimsoll.units import MIB, number
 
 HOURS_PER_MONTH = 730
@@ -59,7 +59,6 @@ def cost_of(
     *,
     discount: Decimal = Decimal(1),
     cpu_credits_per_hour: float | None = None,
-    license_model: str | None = None,
     catalog: Catalog | None = None,
 ) -> Cost:
     """
@@ -72,7 +71,6 @@ def cost_of(
             throughput and credits are not discounted, as Reserved Instances and Savings Plans do not.
         cpu_credits_per_hour: CPU credits spent beyond those earned, in a mean hour, for a T class;
             zero where it earns enough. None is not counted, which a note says.
-        license_model: `included` or `byol`, for Oracle.
         catalog: what gp3 includes by engine and size; None is the catalog of this package.
 
     Returns:
@@ -80,7 +78,7 @@ def cost_of(
     """
     facts = catalog or package_catalog()
     return summed(
-        instance_part(instance, book, license_model=license_model),
+        instance_part(instance, book),
         storage_parts(instance, book, catalog=facts),
         credits_part(instance, book, cpu_credits_per_hour, catalog=facts),
         discount=discount,
@@ -152,7 +150,7 @@ def usd_per_day_more(
 
 
 def _changed(before: Instance, after: Instance) -> Iterable[str]:
-    of_class = ("db_class", "engine", "region", "multi_az")
+    of_class = ("db_class", "engine", "license_model", "region", "multi_az")
     same_storage = before.storage == after.storage
     if any(getattr(before, name) != getattr(after, name) for name in of_class):
         yield "instance_usd_per_hour"
@@ -160,7 +158,7 @@ def _changed(before: Instance, after: Instance) -> Iterable[str]:
         yield from ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
 
 
-def instance_part(instance: Instance, book: PriceBook, *, license_model: str | None = None) -> Part:
+def instance_part(instance: Instance, book: PriceBook) -> Part:
     """The hours of the class, without discount; the licence is in them where it is included."""
     if instance.region is not None and instance.region != book.region:
         return _unknown(
@@ -174,6 +172,12 @@ def instance_part(instance: Instance, book: PriceBook, *, license_model: str | N
             f"an instance is priced by its class and engine; its {missing} is not known"
         )
     multi_az = bool(instance.multi_az)
+    license_model = LICENSES.get(instance.license_model or "")
+    if instance.license_model is not None and license_model is None:
+        return _unknown(
+            f"what {instance.db_class} costs with the license '{instance.license_model}' is not "
+            "known: the license is not in the price list of RDS"
+        )
     price = book.instance_price(
         instance.db_class,
         instance.engine,

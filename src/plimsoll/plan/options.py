@@ -92,6 +92,12 @@ class Desk:
         return float(np.median(demand.io_size_bytes[at]))
 
     @cached_property
+    def _mean_bytes_per_s(self) -> float:
+        """What was served in a mean second."""
+        measured = self.demand.is_measured
+        return float(self.demand.served_bytes_per_s[measured].mean()) if measured.any() else 0.0
+
+    @cached_property
     def present_is_sure(self) -> bool:
         """Whether what is there suffices."""
         return is_sure(self.present())
@@ -192,6 +198,7 @@ class Desk:
                 self.catalog,
                 is_restart=is_restart,
                 used_gib=self.needs.used_gib,
+                served_bytes_per_s=self._mean_bytes_per_s,
             ),
             effect=replace(
                 judged.effect,

@@ -64,7 +64,6 @@ def priced(
     needs: Needs,
     wishes: Wishes,
     catalog: Catalog,
-    license_model: str | None = None,
 ) -> Priced:
     """
     The prices of arrangements.
@@ -75,7 +74,6 @@ def priced(
         needs: tells what CPU credits a T class would spend beyond those it earns.
         wishes: for the discount on the instance.
         catalog: what gp3 includes.
-        license_model: as for `cost_of`.
     """
     before = found.before
     own = found.own
@@ -87,7 +85,6 @@ def priced(
                 None if limits is None else needs.surplus_credits_per_hour(limits, catalog),
                 wishes.discount,
                 catalog,
-                license_model,
             )
             for limits in found.classes
         ],
@@ -98,7 +95,7 @@ def priced(
         dtype=np.int64,
     )
     surplus = None if own is None else needs.surplus_credits_per_hour(own, catalog)
-    here = _class_cost(before, book, surplus, wishes.discount, catalog, license_model)
+    here = _class_cost(before, book, surplus, wishes.discount, catalog)
     there = _storage_cost(before, book, catalog)
     same_class = np.array([c is None or c == own for c in found.classes], dtype=np.bool_)
     same_storage = np.array([s == before.storage for s in found.storages], dtype=np.bool_)
@@ -116,9 +113,8 @@ def _class_cost(
     cpu_credits_per_hour: float | None,
     discount: Decimal,
     catalog: Catalog,
-    license_model: str | None,
 ) -> int:
-    hours = instance_part(instance, book, license_model=license_model)
+    hours = instance_part(instance, book)
     surplus = credits_part(instance, book, cpu_credits_per_hour, catalog=catalog)
     if hours.usd_per_month is None or surplus.unknown:
         return UNKNOWN

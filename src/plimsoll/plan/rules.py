@@ -1,9 +1,10 @@
 """
 How RDS makes a change: what it does to the users, what undoes it, and the commands that order it.
 
-Nothing here is ever run. Durations are given only where RDS documents them.
+Nothing here is ever run. Durations are given only where RDS or EBS documents them.
 
 Source:
+    EBS User Guide of 2026-11: Monitor the progress of volume modifications; I/O characteristics.
     RDS User Guide of 2026-04: Settings for DB instances; Amazon RDS DB instance storage; Stopping an
     Amazon RDS DB instance temporarily; Failing over a Multi-AZ DB instance. API reference of
     ModifyDBInstance, as in botocore 1.43.
@@ -19,9 +20,10 @@ from plimsoll.limits.layout import is_aurora, volume_count_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
-from plimsoll.model.plan import Disruption
+from plimsoll.model.plan import Band, Disruption
 from plimsoll.units import (
     GIB,
+    KIB,
     MIB,
     format_bytes,
     format_duration,
@@ -32,6 +34,10 @@ from plimsoll.units import (
 _PLACEHOLDER = '"$DB_INSTANCE"'
 """Stands for an identifier that is not known, or that a terminal could not show as it is."""
 _POLL_S = 30
+# "From a few minutes": what a performance change takes at least (EBS user guide, volume modifications).
+_FEW_MINUTES_S = 300.0
+# The largest piece of a read or write that EBS counts as one I/O of an SSD.
+_IO_BYTES = 256 * KIB
 
 
 def disruption_of(
@@ -41,6 +47,7 @@ def disruption_of(
     *,
     is_restart: bool = False,
     used_gib: float | None = None,
+    served_bytes_per_s: float | None = None,
 ) -> Disruption:
     """
     What a change does to the users.
@@ -51,11 +58,13 @@ def disruption_of(
         catalog: rules and limits.
         is_restart: whether the change is a stop and start.
         used_gib: how full the storage is; None takes all that is allocated.
+        served_bytes_per_s: mean rate of the load beside which data would be copied.
     """
     copied = is_copied(before, after, catalog)
     size_gib = before.storage.total_gib if used_gib is None else used_gib
     moved = size_gib * GIB if copied and size_gib is not None else None
-    parts = list(_parts(before, after, catalog, moved, is_restart=is_restart, is_copied=copied))
+    copy = _copy_text(before, after, catalog, moved, served_bytes_per_s) if copied else ""
+    parts = list(_parts(before, after, catalog, copy, is_restart=is_restart))
     from_magnetic = "standard" in (before.storage.kind, after.storage.kind)
     is_type_changed = before.storage.kind != after.storage.kind
     return Disruption(
@@ -63,7 +72,7 @@ def disruption_of(
         is_restart=is_restart
         or _class_changes(before, after)
         or (from_magnetic and is_type_changed),
-        optimising_s=None,
+        optimising_s=None if copied else _optimising_s(before, after, catalog, used_gib),
         moved_bytes=moved,
         reversal=" ".join(_reversals(before, after, catalog, is_restart=is_restart)),
         notes=tuple(_notes(before, after, catalog, is_restart=is_restart)),
@@ -173,10 +182,9 @@ def _parts(
     before: Instance,
     after: Instance,
     catalog: Catalog,
-    moved_bytes: float | None,
+    copy: str,
     *,
     is_restart: bool,
-    is_copied: bool,
 ) -> Iterator[str]:
     if is_restart:
         yield _stop_text(before)
@@ -184,8 +192,8 @@ def _parts(
         yield _class_text(before, catalog)
     if before.storage == after.storage or is_aurora(before):
         return
-    if is_copied:
-        yield _copy_text(before, after, catalog, moved_bytes)
+    if copy:
+        yield copy
     else:
         yield (
             "the storage is changed in place without downtime; until it is optimised, typically for"
@@ -220,28 +228,71 @@ def _class_text(instance: Instance, catalog: Catalog) -> str:
     )
 
 
+def _optimising_s(
+    before: Instance, after: Instance, catalog: Catalog, used_gib: float | None
+) -> Band | None:
+    """
+    How long volumes that are changed in place are optimised; None where none is, or by an unknown size.
+
+    Volumes of a stripe are changed side by side, so the data of one of them counts.
+
+    Source:
+        EBS user guide: performance changes take from a few minutes to a few hours, a full volume of
+        1 TiB about 6 hours, and more than 24 hours in some cases.
+    """
+    was, size_gib = before.storage, before.storage.total_gib
+    if was == after.storage or is_aurora(before) or size_gib is None:
+        return None
+    count = max(volume_count_of(before, catalog) or 1, 1)
+    per_gib = catalog.volume_rule("modify", "optimising_s_per_gib").value
+    long_s = catalog.volume_rule("modify", "optimising_s_long").value
+    middle = per_gib * (size_gib if used_gib is None else min(used_gib, size_gib)) / count
+    return Band(
+        low=min(_FEW_MINUTES_S, middle),
+        middle=middle,
+        high=max(long_s, per_gib * size_gib / count),
+    )
+
+
 def _copy_text(
-    before: Instance, after: Instance, catalog: Catalog, moved_bytes: float | None
+    before: Instance,
+    after: Instance,
+    catalog: Catalog,
+    moved_bytes: float | None,
+    served_bytes_per_s: float | None,
 ) -> str:
     was, will = volume_count_of(before, catalog), volume_count_of(after, catalog)
     counts = f"{will} new volumes in place of {was}" if was and will else "new volumes"
     amount = "all data" if moved_bytes is None else format_bytes(moved_bytes)
-    least = _copy_s(before, catalog, moved_bytes)
-    at_least = f", at least {format_duration(least)} at the old storage's limit" if least else ""
     return (
         f"RDS makes {counts} and moves {amount}, which is read and written beside the load:"
-        f" latency rises and it can take several hours{at_least}"
+        f" latency rises and it can take several hours"
+        f"{_copy_cost(before, catalog, moved_bytes, served_bytes_per_s)}"
     )
 
 
-def _copy_s(before: Instance, catalog: Catalog, moved_bytes: float | None) -> float | None:
-    """The shortest time in which the old storage lets so much be read; None where not known."""
+def _copy_cost(
+    before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
+) -> str:
+    """The least that a copy costs in hours and I/O, as the end of a sentence; empty where not known."""
     rates = [
         stage.burst * stage.stripes
         for stage in chain_of(before, catalog)
         if stage.name in (Family.VOLUME_THROUGHPUT.value, Family.INSTANCE_EBS_THROUGHPUT.value)
     ]
-    return moved_bytes / min(rates) if moved_bytes and rates else None
+    if not moved_bytes or not rates:
+        return ""
+    rate = min(rates)
+    text = f", at least {format_duration(moved_bytes / rate)} at the old storage's limit"
+    if served_bytes_per_s:
+        left = rate - served_bytes_per_s
+        text += (
+            f" and {format_duration(moved_bytes / left)} with what this load leaves of it"
+            if left > 0
+            else ", of which this load leaves nothing"
+        )
+    count = f"{moved_bytes / _IO_BYTES:,.0f}"
+    return f"{text}; {count} reads of 256 KiB at least, and as many writes"
 
 
 def _reversals(

@@ -248,7 +248,8 @@ def _following(effect: Effect) -> str:
 def _disruption(disruption: Disruption) -> str:
     text = words.sentence(disruption.text)
     if disruption.optimising_s is not None:
-        text += f" Storage is slower for {said_as.duration(disruption.optimising_s)}."
+        span = said_as.duration(disruption.optimising_s)
+        text += f" Optimising takes {span} by the figures that EBS publishes."
     if disruption.moved_bytes is not None:
         text += f" {format_bytes(disruption.moved_bytes)} are copied."
     return text.strip()

@@ -17,6 +17,7 @@ from plimsoll.model.plan import (
     Option,
     Plan,
 )
+from plimsoll.model.price import LICENSES
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.sinks.outline import Fact
@@ -124,12 +125,19 @@ def _identity(plan: Plan) -> str:
     parts = (
         words.subject(plan.instance),
         plan.instance.engine,
+        _license(plan.instance.license_model),
         "storage unknown" if stored == "unknown" else stored,
         plan.instance.region,
         {True: "Multi-AZ", False: "single-AZ", None: None}[plan.instance.multi_az],
         f"{words.span(start_s, end_s)} UTC, {length}",
     )
     return " · ".join(words.plain(part) for part in parts if part)
+
+
+def _license(license_model: str | None) -> str | None:
+    """A licence that sets prices apart; one that costs nothing is not worth a word."""
+    is_free = license_model is None or LICENSES.get(license_model) == "none"
+    return None if is_free else license_model
 
 
 def _conditions(plan: Plan) -> str:

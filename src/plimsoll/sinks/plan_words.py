@@ -127,8 +127,14 @@ def latency(seconds: Band | None) -> str:
 
 
 def duration(seconds: Band) -> str:
-    """A time in hours, or in minutes below two hours: `1 – 3 – 6 h`."""
-    per, unit = (3600, "h") if seconds.high >= 2 * 3600 else (60, "min")
+    """A time in hours, or in minutes below two hours: `1 – 3 – 6 h`, `5 min – 3 h – 24 h`."""
+    hour_s = 3600
+    if seconds.low < hour_s and seconds.high >= 2 * hour_s:
+        return band(
+            seconds,
+            lambda v: f"{number(v / hour_s, 2)} h" if v >= hour_s else f"{number(v / 60, 2)} min",
+        )
+    per, unit = (hour_s, "h") if seconds.high >= 2 * hour_s else (60, "min")
     return band(seconds, lambda value: number(value / per, 2), unit)
 
 

@@ -95,6 +95,7 @@ def instance_object(instance: Instance) -> dict[str, Any]:
         "db_class": instance.db_class,
         "engine": instance.engine,
         "engine_version": instance.engine_version,
+        "license_model": instance.license_model,
         "region": instance.region,
         "multi_az": instance.multi_az,
         "launched": launched,

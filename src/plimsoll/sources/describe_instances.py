@@ -65,6 +65,7 @@ class _DBInstance(Struct, rename="pascal"):
     db_class: str | None = field(name="DBInstanceClass", default=None)
     engine: str | None = None
     engine_version: str | None = None
+    license_model: str | None = None
     availability_zone: str | None = None
     multi_az: bool | None = field(name="MultiAZ", default=None)
     storage_type: str | None = None
@@ -124,6 +125,7 @@ def _instance(described: _DBInstance) -> Instance:
         db_class=_text(described.db_class),
         engine=_text(described.engine),
         engine_version=_text(described.engine_version),
+        license_model=_text((described.license_model or "").lower() or None),
         region=_region(described),
         # Members of a Multi-AZ DB cluster say false of themselves; the cluster is what spans zones.
         multi_az=True if described.cluster and not is_aurora else described.multi_az,

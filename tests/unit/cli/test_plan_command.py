@@ -27,6 +27,7 @@ from plimsoll.cli.plan_wishes import (
     check_window,
     factor_of,
     growth_of,
+    license_of,
     usd_of,
 )
 from plimsoll.errors import DataError, PlimsollError, UsageError
@@ -419,3 +420,40 @@ def test_no_example_says_zero_minutes_behind_a_ceiling(example, form, monkeypatc
 
     assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", said)
     assert not re.search(r"100 % of the (?:bytes|demand)", said)
+
+
+def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_path):
+    """
+    `--license` reaches the plan as AWS writes it, whatever the recording has.
+    """
+    file = tmp_path / "day.json"
+    file.write_bytes(encode_snapshot(day(engine="oracle-se2", license_model="license-included")))
+
+    there, _, _ = run(file, "--license", "Bring-Your-Own-License").wishes
+    kept, _, _ = run(file).wishes
+
+    assert "bring-your-own-license" == there.instance.license_model
+    assert "license-included" == kept.instance.license_model
+
+
+def test_a_license_that_an_engine_is_not_sold_with_is_refused(run, tmp_path):
+    """
+    SQL Server brings no licence of its own, PostgreSQL needs none: each is said in one sentence.
+    """
+    file = tmp_path / "day.json"
+    file.write_bytes(encode_snapshot(day(engine="sqlserver-se")))
+
+    with pytest.raises(UsageError) as refused:
+        run(file, "--license", "bring-your-own-license")
+
+    assert "sqlserver-se is not sold with --license bring-your-own-license" == str(refused.value)
+    assert "license-included" in refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["byol", "included", ""])
+def test_a_license_that_aws_does_not_write_is_refused(text):
+    """
+    Licences are those of RDS; ours in the price book are not said by anybody.
+    """
+    with pytest.raises(UsageError, match="is not a license that RDS has"):
+        license_of(text)

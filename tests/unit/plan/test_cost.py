@@ -260,7 +260,7 @@ def test_a_discount_is_on_the_instance_alone():
         ({"db_class": "db.m8g.large"}, "the price of db.m8g.large for postgres in us-east-1"),
         (
             {"db_class": "db.r5.large", "engine": "oracle-se2"},
-            "depends on the license, which may be byol or inc",
+            "depends on the license: say it with --license",
         ),
         ({"db_class": "db.r5.large", "engine": "db2-se"}, "db.r5.large for db2-se"),
         ({"db_class": None}, "its class is not known"),
@@ -290,9 +290,48 @@ def test_oracle_is_priced_once_the_license_is_said():
     The same class costs less where the licence is brought along; a container database costs alike.
     """
     instance = bought("db.m5.large", engine="oracle-se2-cdb")
-    included, brought = (priced(instance, license_model=m) for m in ("included", "byol"))
+    included, brought = (
+        priced(replace(instance, license_model=said))
+        for said in ("license-included", "bring-your-own-license")
+    )
 
     assert included.instance_usd_per_hour > brought.instance_usd_per_hour > 0
+
+
+def test_a_license_that_is_not_known_is_not_guessed():
+    """
+    An edition that is sold with and without its licence has no price until one of them is said.
+    """
+    cost = priced(bought("db.m5.large", engine="oracle-se2"))
+
+    (reason,) = cost.unknown
+    assert cost.usd_per_month is None
+    assert reason.endswith(
+        "depends on the license: say it with --license bring-your-own-license or license-included"
+    )
+
+
+@pytest.mark.parametrize(
+    ("engine", "license_model"),
+    [("postgres", "postgresql-license"), ("mysql", "general-public-license")],
+)
+def test_a_license_that_costs_nothing_changes_no_price(engine, license_model):
+    """
+    What RDS says of engines without a paid licence is the price they have anyway.
+    """
+    instance = bought("db.m5.large", engine=engine)
+
+    assert priced(instance) == priced(replace(instance, license_model=license_model))
+
+
+def test_a_license_of_the_marketplace_has_no_price_here():
+    """
+    What is paid to a seller is in no price of RDS, so the sum is not known.
+    """
+    cost = priced(bought("db.m5.large", engine="oracle-se2", license_model="marketplace-license"))
+
+    assert cost.usd_per_month is None
+    assert "'marketplace-license'" in cost.unknown[0]
 
 
 def test_additional_storage_is_added():
@@ -302,7 +341,7 @@ def test_additional_storage_is_added():
     more = gp3(200, 13_000, 500)
     storage = replace(gp3(200, 12_000, 500), additional=(more, more))
 
-    cost = priced(bought("db.r5.2xlarge", storage, engine="oracle-ee"), license_model="byol")
+    cost = priced(bought("db.r5.2xlarge", storage, engine="oracle-ee"))
 
     assert (3 * 200 * Decimal("0.115"), 40) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import builders
 from builders import BALANCES, HOUR
@@ -212,3 +213,21 @@ def test_equal_inputs_give_equal_plans():
     Nothing is thrown.
     """
     assert planned(example("claims-pipeline")) == planned(example("claims-pipeline"))
+
+
+def test_an_unknown_license_leaves_options_without_a_price_until_it_is_said():
+    """
+    Oracle is sold with and without its licence: no guess is made, and the reason stands beside it.
+    """
+    oracle = replace(instance(kind="gp2", size_gib=200.0), engine="oracle-se2", license_model=None)
+    mine = builders.snapshot(day(57e6), instance=oracle)
+    said = replace(mine, instance=replace(oracle, license_model="license-included"))
+
+    unknown, known = planned(mine), planned(said)
+
+    changed = [o for o in (*unknown.options, *unknown.unpriced) if o.instance.db_class]
+    other = [o for o in changed if o.instance.db_class != oracle.db_class]
+    assert other
+    assert all(o.cost.usd_per_month is None for o in other)
+    assert any("--license" in sentence for o in other for sentence in o.cost.unknown)
+    assert any(o.cost.usd_per_month for o in known.options)

@@ -194,6 +194,53 @@ def test_past_400_gib_data_is_copied():
     assert "Storage cannot be made smaller again." in found.reversal
 
 
+def test_a_copy_is_named_with_its_hours_and_its_io():
+    """
+    250 GiB at 250 MiB/s take 1,024 s, three times as long beside a load that takes two thirds, and
+    are a million reads of 256 KiB.
+    """
+    before = claims(storage=Storage(kind="gp2", size_gib=399))
+    after = to(before, kind="gp3", size_gib=440.0)
+
+    alone = disruption(before, after, used_gib=250.0)
+    beside = disruption(before, after, used_gib=250.0, served_bytes_per_s=250 * MIB * 2 / 3)
+    pressed = disruption(before, after, used_gib=250.0, served_bytes_per_s=260 * MIB)
+
+    assert "at least 17 min at the old storage's limit; 1,024,000 reads of 256 KiB" in alone.text
+    assert "17 min at the old storage's limit and 51 min with what this load leaves" in beside.text
+    assert "of which this load leaves nothing" in pressed.text
+    assert alone.optimising_s is None
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "used_gib", "middle_h", "high_h"),
+    [(200, 100, 0.5859375, 24), (1024, 1024, 1.5, 24), (40_960, 1, 6 / 4096, 60)],
+)
+def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h, high_h):
+    """
+    Six hours for a full TiB of a volume, of which there are four from 400 GiB on, side by side; from a
+    few minutes to more than a day.
+    """
+    before = claims(storage=Storage(kind="gp3", size_gib=size_gib))
+    after = to(before, kind="io1", size_gib=size_gib, provisioned_ops_per_s=3000)
+
+    found = disruption(before, after, used_gib=float(used_gib)).optimising_s
+
+    assert found is not None
+    assert (middle_h * 3600, high_h * 3600) == pytest.approx((found.middle, found.high))
+    assert 0 < found.low == min(300, found.middle)
+
+
+def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
+    """
+    Nor is anything optimised where only the class changes.
+    """
+    before = claims(storage=Storage(kind="gp2"))
+
+    assert disruption(before, to(before, kind="gp3")).optimising_s is None
+    assert disruption(claims(), claims(db_class="db.m6g.xlarge")).optimising_s is None
+
+
 def test_oracle_is_copied_past_200_gib_and_sql_server_never():
     """
     Each engine has its own layout.
@@ -235,7 +282,7 @@ def test_storage_changed_in_place_keeps_serving():
     found = disruption(claims(), to(claims(), kind="gp3", size_gib=1200.0))
 
     assert not found.is_restart
-    assert found.optimising_s is None
+    assert found.optimising_s is not None
     assert "changed in place without downtime" in found.text
     assert any(note.startswith("For 6 h, and until it is optimised") for note in found.notes)
     assert "Storage type can be changed back after 6 h" in found.reversal

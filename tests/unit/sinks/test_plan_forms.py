@@ -43,6 +43,21 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
+@pytest.mark.parametrize(
+    ("license_model", "is_said"),
+    [("bring-your-own-license", True), ("postgresql-license", False), (None, False)],
+)
+def test_a_license_that_sets_prices_apart_is_said(license_model, is_said):
+    """
+    Beside the engine; one that costs nothing is not worth a word.
+    """
+    instance = replace(plans.INSTANCE, license_model=license_model)
+    shown = render_plan_markdown(plans.claims(instance=instance))
+
+    assert is_said == ("postgres · bring-your-own-license" in shown)
+    assert "postgresql-license" not in shown
+
+
 def test_markdown_says_what_the_text_says():
     """
     The headline first, both tables, each option with its command in a block of code.
@@ -137,8 +152,8 @@ def test_the_page_has_the_section_with_its_chart():
     said = "".join(Reader(page).text).replace("\u00a0", " ")
 
     assert "<svg" in section[: section.index("</figure>")]
-    assert "as it is, $349.70: db.t3.xlarge" in said
-    assert "2, $370.14: db.m6g.xlarge, storage as it is" in said
+    assert "now: db.t3.xlarge, $349.70" in said
+    assert "2: db.m6g.xlarge, $370.14" in said
     assert plans.order("db.m6g.xlarge") in said.replace(" \\\n  ", " ")
     assert NEVER_RUN in said
 

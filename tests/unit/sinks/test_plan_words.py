@@ -115,6 +115,7 @@ def test_bands_carry_their_unit_once():
     assert "4.9 – 5.2 – 6.1 ms" == said_as.latency(band(0.0049, 0.0052, 0.0061))
     assert "80 – 90 – 95 µs" == said_as.latency(band(80e-6, 90e-6, 95e-6)).replace(" µs –", " –")
     assert "1 – 3 – 6 h" == said_as.duration(band(3600, 10_800, 21_600))
+    assert "5 min – 3 h – 24 h" == said_as.duration(band(300, 10_800, 86_400))
     assert "unknown" == said_as.latency(None) == said_as.next_ceiling(None)
 
 
