@@ -6,6 +6,7 @@ from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.model.plan import FREE, HALF, Judgement, Option
 
 _CENT = Decimal("0.01")
+_MINUTES_IN_HOURS = 120
 
 
 def headline_of(
@@ -65,9 +66,14 @@ def _half(present: Option, options: tuple[Option, ...]) -> str | None:
     took, takes = present.effect.work_minutes, option.effect.work_minutes if option else None
     if option is None or took is None or takes is None or option.judgement is Judgement.LIFTS:
         return None
-    per, unit = (60, "h") if took >= 120 else (1, "min")
-    spans = f"{takes / per:.{1 if per > 1 else 0}f} {unit} instead of {took / per:,.1f} {unit}"
+    spans = f"{_span(takes, whole=took)} instead of {_span(took, whole=took)}"
     return f"{option.title} does the same work in {spans}{_for(option)}"
+
+
+def _span(minutes: float, *, whole: float) -> str:
+    """Hours where it is more than one of many; minutes otherwise."""
+    is_long = whole >= _MINUTES_IN_HOURS and minutes >= 60
+    return f"{minutes / 60:,.1f} h" if is_long else f"{minutes:,.0f} min"
 
 
 def _first(options: tuple[Option, ...]) -> str:

@@ -4,7 +4,7 @@ Price and performance as a Vega-Lite specification, and pictures of it.
 Across is what an arrangement costs in a month, upwards the share of the demanded bytes that it serves
 without waiting. The line is the most that can be had for a price at the middle of the plausible
 demands, the band reaches over all of them. What is there and what is proposed are named, other options
-have their numbers.
+have their numbers, which a key below explains. No name covers anything (chart_labels.py).
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,7 @@ from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
 from plimsoll.sinks.charts import svg, write_png
 from plimsoll.sinks.file import write_aside
-
-Spec = dict[str, Any]
+from plimsoll.sinks.plan_chart_names import Plane, Spec, key_of, named_marks
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _HEIGHT = 300
@@ -32,12 +31,18 @@ _LOG_FROM = 6.0
 
 _TICKS_MIN = 4
 
-# Room above 100 % for the name of what is proposed, and below it for that of what is there.
-_AIR = 0.12
+# From this width on there is room for six prices.
+_WIDE = 500
+
+# Room above 100 % and below the lowest for names.
+_AIR = 0.14
+
+# Between the plot and the key: the numbers of the axis and its title.
+_BELOW = 56
 
 CAPTION = (
     "Line: the most that can be had for a price, at the middle of the plausible demands; band and "
-    "bars: over all of them. Numbers: options. Prices on demand, for a month of 730 hours."
+    "bars: over all of them. Ring: as it is. Diamonds: options. On demand, for a month of 730 hours."
 )
 
 
@@ -90,28 +95,40 @@ def plan_spec(
         plan: the way past, with at least one price.
         look: colours and font.
         width: of the plot, in pixels.
-        is_titled: whether the headline stands above it.
+        is_titled: whether the headline stands above it, and the key below.
     """
-    points = _points(plan)
-    prices = [point["usd"] for point in points]
+    spec: Spec = {"$schema": _SCHEMA, "background": look.surface, "padding": 16}
+    plot = _plot(_points(plan), look, width)
+    if is_titled:
+        spec |= {"title": _title(plan, look, width), "spacing": _BELOW}
+        spec |= {"bounds": "flush", "vconcat": [plot, key_of(plan, look, width)]}
+    else:
+        spec |= plot
+    return {**spec, "config": _config(look)}
+
+
+def _plot(points: Sequence[Spec], look: Look, width: int) -> Spec:
     lowest = min(point["low"] for point in points)
     bottom = 0.0 if lowest < 0.5 else floor(lowest * 10) / 10 - 0.1
-    spec: Spec = {
-        "$schema": _SCHEMA,
-        "background": look.surface,
-        "padding": 16,
+    across, upwards = _across([point["usd"] for point in points], width), _upwards(bottom)
+    plane = Plane(
+        width,
+        _HEIGHT,
+        tuple(across["scale"]["domain"]),
+        across["scale"]["type"] == "log",
+        tuple(upwards["scale"]["domain"]),
+    )
+    leads, names = named_marks(points, look, plane)
+    marks = [_mark(point, look) for point in points if point["kind"] != "curve"]
+    return {
         "width": width,
         "height": _HEIGHT,
-        "encoding": {"x": _across(prices), "y": _upwards(bottom)},
-        "layer": list(_layers(points, look)),
-        "config": _config(look),
+        "encoding": {"x": across, "y": upwards},
+        "layer": [*_lines(points, look), *leads, *marks, *names],
     }
-    if is_titled:
-        spec["title"] = _title(plan, look, width)
-    return spec
 
 
-def _across(prices: Sequence[float]) -> Spec:
+def _across(prices: Sequence[float], width: int) -> Spec:
     low, high = min(prices), max(prices)
     is_wide = low > 0 and high / low >= _LOG_FROM
     domain = [low / 1.15, high * 1.15] if is_wide else _padded(low, high)
@@ -125,7 +142,7 @@ def _across(prices: Sequence[float]) -> Spec:
     if is_wide:
         axis["values"] = _ticks(*domain)
     else:
-        axis["tickCount"] = 6
+        axis["tickCount"] = 6 if width >= _WIDE else 4
     return {"field": "usd", "type": "quantitative", "scale": scale, "axis": axis}
 
 
@@ -165,11 +182,10 @@ def _upwards(bottom: float) -> Spec:
     }
 
 
-def _layers(points: Sequence[Spec], look: Look) -> list[Spec]:
+def _lines(points: Sequence[Spec], look: Look) -> list[Spec]:
     curve = [point for point in points if point["kind"] == "curve"]
     marked = [point for point in points if point["kind"] != "curve"]
-    middle = (min(p["usd"] for p in points) * max(p["usd"] for p in points)) ** 0.5
-    layers: list[Spec] = [
+    return [
         {
             "data": {"values": curve},
             "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.16, "line": False},
@@ -191,10 +207,6 @@ def _layers(points: Sequence[Spec], look: Look) -> list[Spec]:
             "encoding": {"color": {"value": look.writes}, "tooltip": _TOOLTIP},
         },
     ]
-    # A ring around what is there, a diamond for an option: shapes, not only colours.
-    for point in marked:
-        layers += _named(point, look, is_left=point["usd"] <= middle)
-    return layers
 
 
 _FROM_LOW_TO_HIGH: Spec = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
@@ -208,46 +220,24 @@ _TOOLTIP = [
 ]
 
 
-def _named(point: Spec, look: Look, *, is_left: bool) -> list[Spec]:
-    """
-    A mark with its name: of what is proposed above it, of what is there below the end of its bar.
-
-    Other options have their number beside the mark.
-    """
-    is_present = point["kind"] == "present"
-    is_proposed = point["kind"] == "proposed"
-    is_number = not (is_present or is_proposed)
-    text: Spec = {
-        "align": "left" if is_left else "right",
-        "baseline": "top" if is_present else "bottom",
-        "dx": -6 if is_left else 6,
-        "dy": 12 if is_present else -10,
-        "fontWeight": 600,
+def _mark(point: Spec, look: Look) -> Spec:
+    """A ring around what is there, a diamond for an option: shapes, not only colours."""
+    is_present, is_proposed = point["kind"] == "present", point["kind"] == "proposed"
+    return {
+        "data": {"values": [point]},
+        "mark": {
+            "type": "point",
+            "shape": "circle" if is_present else "diamond",
+            "filled": is_proposed,
+            "size": 150 if is_present or is_proposed else 90,
+            "strokeWidth": 2.5,
+            "opacity": 1,
+        },
+        "encoding": {
+            "color": {"value": look.bound if is_present else look.byte_balance},
+            "tooltip": _TOOLTIP,
+        },
     }
-    if is_number:
-        text = {"align": "left", "baseline": "top", "dx": 8, "dy": 4}
-    return [
-        {
-            "data": {"values": [point]},
-            "mark": {
-                "type": "point",
-                "shape": "circle" if is_present else "diamond",
-                "filled": is_proposed,
-                "size": 90 if is_number else 150,
-                "strokeWidth": 2.5,
-                "opacity": 1,
-            },
-            "encoding": {
-                "color": {"value": look.bound if is_present else look.byte_balance},
-                "tooltip": _TOOLTIP,
-            },
-        },
-        {
-            "data": {"values": [{**point, "middle": point["low" if is_present else "middle"]}]},
-            "mark": {"type": "text", **text},
-            "encoding": {"text": {"field": "label"}, "color": {"value": look.ink}},
-        },
-    ]
 
 
 def _points(plan: Plan) -> list[Spec]:
@@ -260,31 +250,39 @@ def _points(plan: Plan) -> list[Spec]:
     there, found = plan.present, proposed(plan)
     name = words.plain(there.instance.db_class or there.title)
     points += _of_option(
-        "present", f"as it is, {said_as.usd(there.cost.usd_per_month)}: {name}", there
+        "present", "now", f"{name}, {said_as.usd(there.cost.usd_per_month)}", there
     )
     for n, option in enumerate(plan.options, start=1):
         if option is found:
-            label = f"{n}, {said_as.usd(option.cost.usd_per_month)}: {words.plain(option.title)}"
-            points += _of_option("proposed", label, option)
+            title = words.plain(option.title).removesuffix(", storage as it is")
+            label = f"{title}, {said_as.usd(option.cost.usd_per_month)}"
+            points += _of_option("proposed", str(n), label, option)
         else:
-            points += _of_option("option", str(n), option)
+            points += _of_option("option", str(n), "", option)
     return points
 
 
 def proposed(plan: Plan) -> Option | None:
-    """What the headline leads with: half the time for less, or the first that lifts; None without."""
+    """
+    What the headline leads with; None without.
+
+    Half the time for less, or the first that lifts; what saves most where nothing needs a way past.
+    """
+    lifting = [option for option in plan.options if option.judgement is Judgement.LIFTS]
+    if plan.present.judgement is Judgement.LIFTS:
+        known = [option for option in lifting if option.usd_per_day_more is not None]
+        return min(known, key=lambda option: option.usd_per_day_more or 0, default=None)
     half = next((option for option in plan.options if option.role == HALF), None)
-    lifting = (option for option in plan.options if option.judgement is Judgement.LIFTS)
-    return half or next(lifting, None)
+    return half or next(iter(lifting), None)
 
 
-def _of_option(kind: str, label: str, option: Option) -> list[Spec]:
+def _of_option(kind: str, number: str, label: str, option: Option) -> list[Spec]:
     """The point of an option; none where its price is not known."""
     usd = option.cost.usd_per_month
     if usd is None:
         return []
     point = _point(kind, option.title, float(usd), option.effect.served_ratio)
-    return [{**point, "label": label}]
+    return [{**point, "number": number, "label": label}]
 
 
 def _point(kind: str, name: str, usd: float, served: Band) -> Spec:

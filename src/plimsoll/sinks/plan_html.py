@@ -10,8 +10,9 @@ from plimsoll.sinks.plan_commands import command_lines
 from plimsoll.sinks.plan_outline import NEVER_RUN, plan_outline
 from plimsoll.sinks.plan_words import SIGNS
 
-# Width of the drawing without the numbers at its left, in pixels; the page is 68 rem wide.
-_WIDTH = 980
+# Widths of the drawing without the numbers at its left, in pixels: the page is 68 rem wide, and a drawing
+# that is made smaller has letters that cannot be read, so a phone has one of its own.
+_WIDTH, _NARROW_WIDTH = 980, 270
 
 # Letters of a command's line; longer ones would be broken by the browser, within words too.
 _COMMAND_WIDTH = 110
@@ -30,11 +31,12 @@ def plan_values(plan: Plan | None) -> dict[str, Any]:
     from markupsafe import Markup
 
     said = plan_outline(plan)
-    drawing = _drawing(plan) if has_chart(plan) else ""
+    has_drawing = has_chart(plan)
     has_commands = any(card.commands for card in (*said.cards, *said.unpriced))
     return {
         "plan": said,
-        "plan_svg": Markup(drawing),  # noqa: S704  written by Vega, which escapes
+        "plan_svg": Markup(_drawing(plan, _WIDTH) if has_drawing else ""),  # noqa: S704  by Vega, which escapes
+        "plan_narrow_svg": Markup(_drawing(plan, _NARROW_WIDTH) if has_drawing else ""),  # noqa: S704  likewise
         "plan_caption": CAPTION,
         "plan_signs": SIGNS,
         "plan_class": _CLASSES,
@@ -43,5 +45,5 @@ def plan_values(plan: Plan | None) -> dict[str, Any]:
     }
 
 
-def _drawing(plan: Plan) -> str:
-    return svg(plan_spec(plan, look=page_look(), width=_WIDTH, is_titled=False))
+def _drawing(plan: Plan, width: int) -> str:
+    return svg(plan_spec(plan, look=page_look(), width=width, is_titled=False))

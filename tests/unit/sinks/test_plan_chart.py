@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 import plans
 from plimsoll.errors import UsageError
-from plimsoll.model.plan import CurvePoint
+from plimsoll.model.plan import CurvePoint, Judgement
 from plimsoll.sinks.chart_look import LIGHT, page_look
 from plimsoll.sinks.plan_chart import (
     check_picture,
@@ -29,10 +29,21 @@ def priced(*prices, served=0.5):
     return plans.nothing(curve=points)
 
 
+def plot(spec):
+    """The view with the axes: the first of a titled picture, whose second is the key."""
+    return spec["vconcat"][0] if "vconcat" in spec else spec
+
+
 def drawn(spec, kind):
     """The points of a kind that the specification draws."""
-    values = [value for layer in spec["layer"] for value in layer["data"]["values"]]
-    return [value for value in values if value["kind"] == kind]
+    values = [value for layer in plot(spec)["layer"] for value in layer["data"]["values"]]
+    return [value for value in values if value.get("kind") == kind]
+
+
+def texts(view):
+    """Every text that a view writes."""
+    marks = [layer for layer in view["layer"] if layer["mark"]["type"] == "text"]
+    return [layer["encoding"]["text"]["value"] for layer in marks]
 
 
 @pytest.mark.parametrize("name", ["claims", "quiet"])
@@ -41,7 +52,8 @@ def test_specifications_satisfy_the_schema_of_vega_lite(name, look):
     """
     Altair, which carries the Vega-Lite schema, accepts every specification.
     """
-    alt.LayerChart.validate(plan_spec(plans.PLANS[name](), look=look))
+    alt.VConcatChart.validate(plan_spec(plans.PLANS[name](), look=look))
+    alt.LayerChart.validate(plan_spec(plans.PLANS[name](), look=look, is_titled=False))
 
 
 def test_what_is_there_and_what_is_proposed_are_named():
@@ -49,12 +61,35 @@ def test_what_is_there_and_what_is_proposed_are_named():
     Each has a mark of its own shape and a name with its price.
     """
     spec = plan_spec(plans.claims())
-    shapes = [layer["mark"].get("shape") for layer in spec["layer"]]
+    shapes = [layer["mark"].get("shape") for layer in plot(spec)["layer"]]
 
     assert {"circle", "diamond"} <= set(shapes)
-    assert "as it is, $349.70: db.t3.xlarge" == drawn(spec, "present")[0]["label"]
-    assert "2, $370.14: db.m6g.xlarge, storage as it is" == drawn(spec, "proposed")[0]["label"]
-    assert {"1", "3"} == {point["label"] for point in drawn(spec, "option")}
+    assert {
+        "now: db.t3.xlarge, $349.70",
+        "2: db.m6g.xlarge, $370.14",
+        "1",
+        "3",
+    } == set(texts(plot(spec)))
+
+
+def test_the_key_says_what_every_number_is():
+    """
+    Verdict with its sign, price and the whole arrangement, in the order of the report.
+    """
+    said = texts(plan_spec(plans.claims())["vconcat"][1])
+
+    assert ["now", "✕ does not", "$349.70", "db.t3.xlarge, gp2 1,200 GiB"] == said[:4]
+    assert "db.m6g.xlarge, storage as it is (+$0.67 a day)" in said
+
+
+def test_marks_upon_each_other_share_a_name():
+    """
+    Work that is spread costs and serves what is there: one mark to the eye, and one name.
+    """
+    same = replace(plans.option(), cost=plans.present().cost, effect=plans.present().effect)
+    plan = plans.claims(options=(replace(same, judgement=Judgement.UNSURE),))
+
+    assert "now and 1: db.t3.xlarge, $349.70" in texts(plot(plan_spec(plan)))
 
 
 def test_the_line_never_falls():
@@ -92,12 +127,22 @@ def test_what_is_proposed_is_the_first_that_lifts():
     assert proposed(plans.claims(options=(plans.free(), plans.unsure()))) is None
 
 
+def test_what_saves_most_is_proposed_where_nothing_needs_a_way_past():
+    """
+    As the headline says it.
+    """
+    less = [replace(plans.option(), usd_per_day_more=Decimal(more)) for more in (-1, -7, -3)]
+    calm = plans.present(judgement=Judgement.LIFTS)
+
+    assert less[1] is proposed(plans.claims(present=calm, options=tuple(less)))
+
+
 def test_the_axis_is_logarithmic_where_prices_are_wide_apart():
     """
     Six times the price and more; below that it is linear. The title says which.
     """
-    near = plan_spec(priced(100, 300))["encoding"]["x"]
-    wide = plan_spec(priced(100, 700))["encoding"]["x"]
+    near = plot(plan_spec(priced(100, 300)))["encoding"]["x"]
+    wide = plot(plan_spec(priced(100, 700)))["encoding"]["x"]
 
     assert "linear" == near["scale"]["type"]
     assert "log" == wide["scale"]["type"]
@@ -110,7 +155,7 @@ def test_every_point_lies_within_the_axes(prices):
     """
     Also where all cost the same, nothing, or a thousand times as much.
     """
-    encoding = plan_spec(priced(*prices))["encoding"]
+    encoding = plot(plan_spec(priced(*prices)))["encoding"]
     low, high = encoding["x"]["scale"]["domain"]
     bottom, top = encoding["y"]["scale"]["domain"]
 
@@ -124,7 +169,7 @@ def test_the_axis_begins_where_there_is_something_to_see():
     """
     Where all serve nearly everything, the axis is not drawn from zero.
     """
-    values = plan_spec(priced(100, 200, served=0.97))["encoding"]["y"]["axis"]["values"]
+    values = plot(plan_spec(priced(100, 200, served=0.97)))["encoding"]["y"]["axis"]["values"]
 
     assert [0.8, 0.9, 1.0] == values
 
