@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from plimsoll.model.cause import Cause
-from plimsoll.model.database import DatabaseReading, IoRow, Observation
+from plimsoll.model.database import DatabaseReading, Index, IoRow, Observation, Relation
 
 # A quarter and a twentieth are judgements: what takes a quarter decides what storage has to be bought,
 # and what takes less than a twentieth is below what one can see in a graph of the whole.
@@ -126,8 +126,9 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
     """
     Bytes/s read and written without WAL, by a server that has no `pg_stat_io`; None where it has.
 
-    Reads are blocks not found among the shared buffers; writes those of checkpointer, background writer
-    and backends, the blocks by which files grew among them; temporary files are written.
+    Reads are blocks not found among the shared buffers, less those by which files grew, which are counted
+    as such; writes those of checkpointer, background writer and backends, the blocks by which files grew
+    among them; temporary files are written.
     """
     first, last = observation.first.counters, observation.last.counters
     before, after = first.backend_written_bytes, last.backend_written_bytes
@@ -136,6 +137,7 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
     if observation.seconds <= 0:
         return None
     read = (last.blocks_read - first.blocks_read) * observation.server.block_bytes
+    read -= _grown_bytes(observation)
     written = (
         (after - before)
         + (last.checkpoint_written_bytes - first.checkpoint_written_bytes)
@@ -143,6 +145,20 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
         + (last.temp_bytes - first.temp_bytes)
     )
     return max(read, 0) / observation.seconds, max(written, 0.0) / observation.seconds
+
+
+def _grown_bytes(observation: Observation) -> int:
+    """By which tables, TOAST relations and indexes grew that are in both readings."""
+    first, last = observation.first, observation.last
+    pairs: tuple[tuple[Sequence[Relation | Index], Sequence[Relation | Index]], ...] = (
+        (first.relations, last.relations),
+        (first.indexes, last.indexes),
+    )
+    grown = 0
+    for before, after in pairs:
+        sizes = {one.oid: one.size_bytes for one in before}
+        grown += sum(max(one.size_bytes - sizes.get(one.oid, one.size_bytes), 0) for one in after)
+    return grown
 
 
 def _wal_bytes_per_s(observation: Observation) -> float | None:

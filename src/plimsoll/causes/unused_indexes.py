@@ -5,9 +5,7 @@ Rule 1: never scanned is a fact about the time since the counters began; how lon
         where it is short or another server may use the index, so is that.
 Rule 2: an index that keeps a rule (primary key, unique, exclusion, foreign key) is used by that.
 Rule 3: reads of an index that is never scanned are all for its upkeep, and measured. What it writes is
-        estimated: each entry changes a page, which is written once between two checkpoints, and whenever
-        it has to make room for one that is read; and it goes into WAL, after a checkpoint as a whole
-        page. That it takes room in the buffers from other pages is not counted.
+        estimated in `upkeep.py`. That it takes room in the buffers from other pages is not counted.
 """
 
 from collections.abc import Sequence
@@ -15,7 +13,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, severity_of
-from plimsoll.causes.growth import IndexGrowth, TableGrowth, indexes_of, setting_of, tables_of
+from plimsoll.causes.growth import IndexGrowth, TableGrowth, indexes_of, tables_of
+from plimsoll.causes.upkeep import Upkeep, upkeep_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -23,11 +22,6 @@ from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, fo
 
 # An index that a monthly or weekly job needs is not idle after some days; a judgement.
 _YOUNG_S = 7 * 86400.0
-_CHECKPOINT_TIMEOUT_S = 300.0
-# What WAL says of an insertion beside the entry: headers of record, block and page position
-# (PostgreSQL, access/xlogrecord.h), rounded.
-_WAL_HEADER_BYTES = 64.0
-_ENTRY_LEAST_BYTES, _ENTRY_MOST_BYTES = 16.0, 2700.0
 _INDEXES_MOST = 10
 # Below this an index is named with the others only.
 _BYTES_LEAST = 1e3
@@ -38,9 +32,15 @@ class _Idle(Struct, frozen=True, kw_only=True):
 
     index: IndexGrowth
     table: TableGrowth
-    entries_per_s: float
-    read_bytes_per_s: float
-    written_bytes_per_s: float
+    upkeep: Upkeep
+
+    @property
+    def read_bytes_per_s(self) -> float:
+        return self.upkeep.read_bytes_per_s
+
+    @property
+    def written_bytes_per_s(self) -> float:
+        return self.upkeep.written_bytes_per_s
 
     @property
     def bytes_per_s(self) -> float:
@@ -67,51 +67,8 @@ def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation) -> _
     last = index.last
     if last.is_valid and (last.scans or last.is_unique or last.is_constraint):
         return None
-    entries = table.of("inserted") + table.of("updated") - table.of("hot_updated")
-    if entries <= 0:
-        return None
-    rate = entries / observation.seconds
-    block = observation.server.block_bytes
-    read = index.of("blocks_read") * block / observation.seconds
-    return _Idle(
-        index=index,
-        table=table,
-        entries_per_s=rate,
-        read_bytes_per_s=read,
-        written_bytes_per_s=_evicted(index, read, observation)
-        + _flushed(index, rate, observation)
-        + _logged(index, table, rate),
-    )
-
-
-def _evicted(index: IndexGrowth, read_bytes_per_s: float, observation: Observation) -> float:
-    """Pages that were read again between checkpoints had to be written before; the first time not."""
-    once = index.last.size_bytes / _between_checkpoints_s(observation)
-    return max(read_bytes_per_s - once, 0.0)
-
-
-def _flushed(index: IndexGrowth, entries_per_s: float, observation: Observation) -> float:
-    """Pages changed between checkpoints, no more than there are: once to their place, once to WAL."""
-    between_s = _between_checkpoints_s(observation)
-    changed = entries_per_s * between_s * observation.server.block_bytes
-    copies = 1 if observation.server.settings.get("full_page_writes") == "off" else 2
-    return copies * min(changed, float(index.last.size_bytes)) / between_s
-
-
-def _between_checkpoints_s(observation: Observation) -> float:
-    """As was seen in the window; where none came, as the timeout says."""
-    first, last = observation.first.counters, observation.last.counters
-    came = last.checkpoints_timed - first.checkpoints_timed
-    came += last.checkpoints_requested - first.checkpoints_requested
-    if came > 0:
-        return observation.seconds / came
-    return setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
-
-
-def _logged(index: IndexGrowth, table: TableGrowth, entries_per_s: float) -> float:
-    entry = index.last.size_bytes / table.rows
-    entry = min(max(entry, _ENTRY_LEAST_BYTES), _ENTRY_MOST_BYTES)
-    return entries_per_s * (entry + _WAL_HEADER_BYTES)
+    upkeep = upkeep_of(index, table, observation)
+    return None if upkeep is None else _Idle(index=index, table=table, upkeep=upkeep)
 
 
 def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
@@ -129,10 +86,9 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         title=f"Index {index.name} of {table.name} {why} and takes about "
         f"{format_bytes_per_s(total)}{part} for its upkeep, by estimate.",
         text=(
-            f"{number(idle.entries_per_s, 3)} entries a second are put into it, "
+            f"{number(idle.upkeep.entries_per_s, 3)} entries a second are put into it, "
             f"{format_bytes(index.size_bytes)} large. {_since(age_s)} Its reads are measured; what it "
-            "writes is an estimate, each entry on a page of its own: less where new entries follow "
-            "each other, as of a time or a sequence."
+            f"writes is an estimate, {_spread(idle.upkeep)}."
         ),
         read_bytes_per_s=idle.read_bytes_per_s,
         written_bytes_per_s=idle.written_bytes_per_s,
@@ -151,6 +107,16 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         refuted_by="A replica whose queries use it (their scans are counted there), or a job that has "
         "not run since the counters began.",
     )
+
+
+def _spread(upkeep: Upkeep) -> str:
+    """Where its entries are taken to go, and by what that is known."""
+    pages = f"{number(upkeep.pages_per_entry, 3)} of its pages were looked at for each entry"
+    if upkeep.at_end_ratio > 0.9:
+        return f"each entry at its end: {pages}"
+    if upkeep.at_end_ratio < 0.1:
+        return f"entries spread over all of its pages: {pages}; less where they keep to a few"
+    return f"{format_ratio(upkeep.at_end_ratio)} of the entries at its end: {pages}"
 
 
 def _remedy(idle: _Idle) -> Remedy:

@@ -177,6 +177,24 @@ def before_16(**changes):
     )
 
 
+def test_before_16_pages_by_which_files_grew_are_not_read():
+    """
+    They are counted among the blocks read, and written only.
+    """
+    orders = databases.table(100, "public.orders", size_bytes=8192 * 1000)
+    seen = before_16(blocks_read=60_000, backend_written_bytes=180e6)
+    grown = replace(
+        seen,
+        first=replace(seen.first, relations=(orders,)),
+        last=replace(
+            seen.last,
+            relations=(replace(orders, size_bytes=8192 * 7000),),
+        ),
+    )
+
+    assert 900 * 8192 == inspect(grown).load_read_bytes_per_s
+
+
 def test_before_16_the_load_is_estimated_and_said_so():
     """
     Blocks read, blocks by who wrote them, temporary files and WAL, each counted once.
