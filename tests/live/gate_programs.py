@@ -42,6 +42,21 @@ except OSError as error:
     print(error.errno)
 os._exit(0)
 """
+# Writes numbered pages one after the other, each flushed, and says which were; ends when that fails.
+KEEPER = """
+import mmap, os, sys
+handle = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | int(sys.argv[2]))
+page, number = mmap.mmap(-1, 4096), int(sys.argv[3])
+try:
+    while True:
+        page[:] = b"%016d" % number * 256
+        os.pwrite(handle, page, number * 4096)
+        os.fsync(handle)
+        print(number, flush=True)
+        number += 1
+except OSError:
+    os._exit(0)
+"""
 # In a mount namespace of its own, where a small disk can be made: fills it up, twice.
 FILLER = """
 import errno, mmap, os, subprocess, sys, time

@@ -130,12 +130,16 @@ def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run
     """
     Sixteen emulated minutes without credits: the diagnosis finds the instance's throughput baseline.
     """
-    done = run(
-        *("gate", "run", "--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000"),
-        *("--clock", "120", "--credits", "0"),
-        *("--backing", str(folder / "data"), "-o", str(folder / "run.json")),
-        *("--", sys.executable, "-c", READER),
-    )
+    # A machine that is busy with other things may be too slow; the command says so itself, with 2.
+    for _ in range(3):
+        done = run(
+            *("gate", "run", "--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000"),
+            *("--clock", "120", "--credits", "0"),
+            *("--backing", str(folder / "data"), "-o", str(folder / "run.json")),
+            *("--", sys.executable, "-c", READER),
+        )
+        if done.returncode != 2:
+            break
     report = json.loads(run("diagnose", str(folder / "run.json"), "--format", "json").stdout)
     snapshot = decode_snapshot((folder / "run.json").read_bytes())
     truth = json.loads((folder / "run.truth.json").read_bytes())
@@ -171,7 +175,7 @@ def test_progress_is_one_line_on_a_terminal():
     Written anew each second, with real and emulated time; it never wraps.
     """
     ours, theirs = pty.openpty()
-    arguments = ["--class", "db.t3.xlarge", "--clock", "60", "--", "sleep", "1.3"]
+    arguments = ["--class", "db.t3.xlarge", "--clock", "60", "--", "sleep", "2.5"]
     process = subprocess.Popen([*PLIMSOLL_GATE, "run", *arguments], stderr=theirs)
     os.close(theirs)
     process.communicate(timeout=PATIENCE_S)
@@ -184,7 +188,9 @@ def test_progress_is_one_line_on_a_terminal():
     finally:
         os.close(ours)
 
-    assert b"\r\x1b[K1 s (1 min emulated): 0 MB/s, 0 IOPS, queue 0.0; byte 100 %" in shown
+    # On a machine that is busy the first one may be of a later moment.
+    line = rb"\r\x1b\[K(\d) s \(\1 min emulated\): 0 MB/s, 0 IOPS, queue 0\.0; byte 100 %"
+    assert re.search(line, shown), shown
     assert b"no limit made requests wait" in shown
 
 
@@ -261,7 +267,7 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
     """
     Root gets a file system on a loop device with the instance's rate; everyone else a sentence.
     """
-    setup = GateSetup(instance=T3, clock=60.0, credits=0.0, mode="block")
+    setup = GateSetup(instance=T3, clock=240.0, credits=0.0, mode="block")
     gate = Gate(setup, folder / "block", folder / "disk")
     if os.geteuid() != 0:
         with pytest.raises(Exception, match="which only root may"):
@@ -271,7 +277,8 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
         assert "ext4" == mounted_at(folder / "disk").kind
         fill(gate.mount, size_mib=16)
         os.sync()
-        assert BASELINE == pytest.approx(rate_of(gate.mount / "table"), rel=0.02)
+        rate = rate_of(gate, gate.mount / "table")
+        assert rate.is_of(BASELINE), rate
     loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=False).stdout
 
     assert mounted_at(folder / "disk") is None

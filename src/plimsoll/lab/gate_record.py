@@ -80,6 +80,8 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     """Stages that made requests wait."""
     late_ops: float
     late_s_max: float
+    late_s_sum: float
+    """By how much operations were late, summed over them."""
     fsyncs: float
 
 
@@ -121,6 +123,11 @@ class Truth(Struct, frozen=True, kw_only=True):
     late_ratio: float
     """Share 0–1 of operations that completed after their moment."""
     late_s_max: float
+    late_wait_ratio: float
+    """
+    Share 0–1 of all time from arrival to reply by which operations were late: many that were a moment
+    late are little of it, one that held everybody up is much.
+    """
     is_void: bool
     """Whether the host was slower than what it was to emulate, so that the run proves nothing."""
     sentence: str
@@ -221,12 +228,18 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     late = sum(line.late_ops for line in lines)
     worst_s = max((line.late_s_max for line in lines), default=0.0)
     ratio = late / operations if operations else 0.0
+    waited_s = sum(line.read_wait_s_sum + line.write_wait_s_sum for line in lines)
+    late_s = sum(line.late_s_sum for line in lines)
+    wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
     is_void = ratio > LATE_RATIO_MAX
     share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed after their moment"
-    told = f"{share}, the worst {format_latency(worst_s)} late" if late else "no operation was late"
+    told = "no operation was late"
+    if late:
+        told = f"{share}, the worst {format_latency(worst_s)} late"
+        told += f", which is {format_ratio(wait_ratio)} of all waiting"
     if is_void:
         sentence = (
-            f"This run is void: {told}, so this machine is slower than what it was to emulate."
+            f"This run is void: {told}; this machine is slower than what it was to emulate."
         )
     else:
         sentence = f"This machine kept up: {told}."
@@ -234,6 +247,7 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
         moments=tuple(moment_of(line) for line in lines),
         late_ratio=ratio,
         late_s_max=worst_s,
+        late_wait_ratio=wait_ratio,
         is_void=is_void,
         sentence=sentence,
     )
@@ -268,6 +282,7 @@ def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[Change] = ())
         "sentence": truth.sentence,
         "late_ratio": truth.late_ratio,
         "late_s_max": truth.late_s_max,
+        "late_wait_ratio": truth.late_wait_ratio,
         "bound": [
             {"stage": stage, "phase": phase.value, "seconds": seconds}
             for (stage, phase), seconds in truth.bound_s().items()

@@ -87,6 +87,7 @@ def record(
                 binding=_binding(chain, int(run.binding[i]), bool(run.at_burst[i]), held_s),
                 late_ops=ops * late_ratio,
                 late_s_max=0.02 if late_ratio else 0.0,
+                late_s_sum=0.02 * ops * late_ratio,
                 fsyncs=0.0,
             )
         )

@@ -104,6 +104,7 @@ def write_line(config: dict) -> None:
         "binding": {first: {"seconds": 1.0, "phase": "baseline"}},
         "late_ops": 0,
         "late_s_max": 0.0,
+        "late_s_sum": 0.0,
         "fsyncs": 0,
     }
     handle = os.open(config["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -19,6 +19,7 @@ def line(
     binding: dict[str, Bound] | None = None,
     late_ops: float = 0.0,
     late_s_max: float = 0.0,
+    late_s_sum: float = 0.0,
 ) -> RecordLine:
     """
     A step that begins `at_s` after START_S and lasts `dt`, with constant rates.
@@ -38,6 +39,7 @@ def line(
         binding=binding or {},
         late_ops=late_ops,
         late_s_max=late_s_max,
+        late_s_sum=late_s_sum,
         fsyncs=0,
     )
 

@@ -271,7 +271,24 @@ def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
     assert late.sentence.startswith("This run is void")
     assert not kept_up.is_void
     assert "kept up" in kept_up.sentence
+    assert "of all waiting; this machine is slower than what it was to emulate" in late.sentence
     assert "no operation was late" in truth_of(lines(2)).sentence
+
+
+def test_one_that_held_everybody_up_is_told_from_many_that_were_a_moment_late():
+    """
+    The sum of the delays is told as a share of all waiting, beside how many were late.
+    """
+    waited_s = 2 * (line(0).read_wait_s_sum + line(0).write_wait_s_sum)
+    many = truth_of([line(0), line(1, late_ops=20, late_s_max=0.001, late_s_sum=0.02)])
+    one = truth_of([line(0), line(1, late_ops=1, late_s_max=0.6, late_s_sum=0.25 * waited_s)])
+
+    assert 0.02 / waited_s == pytest.approx(many.late_wait_ratio)
+    assert 0.25 == pytest.approx(one.late_wait_ratio)
+    assert one.late_ratio < many.late_ratio
+    assert "the worst 600 ms late, which is 25 % of all waiting." in one.sentence
+    assert 0.25 == pytest.approx(json.loads(encode_truth(one, AT_60))["late_wait_ratio"])
+    assert 0.0 == truth_of(lines(2)).late_wait_ratio
 
 
 def test_a_void_run_says_so_in_its_snapshot():
