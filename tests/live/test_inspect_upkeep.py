@@ -1,13 +1,13 @@
 """The upkeep of an idle index, held against the same work on the same server without the index."""
 
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
+from live.counted import tell
+from live.installed import DEBIANS, NEWEST, postgres_binaries
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.unused_indexes import causes
 from plimsoll.lab.postgres import Postgres
@@ -16,8 +16,6 @@ from plimsoll.sources.database.read import observe
 
 pytestmark = pytest.mark.live
 
-# The embedded PostgreSQL, and what the system has beside it.
-PROGRAMS = (None, *(p for p in [Path("/usr/lib/postgresql/15/bin")] if os.access(p, os.X_OK)))
 # Nothing writes but the work and the checkpoints that it asks for: bytes are then the same each time,
 # however fast or busy the machine is.
 SETTINGS = {
@@ -63,8 +61,8 @@ WORKS = {
 
 
 CASES = [
-    pytest.param((programs, buffers), name, id=f"{'installed' if programs else 'embedded'}, {name}")
-    for programs in PROGRAMS
+    pytest.param((version, buffers), name, id=f"{version}, {name}")
+    for version in (DEBIANS, NEWEST)
     for name, (buffers, _) in WORKS.items()
 ]
 
@@ -72,10 +70,11 @@ CASES = [
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
-    A quiet server of some programs, with buffers that hold all or hardly anything.
+    A quiet server of some version, with buffers that hold all or hardly anything.
     """
-    programs, buffers = request.param
-    with Postgres({**SETTINGS, "shared_buffers": buffers}, binaries=programs) as running:
+    version, buffers = request.param
+    told = {**SETTINGS, "shared_buffers": buffers}
+    with Postgres(told, binaries=postgres_binaries(version)) as running:
         yield running
 
 
@@ -119,9 +118,8 @@ def worked(server: Postgres, work: list[str], *, is_indexed: bool) -> tuple[floa
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             for statement in work:
                 connection.execute(statement)
-            # Counters reach the views within a second or so, or at once where they are asked to.
-            connection.execute("select pg_stat_force_next_flush()")
             checkpointed(connection)
+            tell(connection)
 
     seen = observe(server.dsn, duration_s=0.01, sleep=work_instead)
     load = budget_of(seen).load_bytes_per_s
