@@ -28,6 +28,7 @@ from plimsoll.causes.budget import rates_of
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
 from plimsoll.causes.vacuum_runs import by_autovacuum
+from plimsoll.causes.wal_pace import zeros_of
 from plimsoll.model.database import IoRow, Observation
 
 
@@ -77,8 +78,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
         logged = min(logged, max(wal - least_wal, 0.0))
         whole_pages = _shared(own.old, [pages.old for pages in others], logged)
         whole_pages = min(whole_pages, most.old * block_bytes / seconds)
-        filled = rates_of(observation, is_new_log)[1] or 0.0
-        zeros = filled * min((least_wal + whole_pages) / wal, 1.0)
+        zeros = zeros_of(observation) * min((least_wal + whole_pages) / wal, 1.0)
     return Written(
         data_bytes_per_s=max(rewrite.table_bytes_per_s, data),
         wal_bytes_per_s=least_wal + whole_pages + zeros,
@@ -90,11 +90,6 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
 def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
     """The part of a whole that is one's own; nothing of what is not known."""
     return whole * own / (own + sum(others)) if whole and own > 0 else 0.0
-
-
-def is_new_log(row: IoRow) -> bool:
-    """Whether a row of `pg_stat_io` counts the zeros that new WAL files are filled with (18)."""
-    return row.object == "wal" and row.context == "init"
 
 
 def _is_data(row: IoRow) -> bool:

@@ -69,7 +69,7 @@ def _of_run(
     read, written, moved = found.read, found.written, found.moved
     rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
     pace = pace_of_run(observation, run)
-    of_load, of_ceiling = _share_of_load(observation, budget, run, found), budget.of_ceiling(moved)
+    of_load, of_ceiling = _share_of_load(budget, found), budget.of_ceiling(moved)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
@@ -79,6 +79,7 @@ def _of_run(
         text=_text(run, found.how),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
+        uncounted_bytes_per_s=found.uncounted,
         is_estimated=not found.is_counted,
         share_of_load=of_load,
         share_of_ceiling=of_ceiling,
@@ -92,22 +93,18 @@ def _of_run(
     )
 
 
-def _share_of_load(
-    observation: Observation, budget: Budget, run: Run, found: Bytes
-) -> float | None:
+def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     """
     Of all bytes between the readings, 0–1; None where either is not known.
 
     An estimate is of the time in which it was seen to run, which may be a small part of the window; and
-    the load does not know of it yet, unless it was over and the load itself is an estimate of blocks.
+    the load does not know of what still runs.
     """
     load = budget.load_bytes_per_s
-    if found.is_counted or found.moved is None or load is None or observation.seconds <= 0:
-        return budget.of_load(found.moved)
-    mean = found.moved * min(run.seen_s / observation.seconds, 1.0)
-    if budget.is_estimated and not run.is_running:
-        return budget.of_load(mean)
-    return mean / (load + mean) if load + mean > 0 else None
+    if found.mean is None or load is None:
+        return None
+    whole = load + found.uncounted
+    return min(found.mean / whole, 1.0) if whole > 0 else None
 
 
 def _said(run: Run) -> str:

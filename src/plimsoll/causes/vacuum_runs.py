@@ -7,18 +7,23 @@ Where the bytes come from:
    the relation itself counts as read, shared out by blocks where several ran;
 2. any other, and before 16: blocks that the progress view says were done, no more than cost limits
    allow. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
-   running it knows nothing, and of one that ended it knows hours that were not watched.
+   running it knows nothing, and of one that ended it knows hours that were not watched;
+3. several of one relation, of which the last still runs: the sum of both, over the whole window.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from plimsoll.causes.budget import rates_of
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
 from plimsoll.causes.vacuum_pace import Pace, pace_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+
+_Ends = tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]
+"""A vacuum as it was seen first and last, each with the moment, epoch seconds."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -33,11 +38,18 @@ class Run(Struct, frozen=True, kw_only=True):
     scanned_blocks: float
     vacuumed_blocks: float
     """In between, in the first and the second pass."""
+    current: "Run | None"
+    """Of several the one that still runs, alone."""
     relation: Relation | None
     owner: Relation | None
     """The table, where the relation is its TOAST relation."""
     is_running: bool
     """Whether the last glance still saw it."""
+
+    @property
+    def end_s(self) -> float:
+        """When it was seen last."""
+        return max(end_s for _, end_s in self.spans)
 
     @property
     def blocks(self) -> float:
@@ -81,6 +93,10 @@ class Bytes(Struct, frozen=True, kw_only=True):
     written: float | None
     is_counted: bool
     how: str
+    mean: float | None = None
+    """Reads and writes together, over the whole window and not only while it ran."""
+    uncounted: float = 0.0
+    """Of that mean, what the server will count only when it ends."""
 
     @property
     def moved(self) -> float | None:
@@ -98,48 +114,100 @@ def runs_of(observation: Observation) -> tuple[Run, ...]:
     relations = {relation.oid: relation for relation in observation.last.relations}
     last_s = observation.glances[-1].time_s if observation.glances else 0.0
     found = []
-    for (oid, _), by_process in seen.items():
+    for by_process in seen.values():
         ends = [(moments[0], moments[-1]) for moments in by_process.values()]
-        end_s, last = max((end for _, end in ends), key=lambda end: end[0])
-        relation = relations.get(oid)
-        owner_oid = relation.owner_oid if relation is not None else None
+        run = _run(ends, relations, last_s)
+        # What ended after the last glance is counted, and over.
+        is_over = run.is_running and _ended(observation, run) >= len(ends)
         found.append(
-            Run(
-                last=last,
-                spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
-                seen_s=sum(end[0] - first[0] for first, end in ends),
-                scanned_blocks=_grown(ends, lambda vacuum: vacuum.scanned_blocks),
-                vacuumed_blocks=_grown(ends, lambda vacuum: vacuum.vacuumed_blocks),
-                relation=relation,
-                owner=relations.get(owner_oid) if owner_oid is not None else None,
-                is_running=end_s == last_s,
-            )
+            msgspec.structs.replace(run, current=None, is_running=False) if is_over else run
         )
     return tuple(found)
+
+
+def _ended(observation: Observation, run: Run) -> int:
+    """How many vacuums of the relation ended between the readings."""
+    before = {relation.oid: relation for relation in observation.first.relations}
+    if run.relation is None or run.relation.oid not in before:
+        return 0
+    then = before[run.relation.oid]
+    if run.last.is_automatic:
+        return run.relation.autovacuum_count - then.autovacuum_count
+    return run.relation.vacuum_count - then.vacuum_count
+
+
+def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> Run:
+    """The vacuums of one relation, each as it was seen first and last."""
+    end_s, last = max((end for _, end in ends), key=lambda end: end[0])
+    relation = relations.get(last.relation_oid)
+    owner_oid = relation.owner_oid if relation is not None else None
+    running = [pair for pair in ends if pair[1][0] == last_s]
+    return Run(
+        last=last,
+        spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
+        seen_s=sum(end[0] - first[0] for first, end in ends),
+        scanned_blocks=_grown(ends, lambda vacuum: vacuum.scanned_blocks),
+        vacuumed_blocks=_grown(ends, lambda vacuum: vacuum.vacuumed_blocks),
+        current=_run(running, relations, last_s) if 0 < len(running) < len(ends) else None,
+        relation=relation,
+        owner=relations.get(owner_oid) if owner_oid is not None else None,
+        is_running=end_s == last_s,
+    )
 
 
 def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
     """What one of the vacuums that were seen read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
-    if observation.last.io is None or not all(_is_inside(observation, peer) for peer in peers):
+    is_inside = all(_is_inside(observation, peer) for peer in peers)
+    if observation.last.io is None or observation.seconds <= 0 or not is_inside:
         return _estimated(observation, run)
+    if run.current is None:
+        return _estimated(observation, run) if run.is_running else _counted(observation, run, peers)
+    ended, current = _counted(observation, run, peers), _estimated(observation, run.current)
+    parts = [(part.read, part.written) for part in (ended, current) if part.moved is not None]
+    share = (current.mean or 0.0) / current.moved if current.moved else 0.0
+    if len(parts) < 2:
+        return _estimated(observation, run)
+    read, written = ((parts[0][i] or 0.0) + (parts[1][i] or 0.0) * share for i in range(2))
+    return Bytes(
+        read=read,
+        written=written,
+        is_counted=False,
+        how=f"those of the whole time that was watched: of vacuums that ended {ended.how}, of the one "
+        f"that runs {current.how}",
+        mean=read + written,
+        uncounted=current.uncounted,
+    )
+
+
+def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
+    """By `pg_stat_io`, of those that ended; `peers` are all that it counts together."""
     read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
-    if read is None or written is None or observation.seconds <= 0:
+    if read is None or written is None:
         return _estimated(observation, run)
-    blocks = sum(peer.blocks for peer in peers)
-    share = run.blocks / blocks if blocks else 1 / len(peers)
+    blocks = sum(_ended_blocks(peer) for peer in peers)
+    share = _ended_blocks(run) / blocks if blocks else 1 / len(peers)
     own = _blocks_read(observation, run)
     read *= share
     if own is not None:
         # Workers read catalogs too, and look at tables that they then leave alone.
         read = min(read, own * observation.server.block_bytes / observation.seconds)
     how = "counted by pg_stat_io" + (", shared out by blocks" if len(peers) > 1 else "")
-    return Bytes(read=read, written=written * share, is_counted=True, how=how)
+    return Bytes(
+        read=read, written=written * share, is_counted=True, how=how, mean=read + written * share
+    )
+
+
+def _ended_blocks(run: Run) -> float:
+    if run.current is not None:
+        return run.blocks - run.current.blocks
+    return 0.0 if run.is_running else run.blocks
 
 
 def _is_inside(observation: Observation, run: Run) -> bool:
-    """Whether its vacuums began and ended between the readings, so that they are counted whole."""
-    return not run.is_running and all(s >= observation.first.time_s for s, _ in run.spans)
+    """Whether those of its vacuums that ended also began in the window, so that they are counted whole."""
+    ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
+    return all(start_s >= observation.first.time_s for start_s, _ in ended)
 
 
 def _estimated(observation: Observation, run: Run) -> Bytes:
@@ -165,7 +233,16 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
         slower = min(pace.cost_per_s / cost, 1.0) if cost > 0 else 1.0
         pages, dirtied = pages * slower, dirtied * slower
     block_bytes = observation.server.block_bytes
-    return Bytes(read=pages * block_bytes, written=dirtied * block_bytes, is_counted=False, how=how)
+    read, written = pages * block_bytes, dirtied * block_bytes
+    share = min(run.seen_s / observation.seconds, 1.0) if observation.seconds > 0 else 0.0
+    return Bytes(
+        read=read,
+        written=written,
+        is_counted=False,
+        how=how,
+        mean=(read + written) * share,
+        uncounted=(read + written) * share if run.is_running else 0.0,
+    )
 
 
 def _dirty_share(run: Run) -> float:
@@ -200,10 +277,7 @@ def pace_of_run(observation: Observation, run: Run) -> Pace | None:
     )
 
 
-def _grown(
-    ends: Sequence[tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]],
-    count: Callable[[VacuumRun], int],
-) -> float:
+def _grown(ends: Sequence[_Ends], count: Callable[[VacuumRun], int]) -> float:
     return float(sum(max(count(end[1]) - count(first[1]), 0) for first, end in ends))
 
 

@@ -4,12 +4,13 @@ What is written to WAL, of what it consists, and which statements make it.
 Rule 1: WAL is the price of changes; its share is a note. More than that is only what could be left out:
         whole pages that checkpoints come too early for.
 Rule 2: how much is written is taken from the I/O counters where they count WAL (18 and later): small
-        commits write a block several times that is generated once.
+        commits write a block several times that is generated once, and a new log file is filled with
+        zeros before it is used.
 """
 
 from plimsoll.causes.budget import Budget, rates_of, severity_of
 from plimsoll.causes.statements import short, work_between
-from plimsoll.causes.wal_pace import Pace, pace_of
+from plimsoll.causes.wal_pace import Pace, pace_of, zeros_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -22,6 +23,8 @@ _BYTES_LEAST = 0.1e6
 _FULL_PAGES_MUCH = 1 / 3
 # Written so many times what is generated, commits are small.
 _REWRITTEN_MUCH = 2.0
+# From a quarter on, zeros are most of what is written beyond what was generated. A judgement.
+_ZEROS_MUCH = 1 / 4
 _STATEMENTS_MOST = 3
 _VERSION_COUNTS_WAL = 180_000
 _VERSION_LZ4 = 150_000
@@ -39,6 +42,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     full_ratio = pace.full_page_bytes_per_s / pace.wal_bytes_per_s
     avoidable = pace.full_page_bytes_per_s * pace.saved_ratio if pace.is_by_wal else None
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    zeros = zeros_of(observation)
     return (
         Cause(
             kind=CauseKind.WAL,
@@ -47,12 +51,12 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             subject="",
             title=f"WAL takes {format_bytes_per_s(written)}{part}; at most "
             f"{format_ratio(full_ratio)} of it are whole pages.",
-            text=_text(pace, written),
+            text=_text(pace, written, zeros),
             written_bytes_per_s=written,
             share_of_load=share,
             share_of_ceiling=budget.of_ceiling(written),
-            evidence=_evidence(pace, written, observation),
-            remedies=_remedies(pace, written, full_ratio, observation),
+            evidence=_evidence(pace, written, zeros, observation),
+            remedies=_remedies(pace, written - zeros, full_ratio, observation),
             refuted_by="Another place: where WAL lies on a volume of its own it takes nothing of the "
             "data's.",
         ),
@@ -68,26 +72,35 @@ def _written(observation: Observation, pace: Pace) -> float:
     return pace.wal_bytes_per_s
 
 
-def _text(pace: Pace, written: float) -> str:
+def _text(pace: Pace, written: float, zeros: float) -> str:
     if pace.is_by_wal:
         return (
             "Checkpoints come before their time, and after each one the pages that are changed are "
             "logged whole. See what is said of checkpoints."
         )
-    if pace.wal_bytes_per_s and written / pace.wal_bytes_per_s >= _REWRITTEN_MUCH:
+    if pace.wal_bytes_per_s and (written - zeros) / pace.wal_bytes_per_s >= _REWRITTEN_MUCH:
         return (
             f"{format_bytes_per_s(pace.wal_bytes_per_s)} are generated: small commits write the block "
             "that they end in again and again."
         )
+    if zeros > _ZEROS_MUCH * written:
+        return (
+            "A new log file is filled with zeros before it is used, so that its bytes are written twice; "
+            "that ends when there are enough to be used again, as min_wal_size keeps them."
+        )
     return "It is what every change costs beside the change itself."
 
 
-def _evidence(pace: Pace, written: float, observation: Observation) -> tuple[Evidence, ...]:
+def _evidence(
+    pace: Pace, written: float, zeros: float, observation: Observation
+) -> tuple[Evidence, ...]:
+    has_zeros = zeros >= _SHARE_LEAST * written
+    filled = f", {format_bytes_per_s(zeros)} of it zeros of new files" if has_zeros else ""
     found = [
         Evidence(
             kind="wal",
             text=f"Generated {format_bytes_per_s(pace.wal_bytes_per_s)}, written "
-            f"{format_bytes_per_s(written)}.",
+            f"{format_bytes_per_s(written)}{filled}.",
             value=written,
             reference=pace.wal_bytes_per_s,
         ),

@@ -349,6 +349,8 @@ def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[s
     if plan.dataset.kind == "toast":
         # A minute of waiting between two looks would be all of a run.
         settings["autovacuum_naptime"] = "1s"
+        # A server that has run for a while uses its log files again; a new one writes each of them twice.
+        settings["wal_init_zero"] = "off"
     if has_statements:
         settings["shared_preload_libraries"] = "pg_stat_statements"
     return settings

@@ -51,6 +51,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     read_bytes_per_s: float | None = None
     written_bytes_per_s: float | None = None
     """What it reads and writes; None where it moves no bytes or it is not known."""
+    uncounted_bytes_per_s: float = 0.0
+    """What of it the server has not counted yet, as a mean of the time that was watched."""
     is_estimated: bool = False
     """Whether those bytes are an estimate; the text says by what."""
     share_of_load: float | None = None

@@ -9,7 +9,7 @@ what would refute it. Claims come from the inspection; this file adds none, it c
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plimsoll.model.cause import Cause, CauseKind, Inspection, Remedy
+from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
 from plimsoll.sinks import words
 from plimsoll.sinks.outline import Fact
@@ -216,11 +216,7 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
 
 def _uncounted(inspection: Inspection) -> float:
     """Bytes/s of vacuums that still run, which the whole does not have yet."""
-    return sum(
-        cause.bytes_per_s or 0.0
-        for cause in inspection.causes
-        if cause.kind is CauseKind.VACUUM and cause.is_estimated
-    )
+    return sum(cause.uncounted_bytes_per_s for cause in inspection.causes)
 
 
 def _counted_causes(inspection: Inspection) -> str:

@@ -1,5 +1,6 @@
 """Checkpoints, WAL, temporary files: what each takes, and when that is more than a note."""
 
+import msgspec
 import pytest
 
 from databases import (
@@ -75,6 +76,27 @@ def test_too_small_a_max_wal_size_is_told_with_the_size_it_should_have():
     assert "ALTER SYSTEM SET max_wal_size = '24576MB';" == cause.remedies[0].commands[0]
     assert 40 * MB * 300 * 1.9 < 24 * GIB < 40 * MB * 300 * 1.9 * 1.2
     assert "every 14 s instead of every 5 min" in cause.title
+
+
+def test_zeros_of_new_log_files_are_not_taken_for_small_commits():
+    """
+    A young server fills each log file before it uses it; bytes are written twice, commits are not small.
+    """
+    seen = of_wal(8 * MB)
+    rows = [
+        io_row("client backend", object="wal", written_bytes=8.2 * MB * WINDOW_S),
+        io_row("client backend", "init", object="wal", written_bytes=8 * MB * WINDOW_S),
+    ]
+    young = msgspec.structs.replace(
+        seen,
+        first=msgspec.structs.replace(seen.first, io=()),
+        last=msgspec.structs.replace(seen.last, io=tuple(rows)),
+    )
+    cause = only(wal.causes(young, budget(0.0, 30 * MB)))
+
+    assert "filled with zeros" in cause.text
+    assert "8 MB/s of it zeros of new files" in cause.evidence[0].text
+    assert not any("synchronous_commit" in c for r in cause.remedies for c in r.commands)
 
 
 def test_room_for_wal_has_an_end():

@@ -21,7 +21,7 @@ from databases import (
 )
 from plimsoll.causes.vacuum import causes, missing_of, overlap_s
 from plimsoll.causes.vacuum_pace import pace_of
-from plimsoll.model.database import Observation
+from plimsoll.model.database import Glance, Observation
 from plimsoll.units import mb_per_s
 
 GIB = 1024**3
@@ -311,6 +311,62 @@ def test_several_runs_on_one_relation_are_one_finding():
 
     assert "ran 2 times" in cause.title
     assert cause.bytes_per_s == pytest.approx(120e6)
+
+
+def test_the_run_that_goes_on_is_added_to_those_that_ended():
+    """
+    One that read 600 MB and ended is counted; of the next one, half a minute at 20 MB/s is estimated.
+    """
+    seen = watched(written=0.0)
+    toast = next(r for r in seen.last.relations if r.owner_oid)
+
+    def at(moment_s: float, pid: int, blocks: float) -> Glance:
+        run = vacuum(toast, pid=pid, scanned_blocks=round(blocks), running_s=moment_s - pid)
+        return glance(moment_s, vacuums=(run,))
+
+    page = BLOCK_BYTES
+    both = msgspec.structs.replace(
+        seen,
+        last=msgspec.structs.replace(
+            seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e6),)
+        ),
+        glances=(
+            at(5, 5, 100e6 / page),
+            at(25, 5, 600e6 / page),
+            at(30, 30, 0),
+            at(60, 30, 600e6 / page),
+        ),
+    )
+    (cause,) = causes(both, budget(10e6, 0.0, ceiling_bytes_per_s=CEILING))
+    unread = msgspec.structs.replace(both, glances=both.glances[2:])
+    (alone,) = causes(unread, budget(10e6, 0.0))
+
+    assert "ran 2 times" in cause.title
+    assert cause.bytes_per_s == pytest.approx(10e6 + 10e6, rel=0.01)
+    assert cause.uncounted_bytes_per_s == pytest.approx(10e6, rel=0.01)
+    assert cause.share_of_load == pytest.approx(20 / 20, rel=0.01)
+    assert (
+        "of vacuums that ended counted by pg_stat_io, of the one that runs estimated" in cause.text
+    )
+    # Alone it is told at the rate that it has while it runs, half a minute of the minute.
+    assert alone.bytes_per_s == pytest.approx(20e6, rel=0.01)
+    assert alone.uncounted_bytes_per_s == pytest.approx(10e6, rel=0.01)
+
+
+def test_one_that_ended_after_the_last_glance_is_over():
+    """
+    The relation's own count says so; its bytes are counted then, and not added once more.
+    """
+    seen = watched()
+    done = tuple(
+        msgspec.structs.replace(r, autovacuum_count=1) if r.owner_oid else r
+        for r in seen.last.relations
+    )
+    ended = msgspec.structs.replace(seen, last=msgspec.structs.replace(seen.last, relations=done))
+    (cause,) = causes(ended, budget())
+
+    assert "and is over" in cause.title
+    assert 0.0 == cause.uncounted_bytes_per_s
 
 
 def test_a_vacuum_that_is_over_says_so():
