@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from plimsoll import kernel
 from plimsoll.diagnosis.measures import weighted_quantile
 from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand import BAND, Demand, Path
+from plimsoll.plan.demand import BAND, Demand
+from plimsoll.plan.trials import Trial, trials_of
 from plimsoll.plan.verdict import Share, verdict_of
 
 # A smaller share of time is not told apart from nothing.
@@ -50,23 +50,6 @@ class Judged:
     settled_by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Trial:
-    """One demand on one chain."""
-
-    path: Path
-    is_generous: bool
-    throttled: FloatArray
-    """Share 0–1 of each step."""
-    served_ops: FloatArray
-    """Operations per second."""
-    load: FloatArray
-    """Rate over the lowest ceiling, burst while credits last, per step."""
-    balance: FloatArray
-    """Credits of one stripe at the end of each step, shape (stages, n)."""
-    chain: tuple[Stage, ...]
-
-
 def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01) -> Judged:
     """
     Whether the demand passes a chain, and what the window would have been.
@@ -80,8 +63,8 @@ def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01
         DataError: the chain is empty.
     """
     trials = _trials(demand, chain)
-    measured = demand.is_measured
-    ratios = [float(t.throttled[measured].mean()) for t in trials]
+    count = int(np.count_nonzero(demand.is_measured))
+    ratios = [waited / count for waited in _waited(demand, trials)]
     share = Share(
         strict=_passing(trials, ratios, allowed_ratio, is_generous=False),
         generous=_passing(trials, ratios, allowed_ratio, is_generous=True),
@@ -110,7 +93,7 @@ def effect_of(
 
 
 def _passing(
-    trials: list[_Trial], ratios: list[float], allowed: float, *, is_generous: bool
+    trials: list[Trial], ratios: list[float], allowed: float, *, is_generous: bool
 ) -> float:
     weights = [
         (t.path.weight, r < allowed)
@@ -216,7 +199,7 @@ def _waiting_band(demand: Demand, band: Band) -> Band:
     return Band(low=band.low, middle=band.middle, high=max(band.high, least))
 
 
-def _latencies(demand: Demand, trials: list[_Trial]) -> tuple[Band | None, Band | None]:
+def _latencies(demand: Demand, trials: list[Trial]) -> tuple[Band | None, Band | None]:
     """Mean and 95th percentile over operations, for the low, middle and high demand."""
     if not np.isfinite(demand.base_latency_s[demand.is_measured]).any():
         return None, None
@@ -226,8 +209,8 @@ def _latencies(demand: Demand, trials: list[_Trial]) -> tuple[Band | None, Band 
             trial.path is p for p in (demand.low, demand.middle, demand.high)
         ):
             continue
-        latency = _latency(demand, trial)
-        served = trial.served_ops
+        served = trial.outcome.served_ops / demand.step_s
+        latency = _latency(demand, trial, served)
         counts = demand.is_measured & np.isfinite(latency) & (served > 0)
         if not counts.any():
             return None, None
@@ -241,28 +224,30 @@ def _spread(values: list[float]) -> Band:
     return Band(low=ordered[0], middle=ordered[len(ordered) // 2], high=ordered[-1])
 
 
-def _latency(demand: Demand, trial: _Trial) -> FloatArray:
+def _latency(demand: Demand, trial: Trial, served_ops_per_s: FloatArray) -> FloatArray:
     """
     Latency of each step: at a ceiling N/X by Little's law, below it the base with the load's rise.
 
     N is what was in flight when the step was held back, and what the demand keeps busy otherwise.
     """
+    load = _load(served_ops_per_s, demand, trial.chain)
     with np.errstate(all="ignore"):
         in_flight = np.where(
             demand.is_held_back,
             demand.latency_s * demand.served_ops_per_s,
             demand.base_latency_s * trial.path.ops_per_s,
         )
-        free = demand.base_latency_s * (1 + RISE * np.clip(trial.load, 0, 1) ** RISE_POWER)
-        waiting = np.fmax(in_flight / trial.served_ops, free)
-        waiting = np.where(trial.served_ops > 0, waiting, free)
-    return free + trial.throttled * (waiting - free)
+        free = demand.base_latency_s * (1 + RISE * np.clip(load, 0, 1) ** RISE_POWER)
+        waiting = np.fmax(in_flight / served_ops_per_s, free)
+        waiting = np.where(served_ops_per_s > 0, waiting, free)
+    return free + trial.outcome.throttled * (waiting - free)
 
 
-def _lowest_balance(demand: Demand, trial: _Trial) -> dict[str, Any]:
+def _lowest_balance(demand: Demand, trial: Trial) -> dict[str, Any]:
     """The bucket that comes nearest to empty, how near, and when."""
     lowest: tuple[float, str, int] | None = None
-    for stage, balance in zip(trial.chain, trial.balance, strict=True):
+    assert trial.outcome.balance is not None
+    for stage, balance in zip(trial.chain, trial.outcome.balance, strict=True):
         if stage.capacity <= 0 or stage.name not in _FAMILIES:
             continue
         at = int(np.argmin(balance))
@@ -276,24 +261,28 @@ def _lowest_balance(demand: Demand, trial: _Trial) -> dict[str, Any]:
     }
 
 
-def _load(served_ops: FloatArray, demand: Demand, chain: tuple[Stage, ...]) -> FloatArray:
+def _load(served_ops_per_s: FloatArray, demand: Demand, chain: tuple[Stage, ...]) -> FloatArray:
     """Rate over the lowest ceiling at its burst rate; what is below it rises with this."""
     size = demand.io_size_bytes
-    load = np.zeros(served_ops.size)
+    load = np.zeros(served_ops_per_s.size)
     for stage in chain:
         per_op = size if stage.counts == "bytes" else np.ones(size.size)
         if stage.unit_bytes is not None:
             per_op = np.maximum(size / stage.unit_bytes, 1.0)
-        load = np.maximum(load, served_ops * per_op / (stage.burst * stage.stripes))
+        load = np.maximum(load, served_ops_per_s * per_op / (stage.burst * stage.stripes))
     return load
 
 
-def _served_ratio(demand: Demand, trial: _Trial) -> float:
-    """Share of the demanded bytes that are served without waiting."""
-    asked = trial.path.ops_per_s * demand.io_size_bytes
-    at_once = np.minimum(trial.served_ops, trial.path.ops_per_s) * demand.io_size_bytes
-    whole = float(asked[demand.is_measured].sum())
-    return float(at_once[demand.is_measured].sum()) / whole if whole > 0 else 1.0
+def _served_ratios(demand: Demand, trials: Sequence[Trial]) -> list[float]:
+    """Share of the demanded bytes that are served without waiting, of each trial."""
+    size = np.where(demand.is_measured, demand.io_size_bytes, 0.0)
+    found = []
+    for trial in trials:
+        asked = trial.path.ops_per_s
+        at_once = np.minimum(trial.outcome.served_ops / demand.step_s, asked)
+        whole = float((asked * size).sum())
+        found.append(float((at_once * size).sum()) / whole if whole > 0 else 1.0)
+    return found
 
 
 def _band(values: FloatArray, weight: FloatArray) -> Band:
