@@ -127,55 +127,33 @@ def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
     return max(stage.capacity, stage.burst * BURST_S * AT_LEAST) if is_generous else stage.capacity
 
 
-def _trials(demand: Demand, chain: Sequence[Stage]) -> list[_Trial]:
+def _trials(demand: Demand, chain: Sequence[Stage]) -> list[Trial]:
     if not chain:
         raise DataError(
             "nothing to replay against: no limit of the change is documented",
             "Give a class and storage that the catalog knows.",
         )
     strict = started(demand, chain, is_generous=False)
-    generous = started(demand, chain, is_generous=True)
-    chains = [(False, strict)] if generous == strict else [(False, strict), (True, generous)]
-    trials: list[_Trial] = []
-    for path in demand.paths:
-        for is_generous, stages in chains:
-            if is_generous and not trials[-1].throttled.any():
-                # What never waits with less credits never waits with more.
-                trials.append(replace(trials[-1], is_generous=True))
-                continue
-            found = kernel.replay(
-                path.ops_per_s,
-                demand.io_size_bytes,
-                step_s=demand.step_s,
-                chain=stages,
-                carry=path.is_carried,
-            )
-            trials.append(
-                _Trial(
-                    path=path,
-                    is_generous=is_generous,
-                    throttled=found.throttled_ratio,
-                    served_ops=found.served_ops / demand.step_s,
-                    load=_load(found.served_ops / demand.step_s, demand, stages),
-                    balance=found.balance,
-                    chain=stages,
-                )
-            )
-    if len(chains) == 1:
-        trials += [replace(t, is_generous=True) for t in trials]
-    return trials
+    return trials_of(demand, strict, started(demand, chain, is_generous=True))
 
 
-def _effect(demand: Demand, trials: list[_Trial], after: NextCeiling | None) -> Effect:
+def _waited(demand: Demand, trials: Sequence[Trial]) -> list[float]:
+    """Measured steps that each trial spent at a ceiling, parts of steps included."""
+    weigh = demand.is_measured.astype(np.float64)
+    return [float((trial.outcome.throttled * weigh).sum()) for trial in trials]
+
+
+def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> Effect:
     measured = demand.is_measured
     weight = np.array([t.path.weight for t in trials])
-    minutes = np.array([float(t.throttled[measured].sum()) for t in trials]) * demand.step_s / 60
+    minutes = np.array(_waited(demand, trials)) * demand.step_s / 60
     total = float(np.count_nonzero(measured)) * demand.step_s / 60
     held = measured & demand.is_held_back
     during = held if held.any() else measured
-    size = demand.io_size_bytes
-    served = np.array([float((t.served_ops * size)[during].mean()) for t in trials])
-    passed = np.array([_served_ratio(demand, t) for t in trials])
+    per_op = np.where(during, demand.io_size_bytes, 0.0) / demand.step_s
+    count = np.count_nonzero(during)
+    served = np.array([float((t.outcome.served_ops * per_op).sum()) / count for t in trials])
+    passed = np.array(_served_ratios(demand, trials))
     band = _waiting_band(demand, _band(minutes, weight))
     latency = _latencies(demand, trials)
     hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
