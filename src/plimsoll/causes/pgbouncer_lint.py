@@ -5,10 +5,13 @@ One pool per database and user. In session mode a server belongs to a client unt
 transaction mode until the transaction ends: what a session keeps is then lost or another client's.
 """
 
+from math import isfinite
+
+from plimsoll.catalog.load import version_of
+from plimsoll.causes.pgbouncer_pools import Opened, opened, pool_size
 from plimsoll.causes.pooler_settings import Affected, Settings, seconds
 from plimsoll.model.cause import Cause, Remedy
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.model.pooler import PooledDatabase
 
 PREPARED = "prepared_statements_lost"
 FORGETS = "discard_all_forgets_prepared"
@@ -36,29 +39,22 @@ def pgbouncer_rules(settings: Settings, usable: int | None) -> list[Cause]:
         _min_pool(settings),
         _transactions_for_ever(settings),
         _nothing_shared(settings),
+        _users_too_new(settings),
         *_contradictions(settings),
     ]
     return [cause for cause in found if cause is not None]
 
 
 def modes(s: Settings) -> dict[str, list[str]]:
-    """Databases by pool mode; `every other` stands for those that do not say one."""
+    """Databases and users by pool mode; `every other` stands for those that do not say one."""
     found: dict[str, list[str]] = {(s.text("pool_mode") or "").lower(): ["every other database"]}
     for database in s.config.databases:
         if database.mode:
             found.setdefault(database.mode.lower(), []).append(database.name)
+    for user in s.config.users:
+        if user.mode:
+            found.setdefault(user.mode.lower(), []).append(f"user {user.name}")
     return found
-
-
-def pool_size(s: Settings, database: PooledDatabase) -> int:
-    """Servers that one pool of a database may have, reserve included."""
-    size = database.size_max if database.size_max is not None else s.count("default_pool_size")
-    reserve = database.reserve if database.reserve is not None else s.count("reserve_pool_size")
-    most = (
-        database.servers_max if database.servers_max is not None else s.count("max_db_connections")
-    )
-    whole = size + reserve
-    return min(whole, most) if most else whole
 
 
 def _shares(s: Settings) -> bool:
@@ -248,17 +244,24 @@ def _reserve(s: Settings) -> Cause | None:
 
 
 def _min_pool(s: Settings) -> Cause | None:
-    least, size = s.count("min_pool_size"), s.count("default_pool_size")
-    if least <= size:
+    general, size = s.count("min_pool_size"), s.count("default_pool_size")
+    least, most, whose = general, float(size), ""
+    for database in s.config.databases:
+        own = database.size_min if database.size_min is not None else general
+        if own > pool_size(s, database) and least <= most:
+            least, most, whose = own, pool_size(s, database), f" of {database.name}"
+    if least <= most:
         return None
     return s.finding(
         "MinPoolCapped",
         "note",
-        f"min_pool_size = {least} is more than a pool may have ({size})",
+        f"min_pool_size = {least}{whose} is more than a pool may have ({most:.0f})",
         "It is capped at the pool's size: every pool is held full.",
         evidence=(s.said("min_pool_size", "default_pool_size"), _manual(s, "min_pool_size")),
-        remedies=(Remedy(text="Keep fewer warm.", commands=(f"min_pool_size = {size // 4}",)),),
-        refuted_by="The databases have a larger pool_size of their own.",
+        remedies=(Remedy(text="Keep fewer warm.", commands=(f"min_pool_size = {most // 4:.0f}",)),),
+        refuted_by="The databases have a larger pool_size of their own."
+        if not whose
+        else "SHOW DATABASES shows a pool_size above its min_pool_size.",
     )
 
 
@@ -281,10 +284,13 @@ def _nothing_shared(s: Settings) -> Cause | None:
     sizes = [pool_size(s, database) for database in s.config.databases if database.name != "*"]
     if not sizes or not s.is_set("max_client_conn") or sum(sizes) < clients:
         return None
+    servers = (
+        f"{sum(sizes):,.0f} servers it may open" if isfinite(sum(sizes)) else "its pools may open"
+    )
     return s.finding(
         "NothingShared",
         "note",
-        f"max_client_conn = {clients} is not more than the {sum(sizes)} servers it may open",
+        f"max_client_conn = {clients} is not more than the {servers}",
         "Every client can have a server of its own: the pooler spares no connection.",
         evidence=(s.said("max_client_conn", "default_pool_size"),),
         remedies=(
@@ -296,27 +302,31 @@ def _nothing_shared(s: Settings) -> Cause | None:
 
 def _sum(s: Settings, usable: int | None) -> Cause | None:
     """The least there can be at once: one user for each database that has none of its own."""
-    databases = s.config.databases
-    most = sum(pool_size(s, database) for database in databases)
-    if not databases or usable is None or most <= usable:
+    whole = next(iter(opened(s)), None)
+    if whole is None or usable is None or whole.most <= usable:
         return None
-    terms = " + ".join(str(pool_size(s, database)) for database in databases)
-    terms = terms if len(databases) <= 8 else f"{len(databases)} databases"
-    each = max(usable // len(databases), 1)
-    many = any(database.user is None for database in databases)
+    servers = len(opened(s))
+    where = f" to {whole.server}" if servers > 1 and whole.server else ""
+    is_bounded = isfinite(whole.most)
+    told = f"{whole.most:,.0f}" if is_bounded else "any number of"
+    each = max(usable // len(whole.databases), 1)
     return s.finding(
         "PoolsExceedMaxConnections",
         "critical",
-        f"The pools may open {most:,} connections, the server takes {usable:,}",
-        f"{terms} = {most:,}, with one user each."
-        + (" Every further user of a database has a pool of the same size again." if many else "")
-        + " Beyond it PgBouncer's logins fail, and clients wait server_login_retry.",
+        f"The pools may open {told} connections{where}, the server takes {usable:,}",
+        f"{_terms(whole)}{_further(s, whole)} Beyond it PgBouncer's logins fail, and clients wait"
+        " server_login_retry.",
         evidence=(
-            s.said("default_pool_size", "reserve_pool_size", "max_db_connections"),
+            s.said(
+                "default_pool_size",
+                "reserve_pool_size",
+                "max_db_connections",
+                "max_user_connections",
+            ),
             Evidence(
                 kind="connections",
-                text=f"{most:,} against {usable:,} usable connections",
-                value=float(most),
+                text=f"{told} against {usable:,} usable connections",
+                value=whole.most if is_bounded else None,
                 reference=float(usable),
             ),
         ),
@@ -324,10 +334,70 @@ def _sum(s: Settings, usable: int | None) -> Cause | None:
             Remedy(
                 text="Bound each database, whatever the number of users.",
                 commands=(f"max_db_connections = {each}",),
-                expected=f"At most {each * len(databases):,} connections, of {usable:,}.",
+                expected=f"At most {each * len(whole.databases):,} connections{where}, of {usable:,}.",
             ),
         ),
-        refuted_by="The databases are on different servers.",
+        refuted_by="The databases are on different servers."
+        if servers == 1 and len(whole.databases) > 1
+        else "SHOW POOLS has fewer servers at the busiest hour, and no client waits.",
+    )
+
+
+def _terms(whole: Opened) -> str:
+    if not isfinite(whole.most):
+        names = [
+            d.name
+            for d, size in zip(whole.databases, whole.sizes, strict=True)
+            if not isfinite(size)
+        ]
+        return f"A pool_size of 0 is no bound: {', '.join(names[:8])}."
+    terms = " + ".join(f"{size:.0f}" for size in whole.sizes)
+    terms = terms if len(whole.sizes) <= 8 else f"{len(whole.sizes)} databases"
+    bounded = ", as max_user_connections bounds it" if whole.most < sum(whole.sizes) else ""
+    return f"{terms} = {whole.most:,.0f}, with one user each{bounded}."
+
+
+def _further(s: Settings, whole: Opened) -> str:
+    """What the least leaves out: further users, those with pools of their own size by name."""
+    if all(database.user for database in whole.databases):
+        return ""
+    own = [f"{user.name} ({user.size_max})" for user in s.config.users if user.size_max]
+    told = f"; of their own size have {', '.join(own[:8])}" if own else ""
+    return f" Every further user of a database has a pool of the same size again{told}."
+
+
+def _users_too_new(s: Settings) -> Cause | None:
+    """A release that does not know a setting of [users] refuses the whole configuration."""
+    if s.version is None:
+        return None
+    told = [
+        (user.name, setting, since)
+        for user in s.config.users
+        for setting, value, since in (
+            ("pool_size", user.size_max, "1.23"),
+            ("reserve_pool_size", user.reserve, "1.24"),
+        )
+        if value is not None and version_of(s.version) < version_of(since)
+    ]
+    if not told:
+        return None
+    name, setting, since = told[0]
+    return s.finding(
+        "UserSettingTooNew",
+        "warning",
+        f"{s.product} does not know {setting} of a user, as of {name}: it came with {since}",
+        "A configuration with a setting that is not known is refused, at the start and at RELOAD.",
+        evidence=(
+            Evidence(kind="setting", text=f"{setting} of {name} in [users]"),
+            Evidence(
+                kind="documentation",
+                text="source: PgBouncer changelog, 1.23.0 and 1.24.0, read 2026-11-20",
+            ),
+        ),
+        remedies=(
+            Remedy(text=f"Upgrade to {since} or later, or give the size to the database instead."),
+        ),
+        refuted_by="RELOAD in the admin console says nothing of it.",
     )
 
 

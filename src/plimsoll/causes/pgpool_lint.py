@@ -144,6 +144,9 @@ def _cached_for_ever(s: Settings) -> Cause | None:
     ends = (LIFE_TIME, "child_life_time", "child_max_connections")
     if not s.is_on("connection_cache") or any((s.number(name) or 0) > 0 for name in ends):
         return None
+    # Since 4.4 children may come and go: those beyond max_spare_children end, with what they keep.
+    if (s.text("process_management_mode") or "").lower() == "dynamic":
+        return None
     return s.finding(
         "CachedServersNeverEnd",
         "warning",

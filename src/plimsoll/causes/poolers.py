@@ -70,6 +70,7 @@ def config_of(reading: PoolerReading) -> PoolerConfig:
             if bare.text(name) is None or not _is_default(bare, whole, name)
         },
         databases=reading.databases,
+        users=reading.users,
     )
 
 

@@ -7,7 +7,7 @@ may not see, is None. Counters grow since `reset_s`; what happened is the differ
 
 from msgspec import Struct
 
-from plimsoll.model.pooler import PooledDatabase
+from plimsoll.model.pooler import PooledDatabase, PooledUser
 from plimsoll.model.toast import ToastSample
 
 
@@ -275,6 +275,8 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
     """Connected to it now, without us; None where it does not say."""
     databases: tuple[PooledDatabase, ...] = ()
     """That PgBouncer offers."""
+    users: tuple[PooledUser, ...] = ()
+    """Of PgBouncer, those with settings of their own."""
 
 
 class Observation(Struct, frozen=True, kw_only=True):

@@ -48,6 +48,24 @@ class PooledDatabase(Struct, frozen=True, kw_only=True):
     """`pool_mode` of this database."""
     servers_max: int | None = None
     """`max_db_connections`."""
+    size_min: int | None = None
+    """`min_pool_size`; None for the one of all databases."""
+    server: str | None = None
+    """`db1:5432`, `:5432` for a socket of the same machine; None where it is not known."""
+
+
+class PooledUser(Struct, frozen=True, kw_only=True):
+    """A user with settings of its own in PgBouncer: a line of its section `[users]`."""
+
+    name: str
+    size_max: int | None = None
+    """`pool_size` of each of its pools (1.23 and later), before that of the database."""
+    reserve: int | None = None
+    """`reserve_pool_size` (1.24 and later), before that of the database."""
+    mode: str | None = None
+    """`pool_mode`, before that of the database."""
+    servers_max: int | None = None
+    """`max_user_connections`: of all its pools together."""
 
 
 class PoolerConfig(Struct, frozen=True, kw_only=True):
@@ -60,3 +78,5 @@ class PoolerConfig(Struct, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
     """Only what was set, by the pooler's own names; the last one wins where a name stands twice."""
     databases: tuple[PooledDatabase, ...] = ()
+    users: tuple[PooledUser, ...] = ()
+    """Of PgBouncer, those with settings of their own."""

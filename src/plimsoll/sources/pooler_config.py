@@ -3,19 +3,25 @@ A pooler's configuration file: `pgpool.conf` or `pgbouncer.ini`.
 
 Rule 1: only what was set is kept; what a setting is otherwise, the catalog knows.
 Rule 2: nothing that is or leads to a secret is kept: passwords, keys, files and queries of users.
-Sources: Pgpool-II 4.3.5 manual, "Configuring Pgpool-II"; PgBouncer 1.18.0, config.md.
+Rule 3: an included file is read where its pooler reads it: Pgpool-II (4.3 and later) beside the file that
+        names it; PgBouncer in the directory that it was started in, which nothing tells, so beside the
+        configuration, else in ours. The section that it ends in goes on after it.
+Sources: Pgpool-II 4.3.5 and 4.7 manual, "Managing Configuration File Contents"; PgBouncer 1.18.0 and 1.25,
+config.md, "Section [users]", "Include directive"; libusual, cfparser.c (read 2026-11-20).
 """
 
 import re
 from pathlib import Path
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.model.pooler import PooledDatabase, PoolerConfig
+from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 
 FILE_BYTES_MAX = 4_000_000
-_INCLUDES_MAX = 10  # as PgBouncer itself allows
+_INCLUDES_MAX = 10  # as both poolers allow
 # Commands and queries of checks may hold a password in their text.
 _SECRET = re.compile(r"pass|auth|secret|key|hash|user|command|check|conninfo|connect_query")
+_NO_SECRET = ("max_user_connections", "max_user_client_connections")
+_INCLUDE = re.compile(r"%include[ \t]+")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*=?\s*")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.|'')*)'")
 _WORD = re.compile(r"(?<!\w)(\w+)\s*=\s*('(?:[^']|'')*'|\S*)")
@@ -40,15 +46,19 @@ def read_pooler_config(
     """
     text = _text(path)
     kind = kind or _kind(text, path)
-    settings, databases = (
-        _pgbouncer(text, path.parent, 0) if kind == "pgbouncer" else (_pgpool(text), [])
-    )
+    if kind == "pgpool":
+        settings: dict[str, str] = {}
+        _pgpool(text, path, settings, 0)
+        return PoolerConfig(kind=kind, place=path.name, version=version, settings=settings)
+    ini = _Ini(path.parent)
+    ini.take(text, 0)
     return PoolerConfig(
         kind=kind,
         place=path.name,
         version=version,
-        settings=settings,
-        databases=tuple(databases),
+        settings=ini.settings,
+        databases=tuple(ini.databases.values()),
+        users=tuple(ini.users.values()),
     )
 
 
@@ -70,7 +80,7 @@ def _text(path: Path) -> str:
 
 def _kind(text: str, path: Path) -> str:
     lines = [line.strip().lower() for line in text.splitlines()]
-    if any(line in _SECTIONS for line in lines):
+    if any(line in _SECTIONS or line.startswith("%include ") for line in lines):
         return "pgbouncer"
     # Debian's pgpool.conf sets one line only; the rest of it are comments that name the settings.
     if any(re.match(r"#?\s*(num_init_children|backend_hostname\d|pcp_port)\s*=", x) for x in lines):
@@ -83,8 +93,23 @@ def _kind(text: str, path: Path) -> str:
     )
 
 
-def _pgpool(text: str) -> dict[str, str]:
-    settings: dict[str, str] = {}
+def _included(path: Path, depth: int) -> str:
+    """
+    The text of a file that another one names.
+
+    Raises:
+        DataError: files name each other without end.
+        SourceError: it cannot be read.
+    """
+    if depth >= _INCLUDES_MAX:
+        raise DataError(
+            f"'{path}' is included more than {_INCLUDES_MAX} files deep",
+            "No pooler reads that; do two files include each other?",
+        )
+    return _text(path)
+
+
+def _pgpool(text: str, path: Path, settings: dict[str, str], depth: int) -> None:
     for line in text.splitlines():
         name = _NAME.match(line.strip())
         if name is None:
@@ -92,52 +117,91 @@ def _pgpool(text: str) -> dict[str, str]:
         rest = line.strip()[name.end() :]
         quoted = _QUOTED.match(rest)
         if quoted is not None:
-            _keep(settings, name[1], quoted[1].replace("''", "'").replace("\\'", "'"))
-        elif value := rest.partition("#")[0].strip():
-            _keep(settings, name[1], value)
-    return settings
-
-
-def _pgbouncer(
-    text: str, folder: Path, depth: int, section: str = ""
-) -> tuple[dict[str, str], list[PooledDatabase]]:
-    settings: dict[str, str] = {}
-    databases: dict[str, PooledDatabase] = {}
-    for raw in text.splitlines():
-        line = raw.strip()
-        if not line or line[0] in ";#":
+            value = quoted[1].replace("''", "'").replace("\\'", "'")
+        elif not (value := rest.partition("#")[0].strip()):
             continue
-        if line.startswith("%include") and depth < _INCLUDES_MAX:
-            other = folder / line.removeprefix("%include").strip()
-            more, also = _pgbouncer(_text(other), folder, depth + 1, section)
-            settings |= more
-            databases |= {database.name: database for database in also}
-        elif line.startswith("["):
-            section = line.lower()
-        elif section in ("", "[pgbouncer]") and "=" in line:
-            name, _, value = line.partition("=")
-            _keep(settings, name.strip(), value.strip())
-        elif section == "[databases]" and "=" in line:
-            name, _, value = line.partition("=")
-            database = _database(name.strip().strip('"'), value)
-            databases[database.name] = database
-    return settings, list(databases.values())
+        if name[1] == "include":
+            other = path.parent / value
+            _pgpool(_included(other, depth), other, settings, depth + 1)
+        else:
+            _keep(settings, name[1], value)
+
+
+class _Ini:
+    """What PgBouncer's file and those that it includes say, in the order in which they say it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._section = ""
+        self.settings: dict[str, str] = {}
+        self.databases: dict[str, PooledDatabase] = {}
+        self.users: dict[str, PooledUser] = {}
+
+    def take(self, text: str, depth: int) -> None:
+        for raw in text.splitlines():
+            line = raw.strip()
+            if not line or line[0] in ";#":
+                continue
+            if _INCLUDE.match(line):
+                other = self._place(_INCLUDE.sub("", line))
+                self.take(_included(other, depth), depth + 1)
+            elif line.startswith("["):
+                self._section = line.partition("]")[0].lower() + "]"
+            elif "=" in line:
+                name, _, value = line.partition("=")
+                self._keep(name.strip(), value.strip())
+
+    def _place(self, name: str) -> Path:
+        beside = self._folder / name
+        ours = Path.cwd() / name
+        return ours if ours.exists() and not beside.exists() else beside
+
+    def _keep(self, name: str, value: str) -> None:
+        if self._section in ("", "[pgbouncer]"):
+            _keep(self.settings, name, value)
+            return
+        name = name.strip("\"'").replace('""', '"')
+        if self._section == "[databases]":
+            self.databases[name] = _database(name, value)
+        elif self._section == "[users]":
+            self.users[name] = _user(name, value)
 
 
 def _database(name: str, value: str) -> PooledDatabase:
-    words = {key.lower(): _unquoted(word) for key, word in _WORD.findall(value)}
+    words = _words(value)
     return PooledDatabase(
         name=name,
         user=words.get("user"),
         size_max=_count(words.get("pool_size")),
+        size_min=_count(words.get("min_pool_size")),
         reserve=_count(words.get("reserve_pool_size") or words.get("reserve_pool")),
         mode=words.get("pool_mode"),
         servers_max=_count(words.get("max_db_connections")),
+        server=_server(words),
     )
 
 
+def _user(name: str, value: str) -> PooledUser:
+    words = _words(value)
+    return PooledUser(
+        name=name,
+        size_max=_count(words.get("pool_size")),
+        reserve=_count(words.get("reserve_pool_size")),
+        mode=words.get("pool_mode"),
+        servers_max=_count(words.get("max_user_connections")),
+    )
+
+
+def _words(value: str) -> dict[str, str]:
+    return {key.lower(): _unquoted(word) for key, word in _WORD.findall(value)}
+
+
+def _server(words: dict[str, str]) -> str:
+    return f"{words.get('host', '')}:{words.get('port', '5432')}"
+
+
 def _keep(settings: dict[str, str], name: str, value: str) -> None:
-    if not _SECRET.search(name.lower()) or name.lower() == "max_user_connections":
+    if not _SECRET.search(name.lower()) or name.lower() in _NO_SECRET:
         settings[name.lower()] = value
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.model.pooler import PooledDatabase, PoolerConfig
+from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 from plimsoll.sources.pooler_config import read_pooler_config
 
 PGPOOL = """
@@ -76,10 +76,95 @@ def test_pgbouncer_settings_and_databases_are_read(tmp_path: Path):
         "query_timeout": "30",
     }
     assert config.databases == (
-        PooledDatabase(name="orders", user="app", size_max=30, mode="transaction"),
-        PooledDatabase(name="odd name", reserve=4, servers_max=9),
-        PooledDatabase(name="*"),
+        PooledDatabase(
+            name="orders", user="app", size_max=30, mode="transaction", server="10.0.0.1:5432"
+        ),
+        PooledDatabase(name="odd name", reserve=4, servers_max=9, server=":5432"),
+        PooledDatabase(name="*", server="10.0.0.2:5432"),
     )
+    assert config.users == ()
+
+
+def test_users_have_settings_of_their_own(tmp_path: Path):
+    """
+    Size, reserve, mode and bound of a user; a timeout is not of its pools, and sections of peers are not.
+    """
+    config = read(
+        tmp_path,
+        "[users]\napp = pool_size=30 pool_mode=transaction\n"
+        '"odd user" = max_user_connections=9 reserve_pool_size = 2\nplain = query_timeout=5\n'
+        "[peers]\n1 = host=10.0.0.9 pool_size=7\n[databases]\na = port=6000 min_pool_size=3\n",
+    )
+
+    assert config.users == (
+        PooledUser(name="app", size_max=30, mode="transaction"),
+        PooledUser(name="odd user", reserve=2, servers_max=9),
+        PooledUser(name="plain"),
+    )
+    assert config.databases == (PooledDatabase(name="a", size_min=3, server=":6000"),)
+    assert config.settings == {}
+
+
+def test_a_section_goes_on_after_the_file_that_began_it(tmp_path: Path):
+    """
+    PgBouncer reads included files as if they stood there; it looks for them where it was started.
+    """
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "databases.ini").write_text("[databases]\na = \n%include conf.d/b.ini\n")
+    (tmp_path / "conf.d" / "b.ini").write_text("b = host=db2\n[users]\n")
+    config = read(tmp_path, "%include conf.d/databases.ini\nshop = pool_size=3\n")
+
+    assert ["a", "b"] == [database.name for database in config.databases]
+    assert config.users == (PooledUser(name="shop", size_max=3),)
+
+
+def test_an_included_file_may_lie_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """
+    Beside the configuration first, else in the directory that we were started in.
+    """
+    ours = tmp_path / "ours"
+    (ours / "etc").mkdir(parents=True)
+    (ours / "etc" / "more.ini").write_text("query_timeout = 30\n")
+    monkeypatch.chdir(ours)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+
+    assert {"query_timeout": "30"} == read(theirs, "[pgbouncer]\n%include etc/more.ini\n").settings
+
+
+def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
+    """
+    `include` is no setting; what comes last holds, in whichever file it stands.
+    """
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "one.conf").write_text("max_pool = 2\ninclude = 'two.conf'\n")
+    (tmp_path / "sub" / "two.conf").write_text("num_init_children = 64\nchild_life_time = 0\n")
+    text = "num_init_children = 32\ninclude = 'sub/one.conf'\nmax_pool = 3\n"
+
+    assert read(tmp_path, text).settings == {
+        "num_init_children": "64",
+        "max_pool": "3",
+        "child_life_time": "0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("pgbouncer", "%include pooler.conf"), ("pgpool", "include = 'pooler.conf'")]
+)
+def test_files_that_include_each_other_are_refused(tmp_path: Path, name: str, line: str):
+    """
+    As either pooler refuses them.
+    """
+    with pytest.raises(DataError, match="10 files deep"):
+        read(tmp_path, f"{line}\n", kind=name)
+
+
+def test_an_included_file_that_is_missing_is_named(tmp_path: Path):
+    """
+    Neither pooler starts without it.
+    """
+    with pytest.raises(SourceError, match=r"nowhere\.ini"):
+        read(tmp_path, "[pgbouncer]\n%include nowhere.ini\n")
 
 
 @pytest.mark.parametrize("text", [PGPOOL, PGBOUNCER.replace("%include more.ini", "")])

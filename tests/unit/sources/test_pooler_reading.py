@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from plimsoll.errors import UsageError
+from plimsoll.model.pooler import PooledUser
 from plimsoll.sources.pooler.console import Answer, address_of
 from plimsoll.sources.pooler.pgbouncer import read_pgbouncer
 from plimsoll.sources.pooler.pgpool import read_pgpool
@@ -147,6 +148,7 @@ def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
                 for name in ("app", "pgbouncer")
             ],
             lists=[{"list": "used_clients", "items": "14"}],
+            users=[{"name": "shop", "pool_mode": ""}],
         ),
         NOW_S,
     )
@@ -159,6 +161,46 @@ def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
     assert ("1.7.2", 13) == (reading.version, reading.clients)
     assert {"pool_mode": "session", "max_user_connections": "5"} == reading.settings
     assert [("app", "shop", 3)] == [(d.name, d.user, d.reserve) for d in reading.databases]
+    assert () == reading.users
+
+
+def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
+    """
+    It holds before the database's; the bound of all users is shown with each, and is not its own.
+    """
+    counts = dict.fromkeys(
+        ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait"), "0"
+    )
+    reading = read_pgbouncer(
+        Told(  # type: ignore[arg-type]
+            version=[{"version": "PgBouncer 1.25.2"}],
+            config=[{"key": "max_user_connections", "value": "50"}],
+            databases=[
+                {
+                    "name": "app",
+                    "pool_size": "20",
+                    "min_pool_size": "2",
+                    "host": "d",
+                    "port": "5433",
+                }
+            ],
+            pools=[{"database": "app", "user": user, **counts} for user in ("shop", "web")],
+            lists=[],
+            users=[
+                {"name": "shop", "pool_size": "9", "max_user_connections": "50", "pool_mode": ""},
+                {"name": "web", "reserve_pool_size": "1", "max_user_connections": "7"},
+                {"name": "plain", "pool_size": "", "max_user_connections": "50"},
+            ],
+        ),
+        NOW_S,
+    )
+
+    assert [9, 20] == [pool.size_max for pool in reading.pools]
+    assert (
+        PooledUser(name="shop", size_max=9),
+        PooledUser(name="web", reserve=1, servers_max=7),
+    ) == reading.users
+    assert (2, "d:5433") == (reading.databases[0].size_min, reading.databases[0].server)
 
 
 @pytest.mark.parametrize(

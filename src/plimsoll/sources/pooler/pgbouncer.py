@@ -5,7 +5,7 @@ Source: PgBouncer manual, "Admin console"; columns are taken by name, since rele
 """
 
 from plimsoll.model.database import PoolerReading, PoolRow
-from plimsoll.model.pooler import PooledDatabase
+from plimsoll.model.pooler import PooledDatabase, PooledUser
 from plimsoll.sources.pooler.console import Answer, Console, number
 
 _OWN = "pgbouncer"  # the console itself is a database of this name
@@ -13,7 +13,7 @@ _NONE = "0"
 
 # The rest of SHOW CONFIG that names users, files of users, or queries for passwords.
 _SECRETS = ("auth", "pass", "user", "key", "hash")
-_KEPT = ("max_user_connections",)
+_KEPT = ("max_user_connections", "max_user_client_connections")
 
 
 def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
@@ -26,6 +26,8 @@ def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
     version = console.show("SHOW VERSION")
     config = console.show("SHOW CONFIG")
     databases = console.show("SHOW DATABASES")
+    settings = _settings(config)
+    users = _users(console.show("SHOW USERS"), settings)
     pools = console.show("SHOW POOLS")
     lists = {row.get("list", ""): number(row.get("items")) for row in console.show("SHOW LISTS")}
     clients = lists.get("used_clients")
@@ -35,10 +37,11 @@ def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
         # "PgBouncer 1.18.0"
         version=next(iter(version[0].values())).split()[-1] if version else "",
         time_s=time_s,
-        settings=_settings(config),
-        pools=_pools(pools, databases),
+        settings=settings,
+        pools=_pools(pools, databases, users),
         clients=max(clients - 1, 0) if clients is not None else None,
         databases=_databases(databases),
+        users=users,
     )
 
 
@@ -50,8 +53,9 @@ def _settings(config: Answer) -> dict[str, str]:
     }
 
 
-def _pools(pools: Answer, databases: Answer) -> tuple[PoolRow, ...]:
+def _pools(pools: Answer, databases: Answer, users: tuple[PooledUser, ...]) -> tuple[PoolRow, ...]:
     sizes = {row["name"]: number(row.get("pool_size")) for row in databases}
+    own = {user.name: user.size_max for user in users if user.size_max is not None}
     return tuple(
         PoolRow(
             database=row["database"],
@@ -63,7 +67,7 @@ def _pools(pools: Answer, databases: Answer) -> tuple[PoolRow, ...]:
             servers_used=int(row["sv_used"]),
             longest_wait_s=int(row["maxwait"]) + int(row.get("maxwait_us") or _NONE) / 1e6,
             mode=row.get("pool_mode", ""),
-            size_max=sizes.get(row["database"]),
+            size_max=own.get(row["user"], sizes.get(row["database"])),
         )
         for row in pools
         if row["database"] != _OWN
@@ -79,7 +83,27 @@ def _databases(databases: Answer) -> tuple[PooledDatabase, ...]:
             reserve=number(row.get("reserve_pool_size") or row.get("reserve_pool")),
             mode=row.get("pool_mode") or None,
             servers_max=number(row.get("max_connections")),
+            size_min=number(row.get("min_pool_size")),
+            server=f"{row.get('host') or ''}:{row['port']}" if row.get("port") else None,
         )
         for row in databases
         if row["name"] != _OWN
     )
+
+
+def _users(users: Answer, settings: dict[str, str]) -> tuple[PooledUser, ...]:
+    """Those with settings of their own; a bound that is everybody's is shown with each."""
+    everybodys = number(settings.get("max_user_connections"))
+    found = []
+    for row in users:
+        bound = number(row.get("max_user_connections"))
+        user = PooledUser(
+            name=row["name"],
+            size_max=number(row.get("pool_size")),
+            reserve=number(row.get("reserve_pool_size")),
+            mode=row.get("pool_mode") or None,
+            servers_max=None if bound == everybodys else bound,
+        )
+        if user != PooledUser(name=user.name):
+            found.append(user)
+    return tuple(found)

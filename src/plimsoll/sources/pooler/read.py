@@ -37,6 +37,7 @@ def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:
             time_s=now(),
             settings=config.settings,
             databases=config.databases,
+            users=config.users,
         )
     address = address_of(target)
     with visited(address) as console:
@@ -64,4 +65,5 @@ def config_of(reading: PoolerReading) -> PoolerConfig:
         version=reading.version or None,
         settings=reading.settings,
         databases=reading.databases,
+        users=reading.users,
     )
