@@ -83,10 +83,9 @@ def pooler(
     found = read_pooler_config(config, kind=kind, version=version)
     causes = lint(found, catalog(), ServerRoom(connection_max=max_connections, reserved=reserved))
     if form is Format.JSON:
-        import msgspec
+        from plimsoll.sinks.lint_json import render_lint_json
 
-        told = {"pooler": found, "findings": causes}
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        sys.stdout.write(render_lint_json(found, causes).decode())
     else:
         from plimsoll.sinks.lint_text import render_lint
 

@@ -117,9 +117,9 @@ def pool_size(
     room = replace(room, others=others, **{k: v for k, v in given.items() if v is not None})
     sizing = size_pools(asked, room)
     if form is Format.JSON:
-        import msgspec
+        from plimsoll.sinks.pool_size_json import render_pool_size_json
 
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(sizing), indent=2).decode() + "\n")
+        sys.stdout.write(render_pool_size_json(sizing).decode())
     else:
         from plimsoll.sinks.pool_size_text import render_pool_size
 
