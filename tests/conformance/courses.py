@@ -80,15 +80,23 @@ def course_of(rig: Rig, *, burst_s: float, after_s: float, idle_s: float) -> tup
         time.sleep(burst_s + after_s)
     ended_s = time.monotonic()
     time.sleep(0.2)
-    empty = control.status().balance[THROUGHPUT] or 0.0
-    idle_from_s = time.monotonic()
+    empty, idle_from_s = _balance(control)
     time.sleep(idle_s)
-    full = control.status().balance[THROUGHPUT] or 0.0
-    idle_s = time.monotonic() - idle_from_s
+    full, idle_to_s = _balance(control)
+    idle_s = idle_to_s - idle_from_s
     at_s = np.array(sorted(moment - began_s for moment in moments if began_s < moment < ended_s))
     course = law_of(ratio, burst_s + after_s, idle_s)
     served = np.interp(np.arange(0, burst_s + after_s, STEP_S), at_s, np.arange(1, at_s.size + 1))
     return _course(served * _READ_BYTES, full - empty), course
+
+
+def _balance(control: GateControl) -> tuple[float, float]:
+    """
+    The balance, and the middle of the time in which it was asked for.
+    """
+    asked_s = time.monotonic()
+    found = control.status().balance[THROUGHPUT] or 0.0
+    return found, (asked_s + time.monotonic()) / 2
 
 
 def law_of(ratio: float, length_s: float, idle_s: float) -> Course:

@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conformance.courses import course_of, shares_of, writing
-from conformance.flows import DEPTH, Case, check, loads, paired
+from conformance.flows import DEPTH, Case, Served, check, loads, paired
 from conformance.gate_arm import Measured, Rig
+from live.gate_machine import HELD_MIN, ROUNDS, TOLERANCE
 
 pytestmark = pytest.mark.realtime
 
-# Wider than what the gate keeps by itself, as test machines are shared and these runs are short; the
-# long ones of bench/gate_accuracy.py are held to 1 %.
-TOLERANCE = 0.02
+# TOLERANCE is wider than what the gate keeps by itself; the long runs of bench/gate_accuracy.py are held
+# to 1 %.
 SECONDS = 2.5
-ROUNDS = 3
 
 LOADS = {load.name: load for load in loads()}
 CASES = tuple(
@@ -51,6 +50,20 @@ def again_if_spoiled(measure: Callable[[], Measured], case: Case) -> Measured:
     return measured
 
 
+def check_held(case: Case, measured: Measured, served: Served) -> None:
+    """
+    What the limits say; where the host spoiled every round, in the share of the time in which they held.
+
+    Nothing is asked for while a host stands still, so that no more than this can be served.
+    """
+    if measured.is_held and not measured.is_late:
+        check(case, served, tolerance=TOLERANCE)
+        return
+    ratio = 1 + served.error_of(case)
+    assert measured.bound_ratio >= HELD_MIN, f"held for {measured.bound_ratio:.0%} of the time"
+    assert measured.bound_ratio * (1 - TOLERANCE) <= ratio <= 1 + TOLERANCE, f"{ratio:.3%}"
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_gate_serves_what_the_limits_say(rig: Rig, case: Case):
     """
@@ -59,8 +72,8 @@ def test_the_gate_serves_what_the_limits_say(rig: Rig, case: Case):
     """
     measured = again_if_spoiled(lambda: rig.measure(case, seconds=SECONDS), case)
 
-    check(case, measured.served, tolerance=TOLERANCE)
-    check(case, measured.recorded, tolerance=TOLERANCE)
+    check_held(case, measured, measured.served)
+    check_held(case, measured, measured.recorded)
     if measured.depth is not None:
         assert DEPTH == pytest.approx(measured.depth, rel=0.05)
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod load;
 pub mod twin;
 
 use std::fs::File;
