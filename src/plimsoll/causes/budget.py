@@ -22,6 +22,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     read_bytes_per_s: float | None
     written_bytes_per_s: float | None
     """Of the whole server, as it asked the system."""
+    uncounted_bytes_per_s: float = 0.0
+    """Of vacuums that still run, estimated: the server counts them when they end."""
     ceiling_bytes_per_s: float | None = None
     ceiling_name: str = ""
     plateaus: tuple[tuple[float, float], ...] = ()
@@ -31,10 +33,10 @@ class Budget(Struct, frozen=True, kw_only=True):
 
     @property
     def load_bytes_per_s(self) -> float | None:
-        """Reads and writes together."""
+        """Reads and writes together, those of vacuums that still run among them."""
         if self.read_bytes_per_s is None or self.written_bytes_per_s is None:
             return None
-        return self.read_bytes_per_s + self.written_bytes_per_s
+        return self.read_bytes_per_s + self.written_bytes_per_s + self.uncounted_bytes_per_s
 
     def of_load(self, bytes_per_s: float | None) -> float | None:
         """Share 0–1 of the load."""

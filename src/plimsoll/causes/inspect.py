@@ -9,6 +9,8 @@ Rule 2: what could not be read is handed on with what it hides, so that silence 
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from plimsoll.causes import (
     autovacuum_settings,
     checkpoints,
@@ -23,6 +25,7 @@ from plimsoll.causes import (
     wal,
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
+from plimsoll.causes.vacuum_runs import uncounted_by
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing
@@ -92,6 +95,7 @@ def inspect(
         ceiling_name=ceiling_name,
         plateaus=plateaus,
     )
+    budget = replace(budget, uncounted_bytes_per_s=uncounted_by(observation))
     server = observation.server
     found = found_by_all(observation, budget)
     return Inspection(

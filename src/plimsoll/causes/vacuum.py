@@ -98,12 +98,12 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     Of all bytes between the readings, 0–1; None where either is not known.
 
     An estimate is of the time in which it was seen to run, which may be a small part of the window; and
-    the load does not know of what still runs.
+    what the server counts does not have what still runs.
     """
     load = budget.load_bytes_per_s
     if found.mean is None or load is None:
         return None
-    whole = load + found.uncounted
+    whole = load + max(found.uncounted - budget.uncounted_bytes_per_s, 0.0)
     return min(found.mean / whole, 1.0) if whole > 0 else None
 
 

@@ -180,6 +180,12 @@ def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
     )
 
 
+def uncounted_by(observation: Observation) -> float:
+    """Bytes/s of vacuums that still run, which the server has not counted: 0 where there are none."""
+    runs = runs_of(observation)
+    return sum(bytes_of(observation, run, runs).uncounted for run in runs)
+
+
 def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
     """By `pg_stat_io`, of those that ended; `peers` are all that it counts together."""
     read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)

@@ -71,6 +71,32 @@ def test_a_server_that_does_nothing_has_no_cause():
     assert 0.0 == told.load_read_bytes_per_s == told.load_written_bytes_per_s
 
 
+def test_shares_are_of_what_running_vacuums_do_as_well(monkeypatch):
+    """
+    The server counts a vacuum when it ends; until then its estimate is a part of the whole for all.
+    """
+    owner, toast = databases.toast_of(databases.table(10, "public.a"), size_bytes=8 * 1024**3)
+    runs = [
+        databases.vacuum(toast, scanned_blocks=round(mb * 1e6 / 8192), running_s=60.0 + mb)
+        for mb in (0, 600)
+    ]
+    seen = databases.observation(
+        databases.reading(relations=(owner, toast), io=()),
+        databases.reading(
+            databases.START_S + 60,
+            relations=(owner, toast),
+            io=(databases.io_row("client backend", written_bytes=1800e6),),
+        ),
+        glances=tuple(databases.glance(60.0 * n, vacuums=(run,)) for n, run in enumerate(runs)),
+    )
+    budgets = []
+    monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: budgets.append(b) or (),))
+    inspect(seen)
+
+    assert 40e6 == pytest.approx(budgets[0].load_bytes_per_s, rel=0.01)
+    assert 0.5 == pytest.approx(budgets[0].of_load(20e6), rel=0.01)
+
+
 def test_the_worst_comes_first_then_the_largest(monkeypatch):
     """
     Causes of all detectors stand in one order.
