@@ -75,7 +75,7 @@ def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01
         judgement=judgement,
         probability=round((share.strict + share.generous) / 2, 4),
         effect=effect,
-        reason=_reason(effect, share, allowed_ratio),
+        reason=_reason(demand, effect, share, allowed_ratio),
         settled_by=SETTLED_BY if judgement is Judgement.UNSURE else "",
     )
 
@@ -272,13 +272,21 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
     return Band(low=three[0], middle=three[1], high=three[2])
 
 
-def _reason(effect: Effect, share: Share, allowed: float) -> str:
+def _reason(demand: Demand, effect: Effect, share: Share, allowed: float) -> str:
     ratio = effect.ratio_at_ceiling
-    passing = 100 * (share.strict + share.generous) / 2
-    return (
-        f"{_percent(ratio.low)} to {_percent(ratio.high)} of the time at a ceiling, where "
-        f"{100 * allowed:g} % are allowed; {passing:.0f} % of plausible demands pass"
+    low, high = _percent(ratio.low), _percent(ratio.high)
+    of_time = low if low == high else f"{low} to {high}"
+    # What was seen is the only demand there is; of that alone is nothing said to be nothing.
+    is_seen = len(demand.paths) == 1 and np.array_equal(
+        demand.paths[0].ops_per_s, demand.served_ops_per_s
     )
+    if is_seen and ratio.high == 0:
+        return "what was asked for would never wait for a ceiling"
+    text = f"{of_time} of the time at a ceiling, where {100 * allowed:g} % are allowed"
+    if len(demand.paths) == 1:
+        return text
+    passing = 100 * (share.strict + share.generous) / 2
+    return f"{text}; {passing:.0f} % of plausible demands pass"
 
 
 def _percent(ratio: float) -> str:

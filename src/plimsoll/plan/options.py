@@ -209,7 +209,7 @@ class Desk:
             usd_per_day_more=usd_per_day_more(self.before, self.before_cost, after, cost),
             judgement=judged.judgement,
             probability=judged.probability,
-            reason=judged.reason if free is None else f"{free.text} {judged.reason}",
+            reason=judged.reason if free is None else f"{free.text} {_capital(judged.reason)}",
             settled_by=judged.settled_by,
         )
 
@@ -240,14 +240,21 @@ class Desk:
                 text="nothing is changed in the database; jobs begin and end at other times",
                 reversal="Jobs can go back to their hours at any time.",
             ),
+            # The rest of the present effect is of work that waits: what spread work sees is not known.
             effect=replace(
                 present.effect,
                 minutes_at_ceiling=_exactly(minutes),
                 ratio_at_ceiling=_exactly(found.ratio_at_ceiling),
+                latency_s_mean=None,
+                latency_s_p95=None,
+                balance_min_ratio=None,
+                balance_min_family=None,
+                balance_min_s=None,
+                work_minutes=None,
             ),
             judgement=Judgement.UNSURE,
             probability=jobs,
-            reason=f"{found.text} It passes if what was served is all the work there is.",
+            reason=f"{found.text}. It passes if what was served is all the work there is.",
             settled_by="whether what was held back is a job that can wait: its schedule and its owner",
         )
 
@@ -358,6 +365,8 @@ class Desk:
             reason=(
                 f"a ceiling was seen to bind for {format_ratio(ratio)} of the time measured, where "
                 f"{allowed} are allowed"
+                if ratio > 0
+                else "no ceiling was seen to bind in the time measured"
             ),
             settled_by="",
         )
@@ -374,6 +383,10 @@ class Desk:
             if lowest is None or value < lowest[0]:
                 lowest = value, family, int(series.time_s[at])
         return lowest
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def replace_judged(judged: Judged, *, reason: str, settled_by: str) -> Judged:

@@ -16,6 +16,7 @@ from plimsoll.kernel import Stage, replay
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import started
+from plimsoll.units import format_bytes
 
 DAY_S = 86_400
 HOURS = 24
@@ -127,6 +128,6 @@ def _text(demand: Demand, moved: FloatArray, hours: int, start_s: int) -> str:
     days = max(demand.time_s.size * demand.step_s / DAY_S, 1.0)
     clock = f"{start_s // 3600:02d}:00"
     return (
-        f"the {total / days / 1e9:.3g} GB a day that ran into the ceiling would pass if they were "
+        f"the {format_bytes(total / days)} a day that ran into the ceiling would pass if they were "
         f"spread evenly over {hours} h from {clock} UTC"
     )

@@ -88,7 +88,9 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         verdict=judged,
         sure=said_as.probability(option.probability) if is_unsure else "",
         minutes=said_as.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
-        served=said_as.bytes_per_s(effect.served_bytes_per_s),
+        served=(
+            said_as.UNKNOWN if is_spread(option) else said_as.bytes_per_s(effect.served_bytes_per_s)
+        ),
         without_waiting=said_as.share_served(effect.served_ratio, is_observed=is_observed),
         latency_mean=said_as.latency(effect.latency_s_mean),
         latency_p95=said_as.latency(effect.latency_s_p95),
@@ -105,7 +107,7 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
     facts = [
         Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
         *_cost_facts(plan.present.cost, option),
-        *_effect_facts(plan, option.effect),
+        *_effect_facts(plan, option),
         Fact("Disruption", _disruption(option.disruption)),
         Fact("Undone by", words.sentence(option.disruption.reversal)),
     ]
@@ -176,14 +178,23 @@ def _parts_of(cost: Cost) -> str:
     return text
 
 
-def _effect_facts(plan: Plan, after: Effect) -> list[Fact]:
+def is_spread(option: Option) -> bool:
+    """Whether it only moves work to other hours: what that work will see is not known."""
+    return any(move.kind is MoveKind.SCHEDULE for move in option.moves)
+
+
+def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
+    after = option.effect
     before, is_observed = plan.present.effect, said_as.is_observed(plan)
     time = _arrow(
         said_as.minutes(before.minutes_at_ceiling, is_observed=is_observed),
         said_as.minutes(after.minutes_at_ceiling, is_observed=is_observed),
     )
+    waiting = Fact("At a ceiling", f"{time}; {allowed_minutes(plan)} min are allowed")
+    if is_spread(option):
+        return [waiting]
     return [
-        Fact("At a ceiling", f"{time}; {allowed_minutes(plan)} min are allowed"),
+        waiting,
         Fact(
             "Served",
             _arrow(*(said_as.bytes_per_s(e.served_bytes_per_s) for e in (before, after)))

@@ -20,6 +20,7 @@ from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
 from plimsoll.sinks.charts import svg, write_png
 from plimsoll.sinks.file import write_aside
+from plimsoll.sinks.plan_cards import is_spread
 from plimsoll.sinks.plan_chart_names import Plane, Spec, key_of, named_marks
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -277,9 +278,9 @@ def proposed(plan: Plan) -> Option | None:
 
 
 def _of_option(kind: str, number: str, label: str, option: Option) -> list[Spec]:
-    """The point of an option; none where its price is not known."""
+    """The point of an option; none where its price is not known, or what it serves."""
     usd = option.cost.usd_per_month
-    if usd is None:
+    if usd is None or is_spread(option):
         return []
     point = _point(kind, option.title, float(usd), option.effect.served_ratio)
     return [{**point, "number": number, "label": label}]

@@ -179,3 +179,18 @@ def test_verdicts_need_nearly_all_of_the_belief(
     share = Share(strict=strict, generous=generous)
 
     assert verdict_of(share, is_lower_bound=is_lower_bound) == said
+
+
+def test_a_reason_says_one_number_where_there_is_one():
+    """
+    Demand that was seen has no band, and what never waits is said not to.
+    """
+    calm = judge(demand_of(level(200.0)), fixed(500.0))
+    some = judge(demand_of(level(1000.0), is_held_back=np.ones(N) > 0), fixed(500.0))
+    grown = demand_of(level(200.0), served_ops_per_s=level(100.0))
+    many = judge(demand_of(level(200.0), level(201.0)), fixed(500.0))
+
+    assert "what was asked for would never wait for a ceiling" == calm.reason
+    assert "20.0 % of the time at a ceiling, where 1 % are allowed" == some.reason
+    assert judge(grown, fixed(500.0)).reason.startswith("under 0.1 % of the time")
+    assert "under 0.1 % of the time at a ceiling, where 1 % are allowed; 100 %" in many.reason

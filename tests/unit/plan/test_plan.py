@@ -16,7 +16,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import Judgement, Option, Plan, Wishes
+from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, Wishes
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 from plimsoll.plan.plan import plan
 
@@ -231,3 +231,19 @@ def test_an_unknown_license_leaves_options_without_a_price_until_it_is_said():
     assert all(o.cost.usd_per_month is None for o in other)
     assert any("--license" in sentence for o in other for sentence in o.cost.unknown)
     assert any(o.cost.usd_per_month for o in known.options)
+
+
+def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
+    """
+    What a free move is goes before its reason; what spread work will see is not known.
+    """
+    found = planned(example("search-service"))
+    restart = found.options[0]
+    (spread,) = [o for o in found.options if o.moves and o.moves[0].kind is MoveKind.SCHEDULE]
+
+    assert ": EC2 documents that a stop and start brings the present limits. " in restart.reason
+    assert restart.reason.partition("present limits. ")[2][0].isupper()
+    assert ". It passes if" in spread.reason
+    assert "e+" not in spread.reason
+    assert spread.effect.latency_s_mean is None
+    assert "no ceiling was seen to bind" in planned(example("quiet")).present.reason

@@ -64,12 +64,19 @@ def test_what_is_there_and_what_is_proposed_are_named():
     shapes = [layer["mark"].get("shape") for layer in plot(spec)["layer"]]
 
     assert {"circle", "diamond"} <= set(shapes)
-    assert {
-        "now: db.t3.xlarge, $349.70",
-        "2: db.m6g.xlarge, $370.14",
-        "1",
-        "3",
-    } == set(texts(plot(spec)))
+    assert {"now: db.t3.xlarge, $349.70", "2: db.m6g.xlarge, $370.14", "3"} == set(
+        texts(plot(spec))
+    )
+
+
+def test_work_that_is_spread_is_in_the_key_and_not_drawn():
+    """
+    What it will be served is not known, so it has no place.
+    """
+    spec = plan_spec(plans.claims(options=(plans.free(),)))
+
+    assert [] == drawn(spec, "option")
+    assert "jobs one after the other (same price)" in texts(spec["vconcat"][1])
 
 
 def test_the_key_says_what_every_number_is():

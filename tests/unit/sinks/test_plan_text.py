@@ -307,3 +307,14 @@ def test_every_judgement_can_stand_first(judgement):
     plan = plans.claims(present=plans.present(judgement=judgement))
 
     assert render_plan(plan, width=80, color=True)
+
+
+def test_what_spread_work_will_see_is_not_known():
+    """
+    Only that it waits no more is said: what is served now is served to work that waits.
+    """
+    shown = render_plan(plans.claims(options=(plans.free(),)), width=100, color=False)
+    card = shown[shown.index("1. jobs one after the other") : shown.index("WHAT A PRICE BUYS")]
+
+    assert "At a ceiling" in card
+    assert not any(name in card for name in ("Served  ", "Latency", "Next ceiling", "Same work"))
