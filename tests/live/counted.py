@@ -4,8 +4,9 @@ import psycopg
 
 # 14 has a process that collects counters, and shows a file of it that may be half a second old.
 _ASKED_FOR = 150_000
+_WAIT = "select pg_stat_clear_snapshot(), pg_sleep(0.02)"
 _IS_GONE = "select not exists (select from pg_stat_activity where pid = %s)"
-_IS_FRESH = "select pg_stat_clear_snapshot(), pg_stat_get_snapshot_timestamp() > %s"
+_IS_FRESH = "select pg_stat_get_snapshot_timestamp() > %s"
 
 
 def tell(connection: psycopg.Connection) -> None:
@@ -21,7 +22,7 @@ def tell(connection: psycopg.Connection) -> None:
     connection.close()
     with psycopg.connect(dsn, password=password, autocommit=True) as other:
         while not other.execute(_IS_GONE, (pid,)).fetchone()[0]:
-            continue
+            other.execute(_WAIT)
         (mark,) = other.execute("select clock_timestamp()").fetchone()
-        while not other.execute(_IS_FRESH, (mark,)).fetchone()[1]:
-            continue
+        while not other.execute(_IS_FRESH, (mark,)).fetchone()[0]:
+            other.execute(_WAIT)

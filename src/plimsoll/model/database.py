@@ -196,7 +196,7 @@ class Counters(Struct, frozen=True, kw_only=True):
     checkpoint_written_bytes: float = 0.0
     background_written_bytes: float = 0.0
     backend_written_bytes: float | None = None
-    """By backends themselves; from 17 on out of `pg_stat_io`."""
+    """By backends themselves; from 16 on out of `pg_stat_io`."""
     wal_bytes: float | None = None
     wal_full_pages: int | None = None
     wal_records: int | None = None

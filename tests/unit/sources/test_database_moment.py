@@ -1,6 +1,6 @@
 """Counters of two readings may be subtracted: what was dropped, reset or forgotten is in neither."""
 
-from plimsoll.model.database import DatabaseReading
+from plimsoll.model.database import DatabaseReading, IoRow
 from plimsoll.sources.database.moment import Moment, compared, counters_of, has_gone_back
 
 RESET_S = 1_795_000_000.0
@@ -85,3 +85,23 @@ def test_blocks_become_bytes():
         counters.backend_written_bytes,
     )
     assert (8e6, 7, 9) == (counters.wal_bytes, counters.wal_full_pages, counters.wal_records)
+
+
+def test_growth_by_many_blocks_counts_whole_where_there_are_two_views():
+    """
+    16 counts one block in pg_stat_bgwriter where a file grows by 768; pg_stat_io has them all.
+    """
+    rows = [
+        IoRow(
+            backend_type=who,
+            object="relation",
+            context="bulkwrite",
+            read_bytes=0.0,
+            written_bytes=8192.0,
+            extended_bytes=768 * 8192.0,
+        )
+        for who in ("client backend", "checkpointer")
+    ]
+    counters = counters_of((), (1, 2, 3, 4, 5), None, rows, block_bytes=8192)
+
+    assert 769 * 8192.0 == counters.backend_written_bytes

@@ -89,16 +89,15 @@ def counters_of(
     """Counters of the whole server; what it did not say is None, or zero where None is no answer."""
     timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
     wal_bytes, full_pages, records = wal or (None, None, None)
-    if backend is not None:
-        by_backends: float | None = float(backend * block_bytes)
-    elif io is not None:
-        by_backends = sum(
+    if io is not None:
+        # 16 has both, but counts a file's growth by many blocks as one block in the older view.
+        by_backends: float | None = sum(
             row.written_bytes + row.extended_bytes
             for row in io
             if row.object == "relation" and row.backend_type not in _OWN_COUNTERS
         )
     else:
-        by_backends = None
+        by_backends = None if backend is None else float(backend * block_bytes)
     return Counters(
         **sums_of(databases),
         checkpoints_timed=timed,

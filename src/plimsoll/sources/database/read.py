@@ -210,7 +210,8 @@ class _Watch:
         assert self._first is not None
         run = self._reader.run()
         is_other = run.is_standby != self._run.is_standby
-        has_forgotten = run.counted_from_s != self._run.counted_from_s
+        dates = (self._run.counted_from_s, run.counted_from_s)
+        has_forgotten = None not in dates and dates[0] != dates[1]
         # A server that recovers from a crash has still the old time of its start.
         if is_other or has_forgotten or has_gone_back(self._first.databases, run.databases):
             self._first = self._reader.again()
