@@ -1,0 +1,127 @@
+"""What the page on the published incidents says is foretold is what the plan foretells."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from contract.tree import ROOT
+from plimsoll.catalog.load import catalog
+from plimsoll.cli.plan import plan_snapshot
+from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.model.plan import HALF, Band, Option, Plan, Wishes
+from plimsoll.model.snapshot import decode_snapshot
+
+PAGE = ROOT / "docs" / "concepts" / "published-incidents-planned.md"
+CLAIMS, SEARCH = "Claims ingestion", "Search service"
+# A band rests on demand that nobody saw: it may move a little as its recovery is made better.
+LOOSELY, EXACTLY = 0.1, 0.005
+
+
+@cache
+def planned(name: str) -> Plan:
+    """The plan of an example; of the search service with the published class alone."""
+    snapshot = decode_snapshot((ROOT / "examples" / name / "snapshot.json").read_bytes())
+    asked = Wishes(allow=("db.r5.4xlarge",), keep_storage=True)
+    wishes = asked if name == "search-service" else Wishes()
+    return plan_snapshot(diagnose_snapshot(snapshot), snapshot, wishes)
+
+
+def half() -> Option:
+    return next(o for o in planned("claims-pipeline").options if o.role == HALF)
+
+
+def published_class() -> Option:
+    options = planned("search-service").options
+    return next(o for o in options if o.instance.db_class == "db.r5.4xlarge")
+
+
+def foretold(section: str, row: str) -> list[float]:
+    """The numbers of a row's last column; names of classes have none."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
+    (line,) = [
+        one for one in text.partition("\n## ")[0].splitlines() if one.startswith(f"| {row} |")
+    ]
+    cell = re.sub(r"db\.\S+", "", line.split("|")[3])
+    return [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", cell)]
+
+
+def scaled(band: Band, factor: float) -> list[float]:
+    return [value * factor for value in (band.low, band.middle, band.high)]
+
+
+def same_work() -> list[float]:
+    before, after = planned("claims-pipeline").present.effect, half().effect
+    hours, minutes = before.work_minutes / 60, after.work_minutes
+    return [100 * (1 - minutes / (60 * hours)), hours, minutes]
+
+
+def restart() -> list[float]:
+    former = catalog().former_limits("db.r5.2xlarge")
+    assert former
+    legacy = {one.ebs_baseline_bytes_per_s / 1e6 for one in former}
+    now = planned("search-service").options[0].effect.next_ceiling.value / 1e6
+    return [212.5 if 212.5 in legacy else 0.0, now]
+
+
+@pytest.mark.parametrize(
+    ("section", "row", "told", "tolerance"),
+    [
+        (CLAIMS, "price", lambda: [float(half().usd_per_day_more)], EXACTLY),
+        (
+            CLAIMS,
+            "throughput held for good",
+            lambda: [half().effect.next_ceiling.value / 1e6],
+            EXACTLY,
+        ),
+        (CLAIMS, "time for the same work", same_work, EXACTLY),
+        (CLAIMS, "latency", lambda: scaled(half().effect.latency_s_mean, 1e3), LOOSELY),
+        (SEARCH, "first move", restart, EXACTLY),
+        (SEARCH, "change", lambda: [float(published_class().usd_per_day_more)], EXACTLY),
+        (
+            SEARCH,
+            "mean throughput",
+            lambda: [
+                planned("search-service").present.effect.served_bytes_per_s.middle / 1e6,
+                *scaled(published_class().effect.served_bytes_per_s, 1e-6),
+            ],
+            LOOSELY,
+        ),
+        (
+            SEARCH,
+            "latency",
+            lambda: [
+                planned("search-service").present.effect.latency_s_mean.middle * 1e3,
+                *scaled(published_class().effect.latency_s_mean, 1e3),
+            ],
+            LOOSELY,
+        ),
+        (
+            SEARCH,
+            "what binds then",
+            lambda: [published_class().effect.next_ceiling.value],
+            EXACTLY,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_page_says_what_is_foretold(
+    section: str, row: str, told: Callable[[], list[float]], tolerance: float
+):
+    """
+    Every number of the column, prices and documented limits exactly, bands within a tenth.
+    """
+    assert told() == pytest.approx(foretold(section, row), rel=tolerance)
+
+
+def test_a_request_carries_as_much_as_the_page_says():
+    """
+    279 and 325 MB/s over 18,750 requests a second are 14.5 and 16.9 KiB each.
+    """
+    text = PAGE.read_text(encoding="utf-8")
+    highest = published_class().effect.served_bytes_per_s.high
+    carried = [round(rate / 18_750 / 1024, 1) for rate in (highest, 325e6)]
+
+    assert [14.5, 16.9] == carried
+    assert all(f"{size} KiB" in text for size in carried)
