@@ -257,8 +257,8 @@ def _text(rewrite: Rewrite, reading: _Reading, written: Written) -> str:
         parts.append(forms[reading.form])
     if written.is_shared_out:
         parts.append(
-            "Bytes are its part of what the server wrote to data files and WAL, by the pages that "
-            "these updates changed; what vacuum then does comes on top."
+            "Bytes are the part of these updates in what the server wrote to data files and WAL, by "
+            "the pages that they changed; what vacuum then does comes on top."
         )
     else:
         parts.append(

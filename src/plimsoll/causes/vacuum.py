@@ -1,13 +1,21 @@
 """
 Vacuums that read and write while somebody waits.
 
-Rule: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
-load is of the whole time that was watched, its share of the ceiling of the time that it ran.
+Rule 1: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
+        load is of the whole time that was watched, its share of the ceiling of the time that it ran.
+Rule 2: where next to nothing else was read or written there was nobody to keep waiting: its share of the
+        load, however large, then makes it no more than a note, and that is said.
 """
 
 from collections.abc import Sequence
 
-from plimsoll.causes.budget import Budget, ranked, rates_of, severity_by, severity_of
+from plimsoll.causes.budget import (
+    SMALL_BYTES_PER_S,
+    Budget,
+    ranked,
+    rates_of,
+    severity_by,
+)
 from plimsoll.causes.vacuum_pace import Pace
 from plimsoll.causes.vacuum_runs import Bytes, Run, by_autovacuum, bytes_of, pace_of_run, runs_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -23,6 +31,8 @@ from plimsoll.units import (
 
 # What a vacuum may take of a ceiling: as much as is called critical. A judgement.
 _SHARE_OF_CEILING = 0.25
+# Below a hundredth of the load and of the ceiling there is nothing to say; a judgement.
+_SHARE_LEAST = 0.01
 # Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
 _LARGE_BYTES = 1024**3
 
@@ -33,7 +43,13 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
     plateaus = budget.plateaus
     runs = runs_of(observation)
-    found = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
+    every = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
+    found = [
+        cause
+        for run, cause in zip(runs, every, strict=True)
+        if run.is_running
+        or _is_told(cause.bytes_per_s, cause.share_of_load, cause.share_of_ceiling)
+    ]
     if not any(run.last.is_automatic for run in runs):
         found += _unseen(observation, budget)
     found += _ended_in(observation, plateaus, {run.last.relation_oid for run in runs})
@@ -58,6 +74,12 @@ def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
     return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
 
 
+def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
+    """Whether what is over took enough to be worth a word, or it is not known whether it did."""
+    known = [share for share in (of_load, of_ceiling) if share is not None]
+    return moved is None or not known or max(known) >= _SHARE_LEAST
+
+
 def _of_run(
     observation: Observation,
     budget: Budget,
@@ -73,10 +95,10 @@ def _of_run(
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
-        severity=severity_by(moved, of_load, of_ceiling),
+        severity=_severity(moved, found.mean, of_load, of_ceiling),
         subject=run.subject,
         title=f"{_said(run)}{rate}",
-        text=_text(run, found.how),
+        text=_joined(_text(run, found.how), _alone(found.mean, of_load)),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
         uncounted_bytes_per_s=found.uncounted,
@@ -105,6 +127,27 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
         return None
     whole = load + max(found.uncounted - budget.uncounted_bytes_per_s, 0.0)
     return min(found.mean / whole, 1.0) if whole > 0 else None
+
+
+def _severity(
+    moved: float | None, mean: float | None, of_load: float | None, of_ceiling: float | None
+) -> str:
+    return severity_by(moved, None if _is_alone(mean, of_load) else of_load, of_ceiling)
+
+
+def _is_alone(mean: float | None, of_load: float | None) -> bool:
+    """Whether everybody else together moved so little that nobody can have waited."""
+    return bool(mean and of_load) and (mean or 0) * (1 / (of_load or 1) - 1) < SMALL_BYTES_PER_S
+
+
+def _alone(mean: float | None, of_load: float | None) -> str:
+    if not _is_alone(mean, of_load):
+        return ""
+    return "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _said(run: Run) -> str:
@@ -230,6 +273,13 @@ def _remedies(
                 commands=(f"SELECT pg_cancel_backend({run.last.pid});",),
             )
         )
+    if run.last.is_automatic and len(run.spans) > 1:
+        found.append(
+            Remedy(
+                text="It comes back as often as dead rows do: look first at what makes them, updates and "
+                "deletes as pg_stat_all_tables counts them, then at how many may gather before it comes.",
+            )
+        )
     return tuple(found)
 
 
@@ -244,9 +294,7 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
     """What autovacuum did in runs too short for any glance."""
     read, written = rates_of(observation, by_autovacuum)
     moved = None if read is None or written is None else read + written
-    share = max(budget.of_load(moved) or 0.0, budget.of_ceiling(moved) or 0.0)
-    # Below a hundredth there is nothing to say; a judgement.
-    if not moved or share < 0.01:
+    if not moved or not _is_told(moved, budget.of_load(moved), budget.of_ceiling(moved)):
         return []
     before = {relation.oid: relation.autovacuum_count for relation in observation.first.relations}
     done = [
@@ -259,18 +307,20 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
         f"{names.get(relation.owner_oid or 0, relation.name)}{' (TOAST)' if relation.owner_oid else ''}"
         for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
     ]
+    of_load, of_ceiling = budget.of_load(moved), budget.of_ceiling(moved)
+    ended = f"It ended with: {', '.join(said)}." if said else ""
     return [
         Cause(
             kind=CauseKind.VACUUM,
             code="AutovacuumIo",
-            severity=severity_of(budget, moved),
+            severity=_severity(moved, moved, of_load, of_ceiling),
             subject=said[0] if len(said) == 1 else "",
             title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
-            text=f"It ended with: {', '.join(said)}." if said else "",
+            text=_joined(ended, _alone(moved, of_load)),
             read_bytes_per_s=read,
             written_bytes_per_s=written,
-            share_of_load=budget.of_load(moved),
-            share_of_ceiling=budget.of_ceiling(moved),
+            share_of_load=of_load,
+            share_of_ceiling=of_ceiling,
             refuted_by="pg_stat_io shows no reads or writes of autovacuum workers.",
         )
     ]

@@ -173,8 +173,8 @@ def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
         read=read,
         written=written,
         is_counted=False,
-        how=f"those of the whole time that was watched: of vacuums that ended {ended.how}, of the one "
-        f"that runs {current.how}",
+        how=f"of the whole time that was watched: vacuums that ended are {ended.how}; the one that runs "
+        f"is {current.how}",
         mean=read + written,
         uncounted=current.uncounted,
     )

@@ -43,7 +43,7 @@ Rate = Annotated[
         "--rate",
         metavar="N",
         help="Transactions per second that the clients ask for together. Without it each asks again as "
-        "soon as it was answered, and the disk is always busy.",
+        "soon as it was answered.",
         rich_help_panel=_LOAD,
     ),
 ]

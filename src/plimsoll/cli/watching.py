@@ -181,9 +181,10 @@ def found_beside(
             "the ceiling is of another time than the one in which the database was watched"
         )
     if clock is not None and clock.ratio != 1:
+        minute = number(_MINUTE_S / clock.ratio)
         notes.append(
-            f"times and rates of the causes are real ones; of the ceiling, times are on credit clock "
-            f"{clock.ratio:g}, {number(_MINUTE_S / clock.ratio)} s to a minute, and rates are real too"
+            f"the causes were watched in real time; the times of the ceiling are on credit clock "
+            f"{clock.ratio:g}, where a minute lasts {minute} s; rates are real in both"
         )
     return replace(found, notes=(*notes, *found.notes))
 

@@ -179,6 +179,22 @@ def test_a_vacuum_weighs_by_the_share_that_is_told(load: float, severity: str):
     assert severity == cause.severity
 
 
+def test_where_nobody_else_works_nobody_is_kept_waiting():
+    """
+    Of a server that does nothing else it has nearly all bytes, and is a note; with a ceiling it counts.
+    """
+    idle = budget(0.1e6, 0.2e6)
+    (alone,) = causes(short(), idle)
+    (held,) = causes(short(), msgspec.structs.replace(idle, ceiling_bytes_per_s=200e6))
+    (beside,) = causes(short(), budget(0.6e6, 0.0))
+
+    assert alone.share_of_load > 0.9
+    assert "note" == alone.severity
+    assert "there was nobody to keep waiting" in alone.text
+    assert ("critical", "critical") == (held.severity, beside.severity)
+    assert "nobody to keep" not in beside.text
+
+
 def test_a_ceiling_is_held_against_the_pace_while_it_ran():
     """
     120 MB/s are a quarter of 480 MB/s, however short it took; of the load they are next to nothing.
@@ -310,6 +326,7 @@ def test_several_runs_on_one_relation_are_one_finding():
     (cause,) = causes(twice, budget())
 
     assert "ran 2 times" in cause.title
+    assert any("look first at what makes" in remedy.text for remedy in cause.remedies)
     assert cause.bytes_per_s == pytest.approx(120e6)
 
 
@@ -342,11 +359,12 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
     (alone,) = causes(unread, budget(10e6, 0.0))
 
     assert "ran 2 times" in cause.title
+    assert any("look first at what makes" in remedy.text for remedy in cause.remedies)
     assert cause.bytes_per_s == pytest.approx(10e6 + 10e6, rel=0.01)
     assert cause.uncounted_bytes_per_s == pytest.approx(10e6, rel=0.01)
     assert cause.share_of_load == pytest.approx(20 / 20, rel=0.01)
     assert (
-        "of vacuums that ended counted by pg_stat_io, of the one that runs estimated" in cause.text
+        "vacuums that ended are counted by pg_stat_io; the one that runs is estimated" in cause.text
     )
     # Alone it is told at the rate that it has while it runs, half a minute of the minute.
     assert alone.bytes_per_s == pytest.approx(20e6, rel=0.01)
@@ -367,6 +385,30 @@ def test_one_that_ended_after_the_last_glance_is_over():
 
     assert "and is over" in cause.title
     assert 0.0 == cause.uncounted_bytes_per_s
+
+
+def test_what_is_over_and_took_nothing_is_not_told():
+    """
+    A vacuum that found its pages in memory is nothing to slow down; nor is a hundredth of the load.
+    """
+    seen = watched(written=0.0)
+    small = msgspec.structs.replace(
+        seen,
+        last=msgspec.structs.replace(
+            seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e3),)
+        ),
+        glances=(
+            *(
+                glance(5.0 + n, vacuums=(msgspec.structs.replace(g.vacuums[0], running_s=1.0 + n),))
+                for n, g in enumerate(seen.glances)
+            ),
+            glance(60.0),
+        ),
+    )
+
+    assert not causes(small, budget(10e6, 0.0))
+    assert causes(small, budget(0.5e6, 0.0))
+    assert causes(seen, budget(1e12, 0.0))
 
 
 def test_a_vacuum_that_is_over_says_so():

@@ -249,6 +249,6 @@ def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
     astray = watching.found_beside(diagnosis, seen)
 
     assert [c for c in beside.causes if c.kind is CauseKind.VACUUM]
-    assert any("credit clock 60, 1 s to a minute" in note for note in beside.notes)
+    assert any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)
     assert not [c for c in astray.causes if c.kind is CauseKind.VACUUM]
     assert not any("another time" in note for note in beside.notes)

@@ -198,7 +198,7 @@ def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path
     assert ["port=1"] == busy
     assert "Writes 72.3 MB/s" in said
     assert "86.875 MB/s, instance EBS throughput, baseline: 83 % of it is taken" in said
-    assert "of the ceiling, times are on credit clock 60, 1 s to a minute" in said
+    assert "the times of the ceiling are on credit clock 60, where a minute lasts 1 s" in said
     assert "another time" not in said
     assert said.index("CAUSES") < said.index("GROUND TRUTH")
     assert 60 == kept.observation.seconds
