@@ -53,10 +53,21 @@ def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
     }
     grown = len(seen.clients_of(glances[-1])) - len(seen.clients_of(glances[0])) if glances else 0
     orderly = max(came - grown - sum(bad.values()), 0)
-    told = (
-        f"{came:,} came in {format_duration(observation.seconds)}; {grown:+,} open now; about"
-        f" {orderly:,} left in order, {bad['abandoned']:,} were abandoned by their client,"
-        f" {bad['fatal']:,} ended by a fatal error, {bad['killed']:,} by an operator"
+    badly = [
+        f"{bad[name]:,} {how}"
+        for name, how in (
+            ("abandoned", "were abandoned by their client"),
+            ("fatal", "ended by a fatal error"),
+            ("killed", "were ended by an operator"),
+        )
+        if bad[name]
+    ]
+    told = "; ".join(
+        (
+            f"{came:,} came in {format_duration(observation.seconds)}",
+            _open_now(grown),
+            ", ".join((f"about {orderly:,} left in order", *(badly or ("none otherwise",)))),
+        )
     )
     left = sorted(seen.gone_for(glances))
     evidence = [Evidence(kind="arrivals", text=told, value=came / observation.seconds)]
@@ -64,12 +75,18 @@ def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
         evidence.append(
             Evidence(
                 kind="age",
-                text=f"{len(left):,} were seen to leave, after {format_duration(left[len(left) // 2])} in"
-                f" the middle and {format_duration(left[-1])} at most",
+                text=f"{len(left):,} were seen to leave, after {format_duration(left[len(left) // 2])}"
+                f" (median), {format_duration(left[-1])} at most",
                 value=left[len(left) // 2],
             )
         )
     return tuple(evidence)
+
+
+def _open_now(grown: int) -> str:
+    if not grown:
+        return "as many are open as before"
+    return f"{abs(grown):,} {'more' if grown > 0 else 'fewer'} are open than before"
 
 
 def _came(observation: Observation, came: int) -> Cause:

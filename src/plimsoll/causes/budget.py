@@ -13,7 +13,7 @@ _CRITICAL_SHARE = 0.25
 _WARNING_SHARE = 0.05
 # Of an idle server anything is a large share. The smallest class that RDS sells may move
 # 10.9 MB/s for ever (db.t3.micro, 87 Mbit/s); a twentieth of that is worth no more than a note.
-_SMALL_BYTES_PER_S = 0.5e6
+SMALL_BYTES_PER_S = 0.5e6
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: fl
     if bytes_per_s is None:
         return "note"
     # Of an idle server anything is a large share.
-    share = max((of_load or 0.0) if bytes_per_s >= _SMALL_BYTES_PER_S else 0.0, of_ceiling or 0.0)
+    share = max((of_load or 0.0) if bytes_per_s >= SMALL_BYTES_PER_S else 0.0, of_ceiling or 0.0)
     if share >= _CRITICAL_SHARE:
         return "critical"
     return "warning" if share >= _WARNING_SHARE else "note"

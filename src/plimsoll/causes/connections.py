@@ -141,13 +141,15 @@ def _in_transaction(observation: Observation, state: str) -> Cause | None:
     if severity is None and oldest < notable:
         return None
     aborted = state == seen.ABORTED
-    what = "a failed transaction open" if aborted else "a transaction open and do nothing"
+    what = "a failed transaction" if aborted else "a transaction"
+    what += " open and does nothing" if len(found) == 1 else " open and do nothing"
+    most_told = "" if len(found) == 1 else " at most"
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="AbortedTransactions" if aborted else "IdleInTransaction",
         severity=severity or "note",
         subject=seen.holders(found, count_max=1).partition(" ")[2],
-        title=f"{_sessions(len(found))} {what}, for {format_duration(oldest)} at most",
+        title=f"{_sessions(len(found))} {what}, for {format_duration(oldest)}{most_told}",
         text=(
             "A statement failed and nobody sent ROLLBACK: every further statement is refused."
             if aborted

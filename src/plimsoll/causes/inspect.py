@@ -163,6 +163,7 @@ def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...])
         notes.append(
             "causes may count the same bytes, as WAL that a rewrite makes: their shares do not add up"
         )
+    notes += poolers.seen_of(observation)
     if budget.is_estimated:
         notes.append(
             f"PostgreSQL {observation.server.version} does not count what it asks the system for: what it "

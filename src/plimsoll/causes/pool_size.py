@@ -25,6 +25,8 @@ SESSIONS_PER_VCPU = 2
 # Connections kept free of what the server takes: rolling deployments run old and new containers beside
 # each other, and somebody must still get in when it hurts.
 SPARE_RATIO = 0.1
+# Sessions at work below which a load is none. A judgement.
+_BUSY_LEAST = 0.1
 
 
 def size_pools(services: tuple[Service, ...], room: Room) -> PoolSizing:
@@ -51,6 +53,15 @@ def size_pools(services: tuple[Service, ...], room: Room) -> PoolSizing:
         needs_pooler=target is not None and target < sum(s.containers for s in services),
         notes=_notes(room, runs, basis),
     )
+
+
+def _containers(service: Service) -> str:
+    return "1 container" if service.containers == 1 else f"{service.containers:,} containers"
+
+
+def _sessions(busy: float) -> str:
+    count = erlang_sessions(busy)
+    return "1 session" if count == 1 else f"{count} sessions"
 
 
 def _runs(room: Room) -> tuple[int | None, Basis]:
@@ -89,7 +100,7 @@ def _divided(services: tuple[Service, ...], target: int) -> tuple[Recommended, .
         pool = min(max(floor(each), 1), service.pool)
         arithmetic = (
             f"{target:,} × {service.connections:,} / {asked:,} = {number(share, 3)} for the service;"
-            f" {number(share, 3)} / {service.containers:,} containers = {number(each, 3)}"
+            f" {number(share, 3)} / {_containers(service)} = {number(each, 3)}"
         )
         if pool == service.pool:
             arithmetic += f", as it is ({pool})"
@@ -117,12 +128,16 @@ def _notes(room: Room, runs: int | None, basis: Basis) -> tuple[str, ...]:
             "storage was at its ceiling while throughput was measured: the knee is the ceiling's, not the"
             " machine's; measure again below it"
         )
-    if room.busy is not None and room.per_s:
+    if room.busy is not None and room.busy < _BUSY_LEAST:
+        notes.append(
+            f"hardly anything ran while it was watched ({number(room.busy, 2)} sessions at work): that load"
+            " says nothing of pools; watch a busy hour, --for 10m"
+        )
+    elif room.busy is not None and room.per_s:
         held = format_latency(little(room.busy, room.per_s))
         notes.append(
             f"Little's law: {number(room.busy, 3)} at work / {number(room.per_s, 3)} transactions per s"
-            f" = {held} each; this load, with at most 1 % waiting, takes"
-            f" {erlang_sessions(room.busy)} sessions"
+            f" = {held} each; this load, with at most 1 % waiting, takes {_sessions(room.busy)}"
         )
     if runs is None:
         notes.append("what the machine can run is not known: give --vcpus, --point or --dsn")

@@ -15,7 +15,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.causes import cached_servers
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.pooler_lint import ServerRoom, lint
-from plimsoll.causes.pooler_settings import Settings
+from plimsoll.causes.pooler_settings import PRODUCTS, Settings
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, PoolerReading, PoolRow
 from plimsoll.model.diagnosis import Evidence
@@ -51,6 +51,38 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             ) or cached_servers.wasted(readings, settings, observation)
         found += _settings(settings, observation, found)
     return ranked(found)
+
+
+def seen_of(observation: Observation) -> list[str]:
+    """What each pooler did at most while it was read, so that silence about it is no riddle."""
+    told = []
+    for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
+        readings = [r for r in observation.poolers if (r.kind, r.place) == place]
+        last = readings[-1]
+        name = f"{PRODUCTS[last.kind]}{f' {last.version}' if last.version else ''} at {last.place}"
+        clients = [r.clients for r in readings if r.clients is not None]
+        if not last.version and not clients:
+            told.append(f"{name} was read from its file: its settings, not what it does")
+            continue
+        times = "once" if len(readings) == 1 else f"{len(readings)} times"
+        parts = [_counted(max(clients), "client")] if clients else []
+        if last.kind == "pgbouncer":
+            parts.append(
+                f"{max(sum(p.clients_waiting for p in r.pools) for r in readings):,} waiting"
+            )
+            parts.append(f"{_counted(max(_servers(r) for r in readings), 'server')} open")
+        else:
+            parts.append(f"{_counted(max(len(r.cached) for r in readings), 'server')} kept")
+        told.append(f"{name} was read {times}; at most {', '.join(parts)}")
+    return told
+
+
+def _servers(reading: PoolerReading) -> int:
+    return sum(r.servers_active + r.servers_idle + r.servers_used for r in reading.pools)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def config_of(reading: PoolerReading) -> PoolerConfig:

@@ -79,12 +79,16 @@ def oldest_s(sessions: Iterable[Session]) -> float | None:
 
 
 def ages(sessions: Sequence[Session]) -> str:
-    """Median and longest time in the present state, for a sentence; empty where not known."""
+    """Median and longest time in the present state, `for 12 s, …`; empty where not known."""
     known = sorted(s.state_s for s in sessions if s.state_s is not None)
     if not known:
         return ""
-    middle = known[len(known) // 2]
-    return f"{format_duration(middle)} in the middle, {format_duration(known[-1])} at most"
+    middle, longest = (_lasting(age_s) for age_s in (known[len(known) // 2], known[-1]))
+    return f"for {longest}" if middle == longest else f"for {middle} (median), {longest} at most"
+
+
+def _lasting(age_s: float) -> str:
+    return "less than 1 s" if age_s < 1 else format_duration(age_s)
 
 
 def mean_count(glances: Sequence[Glance], state: str | None = None) -> float | None:

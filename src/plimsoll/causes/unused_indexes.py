@@ -76,7 +76,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
     total = idle.bytes_per_s
     age_s = _age_s(observation)
     share = budget.of_load(total)
-    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    part = f": {format_ratio(share)} of all bytes" if share is not None else ""
     why = "has never been scanned" if index.is_valid else "is not valid, so that nothing can use it"
     return Cause(
         kind=CauseKind.UNUSED_INDEXES,
@@ -84,7 +84,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         severity=_severity(budget, total, age_s, is_valid=index.is_valid),
         subject=index.name,
         title=f"Index {index.name} of {table.name} {why} and takes about "
-        f"{format_bytes_per_s(total)}{part} for its upkeep, by estimate.",
+        f"{format_bytes_per_s(total, 3)} for its upkeep, by estimate{part}.",
         text=(
             f"{number(idle.upkeep.entries_per_s, 3)} entries a second are put into it, "
             f"{format_bytes(index.size_bytes)} large. {_since(age_s)} Its reads are measured; what it "
@@ -99,7 +99,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
             Evidence(kind="index", text=f"{number(index.scans)} scans.", value=float(index.scans)),
             Evidence(
                 kind="index",
-                text=f"{format_bytes_per_s(idle.read_bytes_per_s)} read for its upkeep, measured.",
+                text=f"{format_bytes_per_s(idle.read_bytes_per_s, 3)} read for its upkeep, measured.",
                 value=idle.read_bytes_per_s,
             ),
         ),
@@ -130,7 +130,7 @@ def _remedy(idle: _Idle) -> Remedy:
     return Remedy(
         text=f"Drop it when no replica and no seldom job needs it.{partition}{kept}",
         commands=(f"DROP INDEX CONCURRENTLY {index.name};",),
-        expected=f"About {format_bytes_per_s(idle.bytes_per_s)} less, "
+        expected=f"About {format_bytes_per_s(idle.bytes_per_s, 3)} less, "
         f"{format_bytes(index.size_bytes)} of space, and more updates that need touch no index.",
     )
 
@@ -148,7 +148,7 @@ def _rest(rest: Sequence[_Idle], observation: Observation, budget: Budget) -> Ca
         severity=_severity(budget, read + written, _age_s(observation), is_valid=True),
         subject="",
         title=f"{len(rest)} further unused {word}, {format_bytes(size)} together, "
-        f"take about {format_bytes_per_s(read + written)} for their upkeep, by estimate.",
+        f"take about {format_bytes_per_s(read + written, 3)} for their upkeep, by estimate.",
         text=f"{names}{more}. {_since(_age_s(observation))}",
         read_bytes_per_s=read,
         written_bytes_per_s=written,

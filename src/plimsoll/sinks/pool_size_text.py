@@ -56,11 +56,15 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _pools(sizing: PoolSizing) -> list[str]:
     told = [
-        f"{_named(s, count)}: {s.containers:,} containers × {s.pool:,} = {s.connections:,}"
+        f"{_named(s, count)}: {_containers(s)} × {s.pool:,} = {s.connections:,}"
         + (f" each, × {count} = {s.connections * count:,}" if count > 1 else "")
         for s, count in _alike(sizing.services)
     ]
     return [*told, f"together: {sizing.connections:,} connections"]
+
+
+def _containers(service: Service) -> str:
+    return "1 container" if service.containers == 1 else f"{service.containers:,} containers"
 
 
 def _room(sizing: PoolSizing) -> list[str]:

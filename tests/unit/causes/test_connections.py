@@ -98,8 +98,8 @@ def test_states_are_told_with_ages_and_holders():
     told = [piece.text for piece in held if piece.kind == "sessions"]
 
     assert told == [
-        "3 active, 0 s in the middle, 0 s at most",
-        "5 idle, 40 s in the middle, 40 s at most",
+        "3 active, for less than 1 s",
+        "5 idle, for 40 s",
         "held by 5 app 'batch' from the machine itself, 3 app 'web' from 10.0.0.1",
     ]
 
@@ -177,8 +177,8 @@ def test_arrivals_and_what_became_of_them():
 
     assert bad.severity == "warning"
     assert bad.evidence[0].text == (
-        "60 came in 1 min; +2 open now; about 52 left in order, 4 were abandoned by their client,"
-        " 2 ended by a fatal error, 0 by an operator"
+        "60 came in 1 min; 2 more are open than before; about 52 left in order, 4 were abandoned by their"
+        " client, 2 ended by a fatal error"
     )
     assert told["ConnectionArrivals"].title == (
         "1 connections came per second, held 11 s each (Little's law)"
@@ -214,6 +214,25 @@ def test_connections_that_are_kept_are_not_short():
     A hundred that came at once and stay are a pool.
     """
     assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
+
+
+def test_ages_that_differ_are_told_by_median_and_longest():
+    """
+    One session, or all of one age, has one; of a single one it is not called the longest.
+    """
+
+    def title(*sessions: Session) -> str:
+        return found(observed([sessions]))["IdleInTransaction"].title
+
+    stuck = {"state": "idle in transaction"}
+    mixed = [s for age_s in (3.0, 12.0, 20.0) for s in crowd(1, int(age_s), state_s=age_s, **stuck)]
+
+    assert "for 12 s (median), 20 s at most" == seen.ages(mixed)
+    assert "for less than 1 s" == seen.ages(crowd(2, state_s=0.3))
+    assert "1 session holds a transaction open and does nothing, for 20 s" == title(
+        *crowd(1, state_s=20.0, **stuck)
+    )
+    assert "3 sessions hold a transaction open and do nothing, for 20 s at most" == title(*mixed)
 
 
 def test_who_is_to_be_bounded_is_who_was_seen():

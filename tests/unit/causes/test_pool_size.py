@@ -203,3 +203,17 @@ def test_nothing_known_gives_no_number():
 
     assert (sizing.verdict, sizing.target, sizing.recommended) == (PoolVerdict.UNKNOWN, None, ())
     assert len(sizing.notes) == 2
+
+
+def test_a_load_that_is_none_says_nothing_of_pools():
+    """
+    Little's law is of sessions at work; of a server that does next to nothing that is said instead.
+    """
+    quiet, busy = (
+        " ".join(size_pools(TWELVE, Room(vcpu_count=8, busy=n, per_s=100.0)).notes)
+        for n in (0.04, 0.2)
+    )
+
+    assert "hardly anything ran while it was watched (0.04 sessions at work)" in quiet
+    assert "Little" not in quiet
+    assert "0.2 at work / 100 transactions per s = 2 ms each" in busy

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 import databases as db
-from plimsoll.causes.poolers import causes, config_of
+from plimsoll.causes.poolers import causes, config_of, seen_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import CachedServer, Observation, PoolerReading, PoolRow
 from plimsoll.model.pooler import PooledDatabase
@@ -114,6 +114,26 @@ def test_a_pooler_at_ease_gives_nothing():
 
     assert found(quiet) == {}
     assert found(still, connection_max=1000) == {}
+
+
+def test_every_pooler_that_was_read_is_told_of():
+    """
+    The most of each reading, so that no finding is told from no look; of a file that it is one.
+    """
+    file = PoolerReading(kind="pgpool", place="pgpool.conf", version="", time_s=db.START_S)
+    readings = [
+        *(replace(r, clients=n) for n, r in enumerate(pgbouncer(row(), row(clients_waiting=3)))),
+        *pgpool([cached(1, None), cached(2, 5.0)], clients=2),
+        file,
+    ]
+    plain = db.observation(db.reading(), db.reading(db.START_S + 60))
+
+    assert [
+        "PgBouncer 1.25.0 at 127.0.0.1:6432 was read 2 times; at most 1 client, 3 waiting, 6 servers open",
+        f"Pgpool-II 4.1.3 at {readings[2].place} was read once; at most 2 clients, 2 servers kept",
+        "Pgpool-II at pgpool.conf was read from its file: its settings, not what it does",
+    ] == seen_of(replace(plain, poolers=tuple(readings)))
+    assert [] == seen_of(plain)
 
 
 def test_settings_as_by_default_are_not_called_set():

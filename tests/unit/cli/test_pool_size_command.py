@@ -38,6 +38,17 @@ def test_a_class_tells_its_processors():
     assert json.loads(told.output)["room"]["vcpu_count"] == 8
 
 
+def test_one_is_one():
+    """
+    A service of one container has no containers.
+    """
+    told = call("pool-size", "--service", "jobs=1x5", "--service", "a=2x5", "--vcpus", "8").output
+
+    assert "jobs: 1 container × 5 = 5" in told
+    assert "a: 2 containers × 5 = 10" in told
+    assert "1 containers" not in told
+
+
 def test_what_fits_is_status_0_and_nothing_known_status_2():
     """
     Exit statuses are 0, 1 and 2.
