@@ -37,7 +37,7 @@ def headline_of(
             return f"{first}{best.title} lifts the ceiling{_for(best)}"
         return f"{first}{half}; {best.title} lifts the ceiling altogether{_for(best)}"
     if half is not None:
-        return f"{first}{half}; nothing with a known price lifts the ceiling altogether"
+        return f"{first}{half}; nothing that is allowed and priced lifts the ceiling altogether"
     if unpriced:
         return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
     likely = [option for option in options if option.judgement is Judgement.UNSURE]

@@ -1,5 +1,6 @@
 """One arrangement as an option: its moves, commands, effect, cost and judgement."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replace_stage
 from decimal import Decimal
@@ -103,6 +104,11 @@ class Desk:
         return is_sure(self.present())
 
     @cached_property
+    def actual(self) -> Instance:
+        """As it is, with the standby that it has; `before` has the one that is wished."""
+        return replace(self.before, multi_az=self.snapshot.instance.multi_az)
+
+    @cached_property
     def unenforced(self) -> tuple[Stage, ...]:
         """Documented limits of what is there that the window exceeded for longer than credits last."""
         chain = chain_of(self.before, self.catalog, use_former=self.former)
@@ -137,9 +143,21 @@ class Desk:
             "enforced here; for this class it is left out of account."
             for stage in self.unenforced
         ]
+        found += self._price_notes()
         if self.wishes.growth == 1 and self.demand.summary.held_back_s == 0:
             found.append("Only this window was replayed; a busier day may need more.")
         return tuple(found)
+
+    def _price_notes(self) -> Iterator[str]:
+        """What the wishes say of money and standby, where it is not what there is."""
+        if bool(self.before.multi_az) != bool(self.actual.multi_az):
+            what = "with a standby" if self.before.multi_az else "without a standby"
+            cost = self._cost(self.actual).usd_per_day
+            now = f"; as it is now, it costs ${cost:,.2f} a day" if cost is not None else ""
+            yield f"Everything is compared {what}, what is there too, as was asked{now}."
+        most, cost = self.wishes.usd_per_day_max, self.before_cost.usd_per_day
+        if most is not None and cost is not None and cost > most:
+            yield f"What is there costs ${cost:,.2f} a day, more than the ${most:,.2f} that were allowed."
 
     @cached_property
     def before_cost(self) -> Cost:
@@ -193,7 +211,7 @@ class Desk:
             instance=after,
             commands=self._commands(after, is_restart=is_restart),
             disruption=disruption_of(
-                self.before,
+                self.actual,
                 after,
                 self.catalog,
                 is_restart=is_restart,
@@ -296,7 +314,7 @@ class Desk:
             if is_restart
             else ()
         )
-        return (*first, *commands_of(self.before, after, self.catalog))
+        return (*first, *commands_of(self.actual, after, self.catalog))
 
     def _cost(self, instance: Instance) -> Cost:
         limits = limits_of(instance, self.catalog)

@@ -28,6 +28,8 @@ _STORAGE_MOVES = frozenset(
     {MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT}
 )
 
+_CHEAPEST = "cheapest"
+
 # A balance that rounds to 100 %.
 _FULL = 0.995
 
@@ -83,7 +85,7 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
     return OptionRow(
         number=number_,
         title=words.plain(option.title),
-        role="" if is_present else words.plain(option.role),
+        role="" if is_present else _role(option),
         judgement=option.judgement,
         verdict=judged,
         sure=said_as.probability(option.probability) if is_unsure else "",
@@ -99,6 +101,14 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, said_as.usd_more),
         disruption="" if is_present else _short_disruption(option),
         next_ceiling=said_as.next_ceiling(effect.next_ceiling, is_short=True),
+    )
+
+
+def _role(option: Option) -> str:
+    """`cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
+    role = words.plain(option.role)
+    return (
+        f"{role} that lifts" if role == _CHEAPEST and option.judgement is Judgement.LIFTS else role
     )
 
 

@@ -247,3 +247,36 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
     assert "e+" not in spread.reason
     assert spread.effect.latency_s_mean is None
     assert "no ceiling was seen to bind" in planned(example("quiet")).present.reason
+
+
+def test_a_standby_that_is_wished_is_ordered_and_said():
+    """
+    Prices are with it, also of what is there; the command brings it, and a note says what it is now.
+    """
+    found = planned(example("claims-pipeline"), multi_az=True)
+    options = [o for o in found.options if o.commands]
+
+    assert options
+    assert all("--multi-az" in o.commands[-1] for o in options)
+    assert any(
+        note.startswith("Everything is compared with a standby")
+        and "now, it costs $11.50 a day" in note
+        for note in found.notes
+    )
+    assert not any(
+        "--multi-az" in line
+        for o in planned(example("claims-pipeline")).options
+        for line in o.commands
+    )
+
+
+def test_a_budget_below_what_is_paid_now_is_said():
+    """
+    Nothing else tells why the list is so short.
+    """
+    found = planned(example("claims-pipeline"), usd_per_day_max=Decimal(5))
+
+    assert any(
+        "costs $11.50 a day, more than the $5.00 that were allowed" in note for note in found.notes
+    )
+    assert all(o.role == "free" for o in found.options)
