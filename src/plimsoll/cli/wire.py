@@ -71,6 +71,7 @@ def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
             mib_per_s(throughput) if throughput is not None else old.provisioned_bytes_per_s
         ),
         volume_count=old.volume_count,
+        additional=old.additional,
     )
     return msgspec.structs.replace(
         instance,

@@ -197,3 +197,14 @@ def test_an_example_is_diagnosed_against_the_catalog():
     snapshot = read_target(str(ROOT / "examples" / "quiet"), NOTHING)
 
     assert Verdict.SLACK == diagnose_snapshot(snapshot).verdict
+
+
+def test_additional_storage_is_kept_whatever_is_said_of_the_first():
+    """
+    Oracle and SQL Server may have storage beside the first, which no flag speaks of.
+    """
+    more = Storage(kind="io2", size_gib=200.0, provisioned_ops_per_s=5000.0)
+    instance = Instance(engine="oracle-ee", storage=Storage(kind="gp3", additional=(more,)))
+
+    assert (more,) == with_flags(instance, NOTHING).storage.additional
+    assert (more,) == with_flags(instance, InstanceFlags(size_gib=400.0)).storage.additional
