@@ -27,6 +27,8 @@ _SIDES = 16
 _LED_FROM = 14.0
 # Between a name and whatever else there is.
 _AIR = 3.0
+# Between two names on a line.
+_APART = 6.0
 # A name upon something else, for a pixel of its area: any other place is better. One that is cut off is
 # worse than one that covers something.
 _COVERED, _OUTSIDE = 100.0, 1000.0
@@ -127,10 +129,15 @@ def _placed(
     """A place for each, one after the other, with what each costs."""
     found: dict[int, tuple[float, Place]] = {}
     for index in order:
-        names = [place.box for _, place in found.values()]
+        names = [_with_air(place.box) for _, place in found.values()]
         leads = [place.lead for _, place in found.values() if place.lead]
         found[index] = _best(named[index], [*taken, *names], leads, within, size)
     return found
+
+
+def _with_air(box: Box) -> Box:
+    """A name with room on both sides, so that two beside each other are not read as one."""
+    return Box(box.left - _APART, box.top, box.right + _APART, box.bottom)
 
 
 def _best(

@@ -170,13 +170,14 @@ def key_of(plan: Plan, look: Look, width: int) -> Spec:
     ]
     layers = []
     for row, (number, verdict, option) in enumerate(rows):
-        more = said_as.usd_per_day_more(option.usd_per_day_more)
+        is_compared = number != "now" and option.usd_per_day_more is not None
+        more = f" ({said_as.usd_per_day_more(option.usd_per_day_more)})" if is_compared else ""
         texts = (
             number,
             f"{said_as.SIGNS[option.judgement]} {verdict}",
             said_as.usd(option.cost.usd_per_month),
             "",
-            words.plain(option.title) + (f" ({more})" if number != "now" else ""),
+            words.plain(option.title) + more,
         )
         for column, text in enumerate(texts):
             if text:

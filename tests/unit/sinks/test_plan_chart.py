@@ -89,6 +89,17 @@ def test_the_key_says_what_every_number_is():
     assert "db.m6g.xlarge, storage as it is (+$0.67 a day)" in said
 
 
+def test_a_difference_that_is_not_known_is_not_in_the_key():
+    """
+    The price that is known stands alone.
+    """
+    option = replace(plans.option(), usd_per_day_more=None)
+    said = texts(plan_spec(plans.claims(options=(option,)))["vconcat"][1])
+
+    assert "db.m6g.xlarge, storage as it is" in said
+    assert "$370.14" in said
+
+
 def test_marks_upon_each_other_share_a_name():
     """
     Work that is spread costs and serves what is there: one mark to the eye, and one name.
