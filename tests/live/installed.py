@@ -19,6 +19,8 @@ NEWEST = "18"
 """The wheel's that Plimsoll starts by itself."""
 VERSIONS = ("14", DEBIANS, "16", "17", NEWEST)
 """Every PostgreSQL that an inspection is held to, oldest first."""
+WITH_CAUSES = VERSIONS[1:]
+"""Those on which causes are made; 14 has the views of 15 but for details of reading them."""
 
 
 def program(name: str) -> Path:

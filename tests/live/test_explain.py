@@ -1,13 +1,13 @@
 """Executions recorded on a real server, without ever changing it, and laid beside each other."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.causes import plans
 from plimsoll.lab.postgres import Postgres
@@ -33,16 +33,12 @@ SCAN = "select count(*) from orders where customer = 7"
 BY_KEY = "select note from orders where id = $1"
 
 
-# The embedded PostgreSQL, and what the system has beside it.
-PROGRAMS = (None, *(p for p in [Path("/usr/lib/postgresql/15/bin")] if os.access(p, os.X_OK)))
-
-
-@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda p: "installed" if p else "embedded")
+@pytest.fixture(scope="module", params=[NEWEST, DEBIANS])
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
     A server with 100,000 orders, and a statement that can be made to wait.
     """
-    with Postgres(SETTINGS, binaries=request.param) as running:
+    with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create table orders (id int primary key, customer int, note text)")

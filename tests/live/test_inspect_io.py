@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from live.counted import tell
-from live.installed import VERSIONS, postgres_binaries
+from live.installed import WITH_CAUSES, postgres_binaries
 from plimsoll.causes import (
     checkpoints,
     sequential_scans,
@@ -41,7 +41,7 @@ WITHIN = 0.15
 Work = Callable[[psycopg.Connection], None]
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=WITH_CAUSES)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
     A server with a table of 150,000 rows (21 MB), two indexes beside its key, and small buffers.

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from live.counted import tell
-from live.installed import DEBIANS, NEWEST, VERSIONS, postgres_binaries
+from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
 from plimsoll.causes import autovacuum_settings, toast, vacuum
 from plimsoll.causes.budget import Budget, budget_of
@@ -42,10 +42,10 @@ BUDGET = Budget(read_bytes_per_s=None, written_bytes_per_s=None)
 ON_TWO = pytest.mark.parametrize("server", [DEBIANS, NEWEST], indirect=True)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=WITH_CAUSES)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
-    PostgreSQL of every version; all log what decoding needs.
+    PostgreSQL of four versions; all log what decoding needs.
     """
     settings = {
         "fsync": "off",
@@ -373,6 +373,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
     assert "600 per 20 ms" in autovacuum_limit.text
 
 
+@ON_TWO
 def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict[int, str]):
     """
     The server says nothing of its bytes until it ends; the estimate is within 15 % of what the process read.
@@ -440,6 +441,7 @@ def cause_relation(cause: Cause) -> str:
     return re.search(r"pg_toast\.pg_toast_\d+", cause.text)[0]
 
 
+@ON_TWO
 def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
     """
     A large table written often waits for a fifth by default, and for what its options say.
