@@ -242,7 +242,7 @@ def _held(observation: Observation, budget: Budget) -> Cause:
         code="ConnectionsHeld",
         severity="note",
         subject="",
-        title=f"{len(clients):,} of {most:,} usable connections are held,"
+        title=f"{len(clients):,} of {most:,} usable connections {'is' if len(clients) == 1 else 'are'} held,"
         f" {len(seen.in_state(last, seen.ACTIVE))} of them active",
         evidence=(
             *_by_state(last),

@@ -381,7 +381,7 @@ def _users_too_new(s: Settings) -> Cause | None:
     ]
     if not told:
         return None
-    name, setting, since = told[0]
+    name, setting, since = max(told, key=lambda one: version_of(one[2]))
     return s.finding(
         "UserSettingTooNew",
         "warning",

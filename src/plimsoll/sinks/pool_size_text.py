@@ -7,7 +7,7 @@ Rule 1: every number stands with the arithmetic that gave it.
 from textwrap import wrap
 
 from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, Service
-from plimsoll.units import number
+from plimsoll.units import format_ratio, number
 
 WIDTH_MIN, WIDTH_MAX = 60, 120
 
@@ -71,17 +71,21 @@ def _room(sizing: PoolSizing) -> list[str]:
     room, told = sizing.room, []
     if room.usable is not None:
         others = f" − {room.others:,} of others" if room.others else ""
-        ratio = (
-            f"{number(sizing.connections / room.usable, 3)} times" if room.usable else "no room for"
-        )
         told.append(
             f"the server takes: {room.connection_max:,} − {room.reserved:,} reserved{others}"
-            f" = {room.usable:,}; the pools may open {ratio} that"
+            f" = {room.usable:,}; {_may(sizing.connections, room.usable)}"
         )
     if sizing.runs is not None:
-        ratio = number(sizing.connections / sizing.runs, 3)
-        told.append(f"{_runs(sizing)}; the pools may open {ratio} times that")
+        told.append(f"{_runs(sizing)}; {_may(sizing.connections, sizing.runs)}")
     return told or ["not known"]
+
+
+def _may(connections: int, room: int) -> str:
+    if not room:
+        return "that leaves room for none"
+    ratio = connections / room
+    told = format_ratio(ratio) + " of" if ratio < 1 else f"{number(ratio, 3)} times"
+    return f"the pools may open {told} that"
 
 
 def _runs(sizing: PoolSizing) -> str:

@@ -8,7 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.causes.pooler_lint import ServerRoom, lint
 from plimsoll.causes.pooler_settings import Affected, Settings
 from plimsoll.model.cause import Cause
-from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
+from plimsoll.model.pooler import PooledDatabase, PoolerConfig
 
 # What the incident of 2021 had set.
 STORY = {
@@ -334,96 +334,6 @@ def test_pools_are_summed_over_databases():
     assert "PoolsExceedMaxConnections" not in codes(bounded)
 
 
-def summed(*databases: PooledDatabase, version: str = "1.25.0", users=(), **settings: str):
-    """
-    The sum of the pools against 13 usable connections; None where they fit.
-    """
-    config = PoolerConfig(
-        kind="pgbouncer",
-        place="pgbouncer.ini",
-        version=version,
-        settings=settings,
-        databases=databases,
-        users=users,
-    )
-    found = lint(config, catalog(), ServerRoom(connection_max=16))
-    return next((cause for cause in found if cause.code == "PoolsExceedMaxConnections"), None)
-
-
-def test_a_users_own_pool_size_holds_before_the_databases():
-    """
-    Of a database that forces it; the bound of a user is of all its pools together.
-    """
-    a, b = (PooledDatabase(name=name, user="app", size_max=5) for name in "ab")
-    large = (PooledUser(name="app", size_max=8, reserve=2),)
-    bounded = (PooledUser(name="app", size_max=8, servers_max=13),)
-
-    assert summed(a, b) is None
-    assert 20 == summed(a, b, users=large).evidence[1].value
-    assert "10 + 10 = 20, with one user each." in summed(a, b, users=large).text
-    assert summed(a, b, users=bounded) is None
-    assert 14 == summed(a, b, users=large, max_user_connections="14").evidence[1].value
-
-
-def test_users_that_nobody_forces_are_as_many_as_databases():
-    """
-    A bound for each user bounds each pool there, not their sum.
-    """
-    databases = [PooledDatabase(name=name) for name in "abc"]
-    cause = summed(*databases, max_user_connections="5", users=(PooledUser(name="u", size_max=3),))
-
-    assert 15 == cause.evidence[1].value
-    assert "of their own size have u (3)" in cause.text
-
-
-def test_each_server_takes_its_own_pools():
-    """
-    Two databases on two servers are not added up.
-    """
-    near = PooledDatabase(name="a", size_max=10, server="db1:5432")
-    far = PooledDatabase(name="b", size_max=10, server="db2:5432")
-    large = PooledDatabase(name="c", size_max=9, server="db2:5432")
-
-    assert summed(near, far) is None
-    assert "19 connections to db2:5432, the server takes 13" in summed(near, far, large).title
-
-
-@pytest.mark.parametrize(("version", "is_bounded"), [("1.23.1", True), ("1.24.0", False)])
-def test_a_size_of_zero_is_no_bound_since_1_24(version: str, is_bounded: bool):
-    """
-    Then any number of connections may be opened, unless the database or the user is bounded.
-    """
-    database = PooledDatabase(name="a", user="app", size_max=0)
-    bound = (PooledUser(name="app", servers_max=13),)
-    found = summed(database, version=version)
-
-    assert (found is None) == is_bounded
-    if not is_bounded:
-        assert "may open any number of connections" in found.title
-        assert "A pool_size of 0 is no bound: a." in found.text
-    assert summed(database, version=version, users=bound) is None
-
-
-@pytest.mark.parametrize(
-    ("version", "user", "is_told"),
-    [
-        ("1.22.1", PooledUser(name="app", size_max=5), True),
-        ("1.23.0", PooledUser(name="app", size_max=5), False),
-        ("1.23.1", PooledUser(name="app", reserve=5), True),
-        ("1.24.0", PooledUser(name="app", reserve=5), False),
-        ("1.18.0", PooledUser(name="app", mode="session", servers_max=5), False),
-        (None, PooledUser(name="app", size_max=5), False),
-    ],
-)
-def test_a_release_refuses_settings_of_users_that_it_does_not_know(version, user, is_told):
-    """
-    Sizes came with 1.23, reserves with 1.24; where the version is not known nothing is said.
-    """
-    config = PoolerConfig(kind="pgbouncer", place="a.ini", version=version, users=(user,))
-
-    assert is_told == ("UserSettingTooNew" in codes(lint(config, catalog())))
-
-
 def test_children_that_come_and_go_end_what_they_keep():
     """
     In dynamic mode spare children end, whatever their time.
@@ -433,33 +343,6 @@ def test_children_that_come_and_go_end_what_they_keep():
     assert "CachedServersNeverEnd" in codes(pgpool("4.5.2", **never))
     assert "CachedServersNeverEnd" not in codes(
         pgpool("4.5.2", process_management_mode="dynamic", **never)
-    )
-
-
-def test_a_user_may_share_where_no_database_does():
-    """
-    Its mode is a trap of its own, in front of any database.
-    """
-    config = PoolerConfig(
-        kind="pgbouncer",
-        place="pgbouncer.ini",
-        version="1.20.0",
-        users=(PooledUser(name="app", mode="transaction"),),
-    )
-
-    assert {"PreparedStatementsBreak", "SessionFeaturesLost"} <= codes(lint(config, catalog()))
-
-
-def test_a_database_keeps_no_more_warm_than_it_may_have():
-    """
-    Its own minimum against its own size.
-    """
-    database = PooledDatabase(name="a", size_max=5, size_min=6)
-    cause = one(pgbouncer("1.25.0", (database,)), "MinPoolCapped")
-
-    assert "min_pool_size = 6 of a is more than a pool may have (5)" == cause.title
-    assert "MinPoolCapped" not in codes(
-        pgbouncer("1.25.0", (PooledDatabase(name="a", size_max=6),), min_pool_size="6")
     )
 
 

@@ -38,6 +38,21 @@ def test_a_class_tells_its_processors():
     assert json.loads(told.output)["room"]["vcpu_count"] == 8
 
 
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [
+        ("13", "10; the pools may open 1 times that"),
+        ("23", "20; the pools may open 50 % of that"),
+        ("3", "0; that leaves room for none"),
+    ],
+)
+def test_a_part_is_told_as_a_part(most: str, told: str):
+    """
+    Less than the whole in percent, more in times; of nothing nobody has a part.
+    """
+    assert told in call("pool-size", "--service", "a=2x5", "--max-connections", most).output
+
+
 def test_one_is_one():
     """
     A service of one container has no containers.
