@@ -68,15 +68,14 @@ def _open(root: Path, parts: tuple[str, ...]) -> Path:
     account = unprivileged_account()
     if account.uid is None:
         return root
-    try:
-        who = {"user": account.uid, "group": account.gid, "extra_groups": []}
-        subprocess.run(["/bin/true"], cwd=root / parts[0], check=True, **who)
-    except PermissionError:
-        other = Path(tempfile.mkdtemp(prefix="plimsoll-servers-", dir="/var/tmp"))
-        atexit.register(shutil.rmtree, other, ignore_errors=True)
-        other.chmod(0o755)
-        for part in parts:
-            if (root / part).is_dir():
-                shutil.copytree(root / part, other / part, symlinks=True)
-        return other
-    return root
+    who = {"user": account.uid, "group": account.gid, "extra_groups": []}
+    look = ["/usr/bin/test", "-x", str(root / parts[0])]
+    if subprocess.run(look, cwd="/", check=False, **who).returncode == 0:
+        return root
+    other = Path(tempfile.mkdtemp(prefix="plimsoll-servers-", dir="/var/tmp"))
+    atexit.register(shutil.rmtree, other, ignore_errors=True)
+    other.chmod(0o755)
+    for part in parts:
+        if (root / part).is_dir():
+            shutil.copytree(root / part, other / part, symlinks=True)
+    return other
