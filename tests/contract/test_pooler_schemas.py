@@ -109,6 +109,7 @@ def test_what_the_cases_hold_is_not_nothing(tmp_path: Path):
     assert measured["room"]["curve"]["level_count"] == 5
     assert ["orders", "jobs"] == [one["service"] for one in measured["recommended"]]
     assert ["orders", "*"] == [one["name"] for one in found["pooler"]["databases"]]
+    assert ["which release reads it is not known: give --version"] == found["notes"]
     assert [60] == [one["servers_max"] for one in found["pooler"]["users"]]
     assert any(remedy["commands"] for one in found["findings"] for remedy in one["remedies"])
 

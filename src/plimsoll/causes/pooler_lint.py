@@ -30,6 +30,16 @@ class ServerRoom(Struct, frozen=True, kw_only=True):
         return None if self.connection_max is None else max(self.connection_max - self.reserved, 0)
 
 
+def unknown_of(config: PoolerConfig, room: ServerRoom | None = None) -> tuple[str, ...]:
+    """What no rule could look at, and what would let it; sentences without a stop."""
+    told = []
+    if room is None or room.usable is None:
+        told.append("the sum of the pools was held against nothing: give --max-connections")
+    if config.version is None:
+        told.append("which release reads it is not known: give --version")
+    return tuple(told)
+
+
 def lint(config: PoolerConfig, facts: Catalog, room: ServerRoom | None = None) -> tuple[Cause, ...]:
     """What is wrong with the settings, the gravest first; nothing for settings that are sound."""
     settings = Settings(config=config, facts=facts)

@@ -75,20 +75,22 @@ def pooler(
     Exit status: 0 nothing above a note, 1 a warning or worse, 2 bad input.
     """
     from plimsoll.catalog.load import catalog
-    from plimsoll.causes.pooler_lint import ServerRoom, lint
+    from plimsoll.causes.pooler_lint import ServerRoom, lint, unknown_of
     from plimsoll.sources.pooler_config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
         raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")
     found = read_pooler_config(config, kind=kind, version=version)
-    causes = lint(found, catalog(), ServerRoom(connection_max=max_connections, reserved=reserved))
+    room = ServerRoom(connection_max=max_connections, reserved=reserved)
+    causes, notes = lint(found, catalog(), room), unknown_of(found, room)
     if form is Format.JSON:
         from plimsoll.sinks.lint_json import render_lint_json
 
-        sys.stdout.write(render_lint_json(found, causes).decode())
+        sys.stdout.write(render_lint_json(found, causes, notes).decode())
     else:
         from plimsoll.sinks.lint_text import render_lint
 
-        sys.stdout.write(render_lint(found, causes, width=width or get_terminal_size().columns))
+        columns = width or get_terminal_size().columns
+        sys.stdout.write(render_lint(found, causes, width=columns, notes=notes))
     sys.stdout.flush()
     raise typer.Exit(1 if any(c.severity != "note" for c in causes) else 0)

@@ -16,7 +16,9 @@ from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 LINT_SCHEMA = "plimsoll.lint/1"
 
 
-def render_lint_json(config: PoolerConfig, causes: tuple[Cause, ...]) -> bytes:
+def render_lint_json(
+    config: PoolerConfig, causes: tuple[Cause, ...], notes: tuple[str, ...] = ()
+) -> bytes:
     """What was looked at and found, as UTF-8 JSON with two spaces of indent and a newline at the end."""
     document = {
         "schema": LINT_SCHEMA,
@@ -29,6 +31,7 @@ def render_lint_json(config: PoolerConfig, causes: tuple[Cause, ...]) -> bytes:
             "users": [_user(user) for user in config.users],
         },
         "findings": [_finding(cause) for cause in causes],
+        "notes": list(notes),
     }
     text = msgspec.json.encode(document, order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"

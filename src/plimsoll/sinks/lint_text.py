@@ -14,26 +14,29 @@ _SIGNS = {"critical": "▲", "warning": "◆", "note": "·"}
 _PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
 
 
-def render_lint(config: PoolerConfig, causes: tuple[Cause, ...], *, width: int) -> str:
+def render_lint(
+    config: PoolerConfig, causes: tuple[Cause, ...], *, width: int, notes: tuple[str, ...] = ()
+) -> str:
     """
     The findings as text that ends with a newline.
 
     Args:
         config: what was looked at.
         causes: what was found, the gravest first.
+        notes: what could not be looked at, sentences without a stop.
         width: columns; fewer than 60 are taken as 60, more than 120 as 120. Settings to copy are
             never broken.
     """
     width = min(max(width, WIDTH_MIN), WIDTH_MAX)
     version = config.version or "version not known"
     lines = wrap(f"{_PRODUCTS[config.kind]} · {version} · {config.place}", width)
-    if not causes:
-        return "\n".join([*lines, "", "Nothing found."]) + "\n"
     for cause in causes:
         lines += ["", *_finding(cause, width)]
     counts = {level: sum(c.severity == level for c in causes) for level in _SIGNS}
     said = ", ".join(f"{count} {_plural(level, count)}" for level, count in counts.items() if count)
-    return "\n".join([*lines, "", f"{said}."]) + "\n"
+    told = [f"{note[0].upper()}{note[1:]}." for note in notes]
+    ending = [line for text in (f"{said or 'Nothing found'}.", *told) for line in wrap(text, width)]
+    return "\n".join([*lines, "", *ending]) + "\n"
 
 
 def _plural(level: str, count: int) -> str:

@@ -108,6 +108,23 @@ def test_what_makes_no_sense_is_said(wrong: tuple[str, ...]):
     assert error.hint
 
 
+def test_what_could_not_be_looked_at_is_said(tmp_path: Path):
+    """
+    Nothing found is no proof where nothing was held against anything.
+    """
+    file = tmp_path / "pgbouncer.ini"
+    file.write_text("[databases]\na = \n[pgbouncer]\npool_mode = session\n")
+    bare = call("lint", "pooler", str(file), "--width", "100").output
+    whole = call("lint", "pooler", str(file), "--version", "1.25.0", "--max-connections", "100")
+
+    assert bare.endswith(
+        "Nothing found.\n"
+        "The sum of the pools was held against nothing: give --max-connections.\n"
+        "Which release reads it is not known: give --version.\n"
+    )
+    assert whole.output.endswith("\nNothing found.\n")
+
+
 def test_a_linted_file_gives_findings_to_programs(tmp_path: Path):
     """
     JSON has the settings that were set and the findings; the status is that of the worst.
