@@ -88,7 +88,8 @@ def _first(options: tuple[Option, ...]) -> str:
 def _for(option: Option) -> str:
     more = option.usd_per_day_more
     if more is None:
-        return ", at a price that is not known"
+        whole = option.cost.usd_per_day
+        return f" for ${whole:,.2f} a day in all" if whole else ", at a price that is not known"
     cents = more.quantize(_CENT, rounding=ROUND_HALF_UP)
     if cents == 0:
         return " at the same price"

@@ -55,10 +55,18 @@ def is_sure(option: Option) -> bool:
     return option.judgement is Judgement.LIFTS
 
 
-def better_first(option: Option) -> tuple[Decimal, float]:
-    """What costs less first; of equal prices what is more probable to lift."""
-    more = option.usd_per_day_more
-    return (_NEVER if more is None else more, -option.probability)
+def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
+    """
+    What costs less first; of equal prices what is more probable to lift.
+
+    By the difference, or where that is not known by the sum, after all the others.
+    """
+    more, whole = option.usd_per_day_more, option.cost.usd_per_day
+    return (
+        _NEVER if more is None else more,
+        _NEVER if whole is None or more is not None else whole,
+        -option.probability,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -25,7 +25,7 @@ from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
 from plimsoll.plan.needs import needs_of
 from plimsoll.plan.options import Desk, better_first, is_sure
-from plimsoll.plan.priced import Priced, priced
+from plimsoll.plan.priced import UNKNOWN, Priced, priced
 from plimsoll.plan.roles import (
     CHEAPEST,
     SAME_STORAGE,
@@ -147,7 +147,7 @@ class _Shelf:
     def unpriced(self) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first."""
         order = unpriced_order(self._found, self._prices)
-        roles = {CHEAPEST: self._roles[CHEAPEST] | ~self._prices.is_known}
+        roles = {CHEAPEST: self._roles[CHEAPEST] | (self._prices.order == UNKNOWN)}
         if self._desk.present_is_sure or self._desk.wishes.usd_per_day_max is not None:
             return ()
         found = search(
@@ -176,7 +176,7 @@ class _Shelf:
     def _search(self, asked: Asked) -> Found:
         return search(
             self.vectors,
-            self._prices.more,
+            self._prices.order,
             self._roles,
             asked,
             allowed_ratio=self._desk.wishes.allowed_ratio,
@@ -205,7 +205,7 @@ class _Shelf:
         asked = asked_of(demand, same_work(demand))
         result = search(
             self.vectors,
-            self._prices.more,
+            self._prices.order,
             {CHEAPEST: self._roles[CHEAPEST]},
             asked,
             allowed_ratio=0.5 * summary.held_back_s / summary.measured_s,
@@ -224,7 +224,7 @@ class _Shelf:
         served = served_at_once(self.vectors, np.arange(len(self.vectors)), self._middle)
         ratio = served[self.vectors.of[places]]
         best = places[ratio >= ratio.max() - _AS_MUCH]
-        index = best[np.argmin(self._prices.more[best])]
+        index = best[np.argmin(self._prices.order[best])]
         return [self._desk.option(self._found.instance(int(index)), MOST)]
 
     def _best(self, chosen: tuple[int, ...], role: str, result: Found) -> Option | None:

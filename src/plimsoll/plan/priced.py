@@ -7,6 +7,7 @@ or not, so another class is priced also where nobody knows what the storage cost
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,9 +25,11 @@ from plimsoll.plan.needs import Needs
 _PARTS_PER_USD = 1_000_000
 UNKNOWN = np.iinfo(np.int64).max
 """In `Priced.more`: what it costs more is not known. It sorts last."""
+# No arrangement costs a trillion dollars a month; what is added to it stays below UNKNOWN.
+_MOST = 10**18
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Priced:
     """Prices of arrangements, in the order of their indices."""
 
@@ -34,6 +37,17 @@ class Priced:
     """Millionths of a dollar a month more than now; UNKNOWN where a changed part has no price."""
     total: IntArray
     """The same of the whole sum; UNKNOWN where any part has no price."""
+
+    @cached_property
+    def order(self) -> IntArray:
+        """
+        What is looked at first, shape (n,): by the difference, then by the sum where the difference is
+        not known, as of any other storage than one that has no price; UNKNOWN where neither is.
+        """
+        later = int(self.more[self.is_known].max(initial=0)) + 1
+        by_total = np.where(self.total != UNKNOWN, later + np.minimum(self.total, _MOST), UNKNOWN)
+        order: IntArray = np.where(self.is_known, self.more, by_total)
+        return order
 
     @property
     def is_known(self) -> BoolArray:

@@ -78,7 +78,8 @@ def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
     What to search instead of prices where none is known: size, and storage that is changed less.
 
     Returns:
-        A rank for each arrangement whose price is not known, UNKNOWN for the others, shape (n,).
+        A rank for each arrangement of which neither the price nor the difference is known, UNKNOWN
+        for the others, shape (n,).
     """
     size = [
         (0, 0) if one is None else (one.vcpu_count or 0, one.memory_bytes or 0)
@@ -88,7 +89,7 @@ def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
     rank = np.empty(len(size), dtype=np.int64)
     rank[by_size] = np.arange(len(size))
     order = rank[found.class_index] * len(found.storages) + found.storage_index
-    return np.where(prices.is_known, UNKNOWN, order)
+    return np.where(prices.order != UNKNOWN, UNKNOWN, order)
 
 
 def cheaper_failing(
@@ -113,12 +114,14 @@ def cheaper_failing(
         state: what the search knows of each vector.
         count: how many at most.
     """
-    is_cheaper = (prices.more < prices.more[index]) & (state[vectors.of] == FAILS)
+    # A difference is not compared with a sum.
+    is_like = prices.is_known == prices.is_known[index]
+    is_cheaper = is_like & (prices.order < prices.order[index]) & (state[vectors.of] == FAILS)
     places = np.flatnonzero(is_cheaper)
     is_near = (found.storage_index == found.storage_index[index]) | (
         found.class_index == found.class_index[index]
     )
-    order = places[np.lexsort((places, -prices.more[places], ~is_near[places]))]
+    order = places[np.lexsort((places, -prices.order[places], ~is_near[places]))]
     _, first = np.unique(found.class_index[order], return_index=True)
     return tuple(int(one) for one in order[np.sort(first)][:count])
 

@@ -29,3 +29,17 @@ def test_the_same_work_is_said_in_hours_or_in_minutes(took, takes, said):
     found = headline_of(taking(took, is_present=True), (taking(takes),), (), None)
 
     assert said in found
+
+
+def test_a_price_is_said_whole_where_its_difference_is_not_known():
+    """
+    What is paid now has no price, what would be paid has.
+    """
+    option = replace(plans.option(), usd_per_day_more=None)
+    free_of_price = replace(option, cost=plans.cost(None))
+
+    known = headline_of(plans.present(), (option,), (), None)
+    unknown = headline_of(plans.present(), (free_of_price,), (), None)
+
+    assert known.endswith("lifts the ceiling for $12.17 a day in all")
+    assert unknown.endswith("lifts the ceiling, at a price that is not known")

@@ -280,3 +280,28 @@ def test_a_budget_below_what_is_paid_now_is_said():
         "costs $11.50 a day, more than the $5.00 that were allowed" in note for note in found.notes
     )
     assert all(o.role == "free" for o in found.options)
+
+
+def test_what_has_a_price_is_ranked_by_it_where_what_is_paid_now_has_none():
+    """
+    The catalog has no price of io1 with a standby: what another storage costs more is not known, what
+    it costs is, and so it is no option without a price.
+    """
+    bought = instance("db.m6g.4xlarge", kind="io1", size_gib=305.0, provisioned_ops_per_s=2000.0)
+    mine = builders.snapshot(
+        builders.storage(
+            np.where(np.arange(DAY) % (8 * HOUR) < 6 * HOUR, 2000.0, 900.0) * 16_384,
+            size_bytes=16_384,
+            latency_s=np.where(np.arange(DAY) % (8 * HOUR) < 6 * HOUR, 0.03, 0.0008),
+        ),
+        instance=replace(bought, multi_az=True),
+    )
+    found = planned(mine)
+    other = [o for o in found.options if o.usd_per_day_more is None and o.commands]
+    costs = [o.cost.usd_per_day for o in other]
+
+    assert found.present.cost.usd_per_day is None
+    assert other
+    assert None not in costs
+    assert costs == sorted(costs)
+    assert all(o.cost.usd_per_day is None for o in found.unpriced)
