@@ -1,17 +1,22 @@
 """Real poolers are asked what they hold, and keep their passwords to themselves."""
 
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from live.pooler_servers import PgBouncer, Pgpool
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.postgres import USER, Postgres
 from plimsoll.model.database import PoolerReading
+from plimsoll.model.pooler import PooledUser
 from plimsoll.sources.database.read import observe
 from plimsoll.sources.pooler.read import config_of, pooler_reader, read_pooler
+from plimsoll.sources.pooler_config import read_pooler_config
 
 pytestmark = pytest.mark.live
 
@@ -175,3 +180,52 @@ def until(url: str, is_so) -> PoolerReading:
         if is_so(reading := read_pooler(url)):
             return reading
     raise AssertionError(reading)
+
+
+def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
+    """
+    Sections go on after an included file, and users have settings of their own: both say the same.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-included-", dir="/var/tmp"))
+    try:
+        folder.chmod(0o755)
+        (folder / "back.ini").write_text("[databases]\nsmall = dbname=app pool_size=4\n")
+        lines = (
+            "app = @ dbname=app pool_size=3 max_db_connections=7 min_pool_size=1\n"
+            f"[users]\n{USER} = pool_mode=transaction\n%include {folder}/back.ini"
+        )
+        with PgBouncer(server, lines, settings={"default_pool_size": "5"}) as running:
+            told = read_pooler(running.url)
+            written = read_pooler_config(running.folder / "pgbouncer.ini")
+            place = f"127.0.0.1:{server.port}"
+    finally:
+        shutil.rmtree(folder)
+    sizes = {d.name: (d.size_max, d.servers_max or 0, d.server) for d in told.databases}
+
+    assert (3, 7, place) == sizes["app"]
+    assert 4 == sizes["small"][0]
+    assert [
+        ("app", 3, 7, 1, place),
+        ("small", 4, None, None, ":5432"),
+        ("*", *[None] * 3, place),
+    ] == [(d.name, d.size_max, d.servers_max, d.size_min, d.server) for d in written.databases]
+    assert (PooledUser(name=USER, mode="transaction"),) == told.users == written.users
+
+
+def test_pgpool_reads_an_included_file_beside_its_own(server: Postgres):
+    """
+    What stands there holds, in Pgpool-II and in what is read of its file.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-included-", dir="/var/tmp"))
+    try:
+        folder.chmod(0o755)
+        (folder / "one.conf").write_text("include = 'two.conf'\n")
+        (folder / "two.conf").write_text("client_idle_limit = 77\n")
+        with Pgpool(server, {"include": f"{folder}/one.conf"}) as running:
+            told = read_pooler(running.url)
+            written = read_pooler_config(running.folder / "pgpool.conf")
+    finally:
+        shutil.rmtree(folder)
+
+    assert "77" == told.settings["client_idle_limit"] == written.settings["client_idle_limit"]
+    assert "include" not in written.settings
