@@ -171,6 +171,11 @@ class Shares:
     read_bytes_per_s: float
     write_bytes_per_s: float
     limit_bytes_per_s: float
+    asked_ratio: float
+    """
+    Requests that the gate had of the one of whom it had fewer, as a share of those in flight: less where
+    the host was slow to pass them on, so that turns came while none was there.
+    """
 
     @property
     def error(self) -> float:
@@ -181,6 +186,11 @@ class Shares:
     def read_ratio(self) -> float:
         """The reader's share of what was served."""
         return self.read_bytes_per_s / (self.read_bytes_per_s + self.write_bytes_per_s)
+
+    @property
+    def unfairness(self) -> float:
+        """By how much more the share is off a half than is explained by turns nobody was there to take."""
+        return abs(self.read_ratio - 0.5) - (1 - self.asked_ratio)
 
 
 def shares_of(rig: Rig, *, seconds: float) -> Shares:
@@ -196,11 +206,16 @@ def shares_of(rig: Rig, *, seconds: float) -> Shares:
         Load(pattern="random", direction="read", size_bytes=16 * KIB, depth=half),
         Load(pattern="sequential", direction="write", size_bytes=128 * KIB, depth=half),
     ]
-    (reads,), (writes,) = rig.fio(loads, seconds=seconds)
+    began_s = time.time()
+    rig.fio(loads, seconds=seconds)
+    lines = rig.window(began_s, seconds)
+    length_s = sum(line.dt for line in lines)
+    waited_s = [sum(getattr(x, f"{side}_wait_s_sum") for x in lines) for side in ("read", "write")]
     return Shares(
-        read_bytes_per_s=reads.bytes_per_s,
-        write_bytes_per_s=writes.bytes_per_s,
+        read_bytes_per_s=sum(line.read_bytes for line in lines) / length_s,
+        write_bytes_per_s=sum(line.write_bytes for line in lines) / length_s,
         limit_bytes_per_s=BASELINE,
+        asked_ratio=min(1.0, min(waited_s) / length_s / half),
     )
 
 

@@ -61,6 +61,8 @@ class Measured:
     """Share 0–1 of the time in which a limit held requests."""
     is_late: bool
     """Whether the gate itself calls the run void."""
+    stall_ratio: float
+    """The longest time by which an answer left after it was due, as a share of the time."""
 
     @property
     def is_held(self) -> bool:
@@ -233,6 +235,7 @@ def _measured(case: Case, sides: Sequence[Side], lines: Sequence[RecordLine]) ->
         late_ratio=truth.late_ratio,
         bound_ratio=sum(bound.values()) / truth.length_s,
         is_late=truth.is_void,
+        stall_ratio=max(line.stall_s_max for line in lines) / truth.length_s,
     )
 
 

@@ -1,19 +1,27 @@
 """A mounted gate delivers what the law says: the same cases as the law's own, by fio."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from conformance.courses import course_of, shares_of, writing
 from conformance.flows import DEPTH, Case, Served, check, loads, paired
-from conformance.gate_arm import Measured, Rig
+from conformance.gate_arm import BOUND_RATIO_MIN, Measured, Rig
 from live.gate_machine import HELD_MIN, ROUNDS, TOLERANCE
+from plimsoll.lab.gate_config import SLACK_S
 
 pytestmark = pytest.mark.realtime
 
 # TOLERANCE is wider than what the gate keeps by itself; the long runs of bench/gate_accuracy.py are held
 # to 1 %.
 SECONDS = 2.5
+# Of the requests that each was to have in the gate; with fewer turns come while none is there.
+ASKED_MIN = 0.98
+# Longer than it takes a machine with nothing else to do to answer, and too short to be seen in a rate.
+STALL_S_MAX = 0.01
+# What the gate makes up for after idle time, or while the host stood still, as a share of the time.
+SLACK_RATIO = SLACK_S / SECONDS
 
 LOADS = {load.name: load for load in loads()}
 CASES = tuple(
@@ -45,23 +53,33 @@ def again_if_spoiled(measure: Callable[[], Measured], case: Case) -> Measured:
     for _ in range(ROUNDS):
         measured = measure()
         is_right = abs(measured.served.error_of(case)) <= TOLERANCE
-        if is_right or (measured.is_held and not measured.is_late):
+        if is_right or not is_spoiled(measured):
             break
     return measured
+
+
+def is_spoiled(measured: Measured) -> bool:
+    """
+    Whether the host was late, stood still, or kept answers back.
+    """
+    is_stalled = measured.stall_ratio > TOLERANCE / 4
+    return measured.is_late or not measured.is_held or is_stalled
 
 
 def check_held(case: Case, measured: Measured, served: Served) -> None:
     """
     What the limits say; where the host spoiled every round, in the share of the time in which they held.
 
-    Nothing is asked for while a host stands still, so that no more than this can be served.
+    Nothing is asked for while a host stands still, so that no more than this can be served; and answers
+    that it kept back are counted when they leave.
     """
-    if measured.is_held and not measured.is_late:
+    ratio = 1 + served.error_of(case)
+    if not is_spoiled(measured) or abs(ratio - 1) <= TOLERANCE:
         check(case, served, tolerance=TOLERANCE)
         return
-    ratio = 1 + served.error_of(case)
     assert measured.bound_ratio >= HELD_MIN, f"held for {measured.bound_ratio:.0%} of the time"
-    assert measured.bound_ratio * (1 - TOLERANCE) <= ratio <= 1 + TOLERANCE, f"{ratio:.3%}"
+    least = (measured.bound_ratio - measured.stall_ratio) * (1 - TOLERANCE)
+    assert least <= ratio <= 1 + TOLERANCE + SLACK_RATIO + measured.stall_ratio, f"{ratio:.3%}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -78,30 +96,50 @@ def test_the_gate_serves_what_the_limits_say(rig: Rig, case: Case):
         assert DEPTH == pytest.approx(measured.depth, rel=0.05)
 
 
+def is_busy_calm(rig: Rig, since_s: float, until_s: float) -> bool:
+    """
+    Whether requests were held all the time, and answers left when they were due.
+    """
+    lines = [x for x in rig.gate.lines() if since_s <= x.t - x.dt and x.t <= until_s]
+    held_s = sum(bound.seconds for line in lines for bound in line.binding.values())
+    is_held = held_s >= BOUND_RATIO_MIN * sum(line.dt for line in lines)
+    return is_held and all(line.stall_s_max <= STALL_S_MAX for line in lines)
+
+
 def test_a_burst_ends_when_the_law_says(rig: Rig):
     """
     Two seconds of credits last two seconds at the burst rate, the baseline follows, and idle time refills.
+    Where the host stood still each time, nothing was faster than the law, and idle time refilled.
     """
     for _ in range(ROUNDS):
+        began_s = time.time()
         course, law = course_of(rig, burst_s=2.0, after_s=1.0, idle_s=0.5)
         errors = course.error_of(law)
-        if max(map(abs, errors.values())) <= TOLERANCE:
+        is_calm = is_busy_calm(rig, began_s + 0.5, began_s + 3.5)
+        if is_calm or max(map(abs, errors.values())) <= TOLERANCE:
             break
+    else:
+        assert errors["burst"] <= TOLERANCE + SLACK_RATIO
+        assert errors["end of the burst"] >= -TOLERANCE
+        errors = {"refill while idle": errors["refill while idle"]}
 
     assert dict.fromkeys(errors, 0.0) == pytest.approx(errors, abs=TOLERANCE)
 
 
 def test_a_reader_beside_a_writer_gets_half(rig: Rig):
     """
-    Reads and writes share one limit, and neither starves, though the writer's requests are larger.
+    Reads and writes share one limit, and neither starves, though the writer's requests are larger. Whom
+    the host does not let ask at all times misses the turns for which he was not there, and no others.
     """
     for _ in range(ROUNDS):
         shares = shares_of(rig, seconds=SECONDS)
-        if abs(shares.error) <= TOLERANCE and abs(shares.read_ratio - 0.5) <= TOLERANCE:
+        if shares.asked_ratio >= ASKED_MIN:
             break
 
-    assert 0.0 == pytest.approx(shares.error, abs=TOLERANCE)
-    assert 0.5 == pytest.approx(shares.read_ratio, abs=TOLERANCE)
+    assert shares.asked_ratio >= 0.5
+    assert shares.unfairness <= TOLERANCE
+    missed = 1 - shares.asked_ratio
+    assert -TOLERANCE - missed <= shares.error <= TOLERANCE + SLACK_RATIO * (missed > 0.05)
 
 
 def test_buffered_writes_are_charged_once_when_they_reach_the_disk(rig: Rig):

@@ -82,6 +82,8 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     late_s_max: float
     late_s_sum: float
     """By how much operations were late, summed over them."""
+    stall_s_max: float
+    """The longest time by which an answer left after it was due, as this machine was busy."""
     fsyncs: float
 
 

@@ -88,6 +88,7 @@ def record(
                 late_ops=ops * late_ratio,
                 late_s_max=0.02 if late_ratio else 0.0,
                 late_s_sum=0.02 * ops * late_ratio,
+                stall_s_max=0.0,
                 fsyncs=0.0,
             )
         )

@@ -105,6 +105,7 @@ def write_line(config: dict) -> None:
         "late_ops": 0,
         "late_s_max": 0.0,
         "late_s_sum": 0.0,
+        "stall_s_max": 0.0,
         "fsyncs": 0,
     }
     handle = os.open(config["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -40,6 +40,7 @@ def line(
         late_ops=late_ops,
         late_s_max=late_s_max,
         late_s_sum=late_s_sum,
+        stall_s_max=0.0,
         fsyncs=0,
     )
 
