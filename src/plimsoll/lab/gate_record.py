@@ -240,9 +240,7 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
         told = f"{share}, the worst {format_latency(worst_s)} late"
         told += f", which is {format_ratio(wait_ratio)} of all waiting"
     if is_void:
-        sentence = (
-            f"This run is void: {told}; this machine is slower than what it was to emulate."
-        )
+        sentence = f"This run is void: {told}; this machine is slower than what it was to emulate."
     else:
         sentence = f"This machine kept up: {told}."
     return Truth(
