@@ -25,6 +25,7 @@ from plimsoll.causes import (
     wal,
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
+from plimsoll.causes.consequences import in_order
 from plimsoll.causes.vacuum_runs import uncounted_by
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
@@ -125,7 +126,9 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """What every detector found, the worst first; nothing where only one reading came."""
     if observation.seconds <= 0:
         return ()
-    return ranked([cause for detect in DETECTORS for cause in detect(observation, budget)])
+    return in_order(
+        ranked([cause for detect in DETECTORS for cause in detect(observation, budget)])
+    )
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:

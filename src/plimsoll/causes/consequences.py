@@ -1,0 +1,57 @@
+"""
+What follows from what: a vacuum of what rewrites left dead is no cause beside them, it is their price.
+
+Rule: nothing is added or left out here. A cause comes before what follows from it, however large that is,
+and says how large; but what is sure to be critical comes before what is not.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from plimsoll.model.cause import Cause, CauseKind
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_bytes_per_s, format_ratio
+
+_TOAST = " (TOAST)"
+
+
+def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """
+    The causes, each followed by what comes of it where that was ahead of it.
+
+    Args:
+        causes: the worst first.
+    """
+    found = list(causes)
+    for rewrite in causes:
+        if rewrite.kind is not CauseKind.TOAST or rewrite.severity == "note":
+            continue
+        vacuums = [c for c in found if _is_of(c, rewrite) and c.bytes_per_s]
+        if not vacuums:
+            continue
+        ahead = [c for c in vacuums if c.severity == rewrite.severity]
+        place = min(found.index(one) for one in (rewrite, *ahead))
+        told = replace(rewrite, evidence=(*rewrite.evidence, _price(rewrite, vacuums)))
+        found.remove(rewrite)
+        found.insert(place, told)
+    return tuple(found)
+
+
+def _is_of(cause: Cause, rewrite: Cause) -> bool:
+    """Whether it is a vacuum of the values that were rewritten."""
+    if cause.kind is not CauseKind.VACUUM or not cause.subject.endswith(_TOAST):
+        return False
+    table = cause.subject.removesuffix(_TOAST)
+    return rewrite.subject == table or rewrite.subject.startswith(f"{table}.")
+
+
+def _price(rewrite: Cause, vacuums: Sequence[Cause]) -> Evidence:
+    moved = sum(cause.bytes_per_s or 0.0 for cause in vacuums)
+    text = f"vacuum of what is left dead moved {format_bytes_per_s(moved, 3)} more"
+    shares = [cause.share_of_load for cause in (rewrite, *vacuums)]
+    known = [share for share in shares if share is not None]
+    if len(known) == len(shares):
+        part = format_ratio(sum(known[1:]))
+        text += f", {part} of the load; with it the rewrites take {format_ratio(sum(known))}"
+    return Evidence(kind="vacuum", text=text, value=moved)

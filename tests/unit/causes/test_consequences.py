@@ -1,0 +1,77 @@
+"""A vacuum comes after the rewrites that it clears away, and they say what it takes."""
+
+import pytest
+
+from plimsoll.causes.consequences import in_order
+from plimsoll.model.cause import Cause, CauseKind
+
+
+def cause(kind: CauseKind, subject: str, share: float | None = 0.4, **changes) -> Cause:
+    """
+    A cause that takes a share of 50 MB/s.
+    """
+    plain = {
+        "kind": kind,
+        "code": kind.value,
+        "severity": "critical",
+        "subject": subject,
+        "title": "it is so",
+        "written_bytes_per_s": 50e6 * (share or 0.4),
+        "share_of_load": share,
+    }
+    return Cause(**{**plain, **changes})
+
+
+VACUUM = cause(CauseKind.VACUUM, "public.documents (TOAST)", 0.42)
+OTHER = cause(CauseKind.WAL, "")
+
+
+@pytest.mark.parametrize("subject", ["public.documents.body", "public.documents"])
+def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
+    """
+    Though vacuum moves more; the shares are said one by one and together.
+    """
+    rewrite = cause(CauseKind.TOAST, subject, 0.4)
+    ordered = in_order((VACUUM, OTHER, rewrite))
+
+    assert ["toast", "vacuum", "wal"] == [one.kind.value for one in ordered]
+    assert "21 MB/s more, 42 % of the load; with it the rewrites take 82 %" in (
+        ordered[0].evidence[-1].text
+    )
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        cause(CauseKind.TOAST, "public.other.body"),
+        cause(CauseKind.TOAST, "public.documents2.body"),
+        cause(CauseKind.TOAST, "public.documents.body", severity="note"),
+    ],
+    ids=["another table", "a longer name", "a note"],
+)
+def test_what_does_not_follow_stays_where_it_was(rewrite):
+    """
+    Rewrites of another table, and those that nothing has to be done about.
+    """
+    assert (VACUUM, rewrite) == in_order((VACUUM, rewrite))
+
+
+def test_what_may_be_meant_does_not_come_before_what_is_sure():
+    """
+    A warning says what follows from it, and stays behind what is critical.
+    """
+    rewrite = cause(CauseKind.TOAST, "public.documents.body", severity="warning")
+    ordered = in_order((VACUUM, rewrite))
+
+    assert ["vacuum", "toast"] == [one.kind.value for one in ordered]
+    assert "42 % of the load" in ordered[1].evidence[-1].text
+
+
+def test_a_share_that_is_not_known_is_not_added_up():
+    """
+    Bytes are said alone.
+    """
+    rewrite = cause(CauseKind.TOAST, "public.documents.body", None)
+    (first, _) = in_order((rewrite, VACUUM))
+
+    assert first.evidence[-1].text.endswith("21 MB/s more")
