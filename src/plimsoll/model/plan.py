@@ -125,7 +125,10 @@ class Disruption(Struct, frozen=True, kw_only=True):
     """A sentence: restart, failover, hours of optimising."""
     is_restart: bool
     optimising_s: Band | None
-    """How long storage is slower while it is modified; None where it is not, or not known."""
+    """
+    How long volumes that are changed in place are optimised, by the figures that EBS publishes; None
+    where none are, where data is copied instead, or where the size is not known.
+    """
     moved_bytes: float | None
     """Bytes that are copied where volumes are made anew; None where nothing is."""
     reversal: str
