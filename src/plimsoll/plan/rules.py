@@ -15,9 +15,9 @@ from shlex import quote
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
+from plimsoll.kernel import ceiling_curve
 from plimsoll.limits import chain_of, limits_of
 from plimsoll.limits.layout import is_aurora, volume_count_of
-from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Band, Disruption
@@ -275,22 +275,18 @@ def _copy_cost(
     before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
 ) -> str:
     """The least that a copy costs in hours and I/O, as the end of a sentence; empty where not known."""
-    rates = [
-        stage.burst * stage.stripes
-        for stage in chain_of(before, catalog)
-        if stage.name in (Family.VOLUME_THROUGHPUT.value, Family.INSTANCE_EBS_THROUGHPUT.value)
-    ]
-    if not moved_bytes or not rates:
+    chain = chain_of(before, catalog)
+    if not moved_bytes or not chain:
         return ""
-    rate = min(rates)
-    text = f", at least {format_duration(moved_bytes / rate)} at the old storage's limit"
-    if served_bytes_per_s:
-        left = rate - served_bytes_per_s
-        text += (
-            f" and {format_duration(moved_bytes / left)} with what this load leaves of it"
-            if left > 0
-            else ", of which this load leaves nothing"
-        )
+    rate = float(ceiling_curve(chain, [_IO_BYTES], burst=True).bytes_per_s[0])
+    alone = format_duration(moved_bytes / rate)
+    text = f", at least {alone} at the old storage's limit"
+    left = rate - (served_bytes_per_s or 0.0)
+    beside = format_duration(moved_bytes / left) if left > 0 else ""
+    if not beside:
+        text += ", of which this load leaves nothing"
+    elif beside != alone:
+        text += f" and {beside} with what this load leaves of it"
     count = f"{moved_bytes / _IO_BYTES:,.0f}"
     return f"{text}; {count} reads of 256 KiB at least, and as many writes"
 

@@ -271,8 +271,9 @@ def _disruption(disruption: Disruption) -> str:
     if disruption.optimising_s is not None:
         span = said_as.duration(disruption.optimising_s)
         text += f" Optimising takes {span} by the figures that EBS publishes."
-    if disruption.moved_bytes is not None:
-        text += f" {format_bytes(disruption.moved_bytes)} are copied."
+    copied = "" if disruption.moved_bytes is None else format_bytes(disruption.moved_bytes)
+    if copied and copied not in text:
+        text += f" {copied} are copied."
     return text.strip()
 
 

@@ -209,6 +209,7 @@ def test_a_copy_is_named_with_its_hours_and_its_io():
     assert "at least 17 min at the old storage's limit; 1,024,000 reads of 256 KiB" in alone.text
     assert "17 min at the old storage's limit and 51 min with what this load leaves" in beside.text
     assert "of which this load leaves nothing" in pressed.text
+    assert "with what this load leaves" not in alone.text
     assert alone.optimising_s is None
 
 
@@ -229,6 +230,18 @@ def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h,
     assert found is not None
     assert (middle_h * 3600, high_h * 3600) == pytest.approx((found.middle, found.high))
     assert 0 < found.low == min(300, found.middle)
+
+
+def test_a_copy_is_as_slow_as_the_iops_that_were_bought():
+    """
+    1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise.
+    """
+    io1 = Storage(kind="io1", size_gib=399, provisioned_ops_per_s=1000)
+    before = claims(storage=io1)
+
+    found = disruption(before, to(before, kind="gp3", size_gib=440.0), used_gib=250.0)
+
+    assert "at least 17 min at the old storage's limit" in found.text
 
 
 def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
