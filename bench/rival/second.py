@@ -37,10 +37,8 @@ HELD = 16  # eight shares follow: bound x (base, peak)
 ADDED = 24  # wait that the limiter added to each I/O
 BACKLOG = 25  # items of open streams that nobody works on yet
 DONE = 26  # items of all streams that were done
-CAME = 27  # items that came: of clients those they got done, of a heap those taken from it
+CAME = 27  # items that came: of clients those they got done
 SAMPLE_WIDTH = 28
-# More a second than anybody sends: a heap of work that was there from the start.
-HEAP = 1e5
 
 
 @njit(cache=True)
@@ -176,7 +174,7 @@ def _ask(
         if s[i, MODE] == 0.0:
             continue
         arrived = load[i]
-        if 0.0 < arrived < HEAP:
+        if 0.0 < arrived < 1e5:
             arrived = max(arrived + np.sqrt(arrived) * rng.standard_normal(), 0.0)
         backlog[i] += arrived
         # Clients of a service give up after a while; a queue of jobs does not.
@@ -233,7 +231,7 @@ def _collect(row, s, x, miss, lat, wait, per_byte, svc, ops, load, backlog):
         row[NET_SENT] += x[i] * s[i, NET_OUT]
         row[NET_GOT] += x[i] * s[i, NET_IN]
         row[DONE] += x[i]
-        row[CAME] += x[i] if s[i, MODE] == 0.0 or load[i] >= HEAP else load[i]
+        row[CAME] += x[i] if s[i, MODE] == 0.0 else load[i]
         if s[i, MODE] == 0.0:
             row[SESSIONS] += load[i]
         else:

@@ -13,7 +13,7 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import on_grid
 from plimsoll.model.metric import Metric
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.held import Held, Seen
 
@@ -54,10 +54,8 @@ def arrivals_of(snapshot: Snapshot, seen: Seen, held: Held) -> Arrivals | None:
         ratio = np.where(done > 0, (came if is_whole else ended) / done, np.nan)
     known = seen.is_measured & np.isfinite(ratio)
     pressed, free = known & held.is_held, known & ~held.is_held & ~held.is_partly
-    if pressed.sum() < LEAST_STEPS or free.sum() < LEAST_STEPS:
-        return None
-    usual = float(np.median(ratio[free]))
-    if usual <= 0 or _wandering(ratio[free] / usual) > WANDERS_LOG:
+    usual = _usual(ratio, pressed, free)
+    if usual is None:
         return None
     over = np.where(known, ratio / usual, np.nan)
     weight = seen.ops_per_s[pressed]
@@ -67,6 +65,17 @@ def arrivals_of(snapshot: Snapshot, seen: Seen, held: Held) -> Arrivals | None:
     )
     # No rollbacks more than usual say nothing: what is refused outside the database leaves none.
     return found if is_whole or found.is_lost else None
+
+
+def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | None:
+    """How many come for each that is done when nothing is held back; None where that is not seen."""
+    if pressed.sum() < LEAST_STEPS:
+        return None
+    if free.sum() < LEAST_STEPS:
+        # Never at liberty, yet as many done as came: no other ratio would be one by chance.
+        return 1.0 if abs(float(np.median(ratio[pressed])) - 1) < EXCESS else None
+    usual = float(np.median(ratio[free]))
+    return usual if usual > 0 and _wandering(ratio[free] / usual) <= WANDERS_LOG else None
 
 
 def _wandering(ratio: FloatArray) -> float:

@@ -40,7 +40,7 @@ def _of_arrivals(came: Arrivals) -> str:
     if came.is_whole:
         return (
             "Demand behind the ceiling is what came, as it was counted beside what was done; one in "
-            "ten that some of it are clients who would ask for more."
+            "five that some of it are clients who would ask for more."
         )
     return (
         "Demand behind the ceiling is what reached the database, done or rolled back; what was "

@@ -40,12 +40,14 @@ HABIT_WEIGHT: Mapping[Loop, Mapping[Habit, float]] = {
 }
 # Where no work waited outside, those who were counted are all; unless little more came than could
 # be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
-SURE_LOST, PAUSING_LOST = 0.12, 0.03
-# Where all that came was counted, that is the demand; whether it waits or is gone is a detail. What
-# came from clients who wait would be more, were it served faster: they are some of a mixed load.
-CAME: Mapping[Habit, float] = {Habit.LOST: 0.45, Habit.JOB: 0.45, Habit.CLIENTS: 0.1}
-# Where all that came was done, nothing is lost.
+SURE_LOST, PAUSING_LOST = 0.25, 0.03
+# Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
+# one load of five some of it are clients who wait, and would come more often were they served faster.
+CAME: Mapping[Habit, float] = {Habit.LOST: 0.4, Habit.JOB: 0.4, Habit.CLIENTS: 0.2}
+# Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
+# The work that waits may be a small part of a load whose greater part are clients.
 DONE: Mapping[Habit, float] = {Habit.JOB: 0.5, Habit.CLIENTS: 0.5}
+KEPT: Mapping[Habit, float] = {Habit.LOST: 0.1, Habit.JOB: 0.45, Habit.CLIENTS: 0.45}
 # What came is counted to a few percent, and what it costs in storage is that of what was done.
 CAME_LOG_SD = 0.05
 QUANTILES: Mapping[Habit, int] = {Habit.LOST: 12, Habit.JOB: 6, Habit.CLIENTS: 12}
@@ -301,8 +303,10 @@ def _by_stretches(
 def _weights(found: Found) -> Mapping[Habit, float]:
     if found.arrivals is not None and found.arrivals.is_lost:
         return CAME
-    if found.arrivals is not None and found.loop is Loop.UNKNOWN:
+    if found.arrivals is not None and found.loop is not Loop.CLOSED:
         return DONE
+    if found.is_kept:
+        return KEPT
     if found.arrivals is not None and found.is_sure:
         return {Habit.CLIENTS: 1.0}
     if found.is_sure:

@@ -154,7 +154,7 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
     count = np.count_nonzero(during)
     served = np.array([float((t.outcome.served_ops * per_op).sum()) / count for t in trials])
     passed = np.array(_served_ratios(demand, trials))
-    band = _waiting_band(demand, _band(minutes, weight))
+    band = _waiting_band(demand, _to_the_step(demand, _band(minutes, weight)))
     latency = _latencies(demand, trials)
     hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
     return Effect(
@@ -168,6 +168,18 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
         latency_s_p95=latency[1],
         **_lowest_balance(demand, hardest),
         next_ceiling=after,
+    )
+
+
+def _to_the_step(demand: Demand, band: Band) -> Band:
+    """The band with what is not known of its ends: when a plateau began and ended within a step."""
+    ends = int(np.count_nonzero(np.diff(demand.is_held_back.astype(np.int8))))
+    loose = 0.5 * ends * demand.step_s / 60
+    total = float(np.count_nonzero(demand.is_measured)) * demand.step_s / 60
+    return Band(
+        low=band.low - min(loose, band.low / 2),
+        middle=band.middle,
+        high=min(band.high + min(loose, band.high), total),
     )
 
 

@@ -34,9 +34,9 @@ TURN_STEPS = 2
 CLEAR = 1.04
 # A waiting step this near below a confirmed level is held back for most of its length.
 NEAR = 0.93
-# Storage that is fully loaded but not overloaded answers as fast as ever, or up to five times as slow
-# (a single queue at 80 %).
-UNSEEN_RISE = (0.0, float(np.log(5.0)))
+# Storage that is fully loaded but not overloaded answers as fast as ever (a limiter adds nothing
+# before its limit), or up to three times as slow (a single queue that is two thirds full).
+UNSEEN_RISE = (0.0, float(np.log(3.0)))
 # What is seen near a ceiling may already be waiting; more than half as slow again is not taken for
 # the storage's own.
 SEEN_RISE = (0.0, float(np.log(1.5)))

@@ -32,6 +32,9 @@ PILE = 0.25
 PAUSING = 0.25
 # Work that waits for less than this at the rate it is done is in hand, not in a queue.
 QUEUE_S = 1.0
+# A queue that moves by less than a twentieth of what is done stands; for less than a third of its
+# time, by chance. Of what leaves it a tenth may seem unserved. All over some steps, for the noise.
+STILL, STANDS_FOR, LEFT_UNSERVED, WIDE = 0.05, 1 / 3, 0.1, 5
 # Half an hour on either side of an edge: what else the users do has not changed much in it.
 BESIDE_S = 1800.0
 # A load that came with less than a fifth of the rate cannot be told from the others.
@@ -60,6 +63,8 @@ class Found:
     """Whether clients spend more time elsewhere than a quarter of that in storage."""
     queue_ops: FloatArray | None = None
     """Work that waited outside the database and was done later, in operations, shape (n,)."""
+    is_kept: bool = False
+    """Whether what waited was all done: it left the queue no faster than work was done."""
     arrivals: Arrivals | None = None
     """What came, where it was counted."""
 
@@ -137,7 +142,36 @@ def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found 
             "it came whether or not other work was done"
         ),
         queue_ops=queue,
+        is_kept=_is_kept(waiting, done, held, seen.step_s),
     )
+
+
+def _is_kept(waiting: FloatArray, done: FloatArray, held: Held, step_s: float) -> bool:
+    """
+    Whether a queue lost nothing: it grew and shrank, and what left it was done.
+
+    Work that gives up leaves a queue unserved, and a queue that stands still while a ceiling binds
+    turns away what the ceiling does: nothing else would make them equal.
+    """
+    counted = np.isfinite(waiting) & np.isfinite(done) & (done > 0)
+    known = counted[WIDE:] & counted[:-WIDE]
+    # Both are means over a step: what left between two is what the steps from one to the other did.
+    left = (waiting[:-WIDE] - waiting[WIDE:])[known]
+    served = _sums(np.where(counted, done, 0.0), WIDE)[known] * step_s
+    inside = (held.is_held & (waiting > 0))[WIDE:][known]
+    leaving = left > 0
+    if not inside.any() or not leaving.any():
+        return False
+    stands = float(np.mean(np.abs(left[inside]) < STILL * served[inside]))
+    gone = float(np.maximum(left - served, 0.0)[leaving].sum())
+    return stands < STANDS_FOR and gone < LEFT_UNSERVED * float(left[leaving].sum())
+
+
+def _sums(values: FloatArray, width: int) -> FloatArray:
+    """Sums from the middle of each step to the middle of that `width` later."""
+    whole = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]))))
+    found: FloatArray = whole[width:] - whole[:-width]
+    return found
 
 
 def _column(snapshot: Snapshot, metric: Metric, seen: Seen) -> FloatArray:

@@ -23,6 +23,8 @@ _ENDINGS = (
     ("_ops_per_s", "_operations_per_second"),
     ("_bytes_per_s", "_bytes_per_second"),
     ("transactions_per_s", "transactions_per_second"),
+    ("rollbacks_per_s", "rollbacks_per_second"),
+    ("arrivals_per_s", "arrivals_per_second"),
     ("_latency_s", "_latency_seconds"),
 )
 

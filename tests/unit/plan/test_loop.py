@@ -13,6 +13,8 @@ from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.effect import judge
+from plimsoll.plan.held import held_of, seen_of
+from plimsoll.plan.loop import loop_of
 
 SIZE = 16 * 1024
 BASE_S = 0.0008
@@ -122,3 +124,30 @@ def test_work_that_waits_outside_is_an_open_loop():
 
     assert demand.summary.loop == Loop.OPEN
     assert "waited outside the database" in demand.summary.loop_reason
+
+
+def test_a_queue_that_is_worked_off_keeps_what_came():
+    """
+    What leaves it is what is done; a queue that stands, or empties faster, loses some.
+    """
+    storage, _, ops = clients(60)
+    done = ops / 10
+    behind = slice(4 * builders.HOUR, 8 * builders.HOUR)
+    kept = np.zeros(N)
+    each_minute = np.cumsum(np.where(np.arange(4 * builders.HOUR) < 100, 0.3, -0.2143) * 60 * 600)
+    kept[behind] = np.maximum(each_minute, 0)
+    stands = np.zeros(N)
+    stands[behind] = 50_000
+    gives_up = np.zeros(N)
+    gives_up[behind] = np.linspace(20_000_000, 0, 4 * builders.HOUR)
+
+    def is_kept(waiting: FloatArray) -> bool:
+        snapshot = builders.snapshot(
+            storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: done}
+        )
+        seen = seen_of(snapshot)
+        return loop_of(snapshot, seen, held_of(seen, diagnose(snapshot, catalog()))).is_kept
+
+    assert is_kept(kept)
+    assert not is_kept(stands)
+    assert not is_kept(gives_up)
