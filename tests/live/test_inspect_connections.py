@@ -1,5 +1,6 @@
 """Connections made for real: held open, broken, stormed, leaked and thrown away; each is named."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -189,6 +190,16 @@ def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crow
 
     assert "in a state that is hidden" in " ".join(piece.text for piece in told.evidence)
     assert "states of sessions" in {gap.name for gap in missing_of(observation)}
+
+
+def test_a_server_of_this_machine_shows_its_processors(server: Postgres):
+    """
+    Its process is seen here, and may use what we may, or what its group may.
+    """
+    count = observe(server.dsn, duration_s=0).server.vcpu_count
+
+    assert count is not None
+    assert 1 <= count <= len(os.sched_getaffinity(0))
 
 
 def test_pools_are_sized_against_a_real_server(server: Postgres, run: Run):

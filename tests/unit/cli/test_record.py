@@ -69,6 +69,8 @@ def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
         seconds_of(text, "--every")
 
     assert f"--every '{text}'" in raised.value.message
+    # Whole seconds they are, but none.
+    assert (text in ("0", "0s")) == ("is no time at all" in raised.value.message)
 
 
 @pytest.mark.parametrize(
