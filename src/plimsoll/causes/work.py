@@ -12,6 +12,9 @@ from plimsoll.units import format_latency, format_ratio, number
 
 # Sessions at work beyond what the machine runs that are more than a moment's.
 BEYOND = 1.5
+# By the rule of thumb alone: at work is also who waits for a commit or for storage, and then more sessions
+# do more. Four times as many as it allows is too many for any machine.
+BEYOND_RULE = 4.0
 # From this share of its ceiling on, storage is taken to hold throughput.
 PEGGED = 0.9
 # Below this many nobody waits for a processor on any machine we know.
@@ -67,10 +70,11 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
         Cause(
             kind=CauseKind.CONNECTIONS,
             code="MoreActiveThanRuns",
-            severity="warning",
+            severity="warning" if curve or busy >= BEYOND_RULE * runs else "note",
             subject="",
             title=f"{number(busy, 3)} sessions are at work on average, the machine runs {runs:,} well"
-            + (" (extrapolated)" if curve and curve.is_extrapolated else ""),
+            + (" (extrapolated)" if curve and curve.is_extrapolated else "")
+            + ("" if curve else " by a rule of thumb"),
             text="Beyond that number more sessions give no more throughput, only more waiting and memory.",
             evidence=tuple(evidence),
             remedies=(

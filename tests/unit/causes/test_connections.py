@@ -374,7 +374,10 @@ def test_processors_give_a_rule_of_thumb():
     """
     crowded = observed([crowd(13, state="active")] * 3, told=db.server(vcpu_count=4))
     enough = observed([crowd(11, state="active")] * 3, told=db.server(vcpu_count=4))
+    many = observed([crowd(32, state="active")] * 3, told=db.server(vcpu_count=4))
     cause = found(crowded)["MoreActiveThanRuns"]
+    assert "the machine runs 8 well by a rule of thumb" in cause.title
+    assert ("note", "warning") == (cause.severity, found(many)["MoreActiveThanRuns"].severity)
 
     assert "a rule of thumb, not measured" in cause.evidence[0].text
     assert "MoreActiveThanRuns" not in found(enough)
