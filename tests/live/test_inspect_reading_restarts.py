@@ -130,6 +130,44 @@ def test_an_orderly_restart_is_a_hole_and_the_counters_go_on(server: Controlled)
     assert_nothing_left(server)
 
 
+def test_a_vacuum_that_a_restart_ends_is_seen_and_is_over(server: Controlled):
+    """
+    Its progress comes from every version, and no more bytes than the table has.
+    """
+    asked = "select count(*) > 0 from pg_stat_progress_vacuum where heap_blks_total > 0"
+    worker = psycopg.connect(server.dsn, autocommit=True)
+    worker.execute("set vacuum_cost_delay = 100; set vacuum_cost_limit = 1")
+    thread = threading.Thread(target=lambda: ended(worker, "vacuum document"))
+    thread.start()
+    try:
+        with psycopg.connect(server.dsn, autocommit=True) as admin:
+            while not admin.execute(asked).fetchone()[0]:
+                assert thread.is_alive()
+        found = watched(
+            server, lambda: None, lambda: server.control("-m", "fast", "restart"), lambda: None
+        )
+    finally:
+        thread.join()
+        worker.close()
+    runs = [run for glance in found.glances for run in glance.vacuums]
+    (cause,) = [c for c in inspect(found).causes if c.kind == "vacuum"]
+    (table, _) = ends_of(found, "public.document")
+
+    assert 2 <= len(runs) < len(found.glances)
+    assert {"public.document"} == {run.relation for run in runs}
+    assert {table.size_bytes // 8192} == {run.total_blocks for run in runs}
+    assert {False} == {run.is_automatic or run.is_wraparound for run in runs}
+    assert (found.server.version_number >= 180_000) == (runs[0].delay_s is not None)
+    assert "public.document" == cause.subject
+    assert 0 <= (cause.bytes_per_s or 0.0) * found.seconds <= 3 * table.size_bytes
+
+
+def ended(worker: psycopg.Connection, statement: str) -> None:
+    """Run a statement that a restart is going to end."""
+    with suppress(psycopg.OperationalError):
+        worker.execute(statement.encode())
+
+
 @pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
 def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bool):
     """
