@@ -362,8 +362,8 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
     )
 
     assert "public.letters (TOAST)" == cause.subject
-    # Hardly anything else is read and written meanwhile, whatever its share.
-    assert ("note" == cause.severity) == ("nobody to keep waiting" in cause.text)
+    # Hardly anything else is read and written meanwhile, and it comes once: whatever its share.
+    assert "note" == cause.severity
     assert cause.title.startswith("autovacuum of public.letters (TOAST)")
     assert cause.is_estimated == (seen.last.io is None)
     assert read > 500

@@ -3,8 +3,9 @@ Vacuums that read and write while somebody waits.
 
 Rule 1: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
         load is of the whole time that was watched, its share of the ceiling of the time that it ran.
-Rule 2: where next to nothing else was read or written there was nobody to keep waiting: its share of the
-        load, however large, then makes it no more than a note, and that is said.
+Rule 2: its share of the load alone makes it no more than a note where next to nothing else was read or
+        written, so that nobody was kept waiting, and where it came once and is over within minutes, so
+        that its share is chance: any healthy server has such a minute. Then it says so.
 """
 
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ from plimsoll.units import (
     format_ratio,
 )
 
+# A vacuum shorter than this is not what a server spends its days on, unless it comes again. A judgement.
+_SHORT_S = 600.0
 # What a vacuum may take of a ceiling: as much as is called critical. A judgement.
 _SHARE_OF_CEILING = 0.25
 # Below a hundredth of the load and of the ceiling there is nothing to say; a judgement.
@@ -92,13 +95,15 @@ def _of_run(
     rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
     pace = pace_of_run(observation, run)
     of_load, of_ceiling = _share_of_load(budget, found), budget.of_ceiling(moved)
+    why = _why_not(budget, found.mean, of_load, is_brief=_is_brief(run))
+    severity, said = _weighed(moved, (of_load, of_ceiling), why)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
-        severity=_severity(moved, found.mean, of_load, of_ceiling),
+        severity=severity,
         subject=run.subject,
         title=f"{_said(run)}{rate}",
-        text=_joined(_text(run, found.how), _alone(found.mean, of_load)),
+        text=_joined(_text(run, found.how), said),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
         uncounted_bytes_per_s=found.uncounted,
@@ -129,21 +134,33 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     return min(found.mean / whole, 1.0) if whole > 0 else None
 
 
-def _severity(
-    moved: float | None, mean: float | None, of_load: float | None, of_ceiling: float | None
-) -> str:
-    return severity_by(moved, None if _is_alone(mean, of_load) else of_load, of_ceiling)
+def _weighed(
+    moved: float | None, shares: tuple[float | None, float | None], why: str
+) -> tuple[str, str]:
+    """Severity by the shares, and `why` its share of the load is left out where that lowers it."""
+    of_load, of_ceiling = shares
+    by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))
+    if not why or by_rule == lowered:
+        return by_rule, ""
+    return lowered, why
 
 
-def _is_alone(mean: float | None, of_load: float | None) -> bool:
-    """Whether everybody else together moved so little that nobody can have waited."""
-    return bool(mean and of_load) and (mean or 0) * (1 / (of_load or 1) - 1) < SMALL_BYTES_PER_S
+def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
+    """Why its share of the load says little; empty where it says what it seems to."""
+    if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
+        return (
+            "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
+        )
+    if is_brief and budget.ceiling_bytes_per_s is None:
+        return (
+            "It came once and takes minutes at most: its share of so short a time is chance, so that it "
+            "is a note; watch for longer, or give --against to hold it to a ceiling."
+        )
+    return ""
 
 
-def _alone(mean: float | None, of_load: float | None) -> str:
-    if not _is_alone(mean, of_load):
-        return ""
-    return "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
+def _is_brief(run: Run) -> bool:
+    return len(run.spans) == 1 and run.last.running_s + (run.left_s or 0.0) < _SHORT_S
 
 
 def _joined(*sentences: str) -> str:
@@ -308,15 +325,19 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
         for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
     ]
     of_load, of_ceiling = budget.of_load(moved), budget.of_ceiling(moved)
+    largest = max(done, key=lambda relation: relation.size_bytes, default=None)
+    is_brief = largest is None or largest.autovacuum_count - before[largest.oid] == 1
+    why = _why_not(budget, moved, of_load, is_brief=is_brief)
+    severity, why = _weighed(moved, (of_load, of_ceiling), why)
     ended = f"It ended with: {', '.join(said)}." if said else ""
     return [
         Cause(
             kind=CauseKind.VACUUM,
             code="AutovacuumIo",
-            severity=_severity(moved, moved, of_load, of_ceiling),
+            severity=severity,
             subject=said[0] if len(said) == 1 else "",
             title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
-            text=_joined(ended, _alone(moved, of_load)),
+            text=_joined(ended, why),
             read_bytes_per_s=read,
             written_bytes_per_s=written,
             share_of_load=of_load,

@@ -20,18 +20,18 @@ from plimsoll.model.database import Observation
 GIB = 1024**3
 
 
-def short(window_s: float = 10.0) -> Observation:
+def short(window_s: float = 10.0, *, began_s: float = 3600.0) -> Observation:
     """
-    A vacuum that was seen for three seconds at 120 MB/s, of which the load does not know yet.
+    A vacuum of hours, of which three seconds were seen at 120 MB/s; the load does not know of it yet.
     """
     owner = table(16384, "public.orders", size_bytes=GIB)
-    run = vacuum(owner, scanned_blocks=round(360e6 / BLOCK_BYTES), running_s=3.0)
+    run = vacuum(owner, scanned_blocks=round(360e6 / BLOCK_BYTES), running_s=began_s + 3.0)
     io = (io_row("autovacuum worker"),)
     return observation(
         reading(relations=(owner,), io=io),
         reading(START_S + window_s, relations=(owner,), io=io),
         glances=(
-            glance(0, vacuums=(msgspec.structs.replace(run, scanned_blocks=0, running_s=0.0),)),
+            glance(0, vacuums=(msgspec.structs.replace(run, scanned_blocks=0, running_s=began_s),)),
             glance(3, vacuums=(run,)),
         ),
     )
@@ -48,6 +48,31 @@ def test_a_vacuum_weighs_by_the_share_that_is_told(load: float, severity: str):
 
     assert pytest.approx(36e6 / (load + 36e6), rel=0.01) == cause.share_of_load
     assert severity == cause.severity
+
+
+def test_what_comes_once_and_is_soon_over_is_a_note():
+    """
+    Any healthy server has such a minute: unless it comes again, or a ceiling is known, and that is said.
+    """
+    load = budget(100e6, 0.0)
+    (once,) = causes(short(began_s=0.0), load)
+    (held,) = causes(short(began_s=0.0), budget(100e6, 0.0, ceiling_bytes_per_s=400e6))
+    seen = short(began_s=0.0)
+    later = tuple(
+        msgspec.structs.replace(
+            g,
+            time_s=g.time_s + 5,
+            vacuums=tuple(msgspec.structs.replace(v, pid=201) for v in g.vacuums),
+        )
+        for g in seen.glances
+    )
+    (again,) = causes(msgspec.structs.replace(seen, glances=(*seen.glances, *later)), load)
+
+    assert "note" == once.severity
+    assert "its share of so short a time is chance" in once.text
+    assert ("critical", "critical") == (held.severity, again.severity)
+    assert "chance" not in held.text + again.text
+    assert any("look first at what makes" in remedy.text for remedy in again.remedies)
 
 
 def test_where_nobody_else_works_nobody_is_kept_waiting():
