@@ -15,12 +15,15 @@ pytestmark = pytest.mark.realtime
 # 56.25 MB/s of reads and writes, no credits: what two slow processors reach by half their time.
 LAB = (
     *("lab", "postgres", "--class", "db.m4.large", "--storage", "gp3", "--size-gib", "400"),
-    *("--memory", "64MiB", "--clock", "60", "--for", "14s", "--inspect"),
+    *("--memory", "64MiB", "--clock", "60", "--inspect"),
 )
+# The diagnosis wants a level for eight emulated minutes; a machine that stalls under other work spoils a
+# second here and there, and is given more. That there is no level shows sooner.
+PINNED_S = (20, 30, 40)
+MENDED_S = (10, 10, 10)
 # More than a disk at its ceiling has time for when whole documents are saved, less when what changed is.
 RATE = ("--rate", "600")
 CEILING = "instance_ebs_throughput"
-TRIES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +41,16 @@ class Lab:
         return self.truth["is_void"]
 
     @property
-    def minutes_at_ceiling(self) -> float:
-        """Emulated, as diagnosed."""
-        return sum(one["seconds"] for one in self.report["time_at"]) / 60
+    def ratio_at_ceiling(self) -> float:
+        """Share 0–1 of the emulated minutes, as diagnosed."""
+        at = sum(one["seconds"] for one in self.report["time_at"])
+        return at / self.report["window"]["duration_s"]
 
     @property
-    def held_s(self) -> float:
-        """Real seconds for which the gate really held requests back at the ceiling."""
-        return sum(one["seconds"] for one in self.truth["bound"] if one["stage"] == CEILING)
+    def ratio_held(self) -> float:
+        """Share 0–1 of the time for which the gate really held requests back at the ceiling."""
+        held = sum(one["seconds"] for one in self.truth["bound"] if one["stage"] == CEILING)
+        return held / sum(moment["length_s"] for moment in self.truth["moments"])
 
     @property
     def updates_per_s(self) -> float:
@@ -69,12 +74,13 @@ class Lab:
         return [c for c in self.report["inspection"]["causes"] if c["kind"] == kind]
 
 
-def worked(run: Run, folder: Path, workload: str) -> Lab:
+def worked(run: Run, folder: Path, workload: str, seconds: int) -> Lab:
     """
     Let the lab work for a while and diagnose the snapshot it saved.
     """
     file = folder / f"{workload}.json"
-    done = run(*LAB, *RATE, "--workload", workload, "-o", str(file), "--width", "120")
+    what = ("--workload", workload, "--for", f"{seconds}s", "-o", str(file), "--width", "120")
+    done = run(*LAB, *RATE, *what)
     assert file.exists(), done.stderr
     diagnosed = run("diagnose", str(file), "--format", "json")
     return Lab(
@@ -89,12 +95,12 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
     """
     The ceiling, the column that is sent again, its part of the bytes and vacuum's; without it none of them.
     """
-    for _ in range(TRIES):
-        pinned = worked(run, tmp_path, "toast")
-        if not pinned.is_void and pinned.minutes_at_ceiling:
+    for seconds in PINNED_S:
+        pinned = worked(run, tmp_path, "toast", seconds)
+        if not pinned.is_void and pinned.ratio_at_ceiling:
             break
-    for _ in range(TRIES):
-        mended = worked(run, tmp_path, "toast-mended")
+    for seconds in MENDED_S:
+        mended = worked(run, tmp_path, "toast-mended", seconds)
         if not mended.is_void:
             break
     (rewrite,) = pinned.causes("toast")
@@ -106,7 +112,7 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
     assert not pinned.is_void, pinned.truth["sentence"]
     assert CEILING == pinned.report["binding"]["family"]
     assert "up against its instance EBS throughput" in said
-    assert pinned.held_s > 0.5 * pinned.snapshot.observation.seconds
+    assert pinned.ratio_held > 0.5
     assert "instance EBS throughput" == pinned.report["inspection"]["ceiling"]["name"]
     # Who takes it: a value of five chunks leaves six dead rows.
     assert ("public.documents.body", "critical") == (rewrite["subject"], rewrite["severity"])
@@ -122,5 +128,5 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
     assert not mended.causes("toast")
     assert not [c for c in mended.causes("vacuum") if c["severity"] != "note"]
     assert mended.updates_per_s > pinned.updates_per_s
-    assert mended.minutes_at_ceiling < 0.5 * pinned.minutes_at_ceiling
-    assert mended.held_s < 0.5 * pinned.held_s
+    assert mended.ratio_at_ceiling < 0.5 * pinned.ratio_at_ceiling
+    assert mended.ratio_held < 0.5 * pinned.ratio_held

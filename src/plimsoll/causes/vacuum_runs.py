@@ -164,11 +164,12 @@ def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
     if run.current is None:
         return _estimated(observation, run) if run.is_running else _counted(observation, run, peers)
     ended, current = _counted(observation, run, peers), _estimated(observation, run.current)
-    parts = [(part.read, part.written) for part in (ended, current) if part.moved is not None]
-    share = (current.mean or 0.0) / current.moved if current.moved else 0.0
-    if len(parts) < 2:
-        return _estimated(observation, run)
-    read, written = ((parts[0][i] or 0.0) + (parts[1][i] or 0.0) * share for i in range(2))
+    if current.moved is None or current.mean is None or ended.moved is None:
+        # It has only just begun: what ended is nearly all.
+        return ended
+    share = current.mean / current.moved if current.moved else 0.0
+    read = (ended.read or 0.0) + (current.read or 0.0) * share
+    written = (ended.written or 0.0) + (current.written or 0.0) * share
     return Bytes(
         read=read,
         written=written,

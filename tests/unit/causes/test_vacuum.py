@@ -289,6 +289,8 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
     (cause,) = causes(both, budget(10e6, 0.0, ceiling_bytes_per_s=CEILING))
     unread = msgspec.structs.replace(both, glances=both.glances[2:])
     (alone,) = causes(unread, budget(10e6, 0.0))
+    begun = msgspec.structs.replace(both, glances=(*both.glances[:2], both.glances[3]))
+    (known,) = causes(begun, budget(10e6, 0.0))
 
     assert "ran 2 times" in cause.title
     assert any("look first at what makes" in remedy.text for remedy in cause.remedies)
@@ -298,6 +300,8 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
     assert (
         "vacuums that ended are counted by pg_stat_io; the one that runs is estimated" in cause.text
     )
+    # Of one that was seen once nothing is known; what ended is.
+    assert (10e6, 0.0) == (known.bytes_per_s, known.uncounted_bytes_per_s)
     # Alone it is told at the rate that it has while it runs, half a minute of the minute.
     assert alone.bytes_per_s == pytest.approx(20e6, rel=0.01)
     assert alone.uncounted_bytes_per_s == pytest.approx(10e6, rel=0.01)
