@@ -135,7 +135,8 @@ def with_signals(
     Clients hold a connection and are at work while a request is; what they do between requests is
     theirs or, in half of the cases, the server's. Requests from outside that are not served wait
     where they can be counted, or give up: half of the loads within the database, where each holds a
-    session and ends as a rollback, half before it. The application, if it counts, counts each once.
+    session and ends as a rollback, half before it. The application, if it counts, counts what comes
+    from outside and what of that is done; where nothing comes from outside, its clients' own.
     """
     rng = default_rng([seed, 3])
     k = log_uniform(rng, *OPS_PER_TRANSACTION)
@@ -159,7 +160,9 @@ def with_signals(
         Metric.WAITING_WORK_COUNT: waiting / k,
     }
     if is_counted:
-        values[Metric.ARRIVALS_PER_S] = (served.rate - opened + load.open_ops) / k
+        is_outside = bool(load.open_ops.any())
+        values[Metric.ARRIVALS_PER_S] = (load.open_ops if is_outside else served.rate) / k
+        values[Metric.COMPLETIONS_PER_S] = (opened if is_outside else served.rate) / k
     series = dict(incident.snapshot.series)
     period = incident.truth.period_s
     for metric, value in values.items():

@@ -13,7 +13,7 @@ from plimsoll.model.snapshot import Snapshot
 from rival import camera, generate, truth
 from rival.machines import FAMILIES, UNLIMITED, Bound
 from rival.scene import Scene, play
-from rival.second import BACKLOG, CAME, CPU_USED, DONE, HELD, QUEUE, UP
+from rival.second import BACKLOG, CAME, CPU_USED, DONE, HELD, OPENED, QUEUE, UP
 
 # A machine that was replaced within the window has no limits of its own to multiply.
 KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized")))
@@ -90,7 +90,7 @@ def with_signals(seed: int, snapshot: Snapshot, film: camera.Film, *, is_counted
     The snapshot with sessions at work and work that waits; connections are in it already.
 
     Each stream's items are transactions, whatever they cost; the application, if it counts, counts
-    what came of each.
+    what came from outside and what of that was done.
     """
     rng = np.random.default_rng([seed, 7])
     seen = np.maximum(film.sums[:, UP], 1.0)
@@ -100,7 +100,9 @@ def with_signals(seed: int, snapshot: Snapshot, film: camera.Film, *, is_counted
         Metric.WAITING_WORK_COUNT: film.sums[:, BACKLOG],
     }
     if is_counted:
-        values[Metric.ARRIVALS_PER_S] = film.sums[:, CAME]
+        is_outside = bool(film.sums[:, CAME].any())
+        values[Metric.ARRIVALS_PER_S] = film.sums[:, CAME if is_outside else DONE]
+        values[Metric.COMPLETIONS_PER_S] = film.sums[:, OPENED if is_outside else DONE]
     series = dict(snapshot.series)
     for metric, value in values.items():
         mean = value / seen * np.exp(rng.normal(0, 0.02, seen.size))

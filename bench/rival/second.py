@@ -37,8 +37,9 @@ HELD = 16  # eight shares follow: bound x (base, peak)
 ADDED = 24  # wait that the limiter added to each I/O
 BACKLOG = 25  # items of open streams that nobody works on yet
 DONE = 26  # items of all streams that were done
-CAME = 27  # items that came: of clients those they got done
-SAMPLE_WIDTH = 28
+CAME = 27  # items of open streams that came
+OPENED = 28  # and those of them that were done
+SAMPLE_WIDTH = 29
 
 
 @njit(cache=True)
@@ -231,7 +232,9 @@ def _collect(row, s, x, miss, lat, wait, per_byte, svc, ops, load, backlog):
         row[NET_SENT] += x[i] * s[i, NET_OUT]
         row[NET_GOT] += x[i] * s[i, NET_IN]
         row[DONE] += x[i]
-        row[CAME] += x[i] if s[i, MODE] == 0.0 else load[i]
+        if s[i, MODE] != 0.0:
+            row[CAME] += load[i]
+            row[OPENED] += x[i]
         if s[i, MODE] == 0.0:
             row[SESSIONS] += load[i]
         else:

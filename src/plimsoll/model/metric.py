@@ -41,6 +41,7 @@ class Metric(StrEnum):
     TRANSACTIONS_PER_S = "transactions_per_s"
     ROLLBACKS_PER_S = "rollbacks_per_s"
     ARRIVALS_PER_S = "arrivals_per_s"
+    COMPLETIONS_PER_S = "completions_per_s"
     WAITING_WORK_COUNT = "waiting_work_count"
     LOAD_AVERAGE = "load_average"
     DATABASE_READ_BYTES_PER_S = "database_read_bytes_per_s"
@@ -113,6 +114,7 @@ METRICS: dict[Metric, MetricFacts] = {
     Metric.ARRIVALS_PER_S: _facts(
         None, 1, "ops/s", "jobs, requests or transactions that came, each once, done or not"
     ),
+    Metric.COMPLETIONS_PER_S: _facts(None, 1, "ops/s", "of what came, done"),
     Metric.WAITING_WORK_COUNT: _facts(
         None, 1, "count", "jobs, messages or transactions that wait to be taken up"
     ),

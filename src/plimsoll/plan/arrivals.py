@@ -4,10 +4,13 @@ What came, done or not, as those counted it who were asked for it.
 While a ceiling binds, what is served is the ceiling; what *came* is known to the application (its
 load balancer's requests, its queue's messages), and partly to the database: a request that gave up
 ends as a rollback. Compared with what was *done*, it is demand over supply, whatever a transaction
-costs in storage: only the ratio is used, and a ratio that is not one at liberty is taken out.
+costs in storage: only the ratio is used, and a ratio that is not one at liberty is taken out. Where
+the application also counts what it completed, that is compared, and other work in the same database
+shows: its share of the transactions changes when the ceiling squeezes one more than the other.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -25,6 +28,16 @@ LEAST_STEPS = 20
 WANDERS_LOG = 0.15
 
 
+class Mix(StrEnum):
+    """Whether other work shares the database with that which was counted."""
+
+    UNKNOWN = "unknown"
+    ALONE = "alone"
+    """Its share of all transactions is the same whether or not the ceiling binds."""
+    SHARED = "shared"
+    """That share changes: other work is squeezed, or squeezes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arrivals:
     """What came while the load was held back."""
@@ -35,6 +48,9 @@ class Arrivals:
     """What came beyond what was done, over what was done: mean of the held-back time, ≥ 0."""
     is_whole: bool
     """Whether all that came was counted; rollbacks tell only of what reached the database."""
+    mix: Mix = Mix.UNKNOWN
+    share: FloatArray | None = None
+    """Its share 0–1 of all transactions, shape (n,); None where other work is not known of."""
 
     @property
     def is_lost(self) -> bool:
@@ -44,27 +60,57 @@ class Arrivals:
 
 def arrivals_of(snapshot: Snapshot, seen: Seen, held: Held) -> Arrivals | None:
     """What came, by the application's count or else by rollbacks; None where neither is known."""
-    ended, rolled, came = (
+    ended, rolled, came, completed = (
         on_grid(snapshot.series.get(metric), seen.time_s, np.full(seen.time_s.size, seen.step_s))
-        for metric in (Metric.TRANSACTIONS_PER_S, Metric.ROLLBACKS_PER_S, Metric.ARRIVALS_PER_S)
+        for metric in (
+            Metric.TRANSACTIONS_PER_S,
+            Metric.ROLLBACKS_PER_S,
+            Metric.ARRIVALS_PER_S,
+            Metric.COMPLETIONS_PER_S,
+        )
     )
     done = np.where(np.isfinite(rolled), np.maximum(ended - rolled, 0.0), ended)
     is_whole = bool(np.isfinite(came).any())
-    with np.errstate(all="ignore"):
-        ratio = np.where(done > 0, (came if is_whole else ended) / done, np.nan)
+    is_own = is_whole and bool(np.isfinite(completed).any())
+    ratio = _over(came if is_whole else ended, completed if is_own else done)
     known = seen.is_measured & np.isfinite(ratio)
     pressed, free = known & held.is_held, known & ~held.is_held & ~held.is_partly
-    usual = _usual(ratio, pressed, free)
+    # An application counts what came and what of it was done alike; others may count another thing.
+    usual = 1.0 if is_own and pressed.sum() >= LEAST_STEPS else _usual(ratio, pressed, free)
     if usual is None:
         return None
     over = np.where(known, ratio / usual, np.nan)
     weight = seen.ops_per_s[pressed]
     excess = float(np.average(over[pressed], weights=weight)) - 1 if weight.any() else 0.0
+    mix, share = _mix(_over(completed, done), pressed, free) if is_own else (Mix.UNKNOWN, None)
     found = Arrivals(
-        ops_per_s=seen.ops_per_s * over, excess_ratio=max(excess, 0.0), is_whole=is_whole
+        ops_per_s=seen.ops_per_s * over,
+        excess_ratio=max(excess, 0.0),
+        is_whole=is_whole,
+        mix=mix,
+        share=share,
     )
     # No rollbacks more than usual say nothing: what is refused outside the database leaves none.
     return found if is_whole or found.is_lost else None
+
+
+def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+    with np.errstate(all="ignore"):
+        found: FloatArray = np.where(below > 0, above / below, np.nan)
+    return found
+
+
+def _mix(share: FloatArray, pressed: BoolArray, free: BoolArray) -> tuple[Mix, FloatArray | None]:
+    """Whether other work changes its share of all transactions as the ceiling binds, and the share."""
+    pressed, free = pressed & np.isfinite(share), free & np.isfinite(share)
+    if min(pressed.sum(), free.sum()) < LEAST_STEPS:
+        return Mix.UNKNOWN, None
+    usual = float(np.median(share[free]))
+    if usual <= 0 or _wandering(share[free] / usual) > WANDERS_LOG:
+        return Mix.UNKNOWN, None
+    if abs(float(np.median(share[pressed])) / usual - 1) < EXCESS:
+        return Mix.ALONE, None
+    return Mix.SHARED, np.clip(share, 0.0, 1.0) if usual <= 1 + EXCESS else None
 
 
 def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | None:

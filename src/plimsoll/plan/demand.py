@@ -18,7 +18,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Band, DemandSummary, Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.arrivals import Arrivals
+from plimsoll.plan.arrivals import Arrivals, Mix
 from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
 from plimsoll.plan.loop import NEEDED, Found, loop_of
@@ -43,7 +43,13 @@ HABIT_WEIGHT: Mapping[Loop, Mapping[Habit, float]] = {
 SURE_LOST, PAUSING_LOST = 0.25, 0.03
 # Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
 # one load of five some of it are clients who wait, and would come more often were they served faster.
-CAME: Mapping[Habit, float] = {Habit.LOST: 0.4, Habit.JOB: 0.4, Habit.CLIENTS: 0.2}
+CAME: Mapping[Mix, Mapping[Habit, float]] = {
+    Mix.UNKNOWN: {Habit.LOST: 0.4, Habit.JOB: 0.4, Habit.CLIENTS: 0.2},
+    Mix.ALONE: {Habit.LOST: 0.48, Habit.JOB: 0.48, Habit.CLIENTS: 0.04},
+    Mix.SHARED: {Habit.LOST: 0.1, Habit.CLIENTS: 0.9},
+}
+# How much of such a load they are: half, for nothing tells.
+CLIENTS_SHARE = 0.5
 # Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
 # The work that waits may be a small part of a load whose greater part are clients.
 DONE: Mapping[Habit, float] = {Habit.JOB: 0.5, Habit.CLIENTS: 0.5}
@@ -226,7 +232,7 @@ def _asked(
     came = found.arrivals
     if came is not None and came.is_lost:
         asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
-        return asked + q * _more(seen, held, rates) if habit is Habit.CLIENTS else asked
+        return _with_clients(seen, held, came, asked, rates) if habit is Habit.CLIENTS else asked
     if habit is Habit.CLIENTS and most is not None:
         return _by_clients(seen, held, most, is_wide=q > 0.5)
     if habit is Habit.JOB and found.queue_ops is not None:
@@ -252,6 +258,17 @@ def _by_arrivals(seen: Seen, held: Held, came: Arrivals, factor: float) -> Float
         asked = came.ops_per_s[span] * factor
         ops[span] = np.where(np.isfinite(asked), asked, ops[span])
     return ops
+
+
+def _with_clients(
+    seen: Seen, held: Held, came: Arrivals, asked: FloatArray, rates: FloatArray
+) -> FloatArray:
+    """What came, and clients beside it who wait: of all that is served, or of the share not counted."""
+    more = _more(seen, held, rates)
+    if came.share is None:
+        return asked + CLIENTS_SHARE * more
+    others = 1 - np.nan_to_num(came.share, nan=CLIENTS_SHARE)
+    return asked * (1 - others) + (seen.ops_per_s + more) * others
 
 
 def _more(seen: Seen, held: Held, rates: FloatArray) -> FloatArray:
@@ -302,7 +319,7 @@ def _by_stretches(
 
 def _weights(found: Found) -> Mapping[Habit, float]:
     if found.arrivals is not None and found.arrivals.is_lost:
-        return CAME
+        return CAME[found.arrivals.mix]
     if found.arrivals is not None and found.loop is not Loop.CLOSED:
         return DONE
     if found.is_kept:

@@ -25,6 +25,7 @@ _ENDINGS = (
     ("transactions_per_s", "transactions_per_second"),
     ("rollbacks_per_s", "rollbacks_per_second"),
     ("arrivals_per_s", "arrivals_per_second"),
+    ("completions_per_s", "completions_per_second"),
     ("_latency_s", "_latency_seconds"),
 )
 

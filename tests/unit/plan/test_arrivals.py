@@ -121,3 +121,27 @@ def test_a_count_of_other_work_is_left_aside():
     )
 
     assert demand.summary.loop == Loop.UNKNOWN
+
+
+def test_a_load_that_has_the_database_to_itself_is_told_from_one_that_shares_it():
+    """
+    Completions over transactions stay alike where nobody else is there; where clients are squeezed
+    beside it, they change, and these clients may ask for more.
+    """
+    storage, asked, ops = outside(1.6)
+    others = np.where(asked > ops, 2000.0, 500.0)
+    alone, shared = (
+        recovered(
+            storage,
+            {
+                Metric.ARRIVALS_PER_S: (asked - more) / COST,
+                Metric.COMPLETIONS_PER_S: (ops - more) / COST,
+                Metric.TRANSACTIONS_PER_S: ops / COST,
+            },
+        )
+        for more in (0.0, others)
+    )
+
+    assert judge(alone, fixed(1.9 * CEILING_OPS * SIZE)).judgement == Judgement.LIFTS
+    assert judge(shared, fixed(1.9 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
+    assert shared.high.ops_per_s.max() > 1.1 * alone.high.ops_per_s.max()

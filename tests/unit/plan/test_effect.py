@@ -163,18 +163,18 @@ def test_nothing_to_replay_against_is_refused():
 @pytest.mark.parametrize(
     ("strict", "generous", "is_lower_bound", "said"),
     [
-        (0.92, 1.0, False, Judgement.LIFTS),
-        (0.91, 1.0, False, Judgement.UNSURE),
+        (0.95, 1.0, False, Judgement.LIFTS),
+        (0.94, 1.0, False, Judgement.UNSURE),
         (1.0, 1.0, True, Judgement.UNSURE),
-        (0.0, 0.07, True, Judgement.DOES_NOT),
-        (0.0, 0.09, False, Judgement.UNSURE),
+        (0.0, 0.04, True, Judgement.DOES_NOT),
+        (0.0, 0.06, False, Judgement.UNSURE),
     ],
 )
 def test_verdicts_need_nearly_all_of_the_belief(
     strict: float, generous: float, is_lower_bound: bool, said: Judgement
 ):
     """
-    Lifts from 92 % with the smaller buckets, does not up to 8 % with the larger; never lifts alone.
+    Lifts from 95 % with the smaller buckets, does not up to 5 % with the larger; never lifts alone.
     """
     share = Share(strict=strict, generous=generous)
 
