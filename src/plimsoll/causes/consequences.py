@@ -52,6 +52,8 @@ def _price(rewrite: Cause, vacuums: Sequence[Cause]) -> Evidence:
     shares = [cause.share_of_load for cause in (rewrite, *vacuums)]
     known = [share for share in shares if share is not None]
     if len(known) == len(shares):
-        part = format_ratio(sum(known[1:]))
-        text += f", {part} of the load; with it the rewrites take {format_ratio(sum(known))}"
+        text += f", {format_ratio(sum(known[1:]))} of the load"
+        # Estimates may be of the same bytes.
+        if sum(known) <= 1:
+            text += f"; with it the rewrites take {format_ratio(sum(known))}"
     return Evidence(kind="vacuum", text=text, value=moved)

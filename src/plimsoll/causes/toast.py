@@ -301,11 +301,12 @@ def _bytes(rewrite: Rewrite, written: Written) -> str:
         return (
             f"rows and index entries {format_bytes_per_s(written.data_bytes_per_s, 3)}, WAL {wal}"
         )
+    old = ", the pages of the old values among them" if written.has_old_pages else ""
     whole = format_bytes_per_s(written.whole_pages_bytes_per_s, 3)
     return (
-        f"data files {format_bytes_per_s(written.data_bytes_per_s, 3)}, the pages of the old values "
-        f"among them, and WAL {wal}, of it whole pages {whole}; new rows, index entries and their WAL "
-        f"alone are {format_bytes_per_s(rewrite.bytes_per_s, 3)}"
+        f"data files {format_bytes_per_s(written.data_bytes_per_s, 3)}{old}, and WAL {wal}, of it whole "
+        f"pages {whole}; new rows, index entries and their WAL alone are "
+        f"{format_bytes_per_s(rewrite.bytes_per_s, 3)}"
     )
 
 

@@ -17,7 +17,8 @@ sixth of the table, the least was a third of this; and this and vacuum together 
 the bytes that the disk was spared when only what had changed was sent (PostgreSQL 18,
 tests/live/test_inspect_under_gate.py).
 
-Before 16 a server does not tell vacuum's writes from others; then data files count at their least.
+Before 16 a server does not tell vacuum's writes from others; then those that vacuums are estimated to have
+made are taken off.
 """
 
 import math
@@ -28,7 +29,7 @@ from msgspec import Struct
 from plimsoll.causes.budget import rates_of
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
-from plimsoll.causes.vacuum_runs import by_autovacuum
+from plimsoll.causes.vacuum_runs import by_autovacuum, bytes_of, runs_of
 from plimsoll.causes.wal_pace import zeros_of
 from plimsoll.model.database import IoRow, Observation
 
@@ -41,6 +42,8 @@ class Written(Struct, frozen=True, kw_only=True):
     wal_bytes_per_s: float
     """Whole pages, and new log files that were filled with zeros, among it."""
     whole_pages_bytes_per_s: float
+    has_old_pages: bool
+    """Whether the pages of old values are among the data, as counters told."""
     is_shared_out: bool
     """Whether counters told more than the least."""
 
@@ -69,7 +72,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     own, most = _of_rewrite(observation, rewrite)
     others = list(_of_others(observation, rewrite))
     block_bytes, seconds = observation.server.block_bytes, rewrite.seconds
-    data = _shared(own.all, [pages.all for pages in others], rates_of(observation, _is_data)[1])
+    data = _shared(own.all, [pages.all for pages in others], _data_written(observation))
     data = min(data, most.all * block_bytes / seconds)
     wal, least_wal = per_s(observation, "wal_bytes"), rewrite.wal_bytes_per_s
     whole_pages, zeros = 0.0, 0.0
@@ -84,6 +87,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
         data_bytes_per_s=max(rewrite.table_bytes_per_s, data),
         wal_bytes_per_s=least_wal + whole_pages + zeros,
         whole_pages_bytes_per_s=whole_pages,
+        has_old_pages=data > rewrite.table_bytes_per_s,
         is_shared_out=data > rewrite.table_bytes_per_s or whole_pages + zeros > 0,
     )
 
@@ -91,6 +95,20 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
 def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
     """The part of a whole that is one's own; nothing of what is not known."""
     return whole * own / (own + sum(others)) if whole and own > 0 else 0.0
+
+
+def _data_written(observation: Observation) -> float | None:
+    """Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
+    if observation.last.io is not None:
+        return rates_of(observation, _is_data)[1]
+    names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
+    rates = [per_s(observation, name) for name in names]
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    runs = runs_of(observation)
+    vacuums = [bytes_of(observation, run, runs) for run in runs]
+    return max(sum(known) - sum(found.mean_written for found in vacuums), 0.0)
 
 
 def _is_data(row: IoRow) -> bool:

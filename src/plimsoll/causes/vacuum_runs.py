@@ -99,6 +99,11 @@ class Bytes(Struct, frozen=True, kw_only=True):
     """Of that mean, what the server will count only when it ends."""
 
     @property
+    def mean_written(self) -> float:
+        """Writes alone, over the whole window; 0 where nothing is known."""
+        return (self.written or 0.0) * (self.mean or 0.0) / self.moved if self.moved else 0.0
+
+    @property
     def moved(self) -> float | None:
         """Reads and writes together."""
         return None if self.read is None or self.written is None else self.read + self.written
@@ -242,13 +247,19 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
     block_bytes = observation.server.block_bytes
     read, written = pages * block_bytes, dirtied * block_bytes
     share = min(run.seen_s / observation.seconds, 1.0) if observation.seconds > 0 else 0.0
+    own = None if run.is_running else _blocks_read(observation, run)
+    if own is not None and share > 0:
+        # Pages that were found among the buffers were not read.
+        read = min(read, own * block_bytes / observation.seconds / share)
+    # Before 16 what backends write is counted as they do, what they read when they are done.
+    uncounted = read if observation.last.io is None else read + written
     return Bytes(
         read=read,
         written=written,
         is_counted=False,
         how=how,
         mean=(read + written) * share,
-        uncounted=(read + written) * share if run.is_running else 0.0,
+        uncounted=uncounted * share if run.is_running else 0.0,
     )
 
 

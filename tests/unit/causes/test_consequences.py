@@ -74,4 +74,8 @@ def test_a_share_that_is_not_known_is_not_added_up():
     rewrite = cause(CauseKind.TOAST, "public.documents.body", None)
     (first, _) = in_order((rewrite, VACUUM))
 
+    (whole, _) = in_order((cause(CauseKind.TOAST, "public.documents.body", 0.7), VACUUM))
+
     assert first.evidence[-1].text.endswith("21 MB/s more")
+    # Nor are shares that would be more than all.
+    assert whole.evidence[-1].text.endswith("42 % of the load")

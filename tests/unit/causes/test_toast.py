@@ -8,12 +8,14 @@ from databases import (
     budget,
     column,
     counters,
+    glance,
     io_row,
     reading,
     seen,
     server,
     table,
     toast_of,
+    vacuum,
 )
 from plimsoll.causes.toast import causes, missing_of
 from plimsoll.causes.toast_rewrites import rewrites_of
@@ -461,3 +463,25 @@ def test_whole_pages_and_zeros_of_their_wal_are_theirs():
     assert written.whole_pages_bytes_per_s == pytest.approx(whole / 60, rel=0.05)
     assert written.wal_bytes_per_s == pytest.approx(2 * (least + whole) / 60, rel=0.1)
     assert written.is_shared_out
+
+
+def test_before_16_what_vacuums_wrote_is_taken_off():
+    """
+    Backends' writes are counted together there; without those of a vacuum the rest is shared out.
+    """
+    pages = 6000 * (2 + 1.25) * 8192
+    told = sent(told=server(version_number=150018))
+    toast = next(r for r in told.last.relations if r.owner_oid)
+    runs = [vacuum(toast, scanned_blocks=n, vacuumed_blocks=n, running_s=n + 1.0) for n in (0, 600)]
+    both = msgspec.structs.replace(
+        told,
+        first=msgspec.structs.replace(told.first, counters=counters(backend_written_bytes=0.0)),
+        last=msgspec.structs.replace(
+            told.last, counters=counters(backend_written_bytes=pages + 600 * 8192)
+        ),
+        glances=tuple(glance(60.0 * n, vacuums=(run,)) for n, run in enumerate(runs)),
+    )
+    found = written_by(both, rewrites_of(both)[0])
+
+    assert found.has_old_pages
+    assert found.data_bytes_per_s == pytest.approx(pages / 60, rel=0.01)
