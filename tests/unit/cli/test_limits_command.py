@@ -94,6 +94,7 @@ def test_flags_reach_the_instance():
             "additional": [],
         },
         "launched_s": 1_559_347_200,
+        "license_model": None,
         "connection_max": None,
         "vcpu_count": None,
         "memory_bytes": None,
