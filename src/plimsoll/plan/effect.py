@@ -172,9 +172,13 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
 
 
 def _to_the_step(demand: Demand, band: Band) -> Band:
-    """The band with what is not known of its ends: when a plateau began and ended within a step."""
+    """
+    The band with what is not known of its ends: when a plateau began and ended within a step.
+
+    Each end may lie anywhere in its step, independently: two standard deviations of their sum.
+    """
     ends = int(np.count_nonzero(np.diff(demand.is_held_back.astype(np.int8))))
-    loose = 0.5 * ends * demand.step_s / 60
+    loose = 2 * float(np.sqrt(ends / 12)) * demand.step_s / 60
     total = float(np.count_nonzero(demand.is_measured)) * demand.step_s / 60
     return Band(
         low=band.low - min(loose, band.low / 2),
