@@ -329,7 +329,8 @@ def test_many_unused_indexes_are_ten_and_the_rest():
     """
     many = [replace(IDLE, oid=n, name=f"public.i{n}") for n in range(300, 314)]
     found = unused_indexes.causes(
-        seen(WRITTEN, indexes=tuple((i, replace(i, blocks_hit=360_000)) for i in many)), budget(20 * MB, 20 * MB)
+        seen(WRITTEN, indexes=tuple((i, replace(i, blocks_hit=360_000)) for i in many)),
+        budget(20 * MB, 20 * MB),
     )
 
     assert 11 == len(found)
