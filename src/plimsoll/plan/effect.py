@@ -26,6 +26,8 @@ from plimsoll.plan.verdict import Share, verdict_of
 LEAST_SAID = 0.001
 # Below a ceiling latency rises little and late; a sixth power fits gp2 and gp3 curves of fio runs.
 RISE, RISE_POWER = 0.6, 6
+# A step in which requests waited for less than half of it is not at a ceiling.
+SHARE_OF_STEP = 0.5
 # "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
 BURST_S = 1800.0
 # "At least": how much more there may be is not said; twice as much would have been advertised.
@@ -64,10 +66,11 @@ def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01
     """
     trials = _trials(demand, chain)
     count = int(np.count_nonzero(demand.is_measured))
-    ratios = [waited / count for waited in _waited(demand, trials)]
+    waited = np.array(_waited(demand, trials)) / count
+    loose = _loose(trials, waited * count) / count
     share = Share(
-        strict=_passing(trials, ratios, allowed_ratio, is_generous=False),
-        generous=_passing(trials, ratios, allowed_ratio, is_generous=True),
+        strict=_passing(trials, waited + loose, allowed_ratio, is_generous=False),
+        generous=_passing(trials, waited - loose, allowed_ratio, is_generous=True),
     )
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
     effect = _effect(demand, trials, None)
@@ -93,7 +96,7 @@ def effect_of(
 
 
 def _passing(
-    trials: list[Trial], ratios: list[float], allowed: float, *, is_generous: bool
+    trials: list[Trial], ratios: FloatArray, allowed: float, *, is_generous: bool
 ) -> float:
     weights = [
         (t.path.weight, r < allowed)
@@ -154,7 +157,7 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
     count = np.count_nonzero(during)
     served = np.array([float((t.outcome.served_ops * per_op).sum()) / count for t in trials])
     passed = np.array(_served_ratios(demand, trials))
-    band = _waiting_band(demand, _to_the_step(demand, _band(minutes, weight)))
+    band = _waiting_band(demand, _to_the_step(demand, trials, minutes, weight))
     latency = _latencies(demand, trials)
     hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
     return Effect(
@@ -171,20 +174,28 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
     )
 
 
-def _to_the_step(demand: Demand, band: Band) -> Band:
+def _to_the_step(
+    demand: Demand, trials: Sequence[Trial], minutes: FloatArray, weight: FloatArray
+) -> Band:
     """
-    The band with what is not known of its ends: when a plateau began and ended within a step.
+    Minutes at a ceiling, with what is not known of a plateau's ends: each lies within a step.
 
-    Each end may lie anywhere in its step, independently: two standard deviations of their sum.
+    All ends of a demand may err alike (whoever measured begins its minutes elsewhere), half a step.
     """
-    ends = int(np.count_nonzero(np.diff(demand.is_held_back.astype(np.int8))))
-    loose = 2 * float(np.sqrt(ends / 12)) * demand.step_s / 60
-    total = float(np.count_nonzero(demand.is_measured)) * demand.step_s / 60
+    step = demand.step_s / 60
+    loose = _loose(trials, minutes / step) * step
+    total = float(np.count_nonzero(demand.is_measured)) * step
     return Band(
-        low=band.low - min(loose, band.low / 2),
-        middle=band.middle,
-        high=min(band.high + min(loose, band.high), total),
+        low=_band(minutes - loose, weight).low,
+        middle=_band(minutes, weight).middle,
+        high=min(_band(minutes + loose, weight).high, total),
     )
+
+
+def _loose(trials: Sequence[Trial], steps: FloatArray) -> FloatArray:
+    """What each trial's steps at a ceiling are not known by: half a step for an end, half of all."""
+    ends = [np.count_nonzero(np.diff(t.outcome.throttled > SHARE_OF_STEP)) for t in trials]
+    return np.minimum(0.5 * np.array(ends, dtype=np.float64), steps / 2)
 
 
 def _waiting_band(demand: Demand, band: Band) -> Band:
