@@ -69,7 +69,6 @@ def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
     effect = effect_of(demand_of(level(1000.0)), fixed(500.0))
 
     assert effect.minutes_at_ceiling.middle == pytest.approx(20)
-    assert effect.minutes_at_ceiling.high == pytest.approx(20)
     assert effect.ratio_at_ceiling.middle == pytest.approx(0.2)
     assert effect.served_ratio.middle == pytest.approx(18_000 / 28_000)
 
