@@ -379,7 +379,9 @@ def _summary(
     measured_s = float(np.count_nonzero(seen.is_measured)) * step
     held_s = float(np.count_nonzero(held.is_held & seen.is_measured)) * step
     is_known = all(is_seen(stretch) for stretch in held.stretches)
-    is_known |= found.arrivals is not None and found.arrivals.is_whole
+    # What came is the demand where it was more than could be done; clients ask when they are served.
+    came = found.arrivals
+    is_known |= came is not None and came.is_whole and came.is_lost
     is_lower_bound = not is_known and held_s > (1 - FREE_RATIO) * measured_s
     is_lower_bound |= is_unclear or held.unexplained_ratio > FREE_RATIO
     size = seen.io_size_bytes
