@@ -37,7 +37,6 @@ from plimsoll.plan.effect import effect_of
 
 CLOCK = 60
 """An emulated minute is a second."""
-LIGHT_S, HEAVY_S = 26, 42
 _EVERY_S = 0.1
 _LIGHT_CLIENTS = 3
 _QUERY = (
@@ -73,6 +72,10 @@ class Pair:
     after: Instance
     credit_ratio: float = 0.0
     """Share of the first instance's credits at the start."""
+    light_s: int = 26
+    """How long some of the clients work."""
+    heavy_s: int = 42
+    """And how long all of them do, after that."""
 
 
 PAIRS = (
@@ -176,7 +179,7 @@ def tell(rig: Rig, pair: Pair) -> Told:
         loop=demand.summary.loop,
         before_bytes_per_s=_served(first, demand.is_held_back, demand.time_s),
         effect=effect,
-        served_bytes_per_s=_served(second, _heavy(second), second.series[_READ].time_s),
+        served_bytes_per_s=_served(second, _heavy(pair, second), second.series[_READ].time_s),
         minutes_at_ceiling=sum(truth_s for truth_s in then.bound_s().values()) * CLOCK / 60,
         is_void=truth.is_void or then.is_void,
     )
@@ -195,10 +198,10 @@ def _served(snapshot: Snapshot, at: np.ndarray, time_s: np.ndarray) -> float:
     return float(series.value[np.isin(series.time_s, time_s[at])].mean())
 
 
-def _heavy(snapshot: Snapshot) -> np.ndarray:
+def _heavy(pair: Pair, snapshot: Snapshot) -> np.ndarray:
     """Minutes in which all clients worked throughout."""
     time_s = snapshot.series[_READ].time_s
-    return time_s >= time_s[0] + (LIGHT_S + 1) * 60
+    return time_s >= time_s[0] + (pair.light_s + 1) * 60
 
 
 def _measured(
@@ -213,13 +216,13 @@ def _measured(
         quiet = "idle" if pair.rate_ops is None else pair.load
         rate = None if pair.rate_ops is None else pair.rate_ops / 4
         with _clients(rig, quiet, _LIGHT_CLIENTS, rate) as first:
-            time.sleep(LIGHT_S)
+            time.sleep(pair.light_s)
             rest = None if rate is None else 3 * rate
             with _clients(rig, pair.load, pair.clients, rest) as second:
-                time.sleep(HEAVY_S)
+                time.sleep(pair.heavy_s)
         told += [first, second]
     rig.end_statements()
-    ended_s = began_s + LIGHT_S + HEAVY_S
+    ended_s = began_s + pair.light_s + pair.heavy_s
     lines = [x for x in rig.gate.lines() if x.t - x.dt >= began_s and x.t <= ended_s]
     snapshot = snapshot_of(lines, setup)
     start_s = lines[0].t - lines[0].dt
