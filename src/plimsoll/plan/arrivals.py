@@ -6,7 +6,7 @@ load balancer's requests, its queue's messages), and partly to the database: a r
 ends as a rollback. Compared with what was *done*, it is demand over supply, whatever a transaction
 costs in storage: only the ratio is used, and a ratio that is not one at liberty is taken out. Where
 the application also counts what it completed, that is compared, and other work in the same database
-shows: its share of the transactions changes when the ceiling squeezes one more than the other.
+shows: operations for each that is completed change when other work squeezes it, or is squeezed.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class Mix(StrEnum):
 
     UNKNOWN = "unknown"
     ALONE = "alone"
-    """Its share of all transactions is the same whether or not the ceiling binds."""
+    """As many operations are done for each that is completed, whether or not the ceiling binds."""
     SHARED = "shared"
-    """That share changes: other work is squeezed, or squeezes."""
+    """That number changes: other work is squeezed, or squeezes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +50,10 @@ class Arrivals:
     """Whether all that came was counted; rollbacks tell only of what reached the database."""
     mix: Mix = Mix.UNKNOWN
     share: FloatArray | None = None
-    """Its share 0–1 of all transactions, shape (n,); None where other work is not known of."""
+    """Its share 0–1 of all operations, shape (n,); None where other work is not known of."""
+
+    is_even: bool = True
+    """Whether a transaction costs as many operations while the ceiling binds as at liberty."""
 
     @property
     def is_lost(self) -> bool:
@@ -82,13 +85,18 @@ def arrivals_of(snapshot: Snapshot, seen: Seen, held: Held) -> Arrivals | None:
     over = np.where(known, ratio / usual, np.nan)
     weight = seen.ops_per_s[pressed]
     excess = float(np.average(over[pressed], weights=weight)) - 1 if weight.any() else 0.0
-    mix, share = _mix(_over(completed, done), pressed, free) if is_own else (Mix.UNKNOWN, None)
+    mix, share = _mix(completed if is_own else done, done, seen.ops_per_s, pressed, free)
+    is_even = mix is Mix.ALONE
+    if not is_own:
+        # Other work whose transactions cost as much is among those that were done.
+        mix, share = Mix.UNKNOWN, None
     found = Arrivals(
         ops_per_s=seen.ops_per_s * over,
         excess_ratio=max(excess, 0.0),
         is_whole=is_whole,
         mix=mix,
         share=share,
+        is_even=is_even,
     )
     # No rollbacks more than usual say nothing: what is refused outside the database leaves none.
     return found if is_whole or found.is_lost else None
@@ -100,17 +108,28 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
     return found
 
 
-def _mix(share: FloatArray, pressed: BoolArray, free: BoolArray) -> tuple[Mix, FloatArray | None]:
-    """Whether other work changes its share of all transactions as the ceiling binds, and the share."""
-    pressed, free = pressed & np.isfinite(share), free & np.isfinite(share)
+def _mix(
+    completed: FloatArray, done: FloatArray, ops: FloatArray, pressed: BoolArray, free: BoolArray
+) -> tuple[Mix, FloatArray | None]:
+    """Whether what was counted is all the load, pressed and at liberty, and its share of operations."""
+    each = _over(ops, completed)
+    pressed, free = pressed & np.isfinite(each), free & np.isfinite(each)
     if min(pressed.sum(), free.sum()) < LEAST_STEPS:
         return Mix.UNKNOWN, None
-    usual = float(np.median(share[free]))
-    if usual <= 0 or _wandering(share[free] / usual) > WANDERS_LOG:
+    usual = float(np.median(each[free]))
+    if usual <= 0 or _wandering(each[free] / usual) > WANDERS_LOG:
         return Mix.UNKNOWN, None
-    if abs(float(np.median(share[pressed])) / usual - 1) < EXCESS:
+    if abs(float(np.median(each[pressed])) / usual - 1) < EXCESS:
         return Mix.ALONE, None
-    return Mix.SHARED, np.clip(share, 0.0, 1.0) if usual <= 1 + EXCESS else None
+    # Others' transactions cost as much at liberty; what is more while pressed is other work.
+    cost = _over(ops, done)[free]
+    if not np.isfinite(cost).any():
+        return Mix.SHARED, None
+    share = float(np.nanmedian(cost)) / each
+    if float(np.median(share[pressed])) > 1 + EXCESS:
+        # Cheaper while pressed than at liberty: costs changed, and shares do not follow from them.
+        return Mix.SHARED, None
+    return Mix.SHARED, np.clip(share, 0.0, 1.0)
 
 
 def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | None:

@@ -232,6 +232,9 @@ def _asked(
     came = found.arrivals
     if came is not None and came.is_lost:
         asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
+        if habit is Habit.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
+            # It may be any part of all that is done.
+            return seen.ops_per_s + q * (asked - seen.ops_per_s)
         return _with_clients(seen, held, came, asked, rates) if habit is Habit.CLIENTS else asked
     if habit is Habit.CLIENTS and most is not None:
         return _by_clients(seen, held, most, is_wide=q > 0.5)
