@@ -51,7 +51,6 @@ class Arrivals:
     mix: Mix = Mix.UNKNOWN
     share: FloatArray | None = None
     """Its share 0–1 of all operations, shape (n,); None where other work is not known of."""
-
     is_even: bool = True
     """Whether a transaction costs as many operations while the ceiling binds as at liberty."""
 
