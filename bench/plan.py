@@ -188,15 +188,32 @@ def by_family(answers: list[Answer], scale: float) -> None:
         )
 
 
+def deciles(answers: list[Answer]) -> list[tuple[int, float, float]]:
+    """How many were judged, mean belief and share truly lifted, for each tenth of belief."""
+    found = []
+    for low, high in pairwise(np.linspace(0, 1, 11)):
+        top = high if high < 1 else np.inf
+        here = [a for a in answers if low <= a.probability < top]
+        belief = float(np.mean([a.probability for a in here])) if here else float("nan")
+        lifted = float(np.mean([a.is_lifted for a in here])) if here else float("nan")
+        found.append((len(here), belief, lifted))
+    return found
+
+
 def print_calibration(answers: list[Answer]) -> None:
-    """How often a change lifts, by the belief in it."""
-    edges = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0001)
-    print("\nbelief in lifting   judged  truly lifted")
-    for low, high in pairwise(edges):
-        here = [a for a in answers if low <= a.probability < high]
-        if here:
-            share = float(np.mean([a.is_lifted for a in here]))
-            print(f"{low:6.2f} to {min(high, 1):4.2f}  {len(here):12d}  {share:12.3f}")
+    """How often a change lifts, by the belief in it; with two standard errors of few incidents."""
+    print("\nbelief        judged  mean belief  truly lifted  off   two s.e.")
+    for index, (count, belief, lifted) in enumerate(deciles(answers)):
+        if not count:
+            continue
+        error = 2 * np.sqrt(max(belief * (1 - belief), 0.01) / count)
+        print(
+            f"{index / 10:.1f} to {(index + 1) / 10:.1f}  {count:8d}  {belief:11.3f}  {lifted:12.3f}"
+            f"  {lifted - belief:+.2f}  {error:9.2f}"
+        )
+    brier = float(np.mean([(a.probability - a.is_lifted) ** 2 for a in answers]))
+    gap = float(np.mean([a.is_lifted - a.probability for a in answers]))
+    print(f"Brier score {brier:.3f}; lifted more often than believed by {100 * gap:+.1f} points")
 
 
 def by_loop(answers: list[Answer], scale: float) -> None:

@@ -35,6 +35,17 @@ class Loop(StrEnum):
     """Storage metrics alone do not tell."""
 
 
+class Nature(StrEnum):
+    """Whether the load has an end of its own, or takes whatever it is given."""
+
+    OPEN = "open"
+    """Users and schedules set how much is asked for; enough throughput serves it all."""
+    GREEDY = "greedy"
+    """A vacuum, a load job or clients without pauses: more throughput is used up as well."""
+    UNKNOWN = "unknown"
+    """Neither is likely enough to be said."""
+
+
 FREE = "free"
 """Role of what costs nothing."""
 HALF = "half the time"
@@ -106,6 +117,11 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     """Demand minus served over the window, bytes."""
     assumptions: tuple[str, ...]
     """Sentences: what was assumed to fill in what was not seen."""
+    nature: Nature = Nature.UNKNOWN
+    greedy_ratio: float = 0.0
+    """Chance 0–1 that what was held back takes whatever it is given, weighted by held-back time."""
+    nature_reason: str = ""
+    """A sentence: what tells the nature and what follows from it; empty where nothing was held back."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
