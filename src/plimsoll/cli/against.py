@@ -9,11 +9,14 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Resource, Verdict
+from plimsoll.model.family import FAMILIES, RATE_FAMILIES
 from plimsoll.sinks.words import ceiling_name, limit_name, quantity, subject
 from plimsoll.units import format_bytes, format_bytes_per_s
 
-_THROUGHPUT = (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT)
-_IOPS = (Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS)
+_THROUGHPUT, _IOPS = (
+    tuple(f for f in RATE_FAMILIES if FAMILIES[f].dimension is dimension)
+    for dimension in (Dimension.THROUGHPUT, Dimension.IOPS)
+)
 
 
 class Against(Struct, frozen=True, kw_only=True):

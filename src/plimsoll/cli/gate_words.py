@@ -3,7 +3,8 @@
 from plimsoll.lab.gate_config import GateSetup, has_credits
 from plimsoll.lab.gate_control import GateStatus
 from plimsoll.lab.gate_record import Truth, minutes_of, storage_of
-from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.family import BALANCES
 from plimsoll.sinks.words import FAMILY_NAMES
 from plimsoll.units import (
     format_bytes_per_s,
@@ -146,8 +147,6 @@ def _seconds(seconds: float) -> str:
 
 
 BALANCE_NAMES = {
-    "byte": Family.INSTANCE_EBS_THROUGHPUT.value,
-    "io": Family.INSTANCE_EBS_IOPS.value,
-    "volume": Family.VOLUME_IOPS.value,
+    metric.value.removesuffix("_balance_ratio"): family.value for metric, family in BALANCES.items()
 }
 """Short names of the buckets, after EBSByteBalance%, EBSIOBalance% and the volume's BurstBalance."""

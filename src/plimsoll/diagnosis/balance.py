@@ -14,6 +14,7 @@ import numpy as np
 from plimsoll.diagnosis.frame import Frame, runs_of, sample_widths
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import BucketFit
+from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
 from plimsoll.units import (
@@ -34,12 +35,6 @@ ERROR_INFLATION = 1.5
 RELIABLE_RATIO = 0.05
 # A grant is a jump that refill cannot explain: several percent within one reading.
 GRANT_RATIO = 0.04
-
-BUCKETS = (
-    (Family.INSTANCE_EBS_THROUGHPUT, Metric.BYTE_BALANCE_RATIO),
-    (Family.INSTANCE_EBS_IOPS, Metric.IO_BALANCE_RATIO),
-    (Family.VOLUME_IOPS, Metric.VOLUME_BALANCE_RATIO),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +61,11 @@ def bucket_fits(frame: Frame, balances: dict[Metric, Series]) -> tuple[BucketFit
         leave as they are served.
     """
     fits = []
-    for family, metric in BUCKETS:
+    for metric, family in BALANCES.items():
         series = balances.get(metric)
         if series is None or series.time_s.size < READINGS_MIN:
             continue
-        rate = frame.bytes_per_s if family == Family.INSTANCE_EBS_THROUGHPUT else frame.ops_per_s
+        rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
         fit = _fit(family, series, rate, frame)
         if fit is not None:
             fits.append(fit)
@@ -225,7 +220,7 @@ def _clock_of(grants: list[int]) -> str | None:
 
 
 def _sentence(fit: BucketFit) -> str:
-    is_bytes = fit.family == Family.INSTANCE_EBS_THROUGHPUT
+    is_bytes = FAMILIES[fit.family].counts == "bytes"
     error = f"± {number(100 * 1.96 * fit.capacity_se / fit.capacity, 2)} %"
     if is_bytes:
         size, refill = format_bytes(fit.capacity), format_bytes_per_s(fit.baseline)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
@@ -28,13 +29,6 @@ UNKNOWN_SHARE = 0.1
 UNKNOWN_LOG_RANGE = 3.0
 # Balances are published in whole percents: 1 % may be an empty bucket.
 EMPTY_RATIO = 0.016
-
-INSTANCE_FAMILIES = (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
-RATE_FAMILIES = (
-    *INSTANCE_FAMILIES,
-    Family.VOLUME_THROUGHPUT,
-    Family.VOLUME_IOPS,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,14 +32,10 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
+from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import gib
-
-BALANCES = frozenset(
-    {Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO}
-)
 
 
 def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:

@@ -11,14 +11,12 @@ Source:
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Interval, Missing
+from plimsoll.model.family import INSTANCE_FAMILIES, VOLUME_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.units import format_clock, gib
-
-_OF_CLASS = frozenset({Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS})
-_OF_STORAGE = frozenset({Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS})
 
 # No duration is documented. A day covers what users report of volumes up to a terabyte or so; a
 # larger one takes at least as long as reading all of it at what the instance can hold.
@@ -72,7 +70,7 @@ def epochs_of(
             epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known, unknown=unknown))
             end = change.time_s
         is_class = change.kind is EventKind.CLASS_CHANGE
-        gone = _OF_CLASS if is_class else _OF_STORAGE
+        gone = INSTANCE_FAMILIES if is_class else VOLUME_FAMILIES
         known = tuple(c for c in known if c.family not in gone)
         what = "class" if is_class else "storage"
         unknown = f"{BEFORE_CHANGE} the {what} was changed at {format_clock(change.time_s)} UTC"

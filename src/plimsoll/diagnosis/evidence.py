@@ -6,11 +6,11 @@ Every sentence carries its number, unit and comparison. Nothing is claimed that 
 
 import numpy as np
 
-from plimsoll.diagnosis.binding import ENFORCED_LOG_CENTRE, ENFORCED_LOG_SD, RATE_FAMILIES
-from plimsoll.diagnosis.headroom import name_of
+from plimsoll.diagnosis.binding import ENFORCED_LOG_CENTRE, ENFORCED_LOG_SD
 from plimsoll.diagnosis.plateau import Plateau
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
+from plimsoll.model.family import FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.units import (
@@ -46,7 +46,7 @@ def describe(ceiling: Ceiling) -> str:
     """`instance EBS throughput baseline of 287.5 MB/s`, with `former` where it applies."""
     phase = "" if ceiling.bucket_phase == Phase.FIXED else f" {ceiling.bucket_phase.value}"
     former = "former " if ceiling.phase == Phase.LEGACY else ""
-    return f"{former}{name_of(ceiling.family)}{phase} of {format_ceiling(ceiling)}"
+    return f"{former}{FAMILIES[ceiling.family].name}{phase} of {format_ceiling(ceiling)}"
 
 
 def shared_evidence_of(plateau: Plateau, meanwhile: FloatArray) -> tuple[Evidence, ...]:

@@ -6,7 +6,6 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
 from plimsoll.diagnosis.evidence import describe, format_ceiling, format_rate
-from plimsoll.diagnosis.headroom import name_of
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
@@ -17,30 +16,11 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
+from plimsoll.model.family import FAMILIES, INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import Series
 from plimsoll.units import format_clock, format_duration, format_ratio
-
-CODES = {
-    Family.INSTANCE_EBS_THROUGHPUT: "EBSThroughputUnderprovisioned",
-    Family.INSTANCE_EBS_IOPS: "EBSIOPSUnderprovisioned",
-    Family.VOLUME_THROUGHPUT: "EBSVolumeThroughputUnderprovisioned",
-    Family.VOLUME_IOPS: "EBSVolumeIOPSUnderprovisioned",
-    Family.CPU: "CPUUnderprovisioned",
-    Family.MEMORY: "MemoryUnderprovisioned",
-    Family.NETWORK: "NetworkBandwidthUnderprovisioned",
-    Family.CONNECTIONS: "ConnectionsUnderprovisioned",
-    Family.STORAGE_SPACE: "StorageSpaceUnderprovisioned",
-    Family.LOCAL_STORAGE: "LocalStorageUnderprovisioned",
-    Family.CAPACITY: "ServerlessCapacityUnderprovisioned",
-    Family.UNKNOWN: "UndocumentedLimitReached",
-}
-EXHAUSTED = {
-    Family.INSTANCE_EBS_THROUGHPUT: "EBSByteBalanceExhausted",
-    Family.INSTANCE_EBS_IOPS: "EBSIOBalanceExhausted",
-    Family.VOLUME_IOPS: "BurstBalanceExhausted",
-}
 
 
 def findings_of(
@@ -61,7 +41,11 @@ def findings_of(
         found += _nothing_bound(resources, measured_s)
     found += [_near(r) for r in resources if r.verdict == Verdict.NEAR]
     found += [
-        Finding(code=EXHAUSTED.get(f.family, CODES[f.family]), severity="warning", title=f.text)
+        Finding(
+            code=FAMILIES[f.family].exhausted_code or FAMILIES[f.family].code,
+            severity="warning",
+            title=f.text,
+        )
         for f in forecasts
         if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
     ]
@@ -92,7 +76,7 @@ def _bound(
     if at.ceiling is None:
         is_loading = context.startswith(LOADING)
         return Finding(
-            code=LOADING_CODE if is_loading else CODES[Family.UNKNOWN],
+            code=LOADING_CODE if is_loading else FAMILIES[Family.UNKNOWN].code,
             severity="critical",
             title=(
                 f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
@@ -101,9 +85,9 @@ def _bound(
             text=_joined(_unknown_meaning(instance, context), _fine_text(mine, step_s)),
             moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context),
         )
-    code = CODES[at.family]
-    if at.ceiling.phase == Phase.BASELINE and at.family in EXHAUSTED:
-        code = EXHAUSTED[at.family]
+    code = FAMILIES[at.family].code
+    if at.ceiling.phase == Phase.BASELINE:
+        code = FAMILIES[at.family].exhausted_code or code
     return Finding(
         code=code,
         severity="critical",
@@ -234,7 +218,7 @@ def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
             f"Stop and start the instance first: it costs nothing but a few minutes offline, and the "
             f"class has {numbers} now."
         )
-    instance_bound = ceiling.family in (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
+    instance_bound = ceiling.family in INSTANCE_FAMILIES
     if instance_bound:
         what = "throughput" if ceiling.dimension == Dimension.THROUGHPUT else "IOPS"
         moves.append(
@@ -262,7 +246,7 @@ def _volume_move(ceiling: Ceiling) -> str:
 
 
 def _nothing_bound(resources: tuple[Resource, ...], measured_s: float) -> list[Finding]:
-    storage = [r for r in resources if r.family.value.startswith(("instance_ebs", "volume"))]
+    storage = [r for r in resources if r.family in RATE_FAMILIES]
     judged = [
         r for r in storage if r.verdict in (Verdict.SLACK, Verdict.NEAR) and r.peak is not None
     ]
@@ -293,7 +277,7 @@ def _near(resource: Resource) -> Finding:
     else:
         what = f"{format_rate(resource.peak, ceiling.dimension)} at the peak of {describe(ceiling)}"
     return Finding(
-        code=CODES.get(resource.family, "NearCeiling"),
+        code=FAMILIES[resource.family].code,
         severity="warning",
         title=f"{resource.name} came near: {what}, above 80 % for {spell}",
         text=resource.note,
@@ -347,7 +331,7 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
                         f"{format_ceiling(most)}"
                     ),
                     text=(
-                        f"What is above the {name_of(machine)} cannot be reached, and is paid for."
+                        f"What is above the {FAMILIES[machine].name} cannot be reached, and is paid for."
                     ),
                 )
             )

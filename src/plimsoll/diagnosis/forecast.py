@@ -6,15 +6,11 @@ from plimsoll.diagnosis.frame import Frame
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import BucketFit, Forecast
+from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.units import format_duration, format_ratio
 
-_NAMES = {
-    Metric.BYTE_BALANCE_RATIO: (Family.INSTANCE_EBS_THROUGHPUT, "instance throughput credits"),
-    Metric.IO_BALANCE_RATIO: (Family.INSTANCE_EBS_IOPS, "instance IOPS credits"),
-    Metric.VOLUME_BALANCE_RATIO: (Family.VOLUME_IOPS, "gp2 volume credits"),
-}
 # Burst ends could be foretold within minutes for an hour ahead, not for half a day (published study of
 # such forecasts: median error 8 min below one hour, 168 min beyond three); so: the last hour, and a band.
 LOOKBACK_S = 3600
@@ -44,7 +40,8 @@ def forecasts_of(
     """
     learned = {fit.family: fit for fit in buckets if fit.is_reliable}
     found = []
-    for metric, (family, name) in _NAMES.items():
+    for metric, family in BALANCES.items():
+        name = FAMILIES[family].credits_name
         one = series.get(metric)
         if one is None or one.time_s.size == 0:
             continue
@@ -66,7 +63,7 @@ def forecasts_of(
 
 def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
     """Served rates of the last hour in what the bucket counts; None if hardly any are known."""
-    rate = frame.bytes_per_s if family == Family.INSTANCE_EBS_THROUGHPUT else frame.ops_per_s
+    rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
     recent = rate[frame.time_s >= frame.time_s[-1] - LOOKBACK_S]
     known = recent[np.isfinite(recent)]
     return known if known.size >= 4 else None
@@ -79,7 +76,7 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
         baseline=fit.baseline,
         burst=float("inf"),
         capacity=fit.capacity,
-        counts="bytes" if fit.family == Family.INSTANCE_EBS_THROUGHPUT else "ops",
+        counts=FAMILIES[fit.family].counts,
     )
     credits_left = balance * fit.capacity
 

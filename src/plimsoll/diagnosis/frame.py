@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll.model.family import BALANCES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Snapshot
@@ -77,11 +78,7 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
 
     balances = {
         metric: column(metric)
-        for metric in (
-            Metric.BYTE_BALANCE_RATIO,
-            Metric.IO_BALANCE_RATIO,
-            Metric.VOLUME_BALANCE_RATIO,
-        )
+        for metric in BALANCES
         if metric in snapshot.series and snapshot.series[metric].time_s.size
     }
     rates = {metric: column(metric) for metric in _STORAGE}

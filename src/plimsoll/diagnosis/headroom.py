@@ -13,6 +13,7 @@ from plimsoll.diagnosis.frame import Frame, sample_widths
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
@@ -28,52 +29,7 @@ _FULL_RATIO = 0.995
 # A disk whose free space moves by less than a percent shows nothing of how large it is.
 _USE_SEEN_RATIO = 0.01
 
-_NAMES = {
-    Family.INSTANCE_EBS_THROUGHPUT: "instance EBS throughput",
-    Family.INSTANCE_EBS_IOPS: "instance EBS IOPS",
-    Family.VOLUME_THROUGHPUT: "volume throughput",
-    Family.VOLUME_IOPS: "volume IOPS",
-    Family.CPU: "CPU",
-    Family.MEMORY: "memory",
-    Family.CONNECTIONS: "connections",
-    Family.NETWORK: "network",
-    Family.STORAGE_SPACE: "storage space",
-    Family.LOCAL_STORAGE: "local storage",
-    Family.CAPACITY: "Aurora capacity",
-}
-# What no Aurora instance has: its data is in a cluster volume that has no documented rates and grows
-# by itself.
-_NOT_ON_AURORA = (
-    Family.INSTANCE_EBS_THROUGHPUT,
-    Family.INSTANCE_EBS_IOPS,
-    Family.VOLUME_THROUGHPUT,
-    Family.VOLUME_IOPS,
-    Family.STORAGE_SPACE,
-)
-_ONLY_WHERE_MEASURED = {
-    Family.LOCAL_STORAGE: Metric.FREE_LOCAL_STORAGE_BYTES,
-    Family.CAPACITY: Metric.CAPACITY_RATIO,
-}
 _SEEN = Origin(source="the most that was free in the window", read_on="")
-
-_UNITS = {
-    Family.INSTANCE_EBS_THROUGHPUT: "bytes/s",
-    Family.INSTANCE_EBS_IOPS: "ops/s",
-    Family.VOLUME_THROUGHPUT: "bytes/s",
-    Family.VOLUME_IOPS: "ops/s",
-    Family.CPU: "ratio",
-    Family.MEMORY: "bytes",
-    Family.CONNECTIONS: "count",
-    Family.NETWORK: "bytes/s",
-    Family.STORAGE_SPACE: "bytes",
-    Family.LOCAL_STORAGE: "bytes",
-    Family.CAPACITY: "ratio",
-}
-
-
-def name_of(family: Family) -> str:
-    """What people call it: `instance EBS throughput`."""
-    return _NAMES.get(family, family.value.replace("_", " "))
 
 
 def resources_of(
@@ -101,12 +57,20 @@ def resources_of(
 
 def _families(snapshot: Snapshot) -> list[Family]:
     instance = snapshot.instance
-    has = {family: metric in snapshot.series for family, metric in _ONLY_WHERE_MEASURED.items()}
+    has = {
+        family: not facts.is_only_where_measured
+        or any(metric in snapshot.series for metric in facts.metrics)
+        for family, facts in FAMILIES.items()
+        if facts.is_resource
+    }
     # Aurora Serverless has a capacity and does not report its local storage; Aurora is the other way.
     has[Family.CAPACITY] |= is_serverless(instance)
     has[Family.LOCAL_STORAGE] |= is_aurora(instance) and not is_serverless(instance)
-    left_out = _NOT_ON_AURORA if is_aurora(instance) else ()
-    return [family for family in _NAMES if family not in left_out and has.get(family, True)]
+    return [
+        family
+        for family, is_there in has.items()
+        if is_there and (FAMILIES[family].is_on_aurora or not is_aurora(instance))
+    ]
 
 
 def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
@@ -211,10 +175,10 @@ def _resource(
     bound: list[CeilingTime],
     gap: str,
 ) -> Resource:
-    unit = ceiling.unit if ceiling else _UNITS[family]
+    unit = ceiling.unit if ceiling else FAMILIES[family].unit
     if values is None or not np.isfinite(values).any():
         return Resource(
-            family=family, name=name_of(family), verdict=Verdict.UNKNOWN, unit=unit,
+            family=family, name=FAMILIES[family].name, verdict=Verdict.UNKNOWN, unit=unit,
             ceiling=ceiling, peak=None, p99=None, mean=None, minutes_above_80=None, headroom=None,
             note=_why_unknown(family, values, gap),
         )  # fmt: skip
@@ -240,7 +204,7 @@ def _resource(
         if longest.ceiling is not None and longest.ceiling.phase == Phase.LEGACY:
             note += "; its former limit"
     return Resource(
-        family=family, name=name_of(family), verdict=verdict, unit=unit, ceiling=ceiling,
+        family=family, name=FAMILIES[family].name, verdict=verdict, unit=unit, ceiling=ceiling,
         peak=peak, p99=p99, mean=mean, minutes_above_80=above, headroom=headroom, note=note,
     )  # fmt: skip
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from plimsoll.diagnosis.binding import RATE_FAMILIES
 from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Missing
+from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 

@@ -1,10 +1,10 @@
 """Which ceiling would bind once the present one is raised."""
 
-from plimsoll.diagnosis.binding import RATE_FAMILIES
 from plimsoll.diagnosis.frame import IO_UNIT_BYTES
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval
+from plimsoll.model.family import RATE_FAMILIES
 
 
 def next_ceiling_of(

@@ -11,7 +11,6 @@ import numpy as np
 
 from plimsoll.diagnosis.binding import (
     EMPTY_RATIO,
-    INSTANCE_FAMILIES,
     BalanceView,
     Match,
     allowed_by_credits,
@@ -33,6 +32,7 @@ from plimsoll.diagnosis.level import (
 from plimsoll.diagnosis.score import score_of
 from plimsoll.diagnosis.signs import Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 

@@ -19,15 +19,12 @@ import numpy as np
 from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.signs import Signs
 from plimsoll.model.ceiling import Dimension, Phase
+from plimsoll.model.family import balance_metrics
 from plimsoll.model.metric import Metric
 
 CPU_BOUND_RATIO = 0.93
 # What steadiness of any kind can add at most.
 STEADY_MAX = 4.0
-_BALANCES = {
-    Dimension.THROUGHPUT: (Metric.BYTE_BALANCE_RATIO,),
-    Dimension.IOPS: (Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO),
-}
 
 
 def score_of(
@@ -107,7 +104,7 @@ def _credits_prove(best: Match, balances: dict[Metric, BalanceView], dimension: 
 
 def _some_empty(balances: dict[Metric, BalanceView], dimension: Dimension) -> bool:
     """Whether a balance of this dimension was at zero all the time; for levels without a number."""
-    views = [balances[metric] for metric in _BALANCES[dimension] if metric in balances]
+    views = [balances[metric] for metric in balance_metrics(dimension) if metric in balances]
     return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
 
 

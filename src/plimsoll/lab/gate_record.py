@@ -20,7 +20,8 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError
 from plimsoll.lab.gate_config import GateSetup
-from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
@@ -43,12 +44,6 @@ _OPS_MIN = 0.5
 # counts them from here on. A run in which more than one in twenty is late no longer has the latencies
 # that were asked for, and a closed loop of clients then gets less than the limits allow.
 LATE_RATIO_MAX = 0.05
-
-BALANCE_METRICS = {
-    Family.INSTANCE_EBS_THROUGHPUT.value: Metric.BYTE_BALANCE_RATIO,
-    Family.INSTANCE_EBS_IOPS.value: Metric.IO_BALANCE_RATIO,
-    Family.VOLUME_IOPS.value: Metric.VOLUME_BALANCE_RATIO,
-}
 
 
 class Bound(Struct, frozen=True):
@@ -420,9 +415,9 @@ def _series(clock: _Timeline, step_s: int) -> dict[Metric, Series]:
             / np.where(write_ops < _OPS_MIN, np.nan, write_ops),
             Metric.QUEUE_DEPTH: clock.sums(steps, lambda x: x.queue_depth * x.dt) / length_s,
         }
-    for stage, metric in BALANCE_METRICS.items():
-        if any(line.balance.get(stage) is not None for line in clock.lines):
-            found[metric] = clock.levels(steps, _balance_of(stage))
+    for metric, family in BALANCES.items():
+        if any(line.balance.get(family.value) is not None for line in clock.lines):
+            found[metric] = clock.levels(steps, _balance_of(family.value))
     times = steps[:-1].astype(np.int64)
     kept = {}
     for metric, values in found.items():

@@ -9,12 +9,12 @@ from plimsoll.limits.bucket import former_of
 from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Family
+from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.sheet import BalanceNote
 from plimsoll.units import KIB, MIB, format_bytes_per_s, format_ops_per_s, number
 
-_INSTANCE = (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS)
 # A chain serves the most operations when they are small and the most bytes when they are large;
 # these are the ends of what databases send: a disk sector's 4 KiB, and Linux' 1 MiB.
 _SMALL_BYTES, _LARGE_BYTES = 4.0 * KIB, float(MIB)
@@ -48,7 +48,7 @@ def _instance_note(
     if stage is None:
         return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
     say = _mb_per_s if is_bytes else format_ops_per_s
-    most = _most([s for s in chain if Family(s.name) not in _INSTANCE], is_bytes=is_bytes)
+    most = _most([s for s in chain if Family(s.name) not in INSTANCE_FAMILIES], is_bytes=is_bytes)
     if stage.baseline == stage.burst:
         reason = f"the class has one number, {say(stage.burst)}, and no credits"
     elif most is None or most > stage.baseline:
@@ -95,7 +95,7 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     if stage.capacity == 0:
         reason = f"the volumes hold {held}{each}, no less than the burst, and have no credits"
         return _note(metric, can_move=False, reason=reason)
-    most = _most([s for s in chain if Family(s.name) in _INSTANCE], is_bytes=False)
+    most = _most([s for s in chain if Family(s.name) in INSTANCE_FAMILIES], is_bytes=False)
     total = stage.baseline * stage.stripes
     if most is not None and most <= total:
         reason = (

@@ -8,6 +8,7 @@ from plimsoll.limits import ceilings_of, chain_of, limits_of
 from plimsoll.limits.balances import balances_of
 from plimsoll.limits.layout import is_aurora, volume_count_of, volumes_of
 from plimsoll.model.ceiling import Ceiling, Family, Origin
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.sheet import (
@@ -26,7 +27,6 @@ TABLE_SIZES = tuple(float(KIB * 2**power) for power in range(3, 11))
 
 # Sixteen points for each doubling draw a smooth line; the table's sizes are among them.
 _CURVE_SIZES = tuple(float(size) for size in KIB * 2 ** (3 + np.arange(7 * 16 + 1) / 16))
-_BYTES_FAMILIES = (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT)
 _PAIRS = (
     (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS),
     (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT),
@@ -122,7 +122,7 @@ def _unreachable(chain: tuple[Stage, ...]) -> tuple[Unreachable, ...]:
             found.append(
                 Unreachable(
                     family=volume_family,
-                    unit="bytes/s" if volume_family in _BYTES_FAMILIES else "ops/s",
+                    unit=FAMILIES[volume_family].unit,
                     bought=bought,
                     burst=instance.burst,
                     baseline=instance.baseline,

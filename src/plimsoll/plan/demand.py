@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.errors import UsageError
-from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.ceiling import Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.metric import Metric
+from plimsoll.model.family import BALANCES
 from plimsoll.model.plan import Band, DemandSummary, Loop
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
@@ -66,11 +66,6 @@ FREE_RATIO = 1 / 12
 COUNTED_LEAST = 0.8
 # A learned baseline is known to a percent or two; documented ones are further apart.
 SAME = 0.03
-BALANCES: Mapping[Family, Metric] = {
-    Family.INSTANCE_EBS_THROUGHPUT: Metric.BYTE_BALANCE_RATIO,
-    Family.INSTANCE_EBS_IOPS: Metric.IO_BALANCE_RATIO,
-    Family.VOLUME_IOPS: Metric.VOLUME_BALANCE_RATIO,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,7 +162,7 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
 def _balances(snapshot: Snapshot, seen: Seen) -> dict[str, float]:
     """The first reading of each balance, if it is of the window's first hour."""
     found = {}
-    for family, metric in BALANCES.items():
+    for metric, family in BALANCES.items():
         series = snapshot.series.get(metric)
         if series is None or not series.time_s.size:
             continue

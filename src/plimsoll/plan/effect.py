@@ -16,6 +16,7 @@ from plimsoll.diagnosis.measures import weighted_quantile
 from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
+from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import BAND, Demand
@@ -37,7 +38,6 @@ SETTLED_BY = (
     "second recorded beside the storage metrics"
 )
 _FAMILIES = {family.value for family in Family}
-_INSTANCE = {Family.INSTANCE_EBS_THROUGHPUT.value, Family.INSTANCE_EBS_IOPS.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tup
 
 def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
     """A bucket's capacity: learned, or at either end of what is documented."""
-    if stage.name not in _INSTANCE:
+    if stage.name not in INSTANCE_FAMILIES:
         return stage.capacity
     learned = demand.burst_s.get(stage.name)
     if learned is not None:

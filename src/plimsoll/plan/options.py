@@ -16,6 +16,7 @@ from plimsoll.limits import chain_of
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
+from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import FormerLimits
 from plimsoll.model.plan import (
@@ -34,7 +35,7 @@ from plimsoll.model.price import PriceBook
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.cost import cost_of, usd_per_day_more
-from plimsoll.plan.demand import BALANCES, Demand
+from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import Judged, judge, started
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
 from plimsoll.plan.needs import Needs
@@ -400,7 +401,7 @@ class Desk:
     def _lowest_balance(self) -> tuple[float, Family, int] | None:
         """The lowest balance that was read, of what, and when; None where none was."""
         lowest: tuple[float, Family, int] | None = None
-        for family, metric in BALANCES.items():
+        for metric, family in BALANCES.items():
             series = self.snapshot.series.get(metric)
             if series is None or not np.isfinite(series.value).any():
                 continue
@@ -441,8 +442,7 @@ def _title(before: Instance, after: Instance, *, is_restart: bool = False) -> st
 
 def _limit(stage: Stage) -> str:
     say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
-    name = stage.name.replace("_", " ").replace("ebs iops", "EBS IOPS").replace("ebs", "EBS")
-    return f"{name.replace('volume iops', 'volume IOPS')} of {say(stage.baseline * stage.stripes)}"
+    return f"{FAMILIES[Family(stage.name)].name} of {say(stage.baseline * stage.stripes)}"
 
 
 def _rate(time: CeilingTime) -> str:

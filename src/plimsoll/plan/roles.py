@@ -9,6 +9,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage, replay
 from plimsoll.limits import chain_of
 from plimsoll.model.ceiling import Family
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Rejected
 from plimsoll.model.series import BoolArray, IntArray
@@ -25,12 +26,7 @@ SAME_STORAGE = "same storage"
 SAME_ARCHITECTURE = "same architecture"
 SMALLER = "smaller"
 
-_WHOSE = {
-    Family.INSTANCE_EBS_THROUGHPUT.value: "the instance's EBS",
-    Family.INSTANCE_EBS_IOPS.value: "the instance's EBS",
-    Family.VOLUME_THROUGHPUT.value: "the storage's",
-    Family.VOLUME_IOPS.value: "the storage's",
-}
+_WHOSE = {"instance": "the instance's EBS", "volume": "the storage's", None: "a"}
 
 
 def roles_of(
@@ -176,7 +172,7 @@ def _binding(asked: Asked, chain: Sequence[Stage], late: BoolArray) -> str:
     rate = (stage.burst if is_burst else stage.baseline) * stage.stripes
     say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
     which = "limit" if not has_credits else "maximum" if is_burst else "baseline"
-    return f"{_WHOSE.get(stage.name, stage.name)} {which} of {say(rate)}"
+    return f"{_WHOSE[FAMILIES[Family(stage.name)].owner]} {which} of {say(rate)}"
 
 
 def _is_less(one: InstanceLimits | None, own: InstanceLimits | None) -> bool:

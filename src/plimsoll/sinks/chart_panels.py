@@ -12,6 +12,7 @@ import numpy as np
 
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.family import BALANCES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
@@ -37,11 +38,7 @@ _COLUMNS = {
     "local_free": (Metric.FREE_LOCAL_STORAGE_BYTES, GIB),
 }
 _TOTALS = {"rate": (Dimension.THROUGHPUT, 1e6), "ops": (Dimension.IOPS, 1.0)}
-_BALANCES = {
-    "byte_balance": Metric.BYTE_BALANCE_RATIO,
-    "io_balance": Metric.IO_BALANCE_RATIO,
-    "volume_balance": Metric.VOLUME_BALANCE_RATIO,
-}
+_BALANCES = {name: metric for name, (metric, _) in _COLUMNS.items() if metric in BALANCES}
 
 _IS_MIDNIGHT = "utchours(datum.value) + utcminutes(datum.value) === 0"
 _TIME_AXIS = {

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.lab import GroundTruth, HeldCeiling, LabProgress, StageNow, WrongClaim
 from plimsoll.sinks.terminal import bullets, columns_of, heading, indented, rendered, styled
 from plimsoll.sinks.words import FAMILY_NAMES, phase_name, plain, published
@@ -34,13 +35,6 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Column of the names in the live display: the longest is "volume throughput".
 _NAME = 17
 _MINUTE_S = 60.0
-
-_SHORT = {
-    Family.INSTANCE_EBS_THROUGHPUT: "instance MB/s",
-    Family.INSTANCE_EBS_IOPS: "instance IOPS",
-    Family.VOLUME_THROUGHPUT: "volume MB/s",
-    Family.VOLUME_IOPS: "volume IOPS",
-}
 
 
 def progress_lines(progress: LabProgress) -> list[str]:
@@ -234,7 +228,7 @@ def _family(name: str) -> str:
 
 def _short(name: str) -> str:
     try:
-        return _SHORT.get(Family(name)) or FAMILY_NAMES[Family(name)]
+        return FAMILIES[Family(name)].short_name or FAMILIES[Family(name)].name
     except ValueError:
         return plain(name).replace("_", " ")[: _NAME - 1]
 

@@ -14,7 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
-from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.sheet import LimitSheet, Rate, StageLine
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
@@ -34,13 +35,6 @@ _LABEL_PX = 13
 _LETTERS_PER_LINE = 125  # of 11-pixel text over plot and margin
 _KINDS = (".svg", ".png", ".html")
 _TEXT: Spec = {"text": {"field": "text"}}
-_LEVEL_FAMILIES = (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT)
-_OWNERS = {
-    Family.INSTANCE_EBS_THROUGHPUT: "instance",
-    Family.INSTANCE_EBS_IOPS: "instance",
-    Family.VOLUME_THROUGHPUT: "volume",
-    Family.VOLUME_IOPS: "volume",
-}
 
 
 def write_chart(path: Path, sheet: LimitSheet) -> None:
@@ -136,7 +130,7 @@ def _frame(sheet: LimitSheet) -> _Frame:
     levels = [
         most / 1e6
         for line in sheet.stages
-        if line.family in _LEVEL_FAMILIES
+        if FAMILIES[line.family].dimension is Dimension.THROUGHPUT
         for most in (line.baseline_bytes_per_s[0], line.burst_bytes_per_s[0])
     ]
     # A limit that lies far above the curve would only flatten the rest; it is left out.
@@ -159,7 +153,7 @@ def _stage_lines(sheet: LimitSheet, frame: _Frame) -> list[_StageLine]:
         phases.append((line.burst_bytes_per_s, "burst" if bursts else ""))
         for rates, phase in phases:
             mb = tuple(rate / 1e6 for rate in rates)
-            name = f"{_OWNERS[line.family]} {phase}".strip()
+            name = f"{FAMILIES[line.family].owner} {phase}".strip()
             twin = found.get(mb)
             names = (*twin.names, name) if twin else (name,)
             found[mb] = _stage_line(line, sizes, mb, names, is_burst=phase == "burst")
@@ -174,7 +168,7 @@ def _stage_line(
     *,
     is_burst: bool,
 ) -> _StageLine:
-    is_level = line.family in _LEVEL_FAMILIES
+    is_level = FAMILIES[line.family].dimension is Dimension.THROUGHPUT
     said = f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
     if is_level and line.family is Family.VOLUME_THROUGHPUT:
         said += f" ({number(mb[0] * 1e6 / MIB)} MiB/s)"

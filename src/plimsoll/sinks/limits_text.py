@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Phase
+from plimsoll.model.family import FAMILIES, INSTANCE_FAMILIES
 from plimsoll.model.metric import METRICS
 from plimsoll.model.sheet import Knee, LimitSheet, Rate, SheetRow, Unreachable
 from plimsoll.sinks import words
@@ -27,14 +28,6 @@ _CURVE_ROWS = 18
 _KEY = "MB/s by I/O size in KiB:  ⠤ baseline  ◆ knee"
 _KEY_WITH_BURST = "MB/s by I/O size in KiB:  ⠤ baseline  · burst, while credits last  ◆ knee"
 _MOVES = {True: "can move", False: "cannot move", None: "not known"}
-
-# In a narrow column the unit says what is bounded.
-_BINDS = {
-    Family.INSTANCE_EBS_THROUGHPUT: "instance MB/s",
-    Family.INSTANCE_EBS_IOPS: "instance IOPS",
-    Family.VOLUME_THROUGHPUT: "volume MB/s",
-    Family.VOLUME_IOPS: "volume IOPS",
-}
 
 
 def render_limits(sheet: LimitSheet, *, width: int, color: bool) -> str:
@@ -133,7 +126,11 @@ def _table_of_sizes(sheet: LimitSheet, *, has_iops: bool) -> RenderableType:
 
 def _rate(rate: Rate, *, has_iops: bool) -> list[str]:
     iops = [f"{rate.ops_per_s:,.0f}"] if has_iops else []
-    return [number(rate.bytes_per_s / 1e6, 5), *iops, _BINDS[rate.binding]]
+    return [
+        number(rate.bytes_per_s / 1e6, 5),
+        *iops,
+        FAMILIES[rate.binding].short_name or words.FAMILY_NAMES[rate.binding],
+    ]
 
 
 def _knees(sheet: LimitSheet) -> str:
@@ -229,7 +226,7 @@ def _remark(ceiling: Ceiling) -> str:
     if ceiling.phase is Phase.LEGACY:
         until = f" to {origin.valid_to}" if origin.valid_to else ""
         return f"documented {origin.valid_from}{until}"
-    if ceiling.family in (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS):
+    if ceiling.family in INSTANCE_FAMILIES:
         return ""
     # The layout of the volumes is a note of the sheet; here it would stand in every row.
     return ceiling.note.split("; ")[0]

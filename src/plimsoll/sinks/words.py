@@ -11,6 +11,7 @@ from math import isfinite
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Interval, Verdict
+from plimsoll.model.family import FAMILIES, VOLUME_FAMILIES
 from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
@@ -23,21 +24,7 @@ from plimsoll.units import (
     number,
 )
 
-FAMILY_NAMES = {
-    Family.INSTANCE_EBS_THROUGHPUT: "instance EBS throughput",
-    Family.INSTANCE_EBS_IOPS: "instance EBS IOPS",
-    Family.VOLUME_THROUGHPUT: "volume throughput",
-    Family.VOLUME_IOPS: "volume IOPS",
-    Family.CPU: "CPU",
-    Family.CPU_CREDITS: "CPU credits",
-    Family.MEMORY: "memory",
-    Family.CONNECTIONS: "connections",
-    Family.NETWORK: "network",
-    Family.STORAGE_SPACE: "storage space",
-    Family.LOCAL_STORAGE: "local storage",
-    Family.CAPACITY: "Aurora capacity",
-    Family.UNKNOWN: "unknown limit",
-}
+FAMILY_NAMES = {family: facts.name for family, facts in FAMILIES.items()}
 
 VERDICT_WORDS = {
     Verdict.BINDS: "binds",
@@ -85,8 +72,6 @@ _UNIT = re.compile(
     r"(?<=[0-9]) (?=(?:[KMGT]?i?B(?:/s)?|IOPS|ms|µs|s|min|h|d|%)(?![A-Za-z]))"
     r"|(?<=[0-9] h) (?=[0-9]+ min)|(?<=[0-9] d) (?=[0-9]+ h)"
 )
-
-_VOLUME = (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS)
 
 
 def plain(text: str) -> str:
@@ -167,7 +152,7 @@ def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
     if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
         return quantity(ceiling.value, ceiling.unit)
     text = published(ceiling.value, ceiling.unit)
-    if as_sold and ceiling.family in _VOLUME:
+    if as_sold and ceiling.family in VOLUME_FAMILIES:
         return f"{text} ({number(ceiling.value / MIB)} MiB/s)"
     return text
 
@@ -187,7 +172,7 @@ def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = 
     """Where a unit already says the dimension: `instance legacy baseline`, `volume`."""
     if family is Family.UNKNOWN:
         return FAMILY_NAMES[family]
-    owner = "volume" if family in _VOLUME else "instance"
+    owner = FAMILIES[family].owner or "instance"
     return f"{owner} {phase_name(phase, former_phase)}".strip()
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from plimsoll.model.family import BALANCES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Gap
@@ -39,10 +40,6 @@ FEWEST_FOR_PERIOD = 10
 # Two channels round differently: a stream's sum ÷ count differs from CloudWatch's own average in
 # the last digits. Twelve digits are kept by every format, so nine are the same number.
 SAME = 1e-9
-
-_BALANCES = frozenset(
-    {Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO}
-)
 
 
 def merge(metric: Metric, parts: list[Samples]) -> tuple[Series | None, list[Gap]]:
@@ -100,7 +97,7 @@ def _of_one_statistic(metric: Metric, parts: list[Samples]) -> tuple[list[Sample
         return _means(by_statistic[Statistic.SUM], by_statistic[Statistic.COUNT]), []
     extremes = (Statistic.MAXIMUM, Statistic.MINIMUM)
     # The least balance of a period is the one that tells whether credits ran out.
-    for statistic in reversed(extremes) if metric in _BALANCES else extremes:
+    for statistic in reversed(extremes) if metric in BALANCES else extremes:
         if statistic in by_statistic:
             return by_statistic[statistic], [
                 Gap(

@@ -5,7 +5,7 @@ import pytest
 
 import builders
 from builders import ceiling
-from plimsoll.diagnosis.findings import CODES, findings_of
+from plimsoll.diagnosis.findings import findings_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
     CeilingTime,
@@ -127,13 +127,6 @@ def test_codes_are_compute_optimizers_where_it_has_one(row, code):
     Machines know each finding by a stable code.
     """
     assert code == of(interval(row))[0].code
-
-
-def test_every_judged_family_has_a_code():
-    """
-    No family can bind or come near without a code.
-    """
-    assert set(Family) - {Family.CPU_CREDITS} == set(CODES)
 
 
 def test_a_former_limit_is_lifted_for_free_first():

@@ -6,7 +6,7 @@ import pytest
 import builders
 from builders import ceiling
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.headroom import name_of, resources_of
+from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
 from plimsoll.model.metric import Metric
@@ -259,14 +259,3 @@ def test_gaps_are_left_out():
 
     np.testing.assert_allclose(resource.mean, 0.5)
     assert 1.0 == resource.minutes_above_80
-
-
-@pytest.mark.parametrize(
-    ("family", "name"),
-    [(EBS, "instance EBS throughput"), (Family.CPU, "CPU"), (Family.CPU_CREDITS, "cpu credits")],
-)
-def test_families_have_names_for_people(family, name):
-    """
-    A family without a name of its own is called by its code, in words.
-    """
-    assert name == name_of(family)
