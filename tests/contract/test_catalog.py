@@ -1,5 +1,6 @@
 """The facts that are shipped: every table keeps its schema, every row its origin, and they agree."""
 
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
@@ -53,7 +54,7 @@ def test_no_file_is_left_over():
     """
     The folder holds the tables, the list of their sources, and nothing else.
     """
-    files = {path.name for path in DATA.iterdir()}
+    files = {str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.is_file()}
 
     assert {table.file for table in schema.TABLES} | {"SOURCES.md"} == files
 
@@ -63,14 +64,51 @@ def test_sources_are_explained_table_by_table():
     SOURCES.md says of every table what it holds and how many rows it has.
     """
     text = (DATA / "SOURCES.md").read_text(encoding="utf-8")
-    missing = [
-        table.file
+    prices = schema.INSTANCE_PRICES.values()
+    counts = {
+        table.file: len(catalog().rows(table))
         for table in schema.TABLES
-        if table is not schema.SOURCES
-        and f"| `{table.file}` | {len(catalog().rows(table)):,} |" not in text
-    ]
+        if table is not schema.SOURCES and table not in prices
+    }
+    counts["instance_prices/*.csv.gz"] = sum(len(catalog().rows(table)) for table in prices)
+    missing = [file for file, count in counts.items() if f"| `{file}` | {count:,} |" not in text]
 
     assert missing == []
+
+
+@pytest.mark.parametrize("region", schema.PRICE_REGIONS)
+def test_a_file_of_prices_is_of_its_region(region: str):
+    """
+    Every row of a region's file is of that region, and an offer that has an engine.
+    """
+    rows = catalog().rows(schema.INSTANCE_PRICES[region])
+    offers = {row["offer"] for row in catalog().rows(schema.OFFERS)}
+
+    assert {region} == {row["region"] for row in rows}
+    assert {row["offer"] for row in rows} <= offers
+
+
+def test_a_price_out_of_line_with_its_deployment_is_weak():
+    """
+    A standby is paid as a second instance, and a cluster as three at most and more than two; what is
+    beyond that and the rounding to cents, as 54 prices that AWS prints for ca-west-1, is weak.
+    """
+    bounds = {"multi-az": (1.98, 2.02), "multi-az-cluster": (2.5, 3.01)}
+    cents = Decimal("0.011")
+    wrong = []
+    for table in schema.INSTANCE_PRICES.values():
+        rows = {(r["db_class"], r["offer"], r["deployment"]): r for r in catalog().rows(table)}
+        for (name, offer, deployment), row in rows.items():
+            single = rows.get((name, offer, "single-az"))
+            if single is None or row["weak"]:
+                continue
+            low, high = bounds.get(deployment, (1.0, 1.0))
+            least = Decimal(str(low)) * single["usd_per_hour"] - cents
+            most = Decimal(str(high)) * single["usd_per_hour"] + cents
+            if not least <= row["usd_per_hour"] <= most:
+                wrong.append((row["region"], name, offer, deployment))
+
+    assert wrong == []
 
 
 def test_a_baseline_is_never_above_its_maximum():

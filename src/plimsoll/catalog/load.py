@@ -17,6 +17,7 @@ from plimsoll.catalog.names import class_name, size_order
 from plimsoll.catalog.schema import Row, Table
 from plimsoll.errors import CatalogError
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.instance import Deployment
 from plimsoll.model.limit import (
     AuroraCapacity,
     AuroraClass,
@@ -224,18 +225,18 @@ class Catalog:
         *,
         region: str = "us-east-1",
         license_model: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
         """
-        On-demand price of an hour; None where it is not known.
+        Return the on-demand price of an hour; None where it is not known.
 
         Args:
             db_class: with or without the prefix `db.`.
             engine: as RDS names it: `postgres`, `oracle-se2`, `aurora-mysql`.
-            region: `us-east-1` has newer prices than the others.
+            region: as AWS names it.
             license_model: `none`, `included` or `byol`; None where the engine has only one.
-            multi_az: ask for an instance with a standby.
+            deployment: the price of a cluster is of its three instances together.
             storage_kind: `aurora-iopt1` asks for the price of Aurora I/O-Optimized.
         """
         offers = [
@@ -245,29 +246,32 @@ class Catalog:
             and license_model in (None, row["license"])
             and (row["storage"] == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
         ]
-        if len(offers) != 1:
+        if len(offers) != 1 or region not in schema.INSTANCE_PRICES:
             return None
-        at_home = region == "us-east-1"
-        table = schema.INSTANCE_PRICES if at_home else schema.INSTANCE_PRICES_ELSEWHERE
-        key = (region, class_name(db_class), offers[0]["offer"])
-        row = self._by(table, *table.key).get(key)
-        if row is None:
+        rows = self._offered(region, offers[0]["offer"])
+        name = class_name(db_class)
+        row = rows.get((name, deployment))
+        if row is not None:
+            return values.instance_price(row, self._origin(row))
+        single = rows.get((name, Deployment.SINGLE_AZ))
+        if single is None or deployment is not Deployment.MULTI_AZ:
             return None
-        return values.instance_price(row, offers[0], self._origin(row), multi_az=multi_az)
+        price = values.instance_price(single, self._origin(single))
+        return values.derived_multi_az(price, offers[0])
 
     def storage_price(
-        self, item: str, *, region: str = "us-east-1", deployment: str = "single-az"
+        self, item: str, *, region: str = "us-east-1", deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
         """
-        Price of a storage item; None where it is not known.
+        Return the price of a storage item; None where it is not known.
 
         Args:
-            item: `gp3_storage`, `gp3_ops`, `io1_ops` … as in storage_prices.csv.
+            item: `gp3_storage`, `gp3_ops`, `io1_ops` … as in storage_prices.csv.gz.
             region: as AWS names it.
-            deployment: `single-az`, `multi-az` or `multi-az-cluster`.
+            deployment: what is paid of each GiB or IOPS of one instance, for all copies of it.
         """
-        rows = self._by(schema.STORAGE_PRICES, *schema.STORAGE_PRICES.key)
-        row = rows.get((item, deployment, region)) or rows.get((item, "any", region))
+        rows = self._some(schema.STORAGE_PRICES, ("region", region), "item", "deployment")
+        row = rows.get((item, deployment)) or rows.get((item, "any"))
         return values.storage_price(row, self._origin(row)) if row else None
 
     def api_price(self, action: str) -> Price | None:
@@ -287,8 +291,7 @@ class Catalog:
 
     def price_regions(self) -> tuple[str, ...]:
         """Every region that has a price of an instance."""
-        elsewhere = {row["region"] for row in self.rows(schema.INSTANCE_PRICES_ELSEWHERE)}
-        return tuple(sorted({"us-east-1"} | elsewhere))
+        return schema.PRICE_REGIONS
 
     def price_book(self, region: str) -> "CatalogPrices":
         """The prices of a region; one of which nothing is known has none, which is no error."""
@@ -305,6 +308,19 @@ class Catalog:
             raise CatalogError(
                 f"catalog table {table.file} cannot be read: {error}", "Install the package again."
             ) from error
+
+    def _offered(self, region: str, offer: str) -> dict[Any, Row]:
+        """Return the prices of an offer in a region, by class and deployment."""
+        table = schema.INSTANCE_PRICES[region]
+        return self._some(table, ("offer", offer), "db_class", "deployment")
+
+    def _some(self, table: Table, where: tuple[str, str], *columns: str) -> dict[Any, Row]:
+        """Return the rows with one value in a column, by several others; no other row is read."""
+        key = (table.file, *where, *columns)
+        if key not in self._index:
+            rows = schema.parse(table, self._text(table), where=where)
+            self._index[key] = {tuple(row[c] for c in columns): row for row in rows}
+        return self._index[key]
 
     def _by(self, table: Table, *columns: str) -> dict[Any, Row]:
         """Rows by one column, or by a tuple of several."""

@@ -5,6 +5,7 @@ Rule: an engine with several licences has a price only where the licence is said
 """
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.model.instance import Deployment
 from plimsoll.model.price import Price, depends_on_license, priced_engine, subject
 
 
@@ -32,7 +33,7 @@ class CatalogPrices:
         engine: str,
         *,
         license_model: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
         """Price of an hour; None where it is not known."""
@@ -41,13 +42,14 @@ class CatalogPrices:
             priced_engine(engine),
             region=self._region,
             license_model=license_model,
-            multi_az=multi_az,
+            deployment=deployment,
             storage_kind=storage_kind,
         )
 
-    def storage_price(self, item: str, *, multi_az: bool = False) -> Price | None:
+    def storage_price(
+        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
+    ) -> Price | None:
         """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
-        deployment = "multi-az" if multi_az else "single-az"
         return self._catalog.storage_price(item, region=self._region, deployment=deployment)
 
     def why_unknown(
@@ -55,17 +57,17 @@ class CatalogPrices:
         what: str,
         *,
         engine: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         license_model: str | None = None,
     ) -> str:
         """A sentence: which price is not known, why, and what would supply it."""
         if engine and license_model is None:
             licenses = self._catalog.licenses(priced_engine(engine))
-            depends = depends_on_license(self, what, engine, licenses, multi_az=multi_az)
+            depends = depends_on_license(self, what, engine, licenses, deployment=deployment)
             if depends:
                 return depends
         of = subject(
-            what, self._region, engine=engine, multi_az=multi_az, license_model=license_model
+            what, self._region, engine=engine, deployment=deployment, license_model=license_model
         )
         return (
             f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "

@@ -275,25 +275,40 @@ OFFERS = Table(
         _SOURCE,
     ),
 )
-_INSTANCE_PRICE_COLUMNS = (
-    *_text("region db_class offer"),
-    Column("usd_per_hour", usd),
-    Column("multi_az_usd_per_hour", usd, optional=True),
-    Column("as_of", date),
-    _SOURCE,
+DEPLOYMENTS = ("single-az", "multi-az", "multi-az-cluster")
+"""One instance, one with a standby, and a cluster of one writer and two readable standbys."""
+PRICE_REGIONS = (
+    *("af-south-1", "ap-east-1", "ap-east-2", "ap-northeast-1", "ap-northeast-2"),
+    *("ap-northeast-3", "ap-south-1", "ap-south-2", "ap-southeast-1", "ap-southeast-2"),
+    *("ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-6", "ap-southeast-7"),
+    *("ca-central-1", "ca-west-1", "eu-central-1", "eu-central-2", "eu-north-1", "eu-south-1"),
+    *("eu-south-2", "eu-west-1", "eu-west-2", "eu-west-3", "il-central-1", "me-central-1"),
+    *("me-south-1", "mx-central-1", "sa-east-1", "us-east-1", "us-east-2", "us-gov-east-1"),
+    *("us-gov-west-1", "us-west-1", "us-west-2"),
 )
-INSTANCE_PRICES = Table(
-    "instance_prices_us_east_1.csv", ("region", "db_class", "offer"), _INSTANCE_PRICE_COLUMNS
-)
-INSTANCE_PRICES_ELSEWHERE = Table(
-    "instance_prices_other_regions.csv.gz", ("region", "db_class", "offer"), _INSTANCE_PRICE_COLUMNS
-)
+"""Regions with a table of instance prices, in order of name."""
+# A file for each region: a plan needs one of them, and all together have 46,000 rows.
+INSTANCE_PRICES = {
+    region: Table(
+        f"instance_prices/{region}.csv.gz",
+        ("db_class", "offer", "deployment"),
+        (
+            *_text("region db_class offer"),
+            Column("deployment", one_of(*DEPLOYMENTS)),
+            Column("usd_per_hour", usd),
+            Column("as_of", date),
+            Column("weak", yes_no),
+            _SOURCE,
+        ),
+    )
+    for region in PRICE_REGIONS
+}
 STORAGE_PRICES = Table(
-    "storage_prices.csv",
+    "storage_prices.csv.gz",
     ("item", "deployment", "region"),
     (
         *_text("item unit"),
-        Column("deployment", one_of("single-az", "multi-az", "multi-az-cluster", "any")),
+        Column("deployment", one_of(*DEPLOYMENTS, "any")),
         *_text("region"),
         Column("usd", usd),
         Column("as_of", date, optional=True),
@@ -331,16 +346,20 @@ TABLES = (
     POOLER_DEFAULTS,
     CPU_CREDITS,
     OFFERS,
-    INSTANCE_PRICES,
-    INSTANCE_PRICES_ELSEWHERE,
+    *INSTANCE_PRICES.values(),
     STORAGE_PRICES,
     API_PRICES,
 )
 
 
-def parse(table: Table, text: str) -> list[Row]:
+def parse(table: Table, text: str, *, where: tuple[str, str] | None = None) -> list[Row]:
     """
-    The rows of a table, every field read by its column.
+    Return the rows of a table, every field read by its column.
+
+    Args:
+        table: what the text must look like.
+        text: comma-separated, with a header.
+        where: a column and its text; other rows are skipped unread.
 
     Raises:
         CatalogError: a wrong header, a field that is not what its column asks for, or a row twice.
@@ -350,13 +369,18 @@ def parse(table: Table, text: str) -> list[Row]:
     names = [column.name for column in table.columns]
     if header != names:
         raise _wrong(table, 1, f"the header is not {','.join(names)}")
-    rows = [_row(table, line, fields) for line, fields in enumerate(lines, start=2)]
-    seen: set[tuple[Any, ...]] = set()
-    for line, row in enumerate(rows, start=2):
+    numbered: Iterable[tuple[int, list[str]]] = enumerate(lines, start=2)
+    if where is not None:
+        at = names.index(where[0])
+        numbered = ((n, row) for n, row in numbered if row[at : at + 1] == [where[1]])
+    rows, seen = [], set[tuple[Any, ...]]()
+    for line, fields in numbered:
+        row = _row(table, line, fields)
         key = tuple(row[name] for name in table.key)
         if key in seen:
             raise _wrong(table, line, f"the row for {' '.join(map(str, key))} is there twice")
         seen.add(key)
+        rows.append(row)
     return rows
 
 

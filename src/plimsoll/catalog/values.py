@@ -208,35 +208,37 @@ def aurora_capacity(row: Row, origin: Origin) -> AuroraCapacity:
     )
 
 
-def instance_price(row: Row, offer: Row, origin: Origin, *, multi_az: bool) -> Price | None:
-    """
-    A row of the instance prices; None for a Multi-AZ price that nothing gives.
-
-    A Multi-AZ price that is not printed is the Single-AZ price times the ratio of the offer.
-    """
-    usd: Decimal = row["usd_per_hour"]
-    is_weak, note = False, ""
-    if multi_az and row["multi_az_usd_per_hour"] is not None:
-        usd = row["multi_az_usd_per_hour"]
-    elif multi_az and offer["multi_az_ratio"] is not None:
-        usd *= Decimal(str(offer["multi_az_ratio"]))
-        is_weak = offer["multi_az_basis"] != "verified"
-        note = "Multi-AZ price derived from the Single-AZ price"
-    elif multi_az:
-        return None
+def instance_price(row: Row, origin: Origin) -> Price:
+    """Return a row of the instance prices."""
     return Price(
-        usd=usd,
+        usd=row["usd_per_hour"],
         unit="hour",
         region=row["region"],
         as_of=row["as_of"],
-        is_weak=is_weak,
+        is_weak=row["weak"],
         origin=origin,
-        note=note,
+    )
+
+
+def derived_multi_az(single: Price, offer: Row) -> Price | None:
+    """
+    Return a Multi-AZ price that is not printed: the Single-AZ price times the ratio of the offer.
+
+    Returns:
+        None for an offer without a ratio.
+    """
+    if offer["multi_az_ratio"] is None:
+        return None
+    return replace(
+        single,
+        usd=single.usd * Decimal(str(offer["multi_az_ratio"])),
+        is_weak=single.is_weak or offer["multi_az_basis"] != "verified",
+        note="Multi-AZ price derived from the Single-AZ price",
     )
 
 
 def storage_price(row: Row, origin: Origin) -> Price:
-    """A row of storage_prices.csv."""
+    """A row of storage_prices.csv.gz."""
     return Price(
         usd=row["usd"],
         unit=row["unit"],

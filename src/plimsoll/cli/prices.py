@@ -12,7 +12,7 @@ import typer
 from plimsoll.cli import options
 from plimsoll.cli.targets import say_spent
 from plimsoll.errors import UsageError
-from plimsoll.model.instance import engine_family
+from plimsoll.model.instance import Deployment, engine_family
 from plimsoll.model.price import STORAGE_ITEMS, WITHOUT_DEPLOYMENT, Price, PriceBook
 
 if TYPE_CHECKING:  # the other commands need neither
@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # the other commands need neither
 
 _LICENSES = ("none", "byol", "included")
 _CLOSE_MAX = 3
+# Columns of the table with an amount.
+_AMOUNTS = (2, 3, 4)
+_Prices = tuple[Price | None, ...]
+"""By deployment, in the order of `Deployment`."""
 
 _app = typer.Typer(
     name="prices",
@@ -153,10 +157,10 @@ def _class_rows(
     rows, unknown = [], []
     for name in names:
         found = [
-            (name + ("" if license_model == "none" else f", {license_model}"), single, standby)
+            (name + ("" if license_model == "none" else f", {license_model}"), prices)
             for license_model in _LICENSES
-            for single, standby in [_pair(book, name, engine, license_model)]
-            if single is not None or standby is not None
+            for prices in [_by_deployment(book, name, engine, license_model)]
+            if any(prices)
         ]
         rows += [_row(*row) for row in found]
         if not found:
@@ -164,37 +168,40 @@ def _class_rows(
     return rows, unknown
 
 
-def _pair(
-    book: PriceBook, name: str, engine: str, license_model: str
-) -> tuple[Price | None, Price | None]:
-    single, standby = (
-        book.instance_price(name, engine, license_model=license_model, multi_az=multi_az)
-        for multi_az in (False, True)
+def _by_deployment(book: PriceBook, name: str, engine: str, license_model: str) -> _Prices:
+    return tuple(
+        book.instance_price(name, engine, license_model=license_model, deployment=deployment)
+        for deployment in Deployment
     )
-    return single, standby
 
 
 def _item_rows(book: PriceBook) -> tuple[list[tuple[str, ...]], list[str]]:
     rows, unknown = [], []
     for item in STORAGE_ITEMS:
-        single = book.storage_price(item)
-        standby = None if item in WITHOUT_DEPLOYMENT else book.storage_price(item, multi_az=True)
-        if single is None and standby is None:
-            unknown.append(item)
+        prices: _Prices = tuple(
+            None
+            if item in WITHOUT_DEPLOYMENT and deployment is not Deployment.SINGLE_AZ
+            else book.storage_price(item, deployment=deployment)
+            for deployment in Deployment
+        )
+        if any(prices):
+            rows.append(_row(item, prices))
         else:
-            rows.append(_row(item, single, standby))
+            unknown.append(item)
     return rows, unknown
 
 
-def _row(name: str, single: Price | None, standby: Price | None) -> tuple[str, ...]:
-    known = [price for price in (single, standby) if price is not None]
+def _row(name: str, prices: _Prices) -> tuple[str, ...]:
+    known = [price for price in prices if price is not None]
     dates = sorted({price.as_of or "undated" for price in known})
     weak = ""
     if any(price.is_weak for price in known):
-        weak = ", weak" if single is not None and single.is_weak else ", Multi-AZ weak"
+        weak = ", weak" if prices[0] is not None and prices[0].is_weak else ", Multi-AZ weak"
     sources = dict.fromkeys(price.origin.source for price in known)
-    both = "-" if name in WITHOUT_DEPLOYMENT else _usd(standby)
-    return (name, known[0].unit, _usd(single), both, " ".join(dates) + weak, "; ".join(sources))
+    single, *others = (_usd(price) for price in prices)
+    if name in WITHOUT_DEPLOYMENT:
+        others = ["-"] * len(others)
+    return (name, known[0].unit, single, *others, " ".join(dates) + weak, "; ".join(sources))
 
 
 def _usd(price: Price | None) -> str:
@@ -204,12 +211,12 @@ def _usd(price: Price | None) -> str:
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
     """Columns as wide as their widest cell; a source is a number, explained below."""
     sources = list(dict.fromkeys(row[-1] for row in rows))
-    head = ("", "per", "Single-AZ", "Multi-AZ", "in force", "source")
+    head = ("", "per", "Single-AZ", "Multi-AZ", "cluster", "in force", "source")
     cells = [head] + [(*row[:-1], f"[{sources.index(row[-1]) + 1}]") for row in rows]
     widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
     lines = [
         "  ".join(
-            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
+            cell.rjust(width) if at in _AMOUNTS else cell.ljust(width)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in cells

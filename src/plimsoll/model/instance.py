@@ -1,6 +1,8 @@
 """The database instance: what was bought. Every field may be unknown (None)."""
 
-from msgspec import Struct
+from enum import StrEnum
+
+from msgspec import UNSET, Struct, UnsetType
 
 _FAMILIES = {
     "postgres": "postgres",
@@ -55,6 +57,16 @@ class Storage(Struct, frozen=True, kw_only=True):
         return sum(known) if len(known) == len(sizes) else None
 
 
+class Deployment(StrEnum):
+    """How many instances hold the data; it sets prices apart."""
+
+    SINGLE_AZ = "single-az"
+    MULTI_AZ = "multi-az"
+    """An instance and a standby that serves nobody."""
+    MULTI_AZ_CLUSTER = "multi-az-cluster"
+    """A Multi-AZ DB cluster: a writer and two readable standbys, changed and paid together."""
+
+
 class EbsLimits(Struct, frozen=True, kw_only=True):
     """What the provider's own API said of a class when it was asked; it may know better than we."""
 
@@ -82,6 +94,9 @@ class Instance(Struct, frozen=True, kw_only=True):
     """As AWS writes it: `license-included`, `bring-your-own-license`, `postgresql-license` …"""
     region: str | None = None
     multi_az: bool | None = None
+    cluster: str | UnsetType = UNSET
+    """DBClusterIdentifier of the Multi-AZ DB cluster it is a member of; unset outside of one, so that
+    snapshots written before there was such a field are the same bytes."""
     storage: Storage = Storage()
     launched_s: int | None = None
     """Epoch seconds of InstanceCreateTime; decides whether former limits are possible."""
@@ -97,3 +112,10 @@ class Instance(Struct, frozen=True, kw_only=True):
     """Aurora Serverless: the most capacity it may take, in Aurora capacity units."""
     pending: tuple[str, ...] = ()
     """Changes that were ordered but are not in force: `class db.r5.4xlarge`."""
+
+    @property
+    def deployment(self) -> Deployment:
+        """Return how it is deployed; an unknown standby is taken for none."""
+        if self.cluster is not UNSET:
+            return Deployment.MULTI_AZ_CLUSTER
+        return Deployment.MULTI_AZ if self.multi_az else Deployment.SINGLE_AZ

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.instance import Deployment
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class PriceBook(Protocol):
         engine: str,
         *,
         license_model: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
         """
@@ -57,18 +58,20 @@ class PriceBook(Protocol):
             db_class: with the prefix `db.`.
             engine: as RDS names it: `postgres`, `oracle-se2`, `aurora-mysql`.
             license_model: `none`, `included` or `byol`; None where the engine has only one.
-            multi_az: ask for an instance with a standby.
+            deployment: the price of a cluster is of its three instances together.
             storage_kind: `aurora-iopt1` asks for the price of Aurora I/O-Optimized.
         """
         ...
 
-    def storage_price(self, item: str, *, multi_az: bool = False) -> Price | None:
+    def storage_price(
+        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
+    ) -> Price | None:
         """
         Price of an item of storage, of backups, or of CPU credits.
 
         Args:
             item: one of `STORAGE_ITEMS`.
-            multi_az: ask for what an instance with a standby pays.
+            deployment: what is paid of each GiB or IOPS of one instance, for all copies of it.
         """
         ...
 
@@ -77,7 +80,7 @@ class PriceBook(Protocol):
         what: str,
         *,
         engine: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         license_model: str | None = None,
     ) -> str:
         """
@@ -131,8 +134,20 @@ def licensed_as(license_model: str) -> str:
     return next((name for name, short in LICENSES.items() if short == license_model), license_model)
 
 
+_DEPLOYED = {
+    Deployment.SINGLE_AZ: "",
+    Deployment.MULTI_AZ: ", Multi-AZ,",
+    Deployment.MULTI_AZ_CLUSTER: ", Multi-AZ DB cluster,",
+}
+
+
 def subject(
-    what: str, region: str, *, engine: str | None, multi_az: bool, license_model: str | None = None
+    what: str,
+    region: str,
+    *,
+    engine: str | None,
+    deployment: Deployment,
+    license_model: str | None = None,
 ) -> str:
     """
     What a price is of, for a sentence: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
@@ -143,7 +158,7 @@ def subject(
     """
     of = f"{what} for {engine}" if engine else what.replace("_", " ")
     licensed = f", {licensed_as(license_model)}" if license_model not in (None, "none") else ""
-    return f"the price of {of}{licensed}{', Multi-AZ,' if multi_az else ''} in {region}"
+    return f"the price of {of}{licensed}{_DEPLOYED[deployment]} in {region}"
 
 
 class InstanceKey(NamedTuple):
@@ -153,7 +168,7 @@ class InstanceKey(NamedTuple):
     engine: str
     license_model: str
     """`none`, `included` or `byol`."""
-    multi_az: bool
+    deployment: Deployment
     is_io_optimized: bool
     """Aurora I/O-Optimized."""
 
@@ -164,9 +179,9 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     region: str
     name: str
     instances: Mapping[InstanceKey, Price]
-    items: Mapping[tuple[str, bool], Price]
-    """By item of `STORAGE_ITEMS`, and whether there is a standby."""
-    disputed: Mapping[InstanceKey | tuple[str, bool], str] = {}
+    items: Mapping[tuple[str, Deployment], Price]
+    """By item of `STORAGE_ITEMS` and deployment."""
+    disputed: Mapping[InstanceKey | tuple[str, Deployment], str] = {}
     """What has several prices, which none of the rules tells apart: the prices, for a sentence."""
     licenses: Mapping[str, tuple[str, ...]] = {}
     """The licences with which an engine is sold, by engine."""
@@ -177,7 +192,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         engine: str,
         *,
         license_model: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
         """Price of an hour; None where it is not known."""
@@ -188,13 +203,14 @@ class PriceTable(Struct, frozen=True, kw_only=True):
                 return None
             license_model = licenses[0]
         engine = priced_engine(engine)
-        key = InstanceKey(db_class, engine, license_model, multi_az, optimized)
+        key = InstanceKey(db_class, engine, license_model, deployment, optimized)
         return self.instances.get(key)
 
-    def storage_price(self, item: str, *, multi_az: bool = False) -> Price | None:
+    def storage_price(
+        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
+    ) -> Price | None:
         """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
-        key = (item, multi_az and item not in WITHOUT_DEPLOYMENT)
-        return self.items.get(key)
+        return self.items.get(item_key(item, deployment))
 
     def licenses_of(self, engine: str) -> tuple[str, ...]:
         """The licences with which an engine is sold; empty where nothing of it is known."""
@@ -205,37 +221,39 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         what: str,
         *,
         engine: str | None = None,
-        multi_az: bool = False,
+        deployment: Deployment = Deployment.SINGLE_AZ,
         license_model: str | None = None,
     ) -> str:
         """A sentence: which price is not known, why, and what would supply it."""
         licenses = self.licenses_of(engine) if engine else ()
         if engine and license_model is None:
-            depends = depends_on_license(self, what, engine, licenses, multi_az=multi_az)
+            depends = depends_on_license(self, what, engine, licenses, deployment=deployment)
             if depends:
                 return depends
         of = subject(
-            what, self.region, engine=engine, multi_az=multi_az, license_model=license_model
+            what, self.region, engine=engine, deployment=deployment, license_model=license_model
         )
-        dispute = self._dispute(what, engine, license_model or "".join(licenses), multi_az=multi_az)
+        dispute = self._dispute(
+            what, engine, license_model or "".join(licenses), deployment=deployment
+        )
         if dispute:
             return f"{of} is not clear: {self.name} has {dispute}"
         return f"{of} is not in {self.name}; a newer offer file may have it"
 
     def _dispute(
-        self, what: str, engine: str | None, license_model: str, *, multi_az: bool
+        self, what: str, engine: str | None, license_model: str, *, deployment: Deployment
     ) -> str | None:
         if engine is None:
-            return self.disputed.get((what, multi_az and what not in WITHOUT_DEPLOYMENT))
+            return self.disputed.get(item_key(what, deployment))
         keys = (
-            InstanceKey(what, priced_engine(engine), license_model, multi_az, optimized)
+            InstanceKey(what, priced_engine(engine), license_model, deployment, optimized)
             for optimized in (False, True)
         )
         return next((self.disputed[key] for key in keys if key in self.disputed), None)
 
 
 def depends_on_license(
-    book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, multi_az: bool
+    book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, deployment: Deployment
 ) -> str:
     """
     A sentence: which licences set the prices of a class apart; empty where no two of them do.
@@ -246,18 +264,23 @@ def depends_on_license(
     sold = [
         licensed_as(model)
         for model in licenses
-        if book.instance_price(db_class, engine, license_model=model, multi_az=multi_az)
+        if book.instance_price(db_class, engine, license_model=model, deployment=deployment)
     ]
     if not sold or len(tuple(licenses)) < 2:
         return ""
-    of = subject(db_class, book.region, engine=engine, multi_az=multi_az)
+    of = subject(db_class, book.region, engine=engine, deployment=deployment)
     return f"{of} depends on the license: say it with --license {' or '.join(sold)}"
 
 
 WITHOUT_DEPLOYMENT = frozenset(
     item for item in STORAGE_ITEMS if item.startswith(("aurora", "backup", "cpu"))
 )
-"""Items that cost the same with and without a standby."""
+"""Items that cost the same in every deployment."""
+
+
+def item_key(item: str, deployment: Deployment) -> tuple[str, Deployment]:
+    """Return what tells one price of an item from another in a region."""
+    return item, Deployment.SINGLE_AZ if item in WITHOUT_DEPLOYMENT else deployment
 
 
 def priced_engine(engine: str) -> str:

@@ -18,7 +18,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.load import catalog as package_catalog
 from plimsoll.errors import CatalogError
 from plimsoll.limits.layout import is_aurora, is_serverless
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.plan import Cost
 from plimsoll.model.price import LICENSES, Price, PriceBook
 from plimsoll.units import MIB, number
@@ -150,7 +150,7 @@ def usd_per_day_more(
 
 
 def _changed(before: Instance, after: Instance) -> Iterable[str]:
-    of_class = ("db_class", "engine", "license_model", "region", "multi_az")
+    of_class = ("db_class", "engine", "license_model", "region", "deployment")
     same_storage = before.storage == after.storage
     if any(getattr(before, name) != getattr(after, name) for name in of_class):
         yield "instance_usd_per_hour"
@@ -171,7 +171,8 @@ def instance_part(instance: Instance, book: PriceBook) -> Part:
         return _unknown(
             f"an instance is priced by its class and engine; its {missing} is not known"
         )
-    multi_az = bool(instance.multi_az)
+    # Aurora has no price of a standby: every instance of its cluster is billed as one.
+    deployment = Deployment.SINGLE_AZ if is_aurora(instance) else instance.deployment
     license_model = LICENSES.get(instance.license_model or "")
     if instance.license_model is not None and license_model is None:
         return _unknown(
@@ -182,7 +183,7 @@ def instance_part(instance: Instance, book: PriceBook) -> Part:
         instance.db_class,
         instance.engine,
         license_model=license_model,
-        multi_az=multi_az and not is_aurora(instance),
+        deployment=deployment,
         storage_kind=instance.storage.kind,
     )
     if price is None:
@@ -190,7 +191,7 @@ def instance_part(instance: Instance, book: PriceBook) -> Part:
             book.why_unknown(
                 instance.db_class,
                 engine=instance.engine,
-                multi_az=multi_az,
+                deployment=deployment,
                 license_model=license_model,
             )
         )
@@ -200,7 +201,8 @@ def instance_part(instance: Instance, book: PriceBook) -> Part:
 
 
 def _taken(instance: Instance) -> Iterable[str]:
-    if instance.multi_az is None and not is_aurora(instance):
+    is_single = instance.deployment is Deployment.SINGLE_AZ
+    if instance.multi_az is None and is_single and not is_aurora(instance):
         yield "whether the instance has a standby is not known; it is priced as Single-AZ"
 
 
@@ -222,35 +224,35 @@ def storage_parts(
 
 
 def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> StorageParts:
-    storage, multi_az = instance.storage, bool(instance.multi_az)
+    storage, deployment = instance.storage, instance.deployment
     if storage.kind is None or storage.size_gib is None:
         missing = "type" if storage.kind is None else "size"
         unknown = _unknown(f"storage is priced by its type and size; its {missing} is not known")
         return StorageParts(space=unknown, ops=_free(), throughput=_free())
-    space = _priced(f"{storage.kind}_storage", storage.size_gib, book, multi_az=multi_az)
+    space = _priced(f"{storage.kind}_storage", storage.size_gib, book, deployment=deployment)
     if storage.kind == "standard":
         return StorageParts(space=space, ops=_by_request(book), throughput=_free())
     if storage.kind in _PROVISIONED:
-        ops = _provisioned(storage, book, multi_az=multi_az)
+        ops = _provisioned(storage, book, deployment=deployment)
         return StorageParts(space=space, ops=ops, throughput=_free())
     if storage.kind != "gp3":
         return StorageParts(space=space, ops=_free(), throughput=_free())
     return _gp3(instance, space, book, catalog)
 
 
-def _provisioned(storage: Storage, book: PriceBook, *, multi_az: bool) -> Part:
+def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> Part:
     """io1 and io2 pay for every IOPS."""
     if storage.provisioned_ops_per_s is None:
         return _unknown(
             f"{storage.kind} is paid by the IOPS, and how many were bought is not known"
         )
     item = f"{storage.kind}_ops"
-    return _priced(item, storage.provisioned_ops_per_s, book, multi_az=multi_az)
+    return _priced(item, storage.provisioned_ops_per_s, book, deployment=deployment)
 
 
 def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> StorageParts:
     """Only what is above the included IOPS and throughput is paid; below that no rule is needed."""
-    storage, multi_az = instance.storage, bool(instance.multi_az)
+    storage, deployment = instance.storage, instance.deployment
     ops, rate = storage.provisioned_ops_per_s, storage.provisioned_bytes_per_s
     if ops is None and rate is None:
         return StorageParts(space=space, ops=_free(), throughput=_free())
@@ -264,8 +266,8 @@ def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> 
     rate_more = max((rate or 0.0) - rule.bytes_per_s_min, 0.0) / MIB
     return StorageParts(
         space=space,
-        ops=_priced("gp3_ops", ops_more, book, multi_az=multi_az),
-        throughput=_priced("gp3_throughput", rate_more, book, multi_az=multi_az),
+        ops=_priced("gp3_ops", ops_more, book, deployment=deployment),
+        throughput=_priced("gp3_throughput", rate_more, book, deployment=deployment),
     )
 
 
@@ -285,7 +287,7 @@ def _aurora_storage(instance: Instance, book: PriceBook) -> StorageParts:
     space = (
         _unknown("Aurora's storage is paid as it fills, and how full it is is not known")
         if size_gib is None
-        else _priced(item, size_gib, book, multi_az=False)
+        else _priced(item, size_gib, book, deployment=Deployment.SINGLE_AZ)
     )
     requests = _unknown(
         "Aurora's I/O is paid by the request, and how many of them are billed is not known"
@@ -326,7 +328,7 @@ def credits_part(
         return _unknown(
             f"whether {limits.db_class} buys CPU credits beyond those it earns is not documented"
         )
-    if instance.multi_az:
+    if instance.deployment is not Deployment.SINGLE_AZ:
         return _unknown("whether a standby's CPU credits are paid too is not documented")
     if price is None:
         return _unknown(book.why_unknown(item))
@@ -342,12 +344,12 @@ def _credit_item(instance: Instance, cpu_arch: str | None) -> str:
     return "cpu_surplus_credits"
 
 
-def _priced(item: str, amount: float, book: PriceBook, *, multi_az: bool) -> Part:
+def _priced(item: str, amount: float, book: PriceBook, *, deployment: Deployment) -> Part:
     if amount == 0:
         return _free()
-    price = book.storage_price(item, multi_az=multi_az)
+    price = book.storage_price(item, deployment=deployment)
     if price is None:
-        return _unknown(book.why_unknown(item, multi_az=multi_az))
+        return _unknown(book.why_unknown(item, deployment=deployment))
     return Part(usd_per_month=_decimal(amount) * price.usd, prices=(price,))
 
 

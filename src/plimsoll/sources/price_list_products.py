@@ -17,12 +17,13 @@ from decimal import Decimal, InvalidOperation
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.instance import Deployment
 from plimsoll.model.price import STORAGE_ITEMS, InstanceKey, Price, PriceTable
 
 OFFER = "AmazonRDS"
 """The service whose offer holds the prices of RDS."""
 
-_Key = InstanceKey | tuple[str, bool]
+_Key = InstanceKey | tuple[str, Deployment]
 
 # Of products without the attribute, CSV files have an empty field and some JSON files `NA`.
 _NOTHING = frozenset({"", "NA", "N/A"})
@@ -85,7 +86,7 @@ _LICENSES = {
     "License included": "included",
     "Bring your own license": "byol",
 }
-_DEPLOYMENTS = {"Single-AZ": False, "Multi-AZ": True}
+_DEPLOYMENTS = {"Single-AZ": Deployment.SINGLE_AZ, "Multi-AZ": Deployment.MULTI_AZ}
 
 _CODES = {
     ("mysql", "none"): 2,
@@ -239,15 +240,15 @@ def _instance_key(attributes: Attributes) -> InstanceKey | None:
     edition = "" if attributes.database_edition in _NOTHING else attributes.database_edition
     engine = _ENGINES.get((attributes.database_engine, edition))
     license_model = _LICENSES.get(attributes.license_model)
-    multi_az = _DEPLOYMENTS.get(attributes.deployment_option)
+    deployment = _DEPLOYMENTS.get(attributes.deployment_option)
     usage = _HOURS.fullmatch(attributes.usagetype)
-    if engine is None or license_model is None or multi_az is None or usage is None:
+    if engine is None or license_model is None or deployment is None or usage is None:
         return None
     is_special = (
         attributes.deployment_model not in _NOTHING
         or attributes.engine_media_type not in _NOTHING | {"AWS-provided"}
         or attributes.unbundled_licensing not in _NOTHING | {"No"}
-        or multi_az != (usage[1] == "Multi-AZUsage")
+        or (deployment is Deployment.MULTI_AZ) != (usage[1] == "Multi-AZUsage")
     )
     if is_special or _code(attributes) not in (None, _CODES.get((engine, license_model))):
         return None
@@ -258,7 +259,7 @@ def _instance_key(attributes: Attributes) -> InstanceKey | None:
     if engine.startswith("sqlserver") and is_apart:
         return None
     optimized = usage[1] == "InstanceUsageIOOptimized"
-    return InstanceKey(attributes.instance_type, engine, license_model, multi_az, optimized)
+    return InstanceKey(attributes.instance_type, engine, license_model, deployment, optimized)
 
 
 def _code(attributes: Attributes) -> int | None:
@@ -268,21 +269,21 @@ def _code(attributes: Attributes) -> int | None:
     return int(operation[1]) if operation else None
 
 
-def _item_key(attributes: Attributes) -> tuple[str, bool] | None:
+def _item_key(attributes: Attributes) -> tuple[str, Deployment] | None:
     usage = _ITEM.fullmatch(attributes.usagetype)
     if usage is None:
         return None
     name = usage[1]
-    multi_az = _MULTI_AZ in name
+    deployment = Deployment.MULTI_AZ if _MULTI_AZ in name else Deployment.SINGLE_AZ
     item = _ITEMS.get(name.replace(_MULTI_AZ, "", 1))
     if item is None:
         return None
     option = attributes.deployment_option
-    if option not in _NOTHING and _DEPLOYMENTS.get(option) != multi_az:
+    if option not in _NOTHING and _DEPLOYMENTS.get(option) is not deployment:
         return None
     if item == "cpu_surplus_credits" and attributes.database_engine == "SQL Server":
         item = "cpu_surplus_credits_sqlserver"
-    return item, multi_az
+    return item, deployment
 
 
 def _usd(rate: Rate, unit: str) -> Decimal | None:

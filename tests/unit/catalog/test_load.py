@@ -9,6 +9,7 @@ import pytest
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import DATA, Catalog, catalog
 from plimsoll.errors import CatalogError
+from plimsoll.model.instance import Deployment
 from plimsoll.units import GIB, mb_per_s, mib_per_s
 
 
@@ -198,7 +199,7 @@ def test_prices_have_a_date_and_a_strength():
     db.m6g.xlarge for PostgreSQL was 0.318 dollars an hour on 2026-07-28, 0.636 with a standby.
     """
     single = catalog().instance_price("db.m6g.xlarge", "postgres")
-    double = catalog().instance_price("db.m6g.xlarge", "postgres", multi_az=True)
+    double = catalog().instance_price("db.m6g.xlarge", "postgres", deployment=Deployment.MULTI_AZ)
 
     assert single is not None
     assert (single.usd, single.as_of, single.is_weak) == (Decimal("0.318"), "2026-07-28", False)
@@ -211,7 +212,7 @@ def test_a_derived_price_says_so():
     A Multi-AZ price that is not printed is twice the other; unconfirmed for Oracle, so weak.
     """
     price = catalog().instance_price(
-        "db.r5.2xlarge", "oracle-ee", license_model="byol", multi_az=True
+        "db.r5.2xlarge", "oracle-ee", license_model="byol", deployment=Deployment.MULTI_AZ
     )
 
     assert price is not None
@@ -221,11 +222,11 @@ def test_a_derived_price_says_so():
 
 def test_an_unknown_price_is_none():
     """
-    SQL Server has no known Multi-AZ rule, db.m8g.large no known price, no region is called mars.
+    SQL Server has no known Multi-AZ rule, db.m8a.large no known price, no region is called mars.
     """
     asked = [
-        catalog().instance_price("db.m5.xlarge", "sqlserver-se", multi_az=True),
-        catalog().instance_price("db.m8g.large", "postgres"),
+        catalog().instance_price("db.m5.xlarge", "sqlserver-se", deployment=Deployment.MULTI_AZ),
+        catalog().instance_price("db.m8a.large", "postgres"),
         catalog().instance_price("db.r5.2xlarge", "postgres", region="mars"),
         catalog().instance_price("db.r5.2xlarge", "oracle-se2"),  # which licence?
         catalog().storage_price("gp2_storage", region="mars"),
@@ -234,14 +235,49 @@ def test_an_unknown_price_is_none():
     assert asked == [None] * 5
 
 
-def test_other_regions_have_prices_of_2022():
+def test_every_region_has_the_newest_price_that_is_known():
     """
-    db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland.
+    db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland in 2022, and still did in 2025.
     """
     price = catalog().instance_price("db.r5.2xlarge", "postgres", region="eu-west-1")
 
     assert price is not None
-    assert (price.usd, price.as_of) == (Decimal("1.12"), "2022-07-17")
+    assert (price.usd, price.as_of) == (Decimal("1.12"), "2025-10-15")
+
+
+def test_a_cluster_is_priced_as_a_whole():
+    """
+    A writer and two readable standbys of db.m6gd.xlarge are 1.044 dollars an hour; a class that no
+    cluster may have is not made up from three of it.
+    """
+    cluster, none = (
+        catalog().instance_price(name, "postgres", deployment=Deployment.MULTI_AZ_CLUSTER)
+        for name in ("db.m6gd.xlarge", "db.m6g.xlarge")
+    )
+
+    assert cluster is not None
+    assert (Decimal("1.044"), False) == (cluster.usd, cluster.is_weak)
+    assert none is None
+
+
+def test_a_correction_replaces_the_earlier_price():
+    """
+    MariaDB on db.m5.8xlarge in ap-northeast-3 is 3.971 dollars an hour, not the 27.879 of 2022.
+    """
+    price = catalog().instance_price("db.m5.8xlarge", "mariadb", region="ap-northeast-3")
+
+    assert price is not None
+    assert Decimal("3.971") == price.usd
+
+
+def test_an_engine_that_newer_lists_lack_keeps_its_price():
+    """
+    Oracle is in none of the lists after 2022, so its price keeps that date.
+    """
+    price = catalog().instance_price("db.r5.2xlarge", "oracle-se2", license_model="included")
+
+    assert price is not None
+    assert "2022-07-17" == price.as_of
 
 
 def test_storage_has_prices_for_a_standby():
@@ -250,8 +286,8 @@ def test_storage_has_prices_for_a_standby():
     """
     prices = [
         catalog().storage_price("gp3_storage"),
-        catalog().storage_price("gp3_storage", deployment="multi-az"),
-        catalog().storage_price("backup", deployment="multi-az"),
+        catalog().storage_price("gp3_storage", deployment=Deployment.MULTI_AZ),
+        catalog().storage_price("backup", deployment=Deployment.MULTI_AZ),
     ]
 
     assert [p.usd for p in prices if p] == [Decimal("0.115"), Decimal("0.23"), Decimal("0.095")]
@@ -276,9 +312,9 @@ def test_a_broken_table_is_an_error_not_a_crash(tmp_path: Path):
     """
     What is not gzip, and what is not text, is said to be unreadable.
     """
-    (tmp_path / schema.INSTANCE_PRICES_ELSEWHERE.file).write_bytes(b"not gzip")
+    (tmp_path / schema.STORAGE_PRICES.file).write_bytes(b"not gzip")
     (tmp_path / schema.CLASSES.file).write_bytes(b"\xff\xfe")
-    for table in (schema.INSTANCE_PRICES_ELSEWHERE, schema.CLASSES):
+    for table in (schema.STORAGE_PRICES, schema.CLASSES):
         with pytest.raises(CatalogError) as caught:
             Catalog(tmp_path).rows(table)
 

@@ -32,39 +32,50 @@ def test_a_class_is_shown_with_its_date_and_source():
     result = show("--class", "m6g.xlarge")
 
     assert 0 == result.exit_code, result.output
-    assert ["hour", "0.318", "0.636", "2026-07-28", "[1]"] == row(result, "db.m6g.xlarge")
-    assert "[1] AWS Price List bulk offer for us-east-1" in result.stdout
+    assert ["hour", "0.318", "0.636", "unknown", "2026-07-28", "[1]"] == row(
+        result, "db.m6g.xlarge"
+    )
+    assert "AWS Price List bulk offer for us-east-1" in result.stdout
 
 
 def test_what_is_not_known_is_said_and_never_zero():
     """
-    A Multi-AZ price that nobody printed is `unknown`, in a row of its own or among others.
+    A price that nobody printed is `unknown`, in a row of its own or among others.
     """
     result = show("--class", "db.m6g.xlarge")
 
-    assert ["IOPS-month", "0.1", "unknown", "2026-07-28", "[1]"] == row(result, "io1_ops")
+    assert ["GB-month", "0.115", "0.23", "unknown"] == row(result, "gp2_storage")[:4]
     assert "not known: cpu_surplus_credits_arm, cpu_surplus_credits_sqlserver" in result.stdout
     assert " 0 " not in result.stdout
 
 
 def test_a_weak_price_is_marked():
     """
-    A price of a blog is weak; where only the Multi-AZ one is, that is said.
+    Where only the Multi-AZ price is weak, that is said.
     """
-    result = show("--class", "db.m6g.xlarge")
+    result = show("--class", "db.r5.2xlarge", "--engine", "oracle-ee")
 
-    assert "weak" == row(result, "gp3_throughput")[-2]
-    assert ["Multi-AZ", "weak"] == row(result, "io1_storage")[-3:-1]
+    assert ["Multi-AZ", "weak"] == row(result, "db.r5.2xlarge, byol")[-3:-1]
+
+
+def test_a_cluster_has_a_price_of_its_own():
+    """
+    Three instances of db.m6gd.xlarge are $1.044 an hour, and gp3 is paid three times.
+    """
+    result = show("--class", "db.m6gd.xlarge")
+
+    assert ["0.373", "0.747", "1.044"] == row(result, "db.m6gd.xlarge")[1:4]
+    assert ["0.115", "0.23", "0.345"] == row(result, "gp3_storage")[1:4]
 
 
 def test_a_class_without_a_price_is_status_2():
     """
     The sentence says what would supply it.
     """
-    result = show("--class", "db.m8g.large", "--engine", "mysql")
+    result = show("--class", "db.m8a.large", "--engine", "mysql")
 
     assert 2 == result.exit_code
-    assert "the price of db.m8g.large for mysql in us-east-1 is not in the cat" in result.stdout
+    assert "the price of db.m8a.large for mysql in us-east-1 is not in the cat" in result.stdout
     assert "plimsoll prices refresh --region us-east-1" in result.stdout
 
 
@@ -78,7 +89,7 @@ def test_every_class_of_an_engine_is_listed_by_licence():
     assert "db.m5.large, byol" in result.stdout
     assert "db.m5.large, included" in result.stdout
     assert "not known for oracle-se2: db." in result.stdout
-    assert "gp2_storage" in result.stdout.rpartition("not known: ")[2]
+    assert "cpu_surplus_credits" in result.stdout.rpartition("not known: ")[2]
 
 
 @pytest.mark.parametrize("write", [offer_json, offer_csv])
@@ -93,7 +104,9 @@ def test_an_offer_file_is_all_there_is(write, tmp_path: Path):
 
     assert 0 == result.exit_code, result.output
     assert result.stdout.startswith("on-demand prices in us-east-1, US dollars, from 'offer'")
-    assert ["hour", "0.29", "unknown", "2026-07-28", "[1]"] == row(result, "db.t3.xlarge")
+    assert ["hour", "0.29", "unknown", "unknown", "2026-07-28", "[1]"] == row(
+        result, "db.t3.xlarge"
+    )
     assert "db.r5.large" in result.stdout.rpartition("not known for postgres: ")[2]
 
 

@@ -4,10 +4,12 @@ from decimal import Decimal
 
 import pytest
 
+from books import without_storage
 from plan_cases import calm, claims, needs, offered
 from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Wishes
+from plimsoll.model.price import PriceBook
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.needs import Needs
@@ -17,11 +19,11 @@ CENT = Decimal("0.00001")
 
 
 def prices_of(
-    found: Arrangements, known: Needs, region: str = "us-east-1", **wishes: object
+    found: Arrangements, known: Needs, book: PriceBook | None = None, **wishes: object
 ) -> Priced:
     return priced(
         found,
-        catalog().price_book(region),
+        book or catalog().price_book("us-east-1"),
         needs=known,
         wishes=Wishes(**wishes),  # type: ignore[arg-type]
         catalog=catalog(),
@@ -80,11 +82,10 @@ def _agree(one: Decimal | None, other: Decimal | None) -> None:
 
 def test_another_class_has_a_price_where_storage_has_none():
     """
-    In a region without storage prices the storage that stays cancels; what changes it is unknown.
+    Without storage prices the storage that stays cancels; what changes it is unknown.
     """
-    before = claims(region="eu-central-1")
-    found = offered(before)
-    prices = prices_of(found, calm(before), "eu-central-1")
+    found = offered(claims())
+    prices = prices_of(found, calm(claims()), without_storage())
     same = place(found, "db.m6g.xlarge, gp2 1,200 GiB")
     other = place(found, "db.m6g.xlarge, gp3 1,200 GiB")
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fixtures.offers import hours, item, listed, market, offer_csv, offer_json
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError
+from plimsoll.model.instance import Deployment
 from plimsoll.model.price import PriceTable
 from plimsoll.sources.price_list import read_price_list
 from plimsoll.sources.price_list_products import Attributes
@@ -45,9 +46,9 @@ def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
 
     assert Decimal("0.290") == usd(table, "db.t3.xlarge")
     assert Decimal("0.318") == usd(table, "db.m6g.xlarge")
-    assert Decimal("0.636") == usd(table, "db.m6g.xlarge", multi_az=True)
+    assert Decimal("0.636") == usd(table, "db.m6g.xlarge", deployment=Deployment.MULTI_AZ)
     assert Decimal("0.304") == usd(table, "db.m6g.xlarge", "mysql")
-    assert usd(table, "db.t3.xlarge", multi_az=True) is None
+    assert usd(table, "db.t3.xlarge", deployment=Deployment.MULTI_AZ) is None
     items = {
         ("gp2_storage", False): "0.115",
         ("gp3_storage", True): "0.23",
@@ -57,7 +58,8 @@ def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
         ("cpu_surplus_credits", True): "0.075",
     }
     for (name, multi_az), expected in items.items():
-        price = table.storage_price(name, multi_az=multi_az)
+        deployment = Deployment.MULTI_AZ if multi_az else Deployment.SINGLE_AZ
+        price = table.storage_price(name, deployment=deployment)
         assert price is not None, name
         assert Decimal(expected) == price.usd
     assert table.storage_price("io2_ops") is None
@@ -142,7 +144,10 @@ def test_of_several_skus_of_storage_the_right_one_is_taken(alike, tmp_path):
     """
     table = read(tmp_path, offer_json([alike, *market()]))
 
-    price, standby = (table.storage_price("gp3_storage", multi_az=m) for m in (False, True))
+    price, standby = (
+        table.storage_price("gp3_storage", deployment=deployment)
+        for deployment in (Deployment.SINGLE_AZ, Deployment.MULTI_AZ)
+    )
     assert (Decimal("0.115"), Decimal("0.23")) == (price.usd, standby.usd)
 
 
@@ -388,6 +393,7 @@ HIGH_WATER = """
 import sys
 from pathlib import Path
 from plimsoll.sources.price_list import read_price_list
+from plimsoll.model.instance import Deployment
 table = read_price_list(Path(sys.argv[1]), "us-east-1")
 status = Path("/proc/self/status").read_text()
 print(len(table.instances), next(l.split()[1] for l in status.splitlines() if "VmHWM" in l))
