@@ -88,6 +88,17 @@ class Catalog:
         tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
         return any(name in self._by(table, "db_class") for table in tables)
 
+    def class_named(self, text: str) -> str:
+        """
+        Return the class that a person means by what was typed: `DB.R5.2XLARGE` is `db.r5.2xlarge`.
+
+        Raises:
+            CatalogError: no such class; the hint names the nearest ones.
+        """
+        if not self.knows(text):
+            raise self._unknown(text, class_name(text))
+        return class_name(text)
+
     def former_limits(self, db_class: str) -> tuple[FormerLimits, ...]:
         """
         EBS limits documented for a class in the past, oldest first; empty where none are known.

@@ -40,7 +40,8 @@ def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
     The instance with every given flag in place.
 
     Raises:
-        UsageError: a class, engine, size or date that cannot be.
+        UsageError: an engine, storage type, size or date that cannot be.
+        CatalogError: a class that does not exist.
     """
     if flags.engine is not None and engine_family(flags.engine) is None:
         raise UsageError(
@@ -76,7 +77,7 @@ def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
     return msgspec.structs.replace(
         instance,
         identifier=flags.identifier or instance.identifier,
-        db_class=_class_name(flags.db_class) or instance.db_class,
+        db_class=_class_of(flags.db_class, instance.db_class),
         engine=flags.engine or instance.engine,
         storage=storage,
         launched_s=(
@@ -85,10 +86,15 @@ def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
     )
 
 
-def _class_name(name: str | None) -> str | None:
-    if not name:
-        return None
-    return name if name.startswith("db.") else f"db.{name}"
+def _class_of(typed: str | None, read: str | None) -> str | None:
+    """Return the class as typed, or else as the source names it, which may know newer ones than we."""
+    if typed is None:
+        return read
+    from plimsoll.catalog.load import catalog
+    from plimsoll.catalog.names import class_name
+
+    is_as_read = read is not None and class_name(typed) == class_name(read)
+    return read if is_as_read else catalog().class_named(typed)
 
 
 def diagnose_snapshot(snapshot: Snapshot) -> Diagnosis:

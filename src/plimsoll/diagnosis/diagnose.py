@@ -18,7 +18,7 @@ from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.loading import loading_findings
-from plimsoll.diagnosis.missing import missing_of
+from plimsoll.diagnosis.missing import missing_of, newer_class_of
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
@@ -71,6 +71,9 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     missing = missing_of(
         recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
     ) + missing_before_changes(snapshot.annotations, window_s)
+    db_class = snapshot.instance.db_class
+    if db_class and not unknown_class and not catalog.knows(db_class):
+        missing += newer_class_of(snapshot.instance)
     return Diagnosis(
         instance=snapshot.instance,
         window_s=window_s,

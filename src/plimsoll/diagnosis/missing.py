@@ -9,6 +9,7 @@ from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 
@@ -76,6 +77,23 @@ def missing_of(
             )
         )
     return tuple(found)
+
+
+def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
+    """Return what is not known of a class that the account has and the catalog does not."""
+    limits = instance.ebs_limits
+    if limits is None:
+        return ()
+    return (
+        Missing(
+            name=f"{instance.db_class} in the catalog",
+            hides="former limits and prices of the class",
+            remedy=(
+                "The class is newer than this catalog. Its EBS limits are those that EC2 gives for the "
+                f"same type ({limits.source}, read on {limits.read_on})."
+            ),
+        ),
+    )
 
 
 def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import numpy as np
 import pytest
 
@@ -162,18 +163,36 @@ def test_a_wrong_flag_ends_with_2(run, arguments):
     assert "Traceback" not in ran.err
 
 
-def test_an_unknown_class_is_named_with_the_nearest(run):
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("db.t3.3xlarge", "db.t3.2xlarge"),
+        ("db.r5.2xlrge", "db.r5.2xlarge"),
+        ("db.r5.3xlarge", "db.r5.2xlarge, db.r5.4xlarge"),
+        ("", "A class reads like db.r5.2xlarge"),
+    ],
+)
+@pytest.mark.parametrize("command", ["diagnose", "plan", "limits"])
+def test_a_class_that_does_not_exist_is_refused_with_the_nearest(run, command, typed, nearest):
     """
-    A class that does not exist costs the limits of the class, and its neighbours are named.
+    A misspelt class would cost the limits of the class and give a verdict without them.
     """
-    ran = run("diagnose", PRESSED, "--class", "db.t3.3xlarge", "--format", "json")
-    report = json.loads(ran.out)
-    (gap,) = [m for m in report["missing"] if m["name"] == "instance class"]
+    arguments = ("limits", typed) if command == "limits" else (command, PRESSED, "--class", typed)
+    ran = run(*arguments)
 
-    assert 1 == ran.status
-    assert "db.t3.3xlarge" in gap["remedy"]
-    assert "db.t3.2xlarge" in gap["remedy"]
-    assert {"unknown"} == {interval["family"] for interval in report["intervals"]}
+    assert (2, "") == (ran.status, ran.out)
+    assert f"error: unknown instance class '{typed}'" in ran.err
+    assert nearest in ran.err
+
+
+@pytest.mark.parametrize("typed", ["DB.T3.XLARGE", "t3.xlarge", " db.T3.xlarge "])
+def test_a_class_is_understood_however_it_is_written(run, typed):
+    """
+    Capital letters, spaces around it and a missing prefix do not make it another class.
+    """
+    ran = run("diagnose", PRESSED, "--class", typed, "--format", "json")
+
+    assert "db.t3.xlarge" == json.loads(ran.out)["instance"]["db_class"]
 
 
 def test_flags_win_over_the_source(run):
@@ -334,9 +353,9 @@ def test_no_limit_is_not_claimed_for_a_class_without_numbers():
     """
     Where the class is not in the catalog, the first sentence says that its limits are not known.
     """
-    flags = InstanceFlags(db_class="db.zz.large")
-    snapshot = read_target(str(QUIET), flags)
-    first = headline(diagnose_snapshot(snapshot))
+    snapshot = read_target(str(QUIET), InstanceFlags())
+    unknown = msgspec.structs.replace(snapshot.instance, db_class="db.zz.large")
+    first = headline(diagnose_snapshot(msgspec.structs.replace(snapshot, instance=unknown)))
 
     assert "not up against any limit" not in first
     assert "limits not known: instance class missing" in first

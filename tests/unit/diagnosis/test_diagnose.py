@@ -9,9 +9,10 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import mb_per_s
 
 # db.m5.large since 2019: 81.25 MB/s baseline, 593.75 MB/s burst.
 M5 = Instance(
@@ -230,6 +231,26 @@ def test_an_unknown_class_is_reported_and_the_ceiling_still_found():
     assert Family.UNKNOWN == diagnosis.intervals[0].family
     assert "unknown instance class 'db.m5.lage'" in diagnosis.missing[0].remedy
     assert "The nearest ones are db.m5." in diagnosis.missing[0].remedy
+
+
+def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
+    """
+    A class newer than the catalog is judged by what EC2 says of the same type, and that is said.
+    """
+    told = EbsLimits(
+        baseline_bytes_per_s=mb_per_s(78.125),
+        burst_bytes_per_s=mb_per_s(1250),
+        baseline_ops_per_s=3_600,
+        burst_ops_per_s=40_000,
+        source="ec2:DescribeInstanceTypes of z9z.large",
+        read_on="2026-11-22",
+    )
+    instance = Instance(db_class="db.z9z.large", engine="postgres", ebs_limits=told)
+    diagnosis = of(pressed(78.1e6), instance=instance)
+    (gap,) = [m for m in diagnosis.missing if m.name == "db.z9z.large in the catalog"]
+
+    assert Family.INSTANCE_EBS_THROUGHPUT == diagnosis.intervals[0].family
+    assert "ec2:DescribeInstanceTypes of z9z.large, read on 2026-11-22" in gap.remedy
 
 
 def test_the_volumes_limits_are_kept_for_an_unknown_class():
