@@ -88,6 +88,20 @@ def test_a_file_of_prices_is_of_its_region(region: str):
     assert {row["offer"] for row in rows} <= offers
 
 
+def test_every_price_of_a_cluster_is_of_a_listed_family():
+    """
+    The families with which a cluster is sold are exactly those with such a price.
+    """
+    priced = {
+        row["db_class"].split(".")[1]
+        for table in schema.INSTANCE_PRICES.values()
+        for row in catalog().rows(table)
+        if row["deployment"] == "multi-az-cluster"
+    }
+
+    assert priced == {row["family"] for row in catalog().rows(schema.CLUSTER_FAMILIES)}
+
+
 def test_a_price_out_of_line_with_its_deployment_is_weak():
     """
     A standby is paid as a second instance, and a cluster as three at most and more than two; what is

@@ -229,6 +229,11 @@ class Catalog:
         pairs = (row["regions"] or "").split() if row else []
         return {engine: int(count) for engine, _, count in (p.partition(":") for p in pairs)}
 
+    def has_clusters(self, db_class: str) -> bool:
+        """Return whether a Multi-AZ DB cluster is sold with a class."""
+        family = class_name(db_class).split(".")[1]
+        return family in self._by(schema.CLUSTER_FAMILIES, "family")
+
     def instance_price(
         self,
         db_class: str,

@@ -303,6 +303,7 @@ INSTANCE_PRICES = {
     )
     for region in PRICE_REGIONS
 }
+CLUSTER_FAMILIES = Table("cluster_families.csv", ("family",), (*_text("family"), _SOURCE))
 STORAGE_PRICES = Table(
     "storage_prices.csv.gz",
     ("item", "deployment", "region"),
@@ -348,6 +349,7 @@ TABLES = (
     OFFERS,
     *INSTANCE_PRICES.values(),
     STORAGE_PRICES,
+    CLUSTER_FAMILIES,
     API_PRICES,
 )
 

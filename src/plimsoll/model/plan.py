@@ -150,7 +150,7 @@ class Disruption(Struct, frozen=True, kw_only=True):
     reversal: str
     """A sentence: what undoes it, and from when on."""
     notes: tuple[str, ...] = ()
-    """Sentences: other architecture, fewer cores, cooldown after a storage change."""
+    """Sentences: other architecture, fewer cores, when storage can be changed again."""
 
 
 class NextCeiling(Struct, frozen=True, kw_only=True):

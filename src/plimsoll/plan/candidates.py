@@ -22,7 +22,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name, size_order
 from plimsoll.errors import UsageError
 from plimsoll.limits.layout import is_aurora, is_serverless
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Wishes
 from plimsoll.model.series import BoolArray, IntArray
@@ -170,6 +170,13 @@ def _wished(instance: Instance, wishes: Wishes) -> Instance:
             f"{instance.identifier} runs {instance.engine} and cannot be changed to {engine}",
             "Leave --engine out.",
         )
+    is_cluster = instance.deployment is Deployment.MULTI_AZ_CLUSTER
+    if is_cluster and wishes.multi_az is False:
+        raise UsageError(
+            f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to "
+            "a single instance",
+            "Leave --single-az out.",
+        )
     multi_az = instance.multi_az if wishes.multi_az is None else wishes.multi_az
     return replace(instance, engine=engine, multi_az=multi_az)
 
@@ -231,6 +238,10 @@ def _refusal(
 ) -> str:
     if not limits.is_offered:
         return "RDS does not sell it"
+    if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(
+        limits.db_class
+    ):
+        return "no Multi-AZ DB cluster is sold with it"
     if not is_aurora(before) and any(getattr(limits, name) is None for name in _KNOWN_EBS):
         return "its EBS limits are not documented"
     # Judgement: classes on Xen are of generations before 2018 that AWS withdraws one by one; they

@@ -263,6 +263,13 @@ def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> 
         unknown = _unknown(f"how many IOPS and MiB/s {of} includes is not known")
         return StorageParts(space=space, ops=unknown, throughput=unknown)
     ops_more = max((ops or 0.0) - rule.ops_per_s_min, 0.0)
+    if ops_more and rate is None and deployment is Deployment.MULTI_AZ_CLUSTER:
+        unknown = _unknown(
+            "RDS sets the throughput of a Multi-AZ DB cluster by its IOPS, and how much of it is paid"
+            " is not documented"
+        )
+        paid = _priced("gp3_ops", ops_more, book, deployment=deployment)
+        return StorageParts(space=space, ops=paid, throughput=unknown)
     rate_more = max((rate or 0.0) - rule.bytes_per_s_min, 0.0) / MIB
     return StorageParts(
         space=space,

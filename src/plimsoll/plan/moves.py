@@ -16,7 +16,7 @@ from plimsoll.limits.class_limits import is_near
 from plimsoll.limits.layout import is_aurora
 from plimsoll.limits.purchase import check_purchase
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import FormerLimits
 from plimsoll.model.plan import Move, MoveKind
 from plimsoll.units import MIB, format_bytes_per_s, mib_per_s, number
@@ -165,6 +165,8 @@ def _unused_provision(
     limits = limits_of(instance, catalog)
     if storage.additional or limits is None or limits.ebs_burst_ops_per_s is None:
         return None
+    if storage.kind == "gp3" and instance.deployment is Deployment.MULTI_AZ_CLUSTER:
+        return None  # RDS sets the throughput of a cluster by its IOPS
     after = replace(instance, storage=_reduced(instance, limits.ebs_burst_ops_per_s, catalog))
     if after.storage == storage or not _can_be_bought(after, catalog):
         return None

@@ -6,19 +6,24 @@ Nothing here is ever run. Durations are given only where RDS or EBS documents th
 Source:
     EBS User Guide of 2026-11: Monitor the progress of volume modifications; I/O characteristics.
     RDS User Guide of 2026-04: Settings for DB instances; Amazon RDS DB instance storage; Stopping an
-    Amazon RDS DB instance temporarily; Failing over a Multi-AZ DB instance. API reference of
-    ModifyDBInstance, as in botocore 1.43.
+    Amazon RDS DB instance temporarily; Failing over a Multi-AZ DB instance. RDS User Guide of 2026-11:
+    Modifying settings for General Purpose SSD (gp3) storage; Modifying a Multi-AZ DB cluster;
+    Limitations of Multi-AZ DB clusters. API reference of ModifyDBInstance and ModifyDBCluster, as in
+    botocore 1.44.
 """
 
 from collections.abc import Iterator
 from shlex import quote
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
 from plimsoll.kernel import ceiling_curve
 from plimsoll.limits import chain_of, limits_of
 from plimsoll.limits.layout import is_aurora, volume_count_of
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Band, Disruption
 from plimsoll.units import (
@@ -74,7 +79,7 @@ def disruption_of(
         or (from_magnetic and is_type_changed),
         optimising_s=None if copied else _optimising_s(before, after, catalog, used_gib),
         moved_bytes=moved,
-        reversal=" ".join(_reversals(before, after, catalog, is_restart=is_restart)),
+        reversal=" ".join(_reversals(before, after, is_restart=is_restart)),
         notes=tuple(_notes(before, after, catalog, is_restart=is_restart)),
     )
 
@@ -104,10 +109,10 @@ def commands_of(
         catalog: what gp3 includes, which must be said where it was more.
         is_restart: whether the change is a stop and start.
     """
+    if is_restart and not can_be_stopped(before):
+        return ()
     where = _where(before)
     if is_restart:
-        if not can_be_stopped(before):
-            return ()
         asked = (
             f"aws rds describe-db-instances {where}"
             " --query 'DBInstances[0].DBInstanceStatus' --output text"
@@ -118,15 +123,17 @@ def commands_of(
             f"aws rds start-db-instance {where}",
             f"aws rds wait db-instance-available {where}",
         )
-    options = list(_options(before, after, catalog))
+    is_cluster = before.deployment is Deployment.MULTI_AZ_CLUSTER
+    options = list((_cluster_options if is_cluster else _options)(before, after, catalog))
     if not options:
         return ()
-    return (" ".join(("aws rds modify-db-instance", where, *options, "--apply-immediately")),)
+    action = "modify-db-cluster" if is_cluster else "modify-db-instance"
+    return (" ".join((f"aws rds {action}", where, *options, "--apply-immediately")),)
 
 
 def can_be_stopped(instance: Instance) -> bool:
     """Whether RDS stops such an instance; that it has no read replica is not known here."""
-    if is_aurora(instance):
+    if is_aurora(instance) or instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return False
     return not (engine_family(instance.engine) == "sqlserver" and instance.multi_az)
 
@@ -138,6 +145,29 @@ def _options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[st
         yield from _storage_options(before.storage, after, catalog)
     if after.multi_az is not None and bool(before.multi_az) != after.multi_az:
         yield "--multi-az" if after.multi_az else "--no-multi-az"
+
+
+def _cluster_options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
+    """
+    Class and storage of all three members, which cannot be modified by themselves.
+
+    Source:
+        ModifyDBCluster: DBClusterInstanceClass; StorageType "a value for the Iops parameter is
+        required" for a Multi-AZ DB cluster; there is no StorageThroughput, RDS sets it by the IOPS.
+    """
+    if _class_changes(before, after):
+        yield f"--db-cluster-instance-class {quote(class_name(after.db_class or ''))}"
+    if before.storage == after.storage:
+        return
+    plain = replace(after.storage, provisioned_bytes_per_s=None)
+    options = list(_storage_options(before.storage, replace(after, storage=plain), catalog))
+    options = [option for option in options if not option.startswith("--storage-throughput")]
+    family = engine_family(after.engine)
+    rule = catalog.storage_rule(family, "gp3", plain.size_gib or 0.0) if family else None
+    has_ops = any(option.startswith("--iops") for option in options)
+    if not has_ops and plain.kind == "gp3" and rule is not None and rule.ops_per_s_min is not None:
+        options.append(f"--iops {rule.ops_per_s_min:.0f}")
+    yield from options
 
 
 def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterator[str]:
@@ -167,13 +197,14 @@ def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterato
 
 
 def _where(instance: Instance) -> str:
-    name = instance.identifier
+    cluster = instance.cluster
+    option = "--db-instance-identifier" if cluster is UNSET else "--db-cluster-identifier"
+    name = instance.identifier if cluster is UNSET else cluster
     is_known = bool(name) and name != Instance().identifier and name.isprintable()
     # A leading dash would be read as an option, so the name is joined to its own.
-    text = f"--db-instance-identifier={quote(name)}" if name.startswith("-") else ""
-    text = text or f"--db-instance-identifier {quote(name)}"
+    text = f"{option}={quote(name)}" if name.startswith("-") else f"{option} {quote(name)}"
     if not is_known:
-        text = f"--db-instance-identifier {_PLACEHOLDER}"
+        text = f"{option} {_PLACEHOLDER}"
     region = instance.region
     return f"{text} --region {quote(region)}" if region and region.isprintable() else text
 
@@ -202,6 +233,11 @@ def _parts(
 
 
 def _stop_text(instance: Instance) -> str:
+    if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
+        return (
+            "RDS does not stop a Multi-AZ DB cluster: changing to another class and back should"
+            " bring new hosts as well"
+        )
     if not can_be_stopped(instance):
         return (
             "RDS does not stop SQL Server that has a standby: changing to another class and back"
@@ -215,6 +251,11 @@ def _stop_text(instance: Instance) -> str:
 
 
 def _class_text(instance: Instance, catalog: Catalog) -> str:
+    if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
+        return (
+            "the writer and both readable standbys change their class, which interrupts connections;"
+            " allow for minutes"
+        )
     if instance.multi_az:
         low = catalog.volume_rule("modify", "failover_s_min").value
         high = catalog.volume_rule("modify", "failover_s_max").value
@@ -291,9 +332,7 @@ def _copy_cost(
     return f"{text}; {count} reads of 256 KiB at least, and as many writes"
 
 
-def _reversals(
-    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool
-) -> Iterator[str]:
+def _reversals(before: Instance, after: Instance, *, is_restart: bool) -> Iterator[str]:
     was, will = before.storage, after.storage
     if is_restart:
         yield "Nothing needs to be undone."
@@ -301,13 +340,9 @@ def _reversals(
         yield "The class can be changed back at any time, with the same interruption."
     if was == will or is_aurora(before):
         return
-    cooldown = format_duration(catalog.volume_rule("modify", "cooldown_s").value)
     if was.kind != will.kind or was.size_gib == will.size_gib:
         what = "type" if was.kind != will.kind else "IOPS and throughput"
-        yield (
-            f"Storage {what} can be changed back after {cooldown} and once the storage is"
-            " optimised, whichever is later."
-        )
+        yield f"Storage {what} can be changed back once the storage is optimised."
     if (will.size_gib or 0) > (was.size_gib or 0):
         yield "Storage cannot be made smaller again."
 
@@ -326,13 +361,16 @@ def _notes(
         )
     if is_restart and before.pending:
         yield f"A stop drops changes that are pending: {', '.join(before.pending)}."
+    if before.deployment is Deployment.MULTI_AZ_CLUSTER:
+        yield "A Multi-AZ DB cluster: its three instances are changed and paid together."
     if _class_changes(before, after):
         yield from _class_notes(before, after, catalog)
     if before.storage != after.storage and not is_aurora(before):
-        cooldown = format_duration(catalog.volume_rule("modify", "cooldown_s").value)
+        most = catalog.volume_rule("modify", "changes_per_day_max").value
         yield (
-            f"For {cooldown}, and until it is optimised, the storage cannot be changed again;"
-            " optimising typically takes hours and can take more than a day, with no documented end."
+            f"The storage can be changed again once it is optimised, {most:g} times in 24 h at most"
+            " (RDS User Guide); optimising typically takes hours and can take more than a day, with"
+            " no documented end."
         )
     if before.multi_az is False and after.multi_az:
         yield "The standby's storage is loaded from a snapshot: latency is higher meanwhile."

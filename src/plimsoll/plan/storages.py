@@ -15,7 +15,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.errors import UsageError
 from plimsoll.limits.layout import is_aurora
 from plimsoll.limits.purchase import check_purchase
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import StorageRule
 from plimsoll.plan.patterns import Patterns
 from plimsoll.units import MIB, mib_per_s, number
@@ -65,13 +65,24 @@ def storages_of(
         return kept, ("Storage of several volumes is left as it is.",)
     others = [
         storage
-        for kind in ("gp2", "gp3", "io1", "io2")
+        for kind in _kinds(before)
         if patterns.permits_kind(kind) or (kind == present.kind and kept)
         for storage in _of_kind(kind, before, family, catalog)
         if not _is_same(storage, present)
         and _can_be_bought(replace(before, storage=storage), catalog)
     ]
     return (*kept, *others), ()
+
+
+def _kinds(before: Instance) -> tuple[str, ...]:
+    """
+    Return the types of storage that RDS lets an instance change to.
+
+    Source:
+        ModifyDBCluster: StorageType of a Multi-AZ DB cluster is io1, io2 or gp3.
+    """
+    solid = ("gp3", "io1", "io2")
+    return solid if before.deployment is Deployment.MULTI_AZ_CLUSTER else ("gp2", *solid)
 
 
 def describe_storage(storage: Storage) -> str:
@@ -115,7 +126,10 @@ def _of_kind(kind: str, before: Instance, family: str, catalog: Catalog) -> Iter
         if kind in ("gp2", "gp3"):
             yield plain
         if kind != "gp2":
-            yield from _provisioned(plain, rule)
+            # RDS sets the throughput of a cluster by its IOPS and takes no number for it (RDS User
+            # Guide, chap-storage, 2026-04); the included one is its least.
+            is_cluster = before.deployment is Deployment.MULTI_AZ_CLUSTER
+            yield from _provisioned(plain, rule, has_rates=not is_cluster)
 
 
 def _sizes(
@@ -142,8 +156,8 @@ def _whole_gib(size_gib: float) -> float:
     return float(ceil(round(size_gib, 6)))
 
 
-def _provisioned(plain: Storage, rule: StorageRule) -> Iterator[Storage]:
-    """The storage with IOPS, and for gp3 throughput, from the ladders."""
+def _provisioned(plain: Storage, rule: StorageRule, *, has_rates: bool) -> Iterator[Storage]:
+    """Yield the storage with IOPS, and for gp3 throughput where it has rates, from the ladders."""
     least, most = rule.provisioned_ops_per_s_min, rule.provisioned_ops_per_s_max
     if least is None or most is None or plain.size_gib is None:
         return
@@ -153,7 +167,7 @@ def _provisioned(plain: Storage, rule: StorageRule) -> Iterator[Storage]:
     high = min(most, floor((rule.ops_per_gib_max or most) * plain.size_gib))
     for ops_per_s in _rungs(_OPS_LADDER, low, high):
         one = replace(plain, provisioned_ops_per_s=ops_per_s)
-        if rule.kind != "gp3":
+        if rule.kind != "gp3" or not has_rates:
             yield one
             continue
         yield from (replace(one, provisioned_bytes_per_s=rate) for rate in _rates(rule, ops_per_s))

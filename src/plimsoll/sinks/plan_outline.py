@@ -9,6 +9,7 @@ Claims come from the plan; this file adds none, it counts and arranges.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plimsoll.model.instance import Deployment, Instance
 from plimsoll.model.plan import (
     CurvePoint,
     DemandSummary,
@@ -128,10 +129,17 @@ def _identity(plan: Plan) -> str:
         _license(plan.instance.license_model),
         "storage unknown" if stored == "unknown" else stored,
         plan.instance.region,
-        {True: "Multi-AZ", False: "single-AZ", None: None}[plan.instance.multi_az],
+        _deployment(plan.instance),
         f"{words.span(start_s, end_s)} UTC, {length}",
     )
     return " · ".join(words.plain(part) for part in parts if part)
+
+
+def _deployment(instance: Instance) -> str | None:
+    """Say how it is deployed; nothing where nobody told."""
+    if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
+        return "Multi-AZ DB cluster of 3"
+    return {True: "Multi-AZ", False: "single-AZ", None: None}[instance.multi_az]
 
 
 def _license(license_model: str | None) -> str | None:

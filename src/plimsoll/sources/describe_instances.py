@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.sources.json_text import as_type
@@ -120,6 +120,7 @@ def instance_of(document: dict[str, Any]) -> Instance:
 def _instance(described: _DBInstance) -> Instance:
     kind = described.storage_type.lower() if described.storage_type else None
     is_aurora = (described.engine or "").startswith("aurora") or (kind or "").startswith("aurora")
+    cluster = None if is_aurora else described.cluster
     return Instance(
         identifier=shown(described.identifier, 63),
         db_class=_text(described.db_class),
@@ -128,7 +129,8 @@ def _instance(described: _DBInstance) -> Instance:
         license_model=_text((described.license_model or "").lower() or None),
         region=_region(described),
         # Members of a Multi-AZ DB cluster say false of themselves; the cluster is what spans zones.
-        multi_az=True if described.cluster and not is_aurora else described.multi_az,
+        multi_az=True if cluster else described.multi_az,
+        cluster=shown(cluster, 63) if cluster else UNSET,
         # An Aurora volume grows by itself; RDS reports 1 GiB for it.
         storage=Storage(kind=_text(kind)) if is_aurora else _storage(described),
         launched_s=_launched(described.instance_create_time),

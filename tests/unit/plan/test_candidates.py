@@ -366,3 +366,29 @@ def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
     counts = {s.size_gib: s.volume_count for s in offered(before).storages if s.kind == "gp3"}
 
     assert counts == {300: 1, 400: None}
+
+
+def test_a_cluster_is_offered_what_a_cluster_may_have():
+    """
+    Classes with a disk of their own alone; no gp2, and of gp3 no throughput to choose.
+    """
+    bought = Storage(kind="io1", size_gib=400, provisioned_ops_per_s=4000)
+    found = offered(claims(db_class="db.m6gd.xlarge", cluster="c1", multi_az=True, storage=bought))
+    families = {one.db_class.split(".")[1] for one in found.classes if one}
+
+    assert {"m6gd", "r6gd", "m8gd"} <= families
+    assert not families & {"m6g", "m6i", "r8g", "t3"}
+    assert {"gp3", "io1", "io2"} == {storage.kind for storage in found.storages}
+    assert {None} == {storage.provisioned_bytes_per_s for storage in found.storages}
+    assert any(storage.provisioned_ops_per_s == 20_000 for storage in found.storages)
+    assert "no Multi-AZ DB cluster is sold with it" in {one.reason for one in found.refused}
+
+
+def test_a_cluster_does_not_become_a_single_instance():
+    """
+    RDS has no such change.
+    """
+    with pytest.raises(UsageError) as caught:
+        offered(claims(cluster="c1", multi_az=True), multi_az=False)
+
+    assert "cannot be changed to a single instance" in caught.value.message

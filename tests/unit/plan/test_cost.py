@@ -129,6 +129,34 @@ def test_a_standby_doubles_the_hours_and_the_space():
     assert (Decimal("0.636"), 46) == (cost.instance_usd_per_hour, cost.storage_usd_per_month)
 
 
+def test_a_cluster_is_paid_three_times():
+    """
+    Hours by the price of a cluster, and each GiB and IOPS for the writer and both standbys.
+    """
+    storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1000)
+
+    cost = priced(bought("db.m6gd.xlarge", storage, cluster="orders"))
+
+    assert Decimal("1.044") == cost.instance_usd_per_hour
+    assert (Decimal("37.5"), 300) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
+    assert () == cost.notes
+
+
+def test_throughput_that_rds_sets_is_no_known_price():
+    """
+    gp3 of a cluster has the throughput that RDS gives to its IOPS: above the included ones the sum is
+    unknown, for nobody documents how much of it is paid.
+    """
+    more, included = (
+        priced(bought("db.m6gd.xlarge", gp3(400, ops), cluster="orders"))
+        for ops in (20_000, 12_000)
+    )
+
+    assert more.usd_per_month is None
+    assert Decimal(480) == more.iops_usd_per_month
+    assert included.usd_per_month is not None
+
+
 def test_a_missing_part_makes_the_sum_unknown_and_is_named():
     """
     A class without a price makes the sum None, and what is known of the rest stays.

@@ -3,10 +3,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import Deployment, Instance, Storage
 from plimsoll.sources.describe_instances import instance_of, read_answer
 from plimsoll.sources.export import read_export, read_instance_file
 from plimsoll.sources.reading import Reading
@@ -226,9 +227,21 @@ def test_a_member_of_a_multi_az_cluster_is_multi_az():
     Each member says false of itself; an Aurora cluster is another thing.
     """
     member = {"DBClusterIdentifier": "c1", "MultiAZ": False}
+    mine = described(Engine="postgres", StorageType="io1", **member)
+    aurora = described(Engine="aurora-postgresql", **member)
+    alone = described(Engine="postgres", MultiAZ=True)
 
-    assert described(Engine="postgres", StorageType="io1", **member).multi_az is True
-    assert described(Engine="aurora-postgresql", **member).multi_az is False
+    assert (True, "c1", Deployment.MULTI_AZ_CLUSTER) == (
+        mine.multi_az,
+        mine.cluster,
+        mine.deployment,
+    )
+    assert (False, UNSET, Deployment.SINGLE_AZ) == (
+        aurora.multi_az,
+        aurora.cluster,
+        aurora.deployment,
+    )
+    assert Deployment.MULTI_AZ is alone.deployment
 
 
 def test_additional_storage_is_read_with_its_own_rates():
