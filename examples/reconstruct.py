@@ -69,10 +69,7 @@ class Tape:
         """Average to the published period and round as a metric is."""
         per = every_s // FINE_S
         mean = fine[: fine.size // per * per].reshape(-1, per).mean(axis=1)
-        size = np.where(
-            mean == 0, 1.0, 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(mean) + 1e-30)))
-        )
-        value = np.round(mean * size) / size
+        value = rounded(mean, digits)
         times = self.start_s + np.arange(value.size, dtype=np.int64) * every_s
         self.series[metric] = Series(metric=metric, step_s=every_s, time_s=times, value=value)
 
@@ -107,6 +104,20 @@ class Tape:
             note=note,
             annotations=tuple(Annotation(time_s=epoch(when), text=text) for when, text in events),
         )
+
+
+def rounded(value: FloatArray, digits: int) -> FloatArray:
+    """
+    The nearest decimal of so many digits.
+
+    Powers of ten are looked up: what a processor computes for them differs in the last bit, and
+    rounding would keep that difference instead of removing it.
+    """
+    exponent = np.floor(np.log10(np.abs(value) + 1e-30)).astype(int)
+    wanted = np.where(value == 0, 0, digits - 1 - exponent)
+    up = np.array([float(f"1e{power}") for power in range(40)])
+    larger, smaller = up[np.clip(wanted, 0, 39)], up[np.clip(-wanted, 0, 39)]
+    return np.round(value * larger / smaller) * smaller / larger
 
 
 def mixed(throttled: FloatArray, calm: FloatArray, pressed: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Fixtures that every kind of test shares."""
 
+import operator
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+
+import alike
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
 # new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
@@ -32,17 +35,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """
     Compare a text with tests/golden/<path>; with --regenerate-golden, write it there instead.
+
+    Numbers in JSON have all their digits, the last of which differ between processors: twelve count.
     """
     regenerate = request.config.getoption("--regenerate-golden")
 
     def compare(path: str, text: str) -> None:
         file = GOLDEN / path
-        if regenerate:
+        is_same = alike.is_alike if file.suffix == ".json" else operator.eq
+        if regenerate and not (file.exists() and is_same(file.read_text(encoding="utf-8"), text)):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         assert file.exists(), f"{file} is missing: run pytest --regenerate-golden and review it"
+        kept = file.read_text(encoding="utf-8")
 
-        assert file.read_text(encoding="utf-8") == text
+        assert is_same(kept, text) or kept == text  # the second shows what differs
 
     return compare
 

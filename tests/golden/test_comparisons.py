@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from alike import is_alike
 from contract.tree import ROOT
 from plimsoll.cli.compare import compare_snapshots
 from plimsoll.cli.sides import Split, read_sides
@@ -80,13 +81,13 @@ def test_the_search_service_gained_what_was_published():
 
 def test_the_script_reproduces_the_committed_snapshot(monkeypatch: pytest.MonkeyPatch):
     """
-    Equal seeds give equal files, byte for byte.
+    Equal seeds give equal files, to twelve digits on every processor.
     """
     monkeypatch.syspath_prepend(str(EXAMPLES))
     made = sequel()
-    committed = (EXAMPLES / made.NAME / "snapshot.json").read_bytes()
+    committed = (EXAMPLES / made.NAME / "snapshot.json").read_text(encoding="utf-8")
 
-    assert committed == encode_snapshot(made.search_service_after()) + b"\n"
+    assert is_alike(committed, encode_snapshot(made.search_service_after()).decode() + "\n")
 
 
 def sequel() -> ModuleType:

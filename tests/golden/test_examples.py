@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from alike import is_alike
 from contract.tree import ROOT
 from plimsoll.cli.diagnose import EXIT
 from plimsoll.cli.targets import read_target
@@ -69,14 +70,14 @@ def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
 
 def test_the_script_reproduces_the_committed_snapshots():
     """
-    Equal seeds give equal files, byte for byte.
+    Equal seeds give equal files, to twelve digits on every processor.
     """
     made = reconstruct().EXAMPLES
 
     assert set(EXAMPLES) == set(made)
     for name, build in made.items():
-        committed = (ROOT / "examples" / name / "snapshot.json").read_bytes()
-        assert committed == encode_snapshot(build()) + b"\n", name
+        committed = (ROOT / "examples" / name / "snapshot.json").read_text(encoding="utf-8")
+        assert is_alike(committed, encode_snapshot(build()).decode() + "\n"), name
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
