@@ -265,7 +265,7 @@ def _finish(gate: Gate, flags: GateFlags) -> int:
         sys.stderr.write(gate_words.run_text(truth, gate.setup))
     if flags.output is not None:
         from plimsoll.sinks.file import write_aside
-        from plimsoll.sources.snapshot_file import write_snapshot
+        from plimsoll.sinks.snapshot import write_snapshot
 
         beside = truth_path(flags.output)
         write_aside(beside, encode_truth(truth, gate.setup, gate.changes()))

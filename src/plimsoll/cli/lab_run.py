@@ -241,7 +241,7 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
     from plimsoll.sinks.file import write_aside
 
     if flags.output is not None:
-        from plimsoll.sources.snapshot_file import write_snapshot
+        from plimsoll.sinks.snapshot import write_snapshot
 
         write_snapshot(flags.output, outcome.snapshot)
         beside_it = truth_path(flags.output)

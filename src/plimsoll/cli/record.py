@@ -265,7 +265,7 @@ def _save(snapshot: Snapshot, output: str) -> None:
         sys.stdout.buffer.write(encode_snapshot(snapshot) + b"\n")
         sys.stdout.flush()
         return
-    from plimsoll.sources.snapshot_file import write_snapshot
+    from plimsoll.sinks.snapshot import write_snapshot
 
     write_snapshot(Path(output), snapshot)
     typer.echo(f"recorded {snapshot.source}: {output}", err=True)

@@ -15,38 +15,55 @@ def write_aside(path: Path, content: bytes) -> None:
     Raises:
         UsageError: the folder is missing, `path` is a folder, or writing is not allowed.
     """
-    # A link is followed, so that the file it names is replaced and not the link.
-    path = path.resolve() if path.is_symlink() else path
-    folder = path.parent
-    if not folder.is_dir():
-        raise UsageError(
-            f"unable to write '{path}': there is no folder '{folder}'",
-            "Create the folder, or name another file.",
-        )
-    if path.is_dir():
-        raise UsageError(f"unable to write '{path}': it is a folder", "Name a file in it.")
-    aside = None
     try:
+        place = _place_of(path)
+        if not place.parent.is_dir():
+            raise UsageError(
+                f"unable to write '{path}': there is no folder '{place.parent}'",
+                "Create the folder, or name another file.",
+            )
+        if place.is_dir():
+            raise UsageError(f"unable to write '{path}': it is a folder", "Name a file in it.")
         # A pipe or a device such as /dev/stdout cannot be replaced, only written to.
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)
+        if place.exists() and not place.is_file():
+            place.write_bytes(content)
             return
-        handle, aside = mkstemp(prefix=f".{path.name}.", dir=folder)
+        _replace(place, content)
+    except OSError as error:
+        raise UsageError(
+            f"unable to write '{path}': {(error.strerror or str(error)).lower()}",
+            "Name a file in a folder you may write to, on a disk with room.",
+        ) from error
+
+
+def _place_of(path: Path) -> Path:
+    """The path, or the file that a link names: that one is replaced, and not the link."""
+    if not path.is_symlink():
+        return path
+    # Python 3.11 and 3.12 raise where links lead back to themselves; later ones give one of them.
+    with suppress(RuntimeError):
+        place = path.resolve()
+        if not place.is_symlink():
+            return place
+    raise UsageError(
+        f"unable to write '{path}': its links lead back to themselves", "Name another file."
+    )
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, aside = mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fchmod(file.fileno(), _mode(path))
             os.fsync(file.fileno())
         Path(aside).replace(path)
-        _sync_folder(folder)
-    except OSError as error:
-        if aside:
-            with suppress(OSError):
-                Path(aside).unlink()
-        raise UsageError(
-            f"unable to write '{path}': {(error.strerror or str(error)).lower()}",
-            "Name a file in a folder you may write to, on a disk with room.",
-        ) from error
+    except BaseException:  # Ctrl-C, too, leaves nothing beside the file
+        with suppress(OSError):
+            Path(aside).unlink()
+        raise
+    _sync_folder(path.parent)
 
 
 def _mode(path: Path) -> int:

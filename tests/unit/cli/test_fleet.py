@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import builders
 from plimsoll.cli import fleet
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.cli.targets import Reach
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.errors import AccessDenied, DataError, UsageError
@@ -22,7 +22,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread, Usage
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.snapshot_file import write_snapshot
+from plimsoll.sinks.snapshot import write_snapshot
 from situations import R5_2XLARGE
 
 UNREAD = Unread(

@@ -86,6 +86,47 @@ def test_a_link_is_followed(tmp_path):
     assert b"new" == (tmp_path / "real").read_bytes()
 
 
+def test_links_that_lead_nowhere_are_refused(tmp_path):
+    """
+    A link that names itself, and a pair that name each other, are no place for a file.
+    """
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    for name in ("self", "one"):
+        with pytest.raises(UsageError, match="lead back to themselves"):
+            write_aside(tmp_path / name, b"x")
+
+    assert (tmp_path / "self").is_symlink()
+    assert {"self", "one", "other"} == {p.name for p in tmp_path.iterdir()}
+
+
+def test_a_name_that_no_disk_takes_is_one_clear_sentence(tmp_path):
+    """
+    A name of 300 letters is refused by the file system, wherever it is asked.
+    """
+    with pytest.raises(UsageError, match="file name too long"):
+        write_aside(tmp_path / ("n" * 300), b"")
+
+
+def test_an_interrupted_writing_leaves_nothing_beside(tmp_path, monkeypatch):
+    """
+    Ctrl-C while the disk is busy leaves the old file whole and alone.
+    """
+    path = tmp_path / "report.html"
+    path.write_bytes(b"old")
+
+    def interrupted(_handle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(file.os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_aside(path, b"new")
+
+    assert b"old" == path.read_bytes()
+    assert ["report.html"] == [p.name for p in tmp_path.iterdir()]
+
+
 def test_a_device_is_written_to_and_not_replaced(tmp_path):
     """
     A pipe stays a pipe.

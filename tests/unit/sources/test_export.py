@@ -6,9 +6,9 @@ import pytest
 from fuzz import corpus
 from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export import read_export
-from plimsoll.sources.snapshot_file import write_snapshot
 from plimsoll.sources.target import read
 
 

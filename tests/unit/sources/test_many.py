@@ -7,9 +7,9 @@ from plimsoll.errors import DataError, SourceError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.export import read_export
 from plimsoll.sources.many import read_all
-from plimsoll.sources.snapshot_file import write_snapshot
 
 
 def stream(*identifiers, seed=1):

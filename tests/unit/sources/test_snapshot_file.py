@@ -1,16 +1,18 @@
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from plimsoll.errors import DataError, SourceError
+from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
-from plimsoll.sources.snapshot_file import read_snapshot, write_snapshot
+from plimsoll.sinks.snapshot import write_snapshot
+from plimsoll.sources.snapshot_file import read_snapshot
 from strategies import snapshots
 
 
@@ -77,7 +79,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", refuse)
-    with pytest.raises(SourceError, match="no space left on device"):
+    with pytest.raises(UsageError, match="no space left on device"):
         write_snapshot(tmp_path / "s.json", small())
 
     assert (tmp_path / "s.json").read_bytes() == before
@@ -85,8 +87,21 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(SourceError, match="no such file or directory"):
+    with pytest.raises(UsageError, match="there is no folder"):
         write_snapshot(tmp_path / "missing" / "s.json", small())
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    """
+    `-o` may name a pipe or a device such as /dev/stdout.
+    """
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_snapshot(tmp_path / "pipe", small())
+
+    assert encode_snapshot(small()) == os.read(reader, 1 << 16)
+    assert (tmp_path / "pipe").is_fifo()
+    os.close(reader)
 
 
 @pytest.mark.parametrize(
