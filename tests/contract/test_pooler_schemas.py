@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.model.pool_size import Basis, PoolVerdict
 
 DOCUMENTS = {

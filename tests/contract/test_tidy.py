@@ -298,7 +298,7 @@ def _imported(tree: ast.AST, path: Path) -> set[str]:
 
 
 def _named_in_strings(tree: ast.AST) -> set[str]:
-    """Modules loaded by name: whole dotted names, and the list of commands in `cli/main.py`."""
+    """Modules loaded by name: whole dotted names, and the list of commands in `cli/commands.py`."""
     strings = {
         node.value
         for node in ast.walk(tree)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from fuzz import mutations
 from fuzz.mutations import Mutant
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import PlimsollError
 
 FLAGS = ("--class", "db.r5.2xlarge", "--engine", "postgres", "--storage", "gp2")

@@ -1,8 +1,106 @@
-"""How a command that watches something is ended from outside."""
+"""
+How a command ends, whatever happens: with the exit statuses of docs/reference/exit-status.md.
 
+Rule 1: 0 and 1 are answers. What crashed, or could not be said, never ends with them.
+Rule 2: the user reads a sentence; a traceback only where it was asked for.
+"""
+
+import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from plimsoll import __version__
+from plimsoll.cli.streams import ReaderGone
+from plimsoll.errors import PlimsollError
+
+FAILED = 2
+INTERRUPTED = 130
+"""128 + SIGINT, as shells say of a program that Ctrl-C ended."""
+
+TRACEBACK = "PLIMSOLL_TRACEBACK"
+"""Set in the environment, a crash shows where in the code it happened."""
+
+
+def ended(run: Callable[[], int]) -> int:
+    """
+    Run a command to its end, and say what went wrong.
+
+    Args:
+        run: the command; returns its exit status.
+
+    Returns:
+        What `run` returned; 2 for whatever went wrong, or 130 for Ctrl-C.
+    """
+    status = _attempted(run)
+    # What is still kept back would fail when the interpreter ends, where nobody could say it.
+    return _attempted(_flush) or status
+
+
+def _attempted(run: Callable[[], int]) -> int:
+    try:
+        return run()
+    except ReaderGone:
+        return FAILED
+    except PlimsollError as error:
+        _say(error.message, error.hint)
+        return FAILED
+    except KeyboardInterrupt:
+        _print("interrupted")
+        return INTERRUPTED
+    # A panic in Rust, of the law or of a library, is no Exception.
+    except BaseException as error:  # noqa: BLE001
+        _say(*_unforeseen(error))
+        if os.environ.get(TRACEBACK):
+            import traceback
+
+            _print("".join(traceback.format_exception(error)))
+        return FAILED
+
+
+def _flush() -> int:
+    sys.stdout.flush()
+    return 0
+
+
+def _unforeseen(error: BaseException) -> tuple[str, str]:
+    """Cause and hint of what no part of the program expected."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory", "Give a shorter window, or fewer instances at once."
+    if isinstance(error, OSError) and error.strerror:
+        name = f" '{error.filename}'" if error.filename else ""
+        return (
+            f"the system refused{name or ' an operation'}: {error.strerror.lower()}",
+            f"Check space, permissions and open files; {TRACEBACK}=1 shows where it happened.",
+        )
+    return (
+        f"plimsoll {__version__} made a mistake: {type(error).__name__}{_place(error)}",
+        f"This is a bug. Please report this line and your command; {TRACEBACK}=1 adds a traceback.",
+    )
+
+
+def _place(error: BaseException) -> str:
+    """Where in our own code it happened."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
+        if ours:
+            place = f" in {file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _say(message: str, hint: str) -> None:
+    """Print one sentence for the cause and one for the remedy."""
+    _print(f"error: {' '.join(message.split())}")
+    if hint:
+        _print(f"hint: {hint}")
+
+
+def _print(line: str) -> None:
+    with suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

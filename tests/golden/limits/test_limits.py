@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import CliRunner
 
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 
 COMMANDS = {
     "r5-2xlarge-gp2-2019.txt": (

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import DataError, UsageError
 
 ANSWER = Path(__file__).parents[1] / "catalog" / "describe_instance_types.json"

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.tree import ROOT
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import COMPARISON_SCHEMA
 from plimsoll.sources.explain_file import read_captures

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
+from plimsoll.cli.commands import app
 from plimsoll.cli.gate_ask import Orders, _balance, give_orders
 from plimsoll.cli.gate_run import GateFlags, refuse_early, setup_of, truth_path
-from plimsoll.cli.main import app
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.kernel import Stage

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import databases
 from plimsoll.cli import lab_run
+from plimsoll.cli.commands import app
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
-from plimsoll.cli.main import app
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, UsageError
 from plimsoll.lab.gate_record import snapshot_of, truth_of

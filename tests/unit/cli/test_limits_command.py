@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import CatalogError, UsageError
 
 STORAGE = ["--engine", "postgres", "--storage", "gp2", "--size-gib", "1000"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 
 ALIKE = ("pool-size", "--services", "12", "--containers", "4", "--pool", "20")

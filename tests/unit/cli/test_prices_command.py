@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fixtures.offers import hours, market, offer_csv, offer_json
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.errors import PlimsollError
 
 

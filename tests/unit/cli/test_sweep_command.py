@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli import sweep as command
-from plimsoll.cli.main import app
+from plimsoll.cli.commands import app
 from plimsoll.cli.sweep import check_outputs, is_explained, sizes_of, write_sweeps
 from plimsoll.errors import UsageError
 from plimsoll.units import KIB
