@@ -114,7 +114,8 @@ def waiting_evidence_of(
 ) -> tuple[Evidence, ...]:
     """What was seen of the requests during one stretch."""
     found = []
-    if latency_s is not None and reference_s is not None:
+    # Latencies below what a float can hold are 0, and nothing is a multiple of it.
+    if latency_s is not None and reference_s is not None and reference_s > 0:
         text = (
             f"requests took {format_latency(latency_s)}, {number(latency_s / reference_s, 2)} times"
             f" the {format_latency(reference_s)} this storage takes when it is not pressed"
