@@ -24,6 +24,8 @@ from plimsoll.model.plan import (
     Option,
     Plan,
     Rejected,
+    Work,
+    WorkPoint,
 )
 
 START_S, END_S = 1_676_318_400, 1_676_448_000  # 2023-02-13 20:00 to 2023-02-15 08:00, UTC
@@ -72,7 +74,7 @@ def effect(minutes: Band, **changed) -> Effect:
         "ratio_at_ceiling": ratio,
         "served_bytes_per_s": band(118e6, 131e6, 146e6),
         "served_ratio": band(0.9992, 1.0, 1.0),
-        "work_minutes": 380.0,
+        "work": Work(chained_minutes=380.0, independent_minutes=240.0),
         "latency_s_mean": band(0.0049, 0.0052, 0.0061),
         "latency_s_p95": band(0.0071, 0.0083, 0.012),
         "balance_min_ratio": 0.43,
@@ -179,7 +181,7 @@ def present(**changed) -> Option:
             band(712, 722, 804),
             served_bytes_per_s=band(86.53e6),
             served_ratio=band(0.31, 0.42, 0.5),
-            work_minutes=722.0,
+            work=Work(chained_minutes=722.0, independent_minutes=722.0),
             latency_s_mean=band(0.0764),
             latency_s_p95=band(0.081),
             balance_min_ratio=0.0,
@@ -303,6 +305,13 @@ def claims(**changed) -> Plan:
         "options": (free(), option(), unsure()),
         "unpriced": (unpriced(),),
         "curve": curve(),
+        "work_by_price": (
+            WorkPoint(
+                name="db.m6g.xlarge, gp2 1,200 GiB",
+                usd_per_day_more=Decimal("0.672"),
+                work=Work(chained_minutes=380.0, independent_minutes=240.0),
+            ),
+        ),
         "candidate_count": 12_480,
         "vector_count": 1_377,
         "headline": "db.m6g.xlarge with the storage as it is lifts the ceiling for $0.67 a day more",
@@ -327,14 +336,14 @@ def quiet(**changed) -> Plan:
         role="smaller",
         moves=(to_class("db.t3.large"),),
         commands=(order("db.t3.large"),),
-        effect=effect(band(0), served_ratio=band(1.0), work_minutes=None),
+        effect=effect(band(0), served_ratio=band(1.0), work=None),
         cost=cost("0.145"),
         usd_per_day_more=Decimal("-3.48"),
         reason="no minute is spent at a ceiling",
         rejected=(),
     )
     there = present(
-        effect=effect(band(0), served_ratio=band(1.0), work_minutes=None),
+        effect=effect(band(0), served_ratio=band(1.0), work=None),
         judgement=Judgement.LIFTS,
         probability=1.0,
         reason="no minute is spent at a ceiling",
@@ -345,6 +354,7 @@ def quiet(**changed) -> Plan:
         "options": (smaller,),
         "unpriced": (),
         "curve": (),
+        "work_by_price": (),
         "headline": "nothing needs a way past; db.t3.large would be enough, for $3.48 a day less",
         "notes": (),
     }
@@ -389,6 +399,7 @@ def nothing(**changed) -> Plan:
         "options": (),
         "unpriced": (),
         "curve": (),
+        "work_by_price": (),
         "candidate_count": 0,
         "vector_count": 0,
         "headline": "no way past is known",

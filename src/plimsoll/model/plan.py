@@ -48,8 +48,8 @@ class Nature(StrEnum):
 
 FREE = "free"
 """Role of what costs nothing."""
-HALF = "half the time"
-"""Role of the cheapest that does the same work in half the time it took, or less."""
+FASTER = "faster for the money"
+"""Role of what saves the most time of the same work for each dollar that it costs more."""
 
 
 class MoveKind(StrEnum):
@@ -163,6 +163,19 @@ class NextCeiling(Struct, frozen=True, kw_only=True):
     """bytes/s or ops/s"""
 
 
+class Work(Struct, frozen=True, kw_only=True):
+    """
+    How long exactly the work of the window's jobs would take, replayed from start to end of each.
+
+    A job is what was served at a ceiling, with its burst before and its short pauses.
+    """
+
+    chained_minutes: float
+    """Every task starts when the one before it is done; pauses keep their length."""
+    independent_minutes: float
+    """Every task keeps its start time, so credits return in the time that is left free."""
+
+
 class Effect(Struct, frozen=True, kw_only=True):
     """What the window would have been with the change, over the band of demand."""
 
@@ -183,9 +196,9 @@ class Effect(Struct, frozen=True, kw_only=True):
     balance_min_s: int | None
     """Epoch seconds at which that lowest balance is reached."""
     next_ceiling: NextCeiling | None
-    work_minutes: float | None = None
-    """Minutes at a ceiling in which exactly the work that was served while held back would be done, were
-    it handed over at once; None where nothing was held back. Of what is there: the minutes it took."""
+    work: Work | None = None
+    """How long the jobs of the window would take; None where nothing was held back, or where no limit
+    of the arrangement is documented."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -266,6 +279,14 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
     is_present: bool = False
 
 
+class WorkPoint(Struct, frozen=True, kw_only=True):
+    """An arrangement that does the same work at least a fifth sooner than all that cost less."""
+
+    name: str
+    usd_per_day_more: Decimal
+    work: Work
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """The whole answer for one window."""
 
@@ -285,6 +306,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     unpriced: tuple[Option, ...]
     """They would lift, but what they cost is not known; ordered by size."""
     curve: tuple[CurvePoint, ...]
+    work_by_price: tuple[WorkPoint, ...]
+    """How long the same work takes, by what is paid more, cheapest first; empty where nothing was held
+    back."""
     candidate_count: int
     """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
     vector_count: int

@@ -3,10 +3,10 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
-from plimsoll.model.plan import FREE, HALF, Judgement, Option
+from plimsoll.model.plan import FASTER, FREE, Judgement, Option
+from plimsoll.plan.work import text_of
 
 _CENT = Decimal("0.01")
-_MINUTES_IN_HOURS = 120
 
 
 def headline_of(
@@ -30,14 +30,14 @@ def headline_of(
     first = _first(options)
     if unexplained is not None:
         return f"{first}what bound is in no document, so no change is sure to lift it"
-    half = _half(present, options)
+    faster = _faster(present, options)
     if sure:
         best = sure[0]
-        if half is None or best.role == FREE:
+        if faster is None or best.role == FREE:
             return f"{first}{best.title} lifts the ceiling{_for(best)}"
-        return f"{first}{half}; {best.title} lifts the ceiling altogether{_for(best)}"
-    if half is not None:
-        return f"{first}{half}; nothing that is allowed and priced lifts the ceiling altogether"
+        return f"{first}{faster}; {best.title} lifts the ceiling altogether{_for(best)}"
+    if faster is not None:
+        return f"{first}{faster}; nothing that is allowed and priced lifts the ceiling altogether"
     if unpriced:
         return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
     likely = [option for option in options if option.judgement is Judgement.UNSURE]
@@ -60,20 +60,13 @@ def _enough(present: Option, sure: list[Option]) -> str:
     return f"nothing needs a way past: {present.title} suffices"
 
 
-def _half(present: Option, options: tuple[Option, ...]) -> str | None:
+def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
     """What the cheapest much better arrangement does; None where it lifts, or there is none."""
-    option = next((o for o in options if o.role == HALF), None)
-    took, takes = present.effect.work_minutes, option.effect.work_minutes if option else None
+    option = next((o for o in options if o.role == FASTER), None)
+    took, takes = present.effect.work, option.effect.work if option else None
     if option is None or took is None or takes is None or option.judgement is Judgement.LIFTS:
         return None
-    spans = f"{_span(takes, whole=took)} instead of {_span(took, whole=took)}"
-    return f"{option.title} does the same work in {spans}{_for(option)}"
-
-
-def _span(minutes: float, *, whole: float) -> str:
-    """Hours where it is more than one of many; minutes otherwise."""
-    is_long = whole >= _MINUTES_IN_HOURS and minutes >= 60
-    return f"{minutes / 60:,.1f} h" if is_long else f"{minutes:,.0f} min"
+    return f"{option.title} does the same work in {text_of(took, takes)}{_for(option)}"
 
 
 def _first(options: tuple[Option, ...]) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.diagnosis.measures import weighted_quantile
 from plimsoll.kernel import Stage, ceiling_curve, replay
 from plimsoll.limits import chain_of
 from plimsoll.limits.class_limits import limits_of
@@ -20,7 +19,6 @@ from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import FormerLimits
 from plimsoll.model.plan import (
-    Band,
     Cost,
     Disruption,
     Effect,
@@ -30,10 +28,11 @@ from plimsoll.model.plan import (
     NextCeiling,
     Option,
     Wishes,
+    Work,
 )
 from plimsoll.model.price import PriceBook
-from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.as_seen import asked_and_served, exactly, latencies_of, served_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import Judged, judge, started
@@ -42,7 +41,7 @@ from plimsoll.plan.needs import Needs
 from plimsoll.plan.rules import commands_of, disruption_of
 from plimsoll.plan.schedule import spread_of
 from plimsoll.plan.storages import describe_storage
-from plimsoll.plan.work import work_minutes
+from plimsoll.plan.work import unexplained_of, work_of
 from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
 
 _NEVER = Decimal("Infinity")
@@ -152,6 +151,8 @@ class Desk:
             "enforced here; for this class it is left out of account."
             for stage in self.unenforced
         ]
+        if self.wishes.growth == 1:
+            found += unexplained_of(self.demand, self.present().effect.work)
         found += self._price_notes()
         if self.wishes.growth == 1 and self.demand.summary.held_back_s == 0:
             found.append("Only this window was replayed; a busier day may need more.")
@@ -230,7 +231,7 @@ class Desk:
             effect=replace(
                 judged.effect,
                 next_ceiling=self._next_ceiling(chain),
-                work_minutes=work_minutes(self.demand, chain, growth=self.wishes.growth),
+                work=self._work(chain),
             ),
             cost=cost,
             usd_per_day_more=usd_per_day_more(self.before, self.before_cost, after, cost),
@@ -270,20 +271,30 @@ class Desk:
             # The rest of the present effect is of work that waits: what spread work sees is not known.
             effect=replace(
                 present.effect,
-                minutes_at_ceiling=_exactly(minutes),
-                ratio_at_ceiling=_exactly(found.ratio_at_ceiling),
+                minutes_at_ceiling=exactly(minutes),
+                ratio_at_ceiling=exactly(found.ratio_at_ceiling),
                 latency_s_mean=None,
                 latency_s_p95=None,
                 balance_min_ratio=None,
                 balance_min_family=None,
                 balance_min_s=None,
-                work_minutes=None,
+                work=None,
             ),
             judgement=Judgement.UNSURE,
             probability=jobs,
             reason=f"{found.text}. It passes if what was served is all the work there is.",
             settled_by="whether what was held back is a job that can wait: its schedule and its owner",
         )
+
+    def _work(self, chain: tuple[Stage, ...]) -> Work | None:
+        """How long the same work takes; None where a limit that no document names set its pace."""
+        if self.unexplained is not None:
+            return None
+        # A limit that was seen not to be enforced is left out for every class that has the same one:
+        # equal limits take equal time.
+        unenforced = {_key(stage) for stage in self.unenforced}
+        kept = tuple(stage for stage in chain if _key(stage) not in unenforced)
+        return work_of(self.demand, kept, growth=self.wishes.growth)
 
     def helps(self, option: Option) -> bool:
         """Whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
@@ -371,23 +382,23 @@ class Desk:
         ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
         is_within = ratio <= self.wishes.allowed_ratio
         allowed = f"{100 * self.wishes.allowed_ratio:g} %"
-        mean, tail = _latencies(demand)
+        mean, tail = latencies_of(demand)
         lowest = self._lowest_balance()
         return Judged(
             judgement=Judgement.LIFTS if is_within else Judgement.DOES_NOT,
             probability=1.0 if is_within else 0.0,
             effect=Effect(
-                minutes_at_ceiling=_exactly(minutes),
-                ratio_at_ceiling=_exactly(ratio),
-                served_bytes_per_s=_exactly(_served(demand)),
-                served_ratio=_asked_and_served(demand),
+                minutes_at_ceiling=exactly(minutes),
+                ratio_at_ceiling=exactly(ratio),
+                served_bytes_per_s=exactly(served_of(demand)),
+                served_ratio=asked_and_served(demand),
                 latency_s_mean=mean,
                 latency_s_p95=tail,
                 balance_min_ratio=lowest[0] if lowest else None,
                 balance_min_family=lowest[1] if lowest else None,
                 balance_min_s=lowest[2] if lowest else None,
                 next_ceiling=_bound(self.diagnosis.binding),
-                work_minutes=minutes or None,
+                work=self._work(self._chain(self.before, self.former)),
             ),
             reason=(
                 f"a ceiling was seen to bind for {format_ratio(ratio)} of the time measured, where "
@@ -410,6 +421,10 @@ class Desk:
             if lowest is None or value < lowest[0]:
                 lowest = value, family, int(series.time_s[at])
         return lowest
+
+
+def _key(stage: Stage) -> tuple[str, float, float, int]:
+    return stage.name, stage.baseline, stage.burst, stage.stripes
 
 
 def _capital(text: str) -> str:
@@ -459,38 +474,3 @@ def _bound(binding: CeilingTime | None) -> NextCeiling | None:
         dimension=binding.dimension,
         value=binding.level,
     )
-
-
-def _exactly(value: float) -> Band:
-    return Band(low=value, middle=value, high=value)
-
-
-def _served(demand: Demand) -> float:
-    held = demand.is_held_back & demand.is_measured
-    at = held if held.any() else demand.is_measured
-    return float(demand.served_bytes_per_s[at].mean())
-
-
-def _asked_and_served(demand: Demand) -> Band:
-    """Share of the bytes asked for that were served at once, over the band of demand."""
-    size, measured = demand.io_size_bytes, demand.is_measured
-
-    def share(asked: FloatArray) -> float:
-        whole = float((asked * size)[measured].sum())
-        at_once = np.minimum(asked, demand.served_ops_per_s) * size
-        return float(at_once[measured].sum()) / whole if whole > 0 else 1.0
-
-    low, middle, high = sorted(
-        share(path.ops_per_s) for path in (demand.low, demand.middle, demand.high)
-    )
-    return Band(low=low, middle=middle, high=high)
-
-
-def _latencies(demand: Demand) -> tuple[Band | None, Band | None]:
-    """Mean and 95th percentile over operations, as measured."""
-    known = demand.is_measured & np.isfinite(demand.latency_s) & (demand.served_ops_per_s > 0)
-    if not known.any():
-        return None, None
-    values, counts = demand.latency_s[known], demand.served_ops_per_s[known]
-    mean = float(np.average(values, weights=counts))
-    return _exactly(mean), _exactly(float(weighted_quantile(values, counts, 0.95)))

@@ -6,6 +6,7 @@ Rule 2: a limit that no document names is in no chain, so no replay can say that
 """
 
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,10 +14,11 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import FREE, HALF, CurvePoint, Option, Plan, Wishes
+from plimsoll.model.plan import FASTER, FREE, CurvePoint, Option, Plan, Wishes, WorkPoint
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked, asked_of
+from plimsoll.plan.by_price import Sooner, most_for_the_money, sooner_by_price
 from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import Demands, curve_of, served_at_once
@@ -36,9 +38,8 @@ from plimsoll.plan.roles import (
     roles_of,
     unpriced_order,
 )
-from plimsoll.plan.search import Found, search
+from plimsoll.plan.search import Found, queue_of, search
 from plimsoll.plan.vectors import Vectors, vectors_of
-from plimsoll.plan.work import same_work
 
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
@@ -104,6 +105,7 @@ def plan(
             replace(point, served_ratio=present.effect.served_ratio) if point.is_present else point
             for point in shelf.curve()
         ),
+        work_by_price=shelf.work_by_price(),
         candidate_count=len(found),
         vector_count=len(shelf.vectors),
         headline=headline_of(present, options, unpriced, desk.unexplained),
@@ -140,7 +142,7 @@ class _Shelf:
             options = [option for option in options if is_sure(option) and _costs_less(option)]
         else:
             options = [option for option in options if option.role != SMALLER]
-            options += self._likely(options) + self._half()
+            options += self._likely(options) + self._faster()
             options = options or self._most()
         return tuple(sorted(options, key=better_first))
 
@@ -196,25 +198,43 @@ class _Shelf:
                     found.append(self._with_rejected(option, index, middle, self._middle))
         return found
 
-    def _half(self) -> list[Option]:
-        """The cheapest that does the same work in half the time it took."""
-        demand = self._desk.demand
-        summary = demand.summary
-        if not summary.held_back_s:
-            return []
-        asked = asked_of(demand, same_work(demand))
-        result = search(
-            self.vectors,
-            self._prices.order,
-            {CHEAPEST: self._roles[CHEAPEST]},
-            asked,
-            allowed_ratio=0.5 * summary.held_back_s / summary.measured_s,
-            keep=1,
+    @cached_property
+    def _sooner(self) -> tuple[Sooner, ...]:
+        """What does the same work sooner, by price; none where the difference is not known."""
+        desk = self._desk
+        present = desk.present().effect.work
+        if present is None:
+            return ()
+        queue = queue_of(
+            self._prices.more,
+            self._roles[CHEAPEST],
+            self.vectors.of,
             tie=preferred(self._found),
         )
-        return [
-            self._desk.option(self._found.instance(index), HALF) for index in result.roles[CHEAPEST]
-        ]
+        return sooner_by_price(desk.demand, self.vectors, queue, present, growth=desk.wishes.growth)
+
+    def work_by_price(self) -> tuple[WorkPoint, ...]:
+        """How long the same work takes, by what is paid more."""
+        return tuple(
+            WorkPoint(
+                name=self._found.name(one.index),
+                usd_per_day_more=usd * 24 / 730,
+                work=one.work,
+            )
+            for one in self._sooner
+            if (usd := self._prices.usd_per_month_more(one.index)) is not None
+        )
+
+    def _faster(self) -> list[Option]:
+        """What saves the most time of the same work for each dollar more."""
+        present = self._desk.present().effect.work
+        if present is None:
+            return []
+        usd = [float(self._prices.usd_per_month_more(one.index) or 0) for one in self._sooner]
+        place = most_for_the_money(self._sooner, present, usd)
+        if place is None:
+            return []
+        return [self._desk.option(self._found.instance(self._sooner[place].index), FASTER)]
 
     def _most(self) -> list[Option]:
         """Where nothing holds: the cheapest of those that serve the most at once."""

@@ -129,9 +129,7 @@ def search(
     """
     trial = Trial(vectors, asked, allowed_ratio=allowed_ratio)
     compared = int(np.count_nonzero(trial.state != OPEN))
-    order = np.argsort(more, kind="stable") if tie is None else np.lexsort((tie, more))
-    order = order[more[order] != UNKNOWN]
-    queues = {name: _queue(order, is_in, vectors.of) for name, is_in in roles.items()}
+    queues = {name: queue_of(more, is_in, vectors.of, tie=tie) for name, is_in in roles.items()}
     chunk = _CHUNK_FIRST
     while True:
         wanted = [
@@ -194,11 +192,23 @@ def held_back(asked: Asked, chain: Sequence[kernel.Stage]) -> BoolArray:
     return waiting
 
 
-def _queue(order: IntArray, is_in: BoolArray, of: IntArray) -> IntArray:
-    """The cheapest arrangement of each vector in a role, in order of price."""
-    inside = order[is_in[order]]
+def queue_of(
+    more: IntArray, is_in: BoolArray, of: IntArray, *, tie: IntArray | None = None
+) -> IntArray:
+    """
+    The cheapest arrangement of each vector in a role, in order of price.
+
+    Args:
+        more: as for `search`.
+        is_in: which arrangements are in the role, shape (n,).
+        of: the vector of each arrangement, shape (n,).
+        tie: as for `search`.
+    """
+    order = np.argsort(more, kind="stable") if tie is None else np.lexsort((tie, more))
+    inside = order[(more[order] != UNKNOWN) & is_in[order]]
     _, first = np.unique(of[inside], return_index=True)
-    return inside[np.sort(first)]
+    found: IntArray = inside[np.sort(first)]
+    return found
 
 
 def _next_open(

@@ -237,14 +237,18 @@ def _when_served(demand: DemandSummary) -> str:
 
 
 def _same_work(before: Effect, after: Effect) -> str:
-    """How long the work that was held back would take; nothing where nothing was, or as before."""
-    if before.work_minutes is None or after.work_minutes is None:
+    """How long the jobs take, back to back; nothing where nothing was held back."""
+    if before.work is None or after.work is None:
         return ""
-    spans = [
-        said_as.minutes(Band(low=m, middle=m, high=m), is_observed=False)
-        for m in (before.work_minutes, after.work_minutes)
-    ]
-    return f"{_arrow(*spans)} for what was served while a ceiling bound, handed over at once"
+    chained = _arrow(*(_minutes(one.work.chained_minutes) for one in (before, after) if one.work))
+    independent = _minutes(after.work.independent_minutes)
+    if independent == _minutes(after.work.chained_minutes):
+        return chained
+    return f"{chained} with tasks back to back; {independent} if each keeps its start time"
+
+
+def _minutes(value: float) -> str:
+    return said_as.minutes(Band(low=value, middle=value, high=value), is_observed=False)
 
 
 def _lowest(effect: Effect) -> str:

@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 from plimsoll.errors import UsageError
-from plimsoll.model.plan import HALF, Band, Judgement, Option, Plan
+from plimsoll.model.plan import FASTER, Band, Judgement, Option, Plan
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
@@ -267,14 +267,14 @@ def proposed(plan: Plan) -> Option | None:
     """
     What the headline leads with; None without.
 
-    Half the time for less, or the first that lifts; what saves most where nothing needs a way past.
+    The most time for the money, or the first that lifts; what saves most where nothing needs a way past.
     """
     lifting = [option for option in plan.options if option.judgement is Judgement.LIFTS]
     if plan.present.judgement is Judgement.LIFTS:
         known = [option for option in lifting if option.usd_per_day_more is not None]
         return min(known, key=lambda option: option.usd_per_day_more or 0, default=None)
-    half = next((option for option in plan.options if option.role == HALF), None)
-    return half or next(iter(lifting), None)
+    faster = next((option for option in plan.options if option.role == FASTER), None)
+    return faster or next(iter(lifting), None)
 
 
 def _of_option(kind: str, number: str, label: str, option: Option) -> list[Spec]:

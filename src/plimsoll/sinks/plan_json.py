@@ -24,6 +24,7 @@ from plimsoll.model.plan import (
     Option,
     Plan,
     Rejected,
+    WorkPoint,
 )
 from plimsoll.sinks.plan_words import is_observed
 from plimsoll.sinks.report_json import instance_object, without_numpy
@@ -60,6 +61,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "options": [_option(option) for option in plan.options],
         "unpriced": [_option(option) for option in plan.unpriced],
         "curve": [_point(point) for point in plan.curve],
+        "work_by_price": [_work_point(point) for point in plan.work_by_price],
         "candidate_count": plan.candidate_count,
         "vector_count": plan.vector_count,
         "notes": list(plan.notes),
@@ -128,7 +130,8 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "served_ratio": _band(effect.served_ratio),
         "latency_s_mean": _band(effect.latency_s_mean),
         "latency_s_p95": _band(effect.latency_s_p95),
-        "work_minutes": effect.work_minutes,
+        "work_minutes": effect.work and effect.work.chained_minutes,
+        "work_minutes_independent": effect.work and effect.work.independent_minutes,
         "balance_min_ratio": effect.balance_min_ratio,
         "balance_min_family": None if family is None else family.value,
         "balance_min_time": None if at is None else format_time(at),
@@ -167,6 +170,15 @@ def _rejected(other: Rejected) -> dict[str, Any]:
         "name": other.name,
         "usd_per_month": _usd(other.usd_per_month),
         "reason": other.reason,
+    }
+
+
+def _work_point(point: WorkPoint) -> dict[str, Any]:
+    return {
+        "name": point.name,
+        "usd_per_day_more": _usd(point.usd_per_day_more),
+        "work_minutes": point.work.chained_minutes,
+        "work_minutes_independent": point.work.independent_minutes,
     }
 
 
