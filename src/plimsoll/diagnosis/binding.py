@@ -92,8 +92,8 @@ def matches_of(
     weights: list[tuple[Ceiling | None, float, float]] = [(None, unknown, float("nan"))]
     share = (1 - UNKNOWN_SHARE) / max(len(rows), 1)
     for row in rows:
-        z = (np.log(level / row.value) - ENFORCED_LOG_CENTRE) / spread
-        if abs(z) > MATCH_Z_MAX:
+        z = matching_z(level, row.value, level_log_se)
+        if z is None:
             continue
         density = float(np.exp(-0.5 * z * z) / (spread * np.sqrt(2 * np.pi)))
         weight = share * density * credit_factor(row, balances) * _age_factor(row)
@@ -105,6 +105,13 @@ def matches_of(
         if weight > 0
     ]
     return tuple(sorted(found, key=lambda m: -m.probability))
+
+
+def matching_z(level: float, value: float, level_log_se: float) -> float | None:
+    """Return the distance of a level from a published number, in spreads; None where it is another."""
+    spread = float(np.hypot(ENFORCED_LOG_SD, level_log_se))
+    z = float(np.log(level / value) - ENFORCED_LOG_CENTRE) / spread
+    return z if abs(z) <= MATCH_Z_MAX else None
 
 
 def near_documented(

@@ -18,6 +18,7 @@ from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.loading import loading_findings
+from plimsoll.diagnosis.lookup import with_lookalikes
 from plimsoll.diagnosis.missing import missing_of, newer_class_of
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
 from plimsoll.errors import CatalogError
@@ -59,7 +60,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
     judged, found = _judged(snapshot, epochs)
     intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
-    time_at = _time_at(intervals)
+    time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, catalog)
     frame_now = judged.frame
     resources = resources_of(recent, frame_now, ceilings, time_at)
     measured_s = _measured_s(frame)

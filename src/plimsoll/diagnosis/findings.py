@@ -6,6 +6,7 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
 from plimsoll.diagnosis.evidence import describe, format_ceiling, format_rate
+from plimsoll.diagnosis.lookup import lookup_moves, lookup_text
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
@@ -82,8 +83,8 @@ def _bound(
                 f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
                 f"{_unknown_text(at.dimension)}{tail}"
             ),
-            text=_joined(_unknown_meaning(instance, context), _fine_text(mine, step_s)),
-            moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context),
+            text=_joined(_unknown_meaning(instance, context, at), _fine_text(mine, step_s)),
+            moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context, at),
         )
     code = FAMILIES[at.family].code
     if at.ceiling.phase == Phase.BASELINE:
@@ -136,7 +137,7 @@ def _pending(instance: Instance) -> list[Finding]:
     ]
 
 
-def _unknown_meaning(instance: Instance, context: str) -> str:
+def _unknown_meaning(instance: Instance, context: str, at: CeilingTime) -> str:
     if context.startswith(LOADING):
         return (
             "In these hours storage is filled from S3, at a rate that no document tells: a level found "
@@ -153,14 +154,17 @@ def _unknown_meaning(instance: Instance, context: str) -> str:
             "compared with this level. The instance's network to the volume, its CPU, or the volume "
             "itself may set it."
         )
+    if at.lookalikes:
+        return lookup_text(at, instance)
+    if instance.db_class is None:
+        return "No documented limit has this number, of any class now or formerly."
     return (
-        "The level agrees with no number documented for this class and storage, now or formerly: an "
-        "undocumented or changed limit, a wrong class in the input, or storage that is slower than it "
-        "should be."
+        "No documented limit has this number, of this class and storage or of any other: it may be "
+        "undocumented, provisioned, or storage that is slower than it should be."
     )
 
 
-def _unknown_moves(instance: Instance, context: str) -> tuple[str, ...]:
+def _unknown_moves(instance: Instance, context: str, at: CeilingTime) -> tuple[str, ...]:
     if context.startswith(BEFORE_CHANGE):
         return (
             "Say what it was: diagnose the time before the change with --to, --class and --storage.",
@@ -172,10 +176,14 @@ def _unknown_moves(instance: Instance, context: str) -> tuple[str, ...]:
         )
     if instance.db_class is None:
         return (
-            "Say what was bought, with --class, --storage and --size-gib: then the limit has a name.",
+            *(
+                lookup_moves(at, instance)
+                or ("To name this limit, give the class and storage: --class db.… --storage …",)
+            ),
             "On a host of your own: look for a limit of its device, controller or container.",
         )
     return (
+        *lookup_moves(at, instance),
         "Check that class, storage type, size, IOPS and throughput are what this instance had.",
         "If they are: stop and start the instance, or open a support case with the intervals.",
     )

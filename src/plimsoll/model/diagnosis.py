@@ -82,6 +82,17 @@ class Interval(Struct, frozen=True, kw_only=True):
     """What happened then that changes the reading: `lazy loading after a restore`; or empty."""
 
 
+class Lookalike(Struct, frozen=True, kw_only=True):
+    """Something else that is documented with the number of a level of unknown origin."""
+
+    text: str
+    """A clause: `212.5 MB/s was the baseline of db.r5.2xlarge until 2019-12-04`."""
+    flags: str
+    """What to say on the command line to confirm it: `--class db.r5.2xlarge`."""
+    value: float
+    """The documented number, bytes/s or ops/s."""
+
+
 class CeilingTime(Struct, frozen=True, kw_only=True):
     """How long the window was spent at one ceiling."""
 
@@ -93,6 +104,8 @@ class CeilingTime(Struct, frozen=True, kw_only=True):
     seconds: float
     interval_count: int
     ceiling: Ceiling | None
+    lookalikes: tuple[Lookalike, ...] = ()
+    """For a level of unknown origin: what is documented with its number, the likeliest first."""
 
 
 class Resource(Struct, frozen=True, kw_only=True):

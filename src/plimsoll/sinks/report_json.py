@@ -160,6 +160,9 @@ def _ceiling_time(at: CeilingTime) -> dict[str, Any]:
         "seconds": at.seconds,
         "interval_count": at.interval_count,
         "ceiling": _ceiling(at.ceiling) if at.ceiling else None,
+        "lookalikes": [
+            {"text": one.text, "flags": one.flags, "value": one.value} for one in at.lookalikes
+        ],
     }
 
 

@@ -1,0 +1,133 @@
+"""
+Every number that is documented for a storage rate, and what has it: the limits read backwards.
+
+From the numbers of the other files here, asked for every class and for the sizes at which the rules of
+gp2 and gp3 change. What a customer provisions has no number of its own and is not among them.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from plimsoll.catalog import schema
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits import (
+    instance_ebs_iops,
+    instance_ebs_throughput,
+    volume_iops,
+    volume_throughput,
+)
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.family import FAMILIES
+from plimsoll.model.instance import Instance, Storage
+
+_KINDS = ("gp2", "gp3")
+
+
+class Documented(Struct, frozen=True, kw_only=True):
+    """One number, and everything that has it in the same role."""
+
+    dimension: Dimension
+    value: float
+    """bytes/s or ops/s, reads and writes together."""
+    family: Family
+    phase: Phase
+    """Baseline, burst or fixed, also for former numbers."""
+    valid_to: str | None
+    """ISO date until which it was documented; None for what is documented now."""
+    classes: tuple[str, ...]
+    """RDS classes by name; empty for storage."""
+    storage_kind: str = ""
+    """`gp2` or `gp3`; empty for classes."""
+    size_gib: tuple[float, float] = (0.0, 0.0)
+    """Least and most allocated storage that has it; zeros for classes."""
+
+
+def documented(catalog: Catalog, engine: str) -> tuple[Documented, ...]:
+    """
+    Return every documented number of the four storage rates, present and former.
+
+    Args:
+        catalog: the facts.
+        engine: engine family whose storage layout counts: `postgres`, `oracle` …
+    """
+    return (*_of_classes(catalog), *_of_storage(catalog, engine))
+
+
+def _of_classes(catalog: Catalog) -> Iterator[Documented]:
+    found: dict[tuple[Family, float, Phase, str | None], set[str]] = {}
+    for row in catalog.rows(schema.INSTANCE_LIMITS):
+        if not row["offered"]:
+            continue
+        instance = Instance(db_class=row["db_class"])
+        for rule in (instance_ebs_throughput, instance_ebs_iops):
+            for ceiling in rule.ceilings(instance, catalog):
+                found.setdefault(_role(ceiling), set()).add(row["db_class"])
+    for (family, value, phase, valid_to), classes in found.items():
+        yield Documented(
+            dimension=FAMILIES[family].dimension,
+            value=value,
+            family=family,
+            phase=phase,
+            valid_to=valid_to,
+            classes=tuple(sorted(classes)),
+        )
+
+
+def _role(ceiling: Ceiling) -> tuple[Family, float, Phase, str | None]:
+    valid_to = ceiling.origin.valid_to if ceiling.phase is Phase.LEGACY else None
+    return ceiling.family, ceiling.value, ceiling.bucket_phase, valid_to
+
+
+def _of_storage(catalog: Catalog, engine: str) -> Iterator[Documented]:
+    for kind in _KINDS:
+        sizes = _sizes(catalog, engine, kind)
+        for family in (volume_throughput, volume_iops):
+            by_size = [
+                (size, ceiling)
+                for size in sizes
+                for ceiling in family.ceilings(_with_storage(engine, kind, size), catalog)
+                # gp2's baseline is 3 IOPS per GiB: every number is that of some size.
+                if kind != "gp2" or ceiling.phase is not Phase.BASELINE
+            ]
+            yield from _ranges(kind, by_size)
+
+
+def _with_storage(engine: str, kind: str, size_gib: float) -> Instance:
+    return Instance(engine=engine, storage=Storage(kind=kind, size_gib=size_gib))
+
+
+def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
+    """Sizes in GiB at which a rule begins or ends."""
+    found = set()
+    small = catalog.volume_rule("gp2", "small_size_gib_max").value
+    for rule in catalog.storage_rules(engine, kind):
+        found |= {rule.size_gib_min or 0.0, rule.size_gib_max}
+        count = rule.volume_count or 1
+        if kind == "gp2" and (rule.size_gib_min or 0.0) <= count * small < rule.size_gib_max:
+            found |= {count * small, count * (small + 1)}
+    return sorted(size for size in found if size)
+
+
+def _ranges(kind: str, by_size: Iterable[tuple[float, Ceiling]]) -> Iterator[Documented]:
+    ordered = sorted(by_size, key=lambda pair: (_key(pair[1]), pair[0]))
+    for _, group in groupby(ordered, key=lambda pair: _key(pair[1])):
+        members = list(group)
+        first, ceiling = members[0]
+        if kind == "gp2" and ceiling.phase is Phase.FIXED and ceiling.dimension is Dimension.IOPS:
+            continue
+        yield Documented(
+            dimension=ceiling.dimension,
+            value=ceiling.value,
+            family=ceiling.family,
+            phase=ceiling.phase,
+            valid_to=None,
+            classes=(),
+            storage_kind=kind,
+            size_gib=(first, members[-1][0]),
+        )
+
+
+def _key(ceiling: Ceiling) -> tuple[str, float, str]:
+    return ceiling.family.value, ceiling.value, ceiling.phase.value
