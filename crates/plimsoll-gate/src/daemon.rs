@@ -29,7 +29,8 @@ use crate::clock::{Clock, measure_timer_error_s};
 use crate::config::{Chain, Config};
 use crate::control::{Control, Stop};
 use crate::counters::Counters;
-use crate::fs::{Core, Gate};
+use crate::descriptors::Share;
+use crate::fs::{Core, Gate, Room};
 use crate::handles::Handles;
 use crate::inodes::Inodes;
 use crate::mount::{self, Ending, Places, SUBTYPE, said};
@@ -223,12 +224,14 @@ fn core_of(
     };
     let root = open(&places.backing)?;
     let is_in_memory = rustix::fs::fstatfs(&root).is_ok_and(|of| of.f_type == TMPFS);
-    let inodes = Inodes::new(root, raise_file_limit())
+    let share = Share::of(raise_file_limit());
+    let inodes = Inodes::new(root, share.idle)
         .map_err(|error| no_room(&format!("the backing folder: {}", said(&error.into()))))?;
     Ok(Arc::new(Core {
         inodes,
         files: Handles::default(),
         folders: Handles::default(),
+        room: Room::new(share.handles),
         descriptors: open(Path::new("/proc/self/fd"))?,
         park,
         counters: Arc::clone(counters),
@@ -312,23 +315,18 @@ fn open_record(place: &Path) -> Result<File, Refusal> {
     })
 }
 
-/// How many descriptors of files that are not open are kept: a quarter of all, as those that are
-/// open need one each, or three without cache. More than this many are not worth their memory.
-const DESCRIPTORS_MAX: u64 = 16_384;
-
-/// Every file that is open takes a descriptor. How many of those that are not may keep one.
-fn raise_file_limit() -> usize {
+/// Allow as many descriptors as the system does; how many these are.
+fn raise_file_limit() -> u64 {
     let most = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
     let most: Option<u64> = most.trim().parse().ok();
     let raised = Rlimit { current: most, maximum: most };
     if most.is_none() || rustix::process::setrlimit(Resource::Nofile, raised).is_err() {
         let allowed = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: allowed.maximum, ..allowed };
-        // What cannot be raised is felt only with as many open files.
+        // What cannot be raised makes the gate slower with many open files, and nothing else.
         let _ = rustix::process::setrlimit(Resource::Nofile, raised);
     }
-    let allowed = rustix::process::getrlimit(Resource::Nofile).current;
-    (allowed.unwrap_or(u64::MAX) / 4).min(DESCRIPTORS_MAX) as usize
+    rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 fn say_ready(config: &Config, places: &Places, timer_error_s: f64) {

@@ -6,6 +6,7 @@
 //! that were not used since they were last looked at.
 //! Rule 3: a file without a name that is known is held until the kernel forgets it.
 //! Rule 4: a file that somebody has open is reached by what he has it open with.
+//! Rule 5: descriptors of what is open are bounded as well; [`crate::leases`] has them again.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -13,13 +14,62 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::inodes::Node;
 
+/// How many descriptors may be open for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// For files that are not open.
+    pub idle: usize,
+    /// For handles.
+    pub handles: usize,
+}
+
+/// Descriptors that are the gate's own: 3 for input and output, 17 to the kernel (one for each
+/// thread that takes requests), the record, the socket and a conversation there, 2 folders, 3 for
+/// signals, and one for each thing that a thread just looks at.
+const OWN: u64 = 32;
+
+/// Most descriptors of files that are not open: more are not worth their memory.
+const IDLE_MAX: u64 = 16_384;
+
+impl Share {
+    /// Of so many that the process may have. Half of what is not its own goes to handles, a quarter
+    /// to files that are not open; requests in flight, and files without a name, have the rest. Whoever
+    /// finds none has room made, so that these shares decide on speed only.
+    #[must_use]
+    pub fn of(most: u64) -> Self {
+        let free = most.saturating_sub(OWN);
+        let idle = (free / 4).min(IDLE_MAX) as usize;
+        Self { idle, handles: usize::try_from(free / 2).unwrap_or(usize::MAX).max(1) }
+    }
+}
+
+/// What came of closing a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// It is closed.
+    Closed,
+    /// There is none, and what would have it leaves the ring.
+    Empty,
+    /// Somebody works with it, for a moment.
+    Busy,
+    /// It was used since it was last looked at, or cannot be closed yet.
+    Stays,
+}
+
+/// Something whose descriptor can be had again.
+pub trait LetGo {
+    /// Close the descriptor, unless it was used since the last call; also one that takes time to
+    /// close where `is_pressed`.
+    fn let_go(&self, is_pressed: bool) -> Lost;
+}
+
 /// What a file is held by.
 #[derive(Debug, Default)]
 struct Hold {
     /// A descriptor for everything but content.
     path: Option<Arc<OwnedFd>>,
     /// One that it was opened with, as long as it is open.
-    lent: Option<Arc<OwnedFd>>,
+    lent: Option<Weak<OwnedFd>>,
     opens: u32,
     is_kept: bool,
     is_listed: bool,
@@ -32,11 +82,10 @@ pub struct Grip {
     hold: Mutex<Hold>,
 }
 
-/// The nodes whose descriptors may be closed, in the order in which they are looked at.
+/// Things whose descriptors may be closed, in the order in which they are looked at.
 #[derive(Debug)]
-pub struct Ring {
-    most: usize,
-    nodes: Mutex<VecDeque<Weak<Node>>>,
+pub struct Ring<T> {
+    things: Mutex<VecDeque<Weak<T>>>,
 }
 
 impl Grip {
@@ -45,7 +94,7 @@ impl Grip {
     pub fn fd(&self) -> Option<Arc<OwnedFd>> {
         let mut hold = self.lock();
         hold.was_used = true;
-        hold.path.as_ref().or(hold.lent.as_ref()).cloned()
+        hold.path.clone().or_else(|| hold.lent.as_ref()?.upgrade())
     }
 
     /// Hold the file by this one until it is forgotten.
@@ -60,19 +109,23 @@ impl Grip {
         self.lock().is_kept = false;
     }
 
-    /// Somebody has opened the file, with this descriptor.
-    pub fn opened(&self, fd: &Arc<OwnedFd>) {
-        let mut hold = self.lock();
-        hold.opens += 1;
-        hold.lent.get_or_insert_with(|| Arc::clone(fd));
+    /// Somebody has opened the file.
+    pub fn opened(&self) {
+        self.lock().opens += 1;
     }
 
-    /// Somebody has closed it; what the last one leaves is to be closed, which may take long.
-    #[must_use]
-    pub fn closed(&self) -> Option<Arc<OwnedFd>> {
+    /// It is open with this descriptor.
+    pub fn lend(&self, fd: &Arc<OwnedFd>) {
+        let mut hold = self.lock();
+        if hold.lent.as_ref().is_none_or(|lent| lent.strong_count() == 0) {
+            hold.lent = Some(Arc::downgrade(fd));
+        }
+    }
+
+    /// Somebody has closed it.
+    pub fn closed(&self) {
         let mut hold = self.lock();
         hold.opens = hold.opens.saturating_sub(1);
-        if hold.opens == 0 { hold.lent.take() } else { None }
     }
 
     /// Whether somebody has it open.
@@ -88,14 +141,14 @@ impl Grip {
         !std::mem::replace(&mut hold.is_listed, true)
     }
 
-    /// Leave the ring, with the descriptor to be closed; or stay, as it was used.
-    fn let_go(&self) -> Result<Option<Arc<OwnedFd>>, ()> {
+    /// Close a descriptor that is held though nothing leads to the file any more, if nobody has it
+    /// open: it ends the file.
+    #[must_use]
+    pub fn abandon(&self) -> bool {
         let mut hold = self.lock();
-        if !hold.is_kept && std::mem::take(&mut hold.was_used) {
-            return Err(());
-        }
-        hold.is_listed = false;
-        Ok(if hold.is_kept { None } else { hold.path.take() })
+        let given_up = if hold.opens == 0 && hold.is_kept { hold.path.take() } else { None };
+        drop(hold);
+        given_up.is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, Hold> {
@@ -103,30 +156,107 @@ impl Grip {
     }
 }
 
-impl Ring {
-    /// A ring of at most so many.
+impl LetGo for Node {
+    fn let_go(&self, is_pressed: bool) -> Lost {
+        let mut hold = self.grip.lock();
+        let was_used = std::mem::take(&mut hold.was_used) && !is_pressed;
+        if was_used && !hold.is_kept {
+            return Lost::Stays;
+        }
+        // Others close it when they are through; who needs room now has to wait for that.
+        if is_pressed && hold.path.as_ref().is_some_and(|fd| Arc::strong_count(fd) > 1) {
+            return Lost::Busy;
+        }
+        hold.is_listed = false;
+        let closed = if hold.is_kept { None } else { hold.path.take() };
+        drop(hold);
+        if closed.is_some() { Lost::Closed } else { Lost::Empty }
+    }
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { things: Mutex::default() }
+    }
+}
+
+impl<T> Ring<T> {
+    /// How many there are, also of those that are gone.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, nodes: Mutex::default() }
+    pub fn len(&self) -> usize {
+        self.lock().len()
     }
 
-    /// Hold a file, whose name is known, by this descriptor, and let others go for it.
-    pub fn hold(&self, node: &Arc<Node>, fd: &Arc<OwnedFd>) {
-        if !node.grip.take(fd) {
-            return;
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Add one. Those that are gone leave when they may be half of all, so that each addition
+    /// costs the same.
+    pub fn add(&self, thing: &Arc<T>, live: usize) {
+        let mut things = self.lock();
+        things.push_back(Arc::downgrade(thing));
+        if things.len() > 2 * live + 16 {
+            things.retain(|thing| thing.strong_count() > 0);
         }
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.push_back(Arc::downgrade(node));
+    }
+
+    /// The one that is looked at next, if it still exists.
+    pub fn pop(&self) -> Option<Option<Arc<T>>> {
+        self.lock().pop_front().map(|thing| thing.upgrade())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Weak<T>>> {
+        self.things.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: LetGo> Ring<T> {
+    /// Close descriptors until it is enough; how many, and whether somebody works with others.
+    pub fn sweep(&self, is_pressed: bool, is_enough: impl Fn(usize) -> bool) -> (usize, bool) {
+        let (mut closed, mut is_busy) = (0, false);
         // Twice around even the last one that was used goes.
-        for _ in 0..2 * nodes.len() {
-            if nodes.len() <= self.most {
+        for _ in 0..2 * self.len() {
+            if is_enough(closed) {
                 break;
             }
-            let Some(first) = nodes.pop_front() else { break };
-            let stays = first.upgrade().is_some_and(|node| node.grip.let_go().is_err());
-            if stays {
-                nodes.push_back(first);
+            let Some(first) = self.pop() else { break };
+            let Some(thing) = first else { continue };
+            match thing.let_go(is_pressed) {
+                Lost::Closed => closed += 1,
+                Lost::Empty => {}
+                Lost::Busy => {
+                    is_busy = true;
+                    self.lock().push_back(Arc::downgrade(&thing));
+                }
+                Lost::Stays => self.lock().push_back(Arc::downgrade(&thing)),
             }
         }
+        (closed, is_busy)
+    }
+}
+
+impl Ring<Node> {
+    /// Hold a file, whose name is known, by this descriptor, and let others go for it.
+    pub fn hold(&self, node: &Arc<Node>, fd: &Arc<OwnedFd>, most: usize) {
+        if node.grip.take(fd) {
+            self.lock().push_back(Arc::downgrade(node));
+            self.sweep(false, |_| self.len() <= most);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Handles get twice what files that are not open get, and never nothing.
+    #[test]
+    fn descriptors_are_shared_out() {
+        assert_eq!(Share { idle: 248, handles: 496 }, Share::of(1024));
+        assert_eq!(Share { idle: 0, handles: 1 }, Share::of(20));
+        assert_eq!(IDLE_MAX as usize, Share::of(u64::MAX).idle);
     }
 }

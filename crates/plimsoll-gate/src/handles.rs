@@ -1,20 +1,23 @@
 //! What is open: files and folders, by the number the kernel gives back with each request.
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::fs::Bypass;
-use crate::inodes::{Node, Reached};
+use crate::inodes::Node;
+use crate::leases::Lease;
 
 /// An open file.
 #[derive(Debug)]
 pub struct OpenFile {
     /// The backing file. The kernel alone appends and bypasses caches; here neither flag is set.
-    pub fd: Arc<OwnedFd>,
+    pub lease: Arc<Lease>,
+    /// How the backing file is opened.
+    pub flags: OFlags,
     /// The backing file again, to be read past the page cache.
     pub bypass: Bypass,
     /// Its node.
@@ -27,14 +30,6 @@ pub struct OpenFile {
     pub is_writable: bool,
 }
 
-impl OpenFile {
-    /// The file, whatever has become of its names.
-    #[must_use]
-    pub fn reached(&self) -> Reached {
-        Reached { fd: Arc::clone(&self.fd), node: Arc::clone(&self.node) }
-    }
-}
-
 impl Drop for OpenFile {
     fn drop(&mut self) {
         if self.is_writable {
@@ -43,11 +38,13 @@ impl Drop for OpenFile {
     }
 }
 
-/// An open folder. The lock keeps the position and the reading from there together.
+/// An open folder.
 #[derive(Debug)]
 pub struct OpenFolder {
     /// The backing folder.
-    pub fd: Mutex<OwnedFd>,
+    pub lease: Arc<Lease>,
+    /// Held by whoever reads from a position of its own.
+    pub reading: Mutex<()>,
     /// Its node.
     pub node: Arc<Node>,
 }
@@ -81,6 +78,12 @@ impl<T> Handles<T> {
     pub fn get(&self, number: u64) -> Result<Arc<T>, Errno> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.get(&number).cloned().ok_or(Errno::BADF)
+    }
+
+    /// All that is open now.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// Whether nothing is open.

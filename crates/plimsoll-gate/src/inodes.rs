@@ -27,6 +27,7 @@ use rustix::io::Errno;
 use crate::descriptors::{Grip, Ring};
 use crate::known::{Key, Known, Way};
 use crate::runs::Runs;
+use crate::written::Written;
 
 /// Number of the root, by the protocol.
 pub const ROOT: u64 = 1;
@@ -49,6 +50,8 @@ pub struct Node {
     pub writers: AtomicU32,
     /// Where sequential requests have got to.
     pub runs: Mutex<Runs>,
+    /// What was written and not flushed.
+    pub written: Written,
     /// Device and inode number.
     pub(crate) key: Key,
     /// Dropped after the descriptor, so that what it counts is closed.
@@ -93,7 +96,10 @@ pub struct Parting {
 pub struct Inodes {
     root: Reached,
     known: RwLock<Known>,
-    ring: Ring,
+    ring: Ring<Node>,
+    idle_max: usize,
+    /// Files that nothing leads to and nobody has open, oldest first.
+    lost: Ring<Node>,
     /// Held together by those who change names; alone by who waits until none is being changed.
     naming: RwLock<()>,
     epochs: AtomicU64,
@@ -115,19 +121,17 @@ impl PartialEq for Node {
 }
 
 impl Node {
-    /// A handle was opened, by this descriptor.
-    pub fn opened(&self, fd: &Arc<OwnedFd>) {
-        self.grip.opened(fd);
+    /// A handle was opened.
+    pub fn opened(&self) {
+        self.grip.opened();
     }
 
-    /// The kernel is through with a handle. What is returned is to be closed, which may take long.
-    #[must_use]
-    pub fn closed(&self) -> Option<Arc<OwnedFd>> {
-        let left = self.grip.closed();
+    /// The kernel is through with a handle.
+    pub fn closed(&self) {
+        self.grip.closed();
         if self.leaving.is_unnamed.load(Ordering::Acquire) && !self.grip.is_open() {
             self.leaving.begin();
         }
-        left
     }
 
     /// The file lost its last name.
@@ -161,14 +165,15 @@ impl Inodes {
     ///
     /// # Errors
     /// The root cannot be asked.
-    pub fn new(root: OwnedFd, descriptors_max: usize) -> Result<Self, Errno> {
+    pub fn new(root: OwnedFd, idle_max: usize) -> Result<Self, Errno> {
         let stat = rustix::fs::fstat(&root)?;
         let (leaving, fd) = (Arc::default(), Arc::new(root));
         let node = Arc::new(node_of(ROOT, 0, &stat, &leaving));
         node.grip.keep(Arc::clone(&fd));
         let (known, naming, epochs) = (RwLock::default(), RwLock::default(), AtomicU64::new(1));
-        let ring = Ring::new(descriptors_max);
-        Ok(Self { root: Reached { fd, node }, known, ring, naming, epochs, leaving })
+        let (ring, lost) = (Ring::default(), Ring::default());
+        let root = Reached { fd, node };
+        Ok(Self { root, known, ring, idle_max, lost, naming, epochs, leaving })
     }
 
     /// The root.
@@ -234,7 +239,7 @@ impl Inodes {
             if key_of(&rustix::fs::fstat(&fd)?) != node.key {
                 return Err(Errno::STALE);
             }
-            self.ring.hold(&node, &fd);
+            self.ring.hold(&node, &fd, self.idle_max);
         }
         Ok(fd)
     }
@@ -247,7 +252,7 @@ impl Inodes {
         let fd = Arc::new(open_path(&folder.fd, name)?);
         let found = self.adopt(&folder.node, name, fd)?;
         if found.file.node.id != ROOT {
-            self.ring.hold(&found.file.node, &found.file.fd);
+            self.ring.hold(&found.file.node, &found.file.fd, self.idle_max);
         }
         Ok(found)
     }
@@ -320,6 +325,7 @@ impl Inodes {
         let Reached { fd, node } = &parting.file;
         if !self.lose_name(node.id, folder, name) {
             node.grip.keep(Arc::clone(fd));
+            self.lost.add(node, self.known().len());
         }
         if parting.is_last {
             node.unnamed();
@@ -346,6 +352,29 @@ impl Inodes {
         };
         drop(gone);
         is_named
+    }
+
+    /// Close a descriptor of a file that is not open; whether there was one, and whether somebody
+    /// works with others.
+    pub fn make_room(&self) -> (bool, bool) {
+        let (closed, is_busy) = self.ring.sweep(true, |closed| closed > 0);
+        (closed > 0, is_busy)
+    }
+
+    /// Close a file that nothing leads to and nobody has open, before the kernel has forgotten it;
+    /// whether there was one. Whoever still looks at it finds it gone (`ESTALE`).
+    pub fn abandon(&self) -> bool {
+        for _ in 0..self.lost.len() {
+            let Some(first) = self.lost.pop() else { break };
+            let Some(node) = first else { continue };
+            if node.grip.abandon() {
+                return true;
+            }
+            if node.grip.is_open() {
+                self.lost.add(&node, usize::MAX / 4);
+            }
+        }
+        false
     }
 
     /// Whether files without a name are still to be closed, whose space then comes free.
@@ -391,8 +420,8 @@ fn node_of(id: u64, epoch: u64, stat: &Stat, leaving: &Arc<AtomicUsize>) -> Node
     let (is_unnamed, is_counted) = (AtomicBool::new(false), AtomicBool::new(false));
     let leaving = Leaving { is_unnamed, is_counted, count: Arc::clone(leaving) };
     let (grip, key) = (Grip::default(), key_of(stat));
-    let (writers, runs) = (AtomicU32::new(0), Mutex::default());
-    Node { id, epoch, grip, kind, writers, runs, key, leaving }
+    let (writers, runs, written) = (AtomicU32::new(0), Mutex::default(), Written::default());
+    Node { id, epoch, grip, kind, writers, runs, written, key, leaving }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! done. The law is that of `plimsoll-core`, with a clock.
 //!
 //! - [`config`], [`refusal`], [`mount`]: what it is told, what it refuses, where it is mounted.
-//! - [`fs`], [`inodes`], [`descriptors`], [`handles`], [`workers`], [`buffers`]: the file
-//!   system.
+//! - [`fs`], [`inodes`], [`descriptors`], [`handles`], [`leases`], [`written`], [`workers`],
+//!   [`buffers`]: the file system.
 //! - [`runs`], [`pieces`], [`throttle`], [`park`], [`clock`]: from a request to its reply.
 //! - [`cache_bound`], [`pruner`]: the bound on the page cache.
 //! - [`counters`], [`recorder`], [`control`]: what it counts, writes down and answers.
@@ -27,6 +27,7 @@ pub mod fs;
 pub mod handles;
 pub mod inodes;
 mod known;
+pub mod leases;
 pub mod mount;
 pub mod park;
 pub mod pieces;
@@ -36,3 +37,4 @@ pub mod refusal;
 pub mod runs;
 pub mod throttle;
 pub mod workers;
+pub mod written;

@@ -5,11 +5,13 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use common::twin::look;
-use common::{Gate, Setup, noise};
+use common::{Aligned, Gate, Setup, noise};
 
 /// Folders of the test with many files, and files in each.
 const FOLDERS: usize = 60;
@@ -138,4 +140,146 @@ fn names_behave_as_in_a_plain_folder_with_few_descriptors() {
         }
         assert_eq!(look(&twin), look(&gate.mount()));
     }
+}
+
+/// Fewer descriptors than most systems give: half of them are the gate's own.
+const TIGHT: u64 = 64;
+
+fn text_of(number: usize) -> String {
+    format!("{number:04096}")
+}
+
+fn is_as_written(file: &File, number: usize) -> bool {
+    let mut content = String::new();
+    let mut reader = file;
+    std::io::Seek::rewind(&mut reader).unwrap();
+    reader.read_to_string(&mut content).unwrap();
+    content == text_of(number)
+}
+
+/// Sixteen threads open files, and each is closed only when 400 others were opened after it: the
+/// gate, which may have 64 descriptors, makes room before the kernel tells it that files were closed.
+#[test]
+fn files_may_be_opened_faster_than_they_are_closed() {
+    let Some(gate) = setup(TIGHT).mount() else { return };
+    let mount = gate.mount();
+    let (hand_over, taken) = sync_channel::<File>(400);
+    let (threads, files) = (16, 250);
+
+    let closer = thread::spawn(move || {
+        let mut held = std::collections::VecDeque::new();
+        for file in taken {
+            held.push_back(file);
+            if held.len() > 400 {
+                held.pop_front();
+            }
+        }
+    });
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let (mount, hand_over) = (&mount, hand_over.clone());
+            scope.spawn(move || {
+                for number in (0..files).map(|number| thread * files + number) {
+                    let path = mount.join(format!("{number}"));
+                    fs::write(&path, text_of(number)).unwrap();
+                    let file = File::options().read(true).write(true).open(&path).unwrap();
+                    assert!(is_as_written(&file, number));
+                    assert!(fs::read_dir(mount).unwrap().next().is_some());
+                    hand_over.send(file).unwrap();
+                }
+            });
+        }
+    });
+    drop(hand_over);
+    closer.join().unwrap();
+
+    for number in 0..threads * files {
+        assert_eq!(text_of(number), fs::read_to_string(mount.join(format!("{number}"))).unwrap());
+    }
+    assert_eq!(TIGHT as usize, descriptors(&gate).1);
+}
+
+/// A thousand files are held open at once, a part of them past the cache, by a gate that may have 64
+/// descriptors; all that can be done with an open file can be done with each.
+#[test]
+fn more_files_may_be_open_than_there_are_descriptors() {
+    let Some(gate) = setup(TIGHT).mount() else { return };
+    let at = |number: usize| gate.mount().join(format!("{number}"));
+    let open: Vec<File> = (0..1000)
+        .map(|number| {
+            let past = if number % 5 == 0 { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 };
+            let mut how = File::options();
+            how.read(true).write(true).create_new(true).custom_flags(past);
+            how.open(at(number)).unwrap()
+        })
+        .collect();
+
+    for (number, file) in open.iter().enumerate() {
+        let mut content = Aligned::filled(4096, 0);
+        content.get_mut().copy_from_slice(text_of(number).as_bytes());
+        file.write_all_at(content.get(), 0).unwrap();
+    }
+    for (number, file) in open.iter().enumerate() {
+        match number % 7 {
+            0 => file.sync_data().unwrap(),
+            1 => file.sync_all().unwrap(),
+            2 => fs::rename(at(number), gate.mount().join(format!("moved-{number}"))).unwrap(),
+            3 => file.set_permissions(fs::Permissions::from_mode(0o400)).unwrap(),
+            4 => rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, 65_536)
+                .unwrap(),
+            _ => assert_eq!(0, rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0)).unwrap()),
+        }
+    }
+    // These have no name any more, and cannot be reached but by a descriptor.
+    (0..10).map(|number| number * 98 + 5).for_each(|number| fs::remove_file(at(number)).unwrap());
+    for (number, file) in open.iter().enumerate() {
+        let mut content = Aligned::filled(4096, 0);
+        file.read_exact_at(content.get_mut(), 0).unwrap();
+        assert_eq!(text_of(number).as_bytes(), content.get(), "file {number}");
+        assert_eq!(4096, file.metadata().unwrap().len());
+        file.set_len(0).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(0, file.metadata().unwrap().len());
+    }
+    drop(open);
+    assert_eq!(990, fs::read_dir(gate.mount()).unwrap().count());
+}
+
+/// Files that are removed in a row are let go before the kernel has forgotten them all.
+#[test]
+fn removing_files_is_not_bounded_by_descriptors() {
+    let Some(gate) = setup(TIGHT).mount() else { return };
+    thread::scope(|scope| {
+        for thread in 0..16 {
+            let folder = gate.mount().join(format!("{thread}"));
+            scope.spawn(move || {
+                fs::create_dir(&folder).unwrap();
+                let at = |number: usize| folder.join(format!("{number}"));
+                (0..300).for_each(|number| fs::write(at(number), text_of(number)).unwrap());
+                (0..300).for_each(|number| fs::remove_file(at(number)).unwrap());
+                fs::remove_dir(&folder).unwrap();
+            });
+        }
+    });
+
+    assert_eq!(0, fs::read_dir(gate.backing()).unwrap().count());
+}
+
+/// Only files that are open and have no name need a descriptor each. Where there are none left for
+/// them, removing one more fails for want of memory, never of descriptors, and works again once some
+/// are closed.
+#[test]
+fn more_removed_files_than_descriptors_are_not_said_to_be_too_many() {
+    let Some(gate) = setup(TIGHT).mount() else { return };
+    let at = |number: usize| gate.mount().join(format!("{number}"));
+    let open: Vec<File> = (0..100).map(|number| File::create_new(at(number)).unwrap()).collect();
+
+    let failed = (0..100).find_map(|number| fs::remove_file(at(number)).err()).unwrap();
+
+    assert_eq!(Some(rustix::io::Errno::NOMEM.raw_os_error()), failed.raw_os_error());
+    drop(open);
+    for left in fs::read_dir(gate.mount()).unwrap() {
+        fs::remove_file(left.unwrap().path()).unwrap();
+    }
+    assert_eq!(0, fs::read_dir(gate.mount()).unwrap().count());
 }

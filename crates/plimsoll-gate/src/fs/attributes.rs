@@ -46,7 +46,7 @@ impl Core {
     /// # Errors
     /// It is not known, or cannot be asked.
     pub fn attributes(&self, id: u64) -> Result<FileAttr, Errno> {
-        let Reached { fd, node } = self.inodes.reach(id)?;
+        let Reached { fd, node } = self.with_room(|| self.inodes.reach(id))?;
         Ok(attributes_of(&node, &rustix::fs::fstat(&fd)?))
     }
 
@@ -55,7 +55,15 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn change(&self, id: u64, change: &Change) -> Result<FileAttr, Errno> {
+        // Doing it twice does the same.
+        self.with_room(|| self.change_once(id, change))
+    }
+
+    fn change_once(&self, id: u64, change: &Change) -> Result<FileAttr, Errno> {
         let file = self.inodes.reach(id)?;
+        if change.mode.is_some() || change.uid.is_some() || change.gid.is_some() {
+            self.pin_before_change(&file.node)?;
+        }
         // Owners first: giving a file away takes its set-user-id bits, which the mode then restores.
         if change.uid.is_some() || change.gid.is_some() {
             let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
@@ -91,9 +99,10 @@ impl Core {
     fn truncate(&self, known: &Reached, handle: Option<u64>, bytes: u64) -> Result<(), Errno> {
         let open = handle.and_then(|number| self.files.get(number).ok());
         match open.filter(|file| file.is_writable) {
-            Some(file) => rustix::fs::ftruncate(&file.fd, bytes)?,
+            Some(file) => rustix::fs::ftruncate(&self.fd_of(&file)?, bytes)?,
             None => rustix::fs::ftruncate(self.reopen(known, OFlags::WRONLY)?, bytes)?,
         }
+        known.node.written.change();
         self.pruner.with(|ledger| ledger.cut((known.node.id, known.node.epoch), bytes));
         Ok(())
     }
@@ -103,7 +112,7 @@ impl Core {
     /// # Errors
     /// It cannot be asked.
     pub fn space(&self, id: u64) -> Result<StatVfs, Errno> {
-        rustix::fs::fstatvfs(&self.inodes.reach(id)?.fd)
+        rustix::fs::fstatvfs(&self.with_room(|| self.inodes.reach(id))?.fd)
     }
 }
 

@@ -16,14 +16,17 @@
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::Core;
+use super::room::is_no_room;
 use crate::handles::OpenFile;
+use crate::inodes::Node;
+use crate::leases::Lease;
 
 /// The smallest block that disks have. Where theirs is larger they refuse what is not aligned to it.
 const BLOCK_BYTES: u64 = 512;
@@ -38,17 +41,26 @@ const PAST_A_MISS: u32 = 63;
 pub const PAST_FROM_BYTES: usize = 32 * 1024;
 
 /// The way past the cache of one open file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Bypass {
-    /// A second descriptor, opened when it is first needed; none where that is refused.
-    fd: OnceLock<Option<OwnedFd>>,
+    /// A second descriptor, opened when it is first needed.
+    read: Arc<Lease>,
     /// The same to write with.
-    written: OnceLock<Option<OwnedFd>>,
+    written: Arc<Lease>,
+    /// Whether the backing file system refuses it.
+    is_refused: AtomicBool,
     /// How many reads are to take this way.
     left: AtomicU32,
 }
 
 impl Bypass {
+    /// The way past the cache of this file.
+    pub fn new(node: &Arc<Node>, count: &Arc<AtomicUsize>) -> Self {
+        let lease = || Arc::new(Lease::new(node, false, count));
+        let (is_refused, left) = (AtomicBool::new(false), AtomicU32::new(0));
+        Self { read: lease(), written: lease(), is_refused, left }
+    }
+
     /// Whether this read is to take this way, without a look into the cache.
     pub fn is_next(&self) -> bool {
         let one_less = |left: u32| left.checked_sub(1);
@@ -64,20 +76,28 @@ impl Bypass {
 impl Core {
     /// Read past the page cache, as far as that can be done; how far it came. Waits for the disk.
     pub(super) fn read_past(&self, file: &OpenFile, offset: u64, buffer: &mut [u8]) -> usize {
-        let flags = OFlags::RDONLY | OFlags::DIRECT;
-        let fd = file.bypass.fd.get_or_init(|| self.reopen(&file.reached(), flags).ok());
-        fd.as_ref().map_or(0, |fd| read_blocks(fd, offset, buffer))
+        let fd = self.past(file, &file.bypass.read, OFlags::RDONLY | OFlags::DIRECT);
+        fd.map_or(0, |fd| read_blocks(&fd, offset, buffer))
     }
-}
 
-impl Core {
     /// Write past the page cache, as far as that can be done; how far it came. Waits for the disk.
     ///
     /// What the cache holds of the stretch the system brings to the disk first and drops afterwards.
     pub(super) fn write_past(&self, file: &OpenFile, offset: u64, data: &[u8]) -> usize {
-        let flags = OFlags::WRONLY | OFlags::DIRECT;
-        let fd = file.bypass.written.get_or_init(|| self.reopen(&file.reached(), flags).ok());
-        fd.as_ref().map_or(0, |fd| write_blocks(fd, offset, data))
+        let fd = self.past(file, &file.bypass.written, OFlags::WRONLY | OFlags::DIRECT);
+        fd.map_or(0, |fd| write_blocks(&fd, offset, data))
+    }
+
+    /// A descriptor past the cache. Where there is no room for it now the cache is used once.
+    fn past(&self, file: &OpenFile, lease: &Arc<Lease>, flags: OFlags) -> Option<Arc<OwnedFd>> {
+        if file.bypass.is_refused.load(Ordering::Relaxed) {
+            return None;
+        }
+        let opened = self.leased(lease, || self.reopen(&self.file_of(file)?, flags).map(Arc::new));
+        if let Err(error) = &opened {
+            file.bypass.is_refused.store(!is_no_room(*error), Ordering::Relaxed);
+        }
+        opened.ok()
     }
 }
 
@@ -130,7 +150,10 @@ mod tests {
     /// After a miss some reads pass by, then the cache is looked into again.
     #[test]
     fn a_miss_is_followed_by_reads_that_pass_by() {
-        let bypass = Bypass::default();
+        let folder = tempfile::tempdir().unwrap();
+        let root = rustix::fs::open(folder.path(), OFlags::PATH, Mode::empty()).unwrap();
+        let inodes = crate::inodes::Inodes::new(root, 0).unwrap();
+        let bypass = Bypass::new(&inodes.root().node, &Arc::default());
         assert!(!bypass.is_next());
 
         for _ in 0..2 {

@@ -1,6 +1,7 @@
 //! Content: reading, writing, flushing, reserving, and where the holes are.
 
 use std::io::IoSliceMut;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -56,7 +57,19 @@ enum Attempt {
     Begun(usize),
 }
 
+/// Flush a file through one of its handles.
+fn flush(file: &OpenFile, flush: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    file.node.written.flush(&file.lease.heard, flush)
+}
+
 impl Core {
+    /// An open file, and a descriptor of it that stays open meanwhile.
+    fn open_file(&self, number: u64) -> Result<(Arc<OpenFile>, Arc<OwnedFd>), Errno> {
+        let file = self.files.get(number)?;
+        let fd = self.backing(&file)?;
+        Ok((file, fd))
+    }
+
     /// Read, and answer when the disk would have.
     ///
     /// What lies in memory is read at once. For the rest this thread or another waits; the attempt made
@@ -64,7 +77,7 @@ impl Core {
     /// arrival, and sees a stream as one. What passes by the cache is mostly not looked for there.
     pub fn read(self: &Arc<Self>, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
         let arrived_s = self.clock.now_s();
-        let file = match self.files.get(number) {
+        let (file, fd) = match self.open_file(number) {
             Ok(file) => file,
             Err(error) => return reply.error(refused(error)),
         };
@@ -73,7 +86,7 @@ impl Core {
         let is_past = file.bypass.is_next();
         let mut length = 0;
         if !is_past {
-            match self.read_at_once(&file, offset, buffer.first_mut(bytes)) {
+            match self.read_at_once(&fd, offset, buffer.first_mut(bytes)) {
                 Attempt::Over(read) => return self.answer_read(&file, &asked, read, buffer, reply),
                 Attempt::Begun(begun) => length = begun,
             }
@@ -87,18 +100,18 @@ impl Core {
             if is_past {
                 length = core.read_past(&file, offset, whole);
             }
-            let rest = read_full(&file, offset + length as u64, &mut whole[length..]);
+            let rest = read_full(&fd, offset + length as u64, &mut whole[length..]);
             core.answer_read(&file, &asked, rest.map(|more| length + more), buffer, reply);
         });
     }
 
     /// Read as far as nothing has to be waited for.
-    fn read_at_once(&self, file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Attempt {
+    fn read_at_once(&self, fd: &OwnedFd, offset: u64, buffer: &mut [u8]) -> Attempt {
         let mut length = 0;
         while length < buffer.len() && !self.is_in_memory {
             let mut rest = [IoSliceMut::new(&mut buffer[length..])];
             let at = offset + length as u64;
-            match rustix::io::preadv2(&file.fd, &mut rest, at, ReadWriteFlags::NOWAIT) {
+            match rustix::io::preadv2(fd, &mut rest, at, ReadWriteFlags::NOWAIT) {
                 // The end of the file, or so it says: kernels 5.9 and 5.10 did where they would
                 // have had to wait. Where it is the end asking again costs nothing.
                 Ok(0) => break,
@@ -108,7 +121,7 @@ impl Core {
                 Err(_) => return Attempt::Begun(length),
             }
         }
-        let rest = read_full(file, offset + length as u64, &mut buffer[length..]);
+        let rest = read_full(fd, offset + length as u64, &mut buffer[length..]);
         Attempt::Over(rest.map(|more| length + more))
     }
 
@@ -134,7 +147,7 @@ impl Core {
     /// Write, and answer when the disk would have.
     pub fn write(self: &Arc<Self>, number: u64, block: Block<'_>, reply: ReplyWrite) {
         let arrived_s = self.clock.now_s();
-        let file = match self.files.get(number) {
+        let (file, fd) = match self.open_file(number) {
             Ok(file) => file,
             Err(error) => return reply.error(refused(error)),
         };
@@ -146,10 +159,10 @@ impl Core {
         };
         let is_past = !file.is_cached && !is_writeback && self.mode == config::Mode::Fs;
         if is_past && block.data.len() >= PAST_FROM_BYTES && !is_flushed(&file, flags) {
-            return self.write_later(file, asked, &block, reply);
+            return self.write_later(file, fd, asked, &block, reply);
         }
         if !is_flushed(&file, block.flags) {
-            let written = write_full(&file, &block);
+            let written = write_full(&file, &fd, &block);
             if written != Err(Errno::NOSPC) || !self.inodes.is_leaving() {
                 return self.answer_write(&file, &asked, is_writeback, written, reply);
             }
@@ -157,12 +170,13 @@ impl Core {
         let (core, data) = (Arc::clone(self), block.data.to_vec());
         self.workers.run(move || {
             let block = Block { offset, data: &data, is_writeback, flags };
-            let written = core.where_room_is(|| write_full(&file, &block)).and_then(|length| {
-                if is_flushed(&file, flags) && !file.is_synchronous {
-                    rustix::fs::fdatasync(&file.fd)?;
-                }
-                Ok(length)
-            });
+            let written =
+                core.where_room_is(|| write_full(&file, &fd, &block)).and_then(|length| {
+                    if is_flushed(&file, flags) && !file.is_synchronous {
+                        flush(&file, || rustix::fs::fdatasync(&fd))?;
+                    }
+                    Ok(length)
+                });
             core.answer_write(&file, &asked, is_writeback, written, reply);
         });
     }
@@ -171,6 +185,7 @@ impl Core {
     fn write_later(
         self: &Arc<Self>,
         file: Arc<OpenFile>,
+        fd: Arc<OwnedFd>,
         asked: Asked,
         block: &Block<'_>,
         reply: ReplyWrite,
@@ -182,9 +197,10 @@ impl Core {
         self.here_or_later(&self.workers, move || {
             let whole = buffer.first(bytes);
             let past = core.write_past(&file, offset, whole);
+            file.node.written.change();
             let (at, data) = (offset + past as u64, &whole[past..]);
             let left = Block { offset: at, data, is_writeback, flags };
-            let written = match core.where_room_is(|| write_full(&file, &left)) {
+            let written = match core.where_room_is(|| write_full(&file, &fd, &left)) {
                 Err(_) if past > 0 => Ok(past),
                 rest => rest.map(|more| past + more),
             };
@@ -237,11 +253,11 @@ impl Core {
         let arrived_s = self.clock.now_s();
         let core = Arc::clone(self);
         self.here_or_later(&self.workers, move || {
-            let flushed = core.files.get(number).and_then(|file| {
+            let flushed = core.open_file(number).and_then(|(file, fd)| {
                 if is_data_only {
-                    rustix::fs::fdatasync(&file.fd)?;
+                    flush(&file, || rustix::fs::fdatasync(&fd))?;
                 } else {
-                    rustix::fs::fsync(&file.fd)?;
+                    flush(&file, || rustix::fs::fsync(&fd))?;
                 }
                 file.node.runs.lock().unwrap_or_else(PoisonError::into_inner).flush();
                 Ok(())
@@ -267,9 +283,10 @@ impl Core {
         let arrived_s = self.clock.now_s();
         let core = Arc::clone(self);
         self.workers.run(move || {
-            let flushed = core.folders.get(number).and_then(|folder| {
-                rustix::fs::fsync(&*folder.fd.lock().unwrap_or_else(PoisonError::into_inner))
-            });
+            let flushed = core
+                .folders
+                .get(number)
+                .and_then(|folder| rustix::fs::fsync(core.with_room(|| core.folder_fd(&folder))?));
             core.answer_flush(flushed, arrived_s, reply);
         });
     }
@@ -309,8 +326,9 @@ impl Core {
         let core = Arc::clone(self);
         self.workers.run(move || {
             let flags = FallocateFlags::from_bits_retain(mode as u32);
-            let done = core.files.get(number).and_then(|file| {
-                core.where_room_is(|| rustix::fs::fallocate(&file.fd, flags, offset, bytes))?;
+            let done = core.open_file(number).and_then(|(file, fd)| {
+                core.where_room_is(|| rustix::fs::fallocate(&fd, flags, offset, bytes))?;
+                file.node.written.change();
                 let key = (file.node.id, file.node.epoch);
                 if flags.contains(FallocateFlags::PUNCH_HOLE) {
                     core.pruner.with(|ledger| ledger.lose(key, offset, bytes));
@@ -331,7 +349,7 @@ impl Core {
     pub fn seek(self: &Arc<Self>, number: u64, offset: i64, whence: i32, reply: ReplyLseek) {
         let core = Arc::clone(self);
         self.workers.run(move || {
-            let found = core.files.get(number).and_then(|file| {
+            let found = core.open_file(number).and_then(|(file, fd)| {
                 let from = u64::try_from(offset).map_err(|_| Errno::NXIO)?;
                 let node = &file.node;
                 if node.writers.load(Ordering::Acquire) > 0 {
@@ -339,8 +357,8 @@ impl Core {
                     core.pruner.with(|ledger| ledger.cut((node.id, node.epoch), from));
                 }
                 match whence {
-                    SEEK_DATA => rustix::fs::seek(&file.fd, SeekFrom::Data(from)),
-                    SEEK_HOLE => rustix::fs::seek(&file.fd, SeekFrom::Hole(from)),
+                    SEEK_DATA => rustix::fs::seek(&fd, SeekFrom::Data(from)),
+                    SEEK_HOLE => rustix::fs::seek(&fd, SeekFrom::Hole(from)),
                     _ => Err(Errno::INVAL),
                 }
             });
@@ -378,10 +396,10 @@ fn is_flushed(file: &OpenFile, flags: i32) -> bool {
 }
 
 /// Read until the buffer is full or the file ends: the kernel takes what is missing for zeros.
-fn read_full(file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+fn read_full(fd: &OwnedFd, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     let mut length = 0;
     while length < buffer.len() {
-        match rustix::io::pread(&file.fd, &mut buffer[length..], offset + length as u64) {
+        match rustix::io::pread(fd, &mut buffer[length..], offset + length as u64) {
             Ok(0) => break,
             Ok(more) => length += more,
             Err(Errno::INTR) => {}
@@ -393,11 +411,17 @@ fn read_full(file: &OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, E
 
 /// Write everything. Where that fails half-way, what comes out of the page cache has failed; a
 /// writer without cache is told how far it got, as by any disk.
-fn write_full(file: &OpenFile, block: &Block<'_>) -> Result<usize, Errno> {
+fn write_full(file: &OpenFile, fd: &OwnedFd, block: &Block<'_>) -> Result<usize, Errno> {
+    let written = write_all(file, fd, block);
+    file.node.written.change();
+    written
+}
+
+fn write_all(file: &OpenFile, fd: &OwnedFd, block: &Block<'_>) -> Result<usize, Errno> {
     let mut length = 0;
     while length < block.data.len() {
         let at = block.offset + length as u64;
-        match rustix::io::pwrite(&file.fd, &block.data[length..], at) {
+        match rustix::io::pwrite(fd, &block.data[length..], at) {
             Ok(more) => length += more,
             Err(Errno::INTR) => {}
             Err(_) if length > 0 && !file.is_cached => break,

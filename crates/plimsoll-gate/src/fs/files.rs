@@ -17,6 +17,7 @@ use super::names::Asker;
 use crate::config;
 use crate::handles::OpenFile;
 use crate::inodes::{Node, Reached};
+use crate::leases::Lease;
 
 /// A handle as the kernel gets it.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,10 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn open(&self, id: u64, flags: i32) -> Result<Opened, Errno> {
+        self.with_room(|| self.open_once(id, flags))
+    }
+
+    fn open_once(&self, id: u64, flags: i32) -> Result<Opened, Errno> {
         let file = self.inodes.reach(id)?;
         let mut way = Way::of(flags, self.mode);
         let fd = match self.reopen(&file, way.flags()) {
@@ -79,7 +84,7 @@ impl Core {
             }
             opened => opened?,
         };
-        Ok(self.hold(Arc::new(fd), file.node, way))
+        self.hold(Arc::new(fd), file.node, way, false)
     }
 
     /// Make a file and open it.
@@ -87,29 +92,35 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn create(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: u64,
         name: &OsStr,
         mode: u32,
         flags: i32,
     ) -> Result<(FileAttr, Opened), Errno> {
-        let folder = self.inodes.reach(folder)?;
         let asked = OFlags::from_bits_retain(flags as u32);
         let way = Way::of(flags, self.mode);
         let making = OFlags::CREATE | OFlags::NOFOLLOW | (asked & (OFlags::EXCL | OFlags::TRUNC));
         let bits = Mode::from_raw_mode(mode & 0o7777);
-        let fd = Arc::new(rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?);
+        // Without a descriptor for it the system makes no file; afterwards none is opened.
+        let (folder, fd) = self.with_room(|| {
+            let folder = self.inodes.reach(folder)?;
+            let fd = rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?;
+            Ok((folder, Arc::new(fd)))
+        })?;
         let found = self.hand_over(asker, &folder, name, Arc::clone(&fd), mode)?;
-        let opened = self.hold(fd, Arc::clone(&found.file.node), way);
+        // Who makes a file may use it in ways that its permissions forbid from then on.
+        let is_pinned = !self.is_root && !bits.contains(Mode::RUSR | Mode::WUSR);
+        let opened = self.hold(fd, Arc::clone(&found.file.node), way, is_pinned)?;
         Ok((attributes_of(&found.file.node, &found.stat), opened))
     }
 
     /// Close a handle. The last one of a file without a name ends the file, which may take long.
-    pub fn close(&self, number: u64) {
+    pub fn close(self: &Arc<Self>, number: u64) {
         if let Some(file) = self.files.remove(number) {
-            let left = file.node.closed();
-            self.workers.run(move || drop((left, file)));
+            file.node.closed();
+            self.end_later(file);
         }
     }
 
@@ -119,15 +130,27 @@ impl Core {
         rustix::fs::openat(&self.descriptors, number.as_c_str(), flags, Mode::empty())
     }
 
-    fn hold(&self, fd: Arc<OwnedFd>, node: Arc<Node>, way: Way) -> Opened {
+    fn hold(
+        &self,
+        fd: Arc<OwnedFd>,
+        node: Arc<Node>,
+        way: Way,
+        is_pinned: bool,
+    ) -> Result<Opened, Errno> {
         let Way { is_cached, is_synchronous, is_writable, .. } = way;
-        node.opened(&fd);
+        let lease = Arc::new(Lease::new(&node, true, &self.room.open));
+        if is_pinned {
+            lease.pin();
+        }
+        node.opened();
+        node.grip.lend(&fd);
         if is_writable {
             node.writers.fetch_add(1, Ordering::AcqRel);
         }
-        let bypass = Bypass::default();
-        let file = OpenFile { fd, bypass, node, is_cached, is_synchronous, is_writable };
-        Opened { number: self.files.insert(file), flags: way.answer() }
+        let (bypass, flags) = (Bypass::new(&node, &self.room.open), way.flags());
+        let file = OpenFile { lease, flags, bypass, node, is_cached, is_synchronous, is_writable };
+        self.leased(&file.lease, || Ok(fd))?;
+        Ok(Opened { number: self.files.insert(file), flags: way.answer() })
     }
 }
 

@@ -4,9 +4,9 @@
 //! anywhere, also after names were removed.
 
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fuser::{Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RawDirEntry, SeekFrom};
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::attributes::{attributes_of, kind_of};
 use super::{Core, ENTRY_LIFE, attribute_life};
 use crate::handles::OpenFolder;
-use crate::inodes::Reached;
+use crate::leases::Lease;
 
 /// Bytes of entries taken from the backing folder at a time.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -26,10 +26,20 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn open_folder(&self, id: u64) -> Result<u64, Errno> {
-        let Reached { fd, node } = self.inodes.reach(id)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&fd, ".", flags, Mode::empty())?;
-        Ok(self.folders.insert(OpenFolder { fd: Mutex::new(fd), node }))
+        let node = self.inodes.get(id)?;
+        let lease = Arc::new(Lease::new(&node, false, &self.room.open));
+        let folder = OpenFolder { lease, reading: Mutex::default(), node };
+        self.with_room(|| self.folder_fd(&folder))?;
+        Ok(self.folders.insert(folder))
+    }
+
+    /// The backing folder of one that is open.
+    pub(super) fn folder_fd(&self, folder: &OpenFolder) -> Result<Arc<OwnedFd>, Errno> {
+        self.leased(&folder.lease, || {
+            let found = self.inodes.reached(Arc::clone(&folder.node))?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::openat(&found.fd, ".", flags, Mode::empty()).map(Arc::new)
+        })
     }
 
     /// List names from a position on, as far as the reply has room.
@@ -37,12 +47,13 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn list(&self, number: u64, from: u64, reply: &mut ReplyDirectory) -> Result<(), Errno> {
-        self.each_entry(number, from, |folder, entry| {
+        let mut visit = |folder: &OwnedFd, entry: &RawDirEntry<'_>| {
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let kind = kind_of(kind_in(folder, entry));
             let id = INodeNo(self.inodes.listed(entry.ino()));
             Ok(!reply.add(id, entry.next_entry_cookie(), kind, name))
-        })
+        };
+        self.with_room(|| self.each_entry(number, from, &mut visit))
     }
 
     /// List names with attributes; counts a lookup for each of them.
@@ -50,12 +61,23 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses.
     pub fn list_with_attributes(
-        &self,
+        self: &Arc<Self>,
         number: u64,
         from: u64,
         reply: &mut ReplyDirectoryPlus,
     ) -> Result<(), Errno> {
-        let folder = self.inodes.reached(self.folders.get(number)?.node.clone())?;
+        // Where it fails nothing is in the reply.
+        self.with_room(|| self.list_with_attributes_once(number, from, reply))
+    }
+
+    fn list_with_attributes_once(
+        self: &Arc<Self>,
+        number: u64,
+        from: u64,
+        reply: &mut ReplyDirectoryPlus,
+    ) -> Result<(), Errno> {
+        let open = self.folders.get(number)?;
+        let folder = self.inodes.reached(Arc::clone(&open.node))?;
         let mut listed = 0;
         self.each_entry(number, from, |_, entry| {
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -65,13 +87,15 @@ impl Core {
                 // The kernel counts no lookup of these two; only their names and kinds matter.
                 let attr = attributes_of(&folder.node, &rustix::fs::fstat(&folder.fd)?);
                 let id = INodeNo(self.inodes.listed(entry.ino()));
+                listed += 1;
                 return Ok(!reply.add(id, next, name, &ENTRY_LIFE, &attr, Generation(0)));
             }
             let found = match self.inodes.look_up(&folder, name) {
                 Ok(found) => found,
                 // Removed meanwhile.
                 Err(Errno::NOENT) => return Ok(true),
-                // What was listed counts as looked up, so it must reach the kernel.
+                // What was listed counts as looked up, so it must reach the kernel. It asks again from
+                // there on.
                 Err(_) if listed > 0 => return Ok(false),
                 Err(error) => return Err(error),
             };
@@ -91,11 +115,12 @@ impl Core {
         &self,
         number: u64,
         from: u64,
-        mut visit: impl FnMut(&rustix::fd::OwnedFd, &RawDirEntry<'_>) -> Result<bool, Errno>,
+        mut visit: impl FnMut(&OwnedFd, &RawDirEntry<'_>) -> Result<bool, Errno>,
     ) -> Result<(), Errno> {
         let folder = self.folders.get(number)?;
-        let fd = folder.fd.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::fs::seek(&*fd, SeekFrom::Start(from))?;
+        let fd = self.folder_fd(&folder)?;
+        let _reading = folder.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        rustix::fs::seek(&fd, SeekFrom::Start(from))?;
         let mut space = Vec::with_capacity(ENTRIES_BYTES);
         let mut entries = RawDir::new(fd.as_fd(), space.spare_capacity_mut());
         while let Some(entry) = entries.next() {
@@ -108,7 +133,7 @@ impl Core {
 }
 
 /// The kind of an entry; some file systems say it only when the file itself is asked.
-fn kind_in(folder: &rustix::fd::OwnedFd, entry: &RawDirEntry<'_>) -> FileType {
+fn kind_in(folder: &OwnedFd, entry: &RawDirEntry<'_>) -> FileType {
     match entry.file_type() {
         FileType::Unknown => {
             let stat = rustix::fs::statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);

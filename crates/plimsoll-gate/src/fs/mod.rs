@@ -17,6 +17,7 @@ mod data;
 mod files;
 mod folders;
 mod names;
+mod room;
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -38,6 +39,7 @@ use self::attributes::Change;
 pub use self::bypass::Bypass;
 use self::data::Block;
 use self::names::Asker;
+pub use self::room::Room;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::Mode;
@@ -86,6 +88,8 @@ pub struct Core {
     pub files: Handles<OpenFile>,
     /// Open folders.
     pub folders: Handles<OpenFolder>,
+    /// Descriptors of what is open, and the room for them.
+    pub room: Room,
     /// `/proc/self/fd`: the way from a descriptor to an open file.
     pub descriptors: OwnedFd,
     /// Where replies wait.

@@ -31,17 +31,18 @@ impl Core {
     /// # Errors
     /// There is no such name.
     pub fn find(&self, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
-        let found = self.inodes.look_up(&self.inodes.reach(folder)?, name)?;
+        let find = || self.inodes.look_up(&self.inodes.reach(folder)?, name);
+        let found = self.with_room(find)?;
         Ok(attributes_of(&found.file.node, &found.stat))
     }
 
     /// The kernel forgets lookups. What is closed last may be a large file that has no name any
     /// more, and takes its time to go.
-    pub fn forget(&self, id: u64, lookups: u64) {
+    pub fn forget(self: &Arc<Self>, id: u64, lookups: u64) {
         if let Some(node) = self.inodes.forget(id, lookups) {
             self.pruner.with(|ledger| ledger.forget((node.id, node.epoch)));
             if node.kind == FileType::RegularFile {
-                self.workers.run(move || drop(node));
+                self.end_later(node);
             }
         }
     }
@@ -51,17 +52,19 @@ impl Core {
     /// # Errors
     /// Whatever the backing file system refuses; the same holds for all below.
     pub fn make_node(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: u64,
         name: &OsStr,
         mode: u32,
         device: u32,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.reach(folder)?;
         let (kind, bits) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
-        rustix::fs::mknodat(&folder.fd, name, kind, bits, unpacked_device(device))?;
-        self.welcome(asker, &folder, name, mode, AtFlags::empty())
+        self.with_room(|| {
+            let folder = self.inodes.reach(folder)?;
+            rustix::fs::mknodat(&folder.fd, name, kind, bits, unpacked_device(device))?;
+            self.welcome(asker, &folder, name, mode, AtFlags::empty())
+        })
     }
 
     /// Make a folder.
@@ -69,16 +72,18 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn make_folder(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: u64,
         name: &OsStr,
         mode: u32,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.reach(folder)?;
-        rustix::fs::mkdirat(&folder.fd, name, Mode::from_raw_mode(mode & 0o7777))?;
-        // A folder keeps its set-group-id bit when it is given away.
-        self.welcome(asker, &folder, name, 0, AtFlags::REMOVEDIR)
+        self.with_room(|| {
+            let folder = self.inodes.reach(folder)?;
+            rustix::fs::mkdirat(&folder.fd, name, Mode::from_raw_mode(mode & 0o7777))?;
+            // A folder keeps its set-group-id bit when it is given away.
+            self.welcome(asker, &folder, name, 0, AtFlags::REMOVEDIR)
+        })
     }
 
     /// Make a symbolic link.
@@ -86,15 +91,17 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn make_symlink(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: u64,
         name: &OsStr,
         target: &Path,
     ) -> Result<FileAttr, Errno> {
-        let folder = self.inodes.reach(folder)?;
-        rustix::fs::symlinkat(target, &folder.fd, name)?;
-        self.welcome(asker, &folder, name, 0, AtFlags::empty())
+        self.with_room(|| {
+            let folder = self.inodes.reach(folder)?;
+            rustix::fs::symlinkat(target, &folder.fd, name)?;
+            self.welcome(asker, &folder, name, 0, AtFlags::empty())
+        })
     }
 
     /// Where a symbolic link points.
@@ -102,7 +109,7 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn target(&self, id: u64) -> Result<CString, Errno> {
-        rustix::fs::readlinkat(&self.inodes.reach(id)?.fd, "", Vec::new())
+        rustix::fs::readlinkat(&self.with_room(|| self.inodes.reach(id))?.fd, "", Vec::new())
     }
 
     /// Give a file another name.
@@ -110,11 +117,12 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn link(&self, id: u64, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
-        let (file, folder) = (self.inodes.reach(id)?, self.inodes.reach(folder)?);
+        let reach = || Ok((self.inodes.reach(id)?, self.inodes.reach(folder)?));
+        let (file, folder) = self.with_room(reach)?;
         let number = DecInt::from_fd(&file.fd);
         let (from, to) = (&self.descriptors, &folder.fd);
         rustix::fs::linkat(from, number.as_c_str(), to, name, AtFlags::SYMLINK_FOLLOW)?;
-        let found = self.inodes.look_up(&folder, name)?;
+        let found = self.inodes.adopt(&folder.node, name, file.fd)?;
         Ok(attributes_of(&found.file.node, &found.stat))
     }
 
@@ -123,6 +131,11 @@ impl Core {
     /// # Errors
     /// As [`Core::make_node`].
     pub fn remove(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
+        // Nothing is opened once the name is gone.
+        self.with_room(|| self.remove_once(folder, name, flags))
+    }
+
+    fn remove_once(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
         let folder = self.inodes.reach(folder)?;
         let _changing = self.inodes.change_names();
         let parting = self.inodes.parting(&folder, name)?;
@@ -141,8 +154,17 @@ impl Core {
         to: (u64, &OsStr),
         flags: fuser::RenameFlags,
     ) -> Result<(), Errno> {
-        let (old, new) = (self.inodes.reach(from.0)?, self.inodes.reach(to.0)?);
         let flags = RenameFlags::from_bits_retain(flags.bits());
+        self.with_room(|| self.rename_once(from, to, flags))
+    }
+
+    fn rename_once(
+        &self,
+        from: (u64, &OsStr),
+        to: (u64, &OsStr),
+        flags: RenameFlags,
+    ) -> Result<(), Errno> {
+        let (old, new) = (self.inodes.reach(from.0)?, self.inodes.reach(to.0)?);
         let _changing = self.inodes.change_names();
         let moved = self.inodes.named(&old, from.1).map(|(node, _)| node);
         let parting = self.inodes.parting(&new, to.1)?;
@@ -164,7 +186,7 @@ impl Core {
 
     /// Hand what was just made over to whoever asked for it, and look it up.
     fn welcome(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: &Reached,
         name: &OsStr,
@@ -186,7 +208,7 @@ impl Core {
 
     /// Give a file that root made to whoever asked for it, and count a lookup of it.
     pub(super) fn hand_over(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         folder: &Reached,
         name: &OsStr,
