@@ -8,14 +8,16 @@ what the rest of the load does at such a time; how much there is of it was seen 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from plimsoll.diagnosis.frame import runs_of
 from plimsoll.kernel import Stage, replay
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import started
+from plimsoll.plan.work import jobs_of
 from plimsoll.units import format_bytes
 
 DAY_S = 86_400
@@ -47,87 +49,137 @@ def spread_of(
     Args:
         demand: as recovered.
         chain: the ceilings as they are; their documented capacities.
-        allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
+        allowed_ratio: share 0–1 of these hours that may be spent at a ceiling.
         growth: times the work.
 
     Returns:
-        None where nothing was held back, where the mean is not below every baseline, or where even
-        a whole day is too short.
+        None where nothing was held back or can be moved, where the mean is not below every baseline, or
+        where even a whole day is too short. Never fewer hours than the work took.
     """
     if not chain or not demand.is_held_back.any():
         return None
     rest, moved = _parts(demand, growth)
-    if not _is_below_baselines(rest + moved, demand, chain):
+    if not moved.ops.any() or not _is_below_baselines(demand, growth, chain):
         return None
     stages = started(demand, chain, is_generous=False)
-    for hours in range(1, HOURS + 1):
-        evenly, start_s = _evenly(demand, moved, hours)
-        found = replay(
-            rest + evenly, demand.io_size_bytes, step_s=demand.step_s, chain=stages, carry=True
-        )
-        ratio = float(found.throttled_ratio[demand.is_measured].mean())
-        if ratio < allowed_ratio:
+    days = _days_of(demand, moved)
+    for hours in range(_hours_taken(demand, moved, days), HOURS + 1):
+        evenly = _evenly(demand, moved, days, hours)
+        ops, size = _together(rest, evenly, demand)
+        found = replay(ops, size, step_s=demand.step_s, chain=stages, carry=True)
+        # A long window with one such night would allow that night to stand at the ceiling throughout.
+        in_hours = demand.is_measured & (evenly.ops > 0)
+        if in_hours.any() and float(found.throttled_ratio[in_hours].mean()) < allowed_ratio:
+            ratio = float(found.throttled_ratio[demand.is_measured].mean())
             return Spread(
                 hours=hours,
-                start_s=start_s,
+                start_s=days.start_s,
                 ratio_at_ceiling=ratio,
-                text=_text(demand, moved, hours, start_s),
+                text=_text(demand, moved, days, hours),
             )
     return None
 
 
-def _parts(demand: Demand, growth: float) -> tuple[FloatArray, FloatArray]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """Operations and bytes per second, shape (n,); of requests that differ in size."""
+
+    ops: FloatArray
+    bytes: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Days:
+    """Days that are cut where the least is moved, so that a night's work stays one day's."""
+
+    of: IntArray
+    """Day of each step, shape (n,)."""
+    busy: IntArray
+    """Days with work to move."""
+    cut_s: int
+    """Seconds since midnight UTC at which days are cut."""
+    start_s: int
+    """The same at which the work usually begins, at a full hour."""
+
+
+def _parts(demand: Demand, growth: float) -> tuple[_Work, _Work]:
     """
-    What stays where it is, and what can be moved, ops/s; together they are what was served.
+    What stays where it is, and what can be moved; together they are what was served.
 
     The work that was held back began before its ceiling bound, while credits lasted, and may go on
-    after: all of the stretch in which more was served than usual is moved with it.
+    after: all of the stretch in which more was served than usual is moved with it. What is usual is
+    seen outside of jobs, in bytes: other work has requests of another size.
     """
-    served = demand.served_ops_per_s * growth
-    free = served[demand.is_measured & ~demand.is_held_back]
-    usual = float(np.median(free)) if free.size else 0.0
+    ops, served = demand.served_ops_per_s * growth, demand.served_bytes_per_s * growth
+    is_free = demand.is_measured & ~demand.is_held_back
+    for job in jobs_of(demand):
+        is_free[job.start : job.end] = False
+    # Where the load was never seen without the job, nothing is known of the rest: all is the job's.
+    usual = float(np.median(served[is_free])) if is_free.any() else 0.0
+    stays = np.ones(ops.size)
     busy = served > BUSIER * usual
-    rest = served.copy()
     for start, end in runs_of(busy | demand.is_held_back):
         if demand.is_held_back[start:end].any():
-            rest[start:end] = np.minimum(served[start:end], usual)
-    return rest, served - rest
+            part = served[start:end]
+            stays[start:end] = np.minimum(usual / np.maximum(part, 1e-9), 1.0)
+    return _Work(ops * stays, served * stays), _Work(ops * (1 - stays), served * (1 - stays))
 
 
-def _is_below_baselines(ops: FloatArray, demand: Demand, chain: Sequence[Stage]) -> bool:
-    size = demand.io_size_bytes
-    means = {"bytes": float((ops * size).mean()), "ops": float(ops.mean())}
+def _is_below_baselines(demand: Demand, growth: float, chain: Sequence[Stage]) -> bool:
+    means = {
+        "bytes": float(demand.served_bytes_per_s.mean()) * growth,
+        "ops": float(demand.served_ops_per_s.mean()) * growth,
+    }
     return all(means[stage.counts] < stage.baseline * stage.stripes for stage in chain)
 
 
-def _evenly(demand: Demand, moved: FloatArray, hours: int) -> tuple[FloatArray, int]:
-    """
-    Each day's moved work over the same hours of that day, and when they begin.
-
-    Days are cut at the hour that has the least of it, so that a night's work stays one day's. The rate
-    is that of a whole window, also where the measured time ends in it.
-    """
+def _days_of(demand: Demand, moved: _Work) -> _Days:
+    """The days of a window, and when their work usually begins."""
     since = demand.time_s % DAY_S
-    by_hour = np.bincount(since // 3600, weights=moved, minlength=HOURS)
+    by_hour = np.bincount(since // 3600, weights=moved.bytes, minlength=HOURS)
     cut = 3600 * int(np.argmin(by_hour))
     day = (demand.time_s - cut) // DAY_S
-    days = np.unique(day[moved > 0])
-    begun = [int(demand.time_s[(day == one) & (moved > 0)][0] - cut) % DAY_S for one in days]
+    busy = np.unique(day[moved.ops > 0])
+    begun = [int(demand.time_s[(day == one) & (moved.ops > 0)][0] - cut) % DAY_S for one in busy]
     start_s = (cut + int(np.median(begun)) // 3600 * 3600) % DAY_S
+    return _Days(of=day, busy=busy, cut_s=cut, start_s=start_s)
+
+
+def _hours_taken(demand: Demand, moved: _Work, days: _Days) -> int:
+    """Hours that the longest day's work took: it cannot be spread over fewer."""
+    steps = [np.count_nonzero((days.of == one) & (moved.ops > 0)) for one in days.busy]
+    return max(ceil(max(steps) * demand.step_s / 3600), 1)
+
+
+def _evenly(demand: Demand, moved: _Work, days: _Days, hours: int) -> _Work:
+    """
+    Each day's moved work over the same hours of that day.
+
+    The rate is that of a whole window, also where the measured time ends in it.
+    """
     steps = hours * 3600 / demand.step_s
-    out = np.zeros(moved.size)
-    for one in days:
-        first = int(one) * DAY_S + cut + (start_s - cut) % DAY_S
+    out = _Work(np.zeros(moved.ops.size), np.zeros(moved.ops.size))
+    for one in days.busy:
+        first = int(one) * DAY_S + days.cut_s + (days.start_s - days.cut_s) % DAY_S
         room = (demand.time_s >= first) & (demand.time_s < first + hours * 3600)
-        out[room] += float(moved[day == one].sum()) / steps
-    return out, start_s
+        out.ops[room] += float(moved.ops[days.of == one].sum()) / steps
+        out.bytes[room] += float(moved.bytes[days.of == one].sum()) / steps
+    return out
 
 
-def _text(demand: Demand, moved: FloatArray, hours: int, start_s: int) -> str:
-    total = float((moved * demand.io_size_bytes).sum()) * demand.step_s
-    days = max(demand.time_s.size * demand.step_s / DAY_S, 1.0)
-    clock = f"{start_s // 3600:02d}:00"
+def _together(rest: _Work, evenly: _Work, demand: Demand) -> tuple[FloatArray, FloatArray]:
+    """Operations of both, and their mean size."""
+    ops, served = rest.ops + evenly.ops, rest.bytes + evenly.bytes
+    with np.errstate(all="ignore"):
+        return ops, np.where(ops > 0, served / ops, demand.io_size_bytes)
+
+
+def _text(demand: Demand, moved: _Work, days: _Days, hours: int) -> str:
+    total = float(moved.bytes.sum()) * demand.step_s
+    count = days.busy.size
+    what = f"{format_bytes(total / count)} a day" if count > 1 else format_bytes(total)
+    clock = f"{days.start_s // 3600:02d}:00"
     return (
-        f"the {format_bytes(total / days)} a day that ran into the ceiling would pass if they were "
-        f"spread evenly over {hours} h from {clock} UTC"
+        f"the {what} of work that ran into the ceiling would fit under the limits if it were spread "
+        f"evenly over {hours} h from {clock} UTC"
     )

@@ -1,5 +1,7 @@
 """Work that would pass if it were spread over the day."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.kernel import Stage
 from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.schedule import spread_of
+from unit.plan.test_work import at_a_ceiling
 
 DAY = 24 * builders.HOUR
 CEILING = 100e6
@@ -125,3 +128,60 @@ def test_a_night_whose_work_comes_in_pieces_is_moved_whole():
 
     assert (8, 8) == (enough.hours, tight.hours)
     assert 6 * 3600 == enough.start_s
+
+
+def test_a_window_that_is_free_only_in_its_first_burst_is_not_spread():
+    """
+    Half an hour on credits, then the ceiling to the end: nothing was seen but the job itself.
+    """
+    is_held = np.ones(DAY, dtype=np.bool_)
+    is_held[:30] = False
+    served = np.where(is_held, CEILING, 3 * CEILING)
+
+    assert spread_of(at_a_ceiling(served, is_held), [stage(CEILING)]) is None
+    assert spread_of(at_a_ceiling(served, is_held), [stage(9 * CEILING)]) is not None
+
+
+def test_all_bytes_of_the_job_are_moved_also_where_other_requests_are_small():
+    """
+    Eight hours of 64 KiB at 86.7 MB/s beside as many small requests are 2.27 TiB, none of them lost.
+    """
+    is_held = np.zeros(DAY, dtype=np.bool_)
+    is_held[6 * builders.HOUR : 14 * builders.HOUR] = True
+    served = np.where(is_held, 86.7e6, 5.4e6)
+    calm = at_a_ceiling(served, is_held)
+    small = replace(
+        calm,
+        io_size_bytes=np.where(is_held, 65_536.0, 4096.0),
+        served_ops_per_s=served / np.where(is_held, 65_536.0, 4096.0),
+    )
+    found = spread_of(small, [stage(86.875e6)])
+
+    assert found is not None
+    # Below the baseline with the 5.4 MB/s of the rest: 81.3 MB/s over eight hours are 86.7 over 7.5.
+    assert found.hours == 8
+    assert "2.13 TiB of work" in found.text
+
+
+def test_work_is_never_spread_over_fewer_hours_than_it_took():
+    """
+    Also where a bucket would pay for it: the job had that bucket and took eight hours.
+    """
+    found = spread_of(nightly(hours=8), [stage(100e6, 400e6, 24 * 3600 * 400e6)])
+
+    assert found is not None
+    assert found.hours == 8
+
+
+def test_one_night_in_two_weeks_may_not_spend_its_hours_at_the_ceiling():
+    """
+    1 % of two weeks is more than three hours: the allowance is counted within the hours of the work.
+    """
+    is_held = np.zeros(14 * DAY, dtype=np.bool_)
+    is_held[6 * builders.HOUR : 14 * builders.HOUR] = True
+    demand = at_a_ceiling(np.where(is_held, 100e6, 1e6), is_held)
+    found = spread_of(demand, [stage(64e6, 300e6, 1800 * 236e6)])
+
+    # 2.85 TB less 0.42 TB of credits need 10.6 h at 64 MB/s, of which the rest takes one.
+    assert found is not None
+    assert found.hours == 11
