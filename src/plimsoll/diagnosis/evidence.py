@@ -4,78 +4,70 @@ The sentences under a claim: what supports it, what was ruled out, what would re
 Every sentence carries its number, unit and comparison. Nothing is claimed that was not measured.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from plimsoll.diagnosis.binding import ENFORCED_LOG_CENTRE, ENFORCED_LOG_SD
 from plimsoll.diagnosis.plateau import Plateau
+from plimsoll.diagnosis.rate_words import format_rate
+from plimsoll.diagnosis.score import SIGNS
+from plimsoll.diagnosis.sign_words import tell_balance, tell_one_balance
+from plimsoll.diagnosis.signs import Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
-from plimsoll.model.family import FAMILIES, RATE_FAMILIES
+from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.units import (
-    MIB,
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_latency,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import format_bytes, format_ratio, number
+
+AGAINST = "this speaks against a limit"
+# A sign of less moves the chance of a ceiling by less than one percent.
+LEAST_WEIGHT = 0.03
 
 
-def format_rate(value: float, dimension: Dimension) -> str:
-    """A level with its unit: `212.5 MB/s` or `12,000 IOPS`."""
-    if dimension == Dimension.THROUGHPUT:
-        return format_bytes_per_s(value)
-    return format_ops_per_s(value)
-
-
-def format_ceiling(ceiling: Ceiling) -> str:
-    """A documented number in the unit it is sold in: volume throughput also in MiB/s."""
-    is_bytes = ceiling.dimension == Dimension.THROUGHPUT
-    # Five figures: limits are published as 86.875 or 593.75 MB/s.
-    text = format_bytes_per_s(ceiling.value, 5) if is_bytes else format_ops_per_s(ceiling.value)
-    if ceiling.family.value == "volume_throughput":
-        text = f"{number(ceiling.value / MIB)} MiB/s ({text})"
-    return text
-
-
-def describe(ceiling: Ceiling) -> str:
-    """`instance EBS throughput baseline of 287.5 MB/s`, with `former` where it applies."""
-    phase = "" if ceiling.bucket_phase == Phase.FIXED else f" {ceiling.bucket_phase.value}"
-    former = "former " if ceiling.phase == Phase.LEGACY else ""
-    return f"{former}{FAMILIES[ceiling.family].name}{phase} of {format_ceiling(ceiling)}"
-
-
-def shared_evidence_of(plateau: Plateau, meanwhile: FloatArray) -> tuple[Evidence, ...]:
+def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
     """
-    What supports the claim for every stretch at this level, strongest kinds first.
+    Return every sign that weighed in this claim, for and against, the heaviest first.
+
+    Args:
+        plateau: the level, its explanation and what each sign weighs.
+        stretch: what was seen of the requests during the interval in question.
+    """
+    case = replace(plateau.case, stretch=stretch)
+    found = []
+    for sign in SIGNS:
+        weight = plateau.weights.get(sign.name, 0.0)
+        if abs(weight) < LEAST_WEIGHT:
+            continue
+        told = sign.tell(case)
+        text = told.text if weight > 0 else f"{told.text}; {AGAINST}"
+        found.append(_evidence(sign.name, text, told.value, told.reference, weight))
+    return tuple(sorted(found, key=lambda e: -abs(e.weight or 0.0)))
+
+
+def context_evidence_of(
+    plateau: Plateau, stretch: Stretch, meanwhile: FloatArray
+) -> tuple[Evidence, ...]:
+    """
+    Return what is told beside the signs and does not weigh: I/O size, balances of other limits.
 
     Args:
         plateau: the level and its explanation.
+        stretch: what was seen of the requests during the interval in question.
         meanwhile: the other rate during those stretches (ops/s for a throughput plateau).
     """
-    signs, found = plateau.signs, []
-    best = plateau.best.ceiling
-    if best is not None:
-        off = plateau.level / best.value - 1
-        side = "above" if off >= 0 else "below"
-        away = number(abs(off) * 100, 2)
-        text = f"the level is {away} % {side} the documented {describe(best)}"
-        found.append(_evidence("match", text, plateau.level, best.value))
-    found.append(_flatness(plateau))
-    if np.isfinite(signs.elasticity):
-        times = number(1 / max(signs.elasticity, 1e-3), 2)
-        text = f"waiting varied {times} times as much as the rate: more pressure did not get more served"
-        found.append(_evidence("elasticity", text, signs.elasticity))
-    found += _balance_evidence(plateau)
+    found = []
+    if stretch.io_size_bytes is not None:
+        text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
+        found.append(_evidence("io_size", text, stretch.io_size_bytes))
     found += _same_in_both(plateau, meanwhile)
-    if signs.run_count > 1:
-        spell = format_duration(signs.minutes * 60)
-        text = f"the same level was held {signs.run_count} times, {spell} in all"
-        found.append(_evidence("recurrence", text, float(signs.run_count)))
+    weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT
+    said = tell_balance(plateau.case).text if weighed else ""
+    for metric in sorted(plateau.balances):
+        told = tell_one_balance(plateau.case, metric)
+        if told.text != said:
+            found.append(_evidence("balance", told.text, told.value))
     return tuple(found)
 
 
@@ -92,42 +84,6 @@ def _same_in_both(plateau: Plateau, meanwhile: FloatArray) -> list[Evidence]:
     other = Dimension.IOPS if is_bytes else Dimension.THROUGHPUT
     text = f"the I/O size hardly varied, so a limit of {format_rate(centre, other)} would look the same"
     return [_evidence("io_size", text, centre)]
-
-
-def _flatness(plateau: Plateau) -> Evidence:
-    signs = plateau.signs
-    rate = format_rate(plateau.level, plateau.dimension)
-    text = f"reads and writes together stayed within {number(max(signs.log_sd * 100, 0.01), 2)} % of {rate}"
-    if not np.isfinite(signs.log_sd_elsewhere):
-        return _evidence("flatness", text, signs.log_sd)
-    usual = number(signs.log_sd_elsewhere * 100, 2)
-    text += f", while the workload elsewhere varies by {usual} % from one sample to the next"
-    return _evidence("flatness", text, signs.log_sd, signs.log_sd_elsewhere)
-
-
-def waiting_evidence_of(
-    *,
-    latency_s: float | None,
-    reference_s: float | None,
-    queue_depth: float | None,
-    io_size_bytes: float | None,
-) -> tuple[Evidence, ...]:
-    """What was seen of the requests during one stretch."""
-    found = []
-    # Latencies below what a float can hold are 0, and nothing is a multiple of it.
-    if latency_s is not None and reference_s is not None and reference_s > 0:
-        text = (
-            f"requests took {format_latency(latency_s)}, {number(latency_s / reference_s, 2)} times"
-            f" the {format_latency(reference_s)} this storage takes when it is not pressed"
-        )
-        found.append(_evidence("latency", text, latency_s, reference_s))
-    if queue_depth is not None:
-        text = f"{number(queue_depth, 2)} requests waited or were in service"
-        found.append(_evidence("queue", text, queue_depth))
-    if io_size_bytes is not None:
-        text = f"an I/O was {format_bytes(io_size_bytes)} on average"
-        found.append(_evidence("io_size", text, io_size_bytes))
-    return tuple(found)
 
 
 def sessions_evidence_of(
@@ -155,25 +111,6 @@ def sessions_evidence_of(
     if usual is not None:
         text += f", {number(usual, 2)} at other times"
     return (_evidence("sessions", text, float(waiting[known & held].mean()), usual),)
-
-
-def _balance_evidence(plateau: Plateau) -> list[Evidence]:
-    found = []
-    for metric, view in sorted(plateau.balances.items()):
-        name = METRICS[metric].cloudwatch
-        middle = (view.low + view.high) / 2
-        if view.is_empty:
-            text = f"{name} was at {format_ratio(view.low)}: no credits left"
-        elif view.change_per_s < 0:
-            fall = format_ratio(-view.change_per_s * 3600)
-            text = (
-                f"{name} fell by {fall} an hour, from {format_ratio(view.high)} to "
-                f"{format_ratio(view.low)}"
-            )
-        else:
-            text = f"{name} stood at {format_ratio(middle)}: credits were not short"
-        found.append(_evidence("balance", text, middle))
-    return found
 
 
 def ruled_out_of(
@@ -251,11 +188,16 @@ def refuted_by(plateau: Plateau) -> str:
 
 
 def _evidence(
-    kind: str, text: str, value: float | None = None, reference: float | None = None
+    kind: str,
+    text: str,
+    value: float | None = None,
+    reference: float | None = None,
+    weight: float = 0.0,
 ) -> Evidence:
     return Evidence(
         kind=kind,
         text=text,
+        weight=round(weight, 2),
         value=None if value is None else float(value),
         reference=None if reference is None else float(reference),
     )

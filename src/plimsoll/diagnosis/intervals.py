@@ -11,14 +11,15 @@ import numpy as np
 
 from plimsoll.diagnosis.congestion import Congestion, congestion_of, load_of
 from plimsoll.diagnosis.evidence import (
+    context_evidence_of,
+    evidence_of,
     refuted_by,
     ruled_out_of,
     sessions_evidence_of,
-    shared_evidence_of,
-    waiting_evidence_of,
 )
 from plimsoll.diagnosis.frame import Frame, frame_of, on_grid
 from plimsoll.diagnosis.plateau import RATES, Plateau, plateaus_of
+from plimsoll.diagnosis.signs import Stretch
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Evidence, Interval, RuledOut
@@ -44,7 +45,9 @@ class _Level:
     """What all intervals of one plateau share."""
 
     plateau: Plateau
-    evidence: tuple[Evidence, ...]
+    meanwhile: FloatArray
+    """The other rate during its stretches."""
+    sessions: tuple[Evidence, ...]
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
 
@@ -130,7 +133,8 @@ def _intervals(
             held[a:b] = True
         level = _Level(
             plateau=plateau,
-            evidence=shared_evidence_of(plateau, meanwhile) + sessions_evidence_of(sessions, held),
+            meanwhile=meanwhile,
+            sessions=sessions_evidence_of(sessions, held),
             ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile))),
             refuted_by=refuted_by(plateau),
         )
@@ -155,12 +159,12 @@ def _interval(
     ops = _median(frame.ops_per_s[stretch])
     has_size = is_counted and ops > 0
     size = _median(frame.bytes_per_s[stretch]) / ops if has_size else float("nan")
-    seen = {
-        "latency_s": _known(_median(congestion.latency_s[stretch])),
-        "reference_s": _known(_median(congestion.reference_s[stretch])),
-        "queue_depth": _known(_median(frame.queue_depth[stretch])),
-        "io_size_bytes": _known(size),
-    }
+    seen = Stretch(
+        latency_s=_known(_median(congestion.latency_s[stretch])),
+        reference_s=_known(_median(congestion.reference_s[stretch])),
+        queue_depth=_known(_median(frame.queue_depth[stretch])),
+        io_size_bytes=_known(size),
+    )
     best = plateau.best.ceiling
     bars = float(np.exp(BARS * plateau.level_log_se))
     return Interval(
@@ -176,11 +180,13 @@ def _interval(
         ceiling=best,
         confidence=round(plateau.probability, 4),
         attribution=round(plateau.family_probability, 4),
-        io_size_bytes=seen["io_size_bytes"],
-        latency_s=seen["latency_s"],
-        latency_reference_s=seen["reference_s"],
-        queue_depth=seen["queue_depth"],
-        evidence=shared.evidence[:2] + waiting_evidence_of(**seen) + shared.evidence[2:],
+        io_size_bytes=seen.io_size_bytes,
+        latency_s=seen.latency_s,
+        latency_reference_s=seen.reference_s,
+        queue_depth=seen.queue_depth,
+        evidence=evidence_of(plateau, seen)
+        + context_evidence_of(plateau, seen, shared.meanwhile)
+        + shared.sessions,
         ruled_out=shared.ruled_out,
         refuted_by=shared.refuted_by,
         step_s=frame.step_s,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import size_order
 from plimsoll.diagnosis.binding import matching_z
-from plimsoll.diagnosis.evidence import format_rate
+from plimsoll.diagnosis.rate_words import format_rate
 from plimsoll.limits.documented import Documented, documented
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Dimension, Phase

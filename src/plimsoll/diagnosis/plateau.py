@@ -29,8 +29,8 @@ from plimsoll.diagnosis.level import (
     levels_of,
     middle,
 )
-from plimsoll.diagnosis.score import score_of
-from plimsoll.diagnosis.signs import Signs, signs_of
+from plimsoll.diagnosis.score import score_of, weights_of
+from plimsoll.diagnosis.signs import Case, Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -48,17 +48,40 @@ SHADOW_LOG = 0.04
 class Plateau:
     """A level judged: how probable it is a ceiling, and which."""
 
-    dimension: Dimension
-    level: float
+    case: Case
+    """Level, signs and explanations."""
     level_log_se: float
     runs: IntArray
     """Stretches held, first and one-past-last sample, shape (k, 2)."""
-    signs: Signs
-    balances: dict[Metric, BalanceView]
-    matches: tuple[Match, ...]
-    """Explanations of the level, most probable first."""
+    weights: dict[str, float]
+    """What each sign adds or takes, nats."""
     score: float
     """Sum of log-likelihood ratios."""
+
+    @property
+    def dimension(self) -> Dimension:
+        """What the level is a rate of."""
+        return self.case.dimension
+
+    @property
+    def level(self) -> float:
+        """bytes/s or ops/s"""
+        return self.case.level
+
+    @property
+    def signs(self) -> Signs:
+        """What was observed of the level."""
+        return self.case.signs
+
+    @property
+    def balances(self) -> dict[Metric, BalanceView]:
+        """What each balance metric said while the level was held."""
+        return self.case.balances
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """Explanations of the level, most probable first."""
+        return self.case.matches
 
     @property
     def probability(self) -> float:
@@ -68,7 +91,7 @@ class Plateau:
     @property
     def documented(self) -> float:
         """0–1 that the level is a documented number."""
-        return 1 - sum(m.probability for m in self.matches if m.ceiling is None)
+        return self.case.documented
 
     @property
     def family_probability(self) -> float:
@@ -179,24 +202,23 @@ def judge(
     matches = matches_of(
         level.value, level_log_se=log_se, dimension=dimension, ceilings=ceilings, balances=balances
     )
-    signs = signs_of(level, rate, inside, frame, congestion, matches[0])
-    return Plateau(
-        dimension=dimension,
+    case = Case(
         level=level.value,
+        dimension=dimension,
+        signs=signs_of(level, rate, inside, frame, congestion, matches[0]),
+        matches=matches,
+        balances=balances,
+        has_catalog=any(
+            c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
+        ),
+    )
+    weights = weights_of(case)
+    return Plateau(
+        case=case,
         level_log_se=log_se,
         runs=level.runs,
-        signs=signs,
-        balances=balances,
-        matches=matches,
-        score=score_of(
-            signs,
-            matches,
-            balances,
-            dimension,
-            has_catalog=any(
-                c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
-            ),
-        ),
+        weights=weights,
+        score=score_of(weights),
     )
 
 

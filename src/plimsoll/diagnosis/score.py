@@ -1,142 +1,374 @@
 """
 What each sign is worth, and the sum: how probable it is that a level is a ceiling.
 
-Theory. Seven things hold behind a ceiling and are seldom all true elsewhere:
-  waiting      requests wait (the necessary sign; steady demand alone does not make a queue);
-  flatness     the served rate varies less than the workload's own noise;
-  inelastic    waiting varies while the rate does not (a fault under closed-loop clients moves both);
-  cliff        nothing is served above it without credits, and the level is never met without waiting;
-  credits      a baseline binds with an empty balance, a burst while one falls;
-  number       the level is one that AWS documents, now or formerly;
-  persistence  it is held long, or again and again.
-Each sign adds a log-likelihood ratio. The weights are judgements of how strong each sign is on
-physical grounds, checked on simulated incidents (bench/score.py, tuning seeds only); what each can
-add or take is bounded, so that no single one decides.
+Rule 1: a level's score is PRIOR plus the weights of SIGNS; nothing else counts.
+Rule 2: whatever weighs is told: each row has its sentence (sign_words.py), and the table of
+        docs/concepts/how-a-ceiling-is-recognised.md is made from these rows.
+
+A weight is a log-likelihood ratio in nats: 1 makes a ceiling 2.7 times as likely, 2.3 ten times,
+4.6 a hundred times. The weights are judgements of how strong each sign is on physical grounds,
+checked on simulated incidents (bench/score.py, tuning seeds only). What each can add or take is
+bounded, so that no single one decides.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
-from plimsoll.diagnosis.signs import Signs
-from plimsoll.model.ceiling import Dimension, Phase
+from plimsoll.diagnosis import sign_words as words
+from plimsoll.diagnosis.binding import EMPTY_RATIO
+from plimsoll.diagnosis.sign_words import Told
+from plimsoll.diagnosis.signs import Case
+from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import balance_metrics
-from plimsoll.model.metric import Metric
 
-CPU_BOUND_RATIO = 0.93
-# What steadiness of any kind can add at most.
+# Before any sign: of the numbers at which samples pile up, one in fifty-five is a ceiling. Workloads
+# have many habits (batches, pools, timers), a window has one or two ceilings.
+PRIOR = -4.0
+# What steadiness of any kind can add at most. A producer with a limit of its own is as steady as a
+# ceiling, so steadiness can balance the prior, and no more: something else must decide.
 STEADY_MAX = 4.0
+# The spread of an enforced rate: half of the published incidents lie within this of their number.
+# Few samples show less spread than there is, so theirs is drawn towards it as if so many had been seen.
+USUAL_LOG_SD = 0.006
+USUAL_SAMPLES = 4
+# Steadiness of n samples counts n ÷ (n + 3): three samples say half of what many would.
+HALF_SAMPLES = 3
+# A minute's rate that strays by more than this is not an enforced one; by less, it may be.
+FLAT_LOG_SD = 0.008
+# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
+INELASTIC = 0.06
+# Shorter than this a level may be chance, longer it is a habit of something.
+HELD_MINUTES = 20
+# Waiting that no error of the reference explains: a third longer than a reference this window shows,
+# twice as long as a general one; and for levels at no number 2.2 times and 8 times (what no SSD needs).
+WAITED_LOG = {
+    (True, True): 0.3,
+    (True, False): 0.7,
+    (False, True): float(np.log(2.2)),
+    (False, False): float(np.log(8.0)),
+}
+# In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
+WAITED_SHARE = 0.85
+# Beside a level that is held lies some pressed time below it: minutes that were pegged in part.
+PARTLY_BELOW = 0.1
+CPU_BOUND_RATIO = 0.93
 
 
-def score_of(
-    signs: Signs,
-    matches: tuple[Match, ...],
-    balances: dict[Metric, BalanceView],
-    dimension: Dimension,
-    *,
-    has_catalog: bool,
-) -> float:
-    """
-    The sum of what each sign is worth, in nats; 0 is even odds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """One kind of observation: what it can weigh, why, and how it is told."""
 
-    Missing signs add nothing, except waiting: without latency and queue only an empty balance or a
-    documented number carries the claim.
-    """
-    best = matches[0]
-    documented = 1 - sum(m.probability for m in matches if m.ceiling is None)
-    # Flatness: what an enforced rate shows is well under one percent. Of a few samples the spread
-    # says little, so it is drawn towards what is usual, as if four more had been seen.
-    spread = float(np.sqrt((signs.samples * signs.log_sd**2 + 4 * 0.006**2) / (signs.samples + 4)))
-    steady = float(np.clip(2.0 * np.log(0.008 / spread), -4.0, 2.0))
-    if np.isfinite(signs.log_sd_elsewhere) and signs.log_sd_elsewhere > 0:
-        steady += float(np.clip(0.8 * np.log(signs.log_sd_elsewhere / spread), -1.5, 1.5))
-    if np.isfinite(signs.elasticity):
-        steady += float(np.clip(1.5 * np.log(0.06 / signs.elasticity), -3.0, 2.0))
-    # A producer is steady for days; only at a documented number does time speak for a ceiling.
-    lasting = float(np.log(max(signs.minutes, signs.samples) / 20))
-    steady += float(np.clip(0.8 * lasting, -1.0, 1.6 if documented > 0.5 else 0.5))
-    steady += 0.3 * float(np.log(min(signs.run_count, 4)))
-    if steady > 0:
-        steady *= signs.samples / (signs.samples + 3)
-    # However steady, a producer with a limit of its own is as steady as a ceiling.
-    is_proven = _credits_prove(best, balances, dimension)
-    score = min(steady, STEADY_MAX) - (2.0 if documented > 0.5 or is_proven else 4.0)
-    # Cliff: pressed samples stand at the level, not around it.
-    score -= float(np.clip(8.0 * signs.pressed_above_ratio, 0.0, 5.0))
-    score -= float(np.clip(2.5 * (signs.pressed_below_ratio - 0.1), 0.0, 3.0))
-    score -= _exceeded_score(signs, documented)
-    score += _waiting_score(signs, documented, is_proven=is_proven)
-    # Where no number is known at all, an unnumbered level is what one expects of a ceiling.
-    expected = 1.8 if np.isfinite(signs.log_excess) else 0.0
-    score += 2.5 * documented if has_catalog else expected
-    score += _credit_score(best, balances, dimension)
-    if signs.cpu_ratio >= CPU_BOUND_RATIO and documented < 0.5:
-        # A busy CPU makes a rate stand still, but it does not make storage slow.
-        score -= 3.0 * float(np.clip(1 - (np.nan_to_num(signs.log_excess) - 0.7) / 1.5, 0, 1))
-    return score
+    name: str
+    """The `kind` of its evidence."""
+    behind: str
+    """What is seen behind a ceiling."""
+    otherwise: str
+    """What is seen elsewhere."""
+    low: float
+    """Most it can take, nats ≤ 0."""
+    high: float
+    """Most it can add, nats ≥ 0."""
+    why: str
+    """Why these bounds."""
+    weigh: Callable[[Case], float]
+    """Nats of one case; NaN where it could not be observed. Cut to the bounds by `weights_of`."""
+    tell: Callable[[Case], Told]
 
 
-def _exceeded_score(signs: Signs, documented: float) -> float:
-    """
-    What speaks against a level above which more was served.
-
-    A limit without credits is never exceeded. With credits it is, but then the level is entered from
-    above, when they run out, and left downwards: after hours at a baseline there is nothing to
-    spend. A fault ends the other way, with the demand jumping back.
-    """
-    free = float(np.clip(3.0 * signs.free_above_ratio, 0.0, 5.0))
-    if documented > 0.5:
-        return 0.4 * free
-    as_bucket = signs.entered_from_above * (1 - signs.left_upwards)
-    exceeded = float(np.clip(3.0 * signs.above_ratio, 0.0, 5.0))
-    return max(free, exceeded) * (1 - 0.6 * as_bucket)
+def weights_of(case: Case) -> dict[str, float]:
+    """Return what every sign of SIGNS adds or takes in this case, nats; 0 where it says nothing."""
+    weights = {}
+    for sign in SIGNS:
+        raw = sign.weigh(case)
+        weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
+    _scale(weights, STEADINESS, _steadiness_factor(case, weights))
+    if is_proven(case) and np.isfinite(case.signs.log_excess):
+        # Behind an empty balance the rate is the baseline, whether or not requests were seen to wait.
+        total = sum(weights[name] for name in WAITING)
+        _scale(weights, WAITING, 1.0 if total >= -1 else -1 / total)
+    return weights
 
 
-def _credits_prove(best: Match, balances: dict[Metric, BalanceView], dimension: Dimension) -> bool:
-    """Whether the balance that counts for the level was empty while it was held."""
-    row = best.ceiling
+def score_of(weights: dict[str, float]) -> float:
+    """Return the sum in nats; 0 is even odds."""
+    return PRIOR + sum(weights.values())
+
+
+def is_proven(case: Case) -> bool:
+    """Return whether the balance that counts for the level was empty while it was held."""
+    row = case.best.ceiling
     if row is None:
-        return _some_empty(balances, dimension)
+        return _some_empty(case)
     if row.balance_metric is None or row.bucket_phase != Phase.BASELINE:
         return False
-    view = balances.get(row.balance_metric)
+    view = case.balances.get(row.balance_metric)
     return view is not None and view.is_empty
 
 
-def _some_empty(balances: dict[Metric, BalanceView], dimension: Dimension) -> bool:
+def _scale(weights: dict[str, float], names: tuple[str, ...], factor: float) -> None:
+    for name in names:
+        weights[name] *= factor
+
+
+def _steadiness_factor(case: Case, weights: dict[str, float]) -> float:
+    """Return by what the signs of steadiness are cut: for few samples, and to STEADY_MAX together."""
+    total = sum(weights[name] for name in STEADINESS)
+    if total <= 0:
+        return 1.0
+    seen = case.signs.samples / (case.signs.samples + HALF_SAMPLES)
+    return min(total * seen, STEADY_MAX) / total
+
+
+def _spread(case: Case) -> float:
+    signs = case.signs
+    squares = signs.samples * signs.log_sd**2 + USUAL_SAMPLES * USUAL_LOG_SD**2
+    return float(np.sqrt(squares / (signs.samples + USUAL_SAMPLES)))
+
+
+def _match(case: Case) -> float:
+    if case.has_catalog:
+        # The second part is the prior of numbers: at those a level is a ceiling more often.
+        return 2.5 * case.documented + (2.0 if case.is_numbered else 0.0)
+    # Where no number is known, a level at none is what one expects of a ceiling.
+    is_waiting_known = np.isfinite(case.signs.log_excess)
+    return (1.8 if is_waiting_known else 0.0) + (2.0 if case.is_numbered else 0.0)
+
+
+def _waiting(case: Case) -> float:
+    signs = case.signs
+    if not np.isfinite(signs.log_excess):
+        return -1.5
+    over = signs.log_excess - WAITED_LOG[case.is_numbered, signs.is_reference_seen]
+    # Steady demand at a documented number is common; to be there at ease refutes it quickly.
+    return (12.0 if case.is_numbered and over < 0 else 4.0) * over
+
+
+def _waited_share(case: Case) -> float:
+    signs = case.signs
+    if not (np.isfinite(signs.log_excess) and np.isfinite(signs.waited_share)):
+        return float("nan")
+    most = 1.0 if case.is_numbered else 0.0
+    return min(8.0 * (signs.waited_share - WAITED_SHARE), most)
+
+
+def _flatness(case: Case) -> float:
+    return 2.0 * float(np.log(FLAT_LOG_SD / _spread(case)))
+
+
+def _noise(case: Case) -> float:
+    elsewhere = case.signs.log_sd_elsewhere
+    return 0.8 * float(np.log(elsewhere / _spread(case))) if elsewhere > 0 else float("nan")
+
+
+def _elasticity(case: Case) -> float:
+    ratio = case.signs.elasticity
+    return 1.5 * float(np.log(INELASTIC / max(ratio, 1e-9)))
+
+
+def _persistence(case: Case) -> float:
+    lasting = 0.8 * float(np.log(max(case.signs.minutes, case.signs.samples) / HELD_MINUTES))
+    # A producer is steady for days; only at a documented number does time speak for a ceiling.
+    return min(lasting, 1.6 if case.is_numbered else 0.5)
+
+
+def _recurrence(case: Case) -> float:
+    return 0.3 * float(np.log(case.signs.run_count))
+
+
+def _cliff(case: Case) -> float:
+    above = min(8.0 * case.signs.pressed_above_ratio, 5.0)
+    below = float(np.clip(2.5 * (case.signs.pressed_below_ratio - PARTLY_BELOW), 0.0, 3.0))
+    return -above - below
+
+
+def _exceeded(case: Case) -> float:
+    free = min(3.0 * case.signs.free_above_ratio, 5.0)
+    if case.is_numbered:
+        return -0.4 * free
+    return -max(free, min(3.0 * case.signs.above_ratio, 5.0))
+
+
+def _entry(case: Case) -> float:
+    if case.is_numbered:
+        return 0.0
+    as_bucket = case.signs.entered_from_above * (1 - case.signs.left_upwards)
+    return -0.6 * as_bucket * _exceeded(case)
+
+
+def _balance(case: Case) -> float:
+    row = case.best.ceiling
+    # What an empty balance proves needs no documented number.
+    alone = 2.0 if is_proven(case) and not case.is_numbered else 0.0
+    if row is None:
+        return alone + (2.0 if _some_empty(case) else 0.0)
+    view = case.balances.get(row.balance_metric) if row.balance_metric else None
+    if view is None:
+        return 0.0
+    if row.bucket_phase == Phase.BASELINE:
+        return alone + (2.5 if view.is_empty else -1.0)
+    if row.bucket_phase == Phase.BURST:
+        return 0.8 if view.change_per_s < 0 else -0.5
+    return 0.0
+
+
+def _some_empty(case: Case) -> bool:
     """Whether a balance of this dimension was at zero all the time; for levels without a number."""
-    views = [balances[metric] for metric in balance_metrics(dimension) if metric in balances]
+    views = [case.balances[m] for m in balance_metrics(case.dimension) if m in case.balances]
     return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
 
 
-def _waiting_score(signs: Signs, documented: float, *, is_proven: bool) -> float:
-    """What waiting adds; its absence speaks against everything but an empty balance."""
-    if not np.isfinite(signs.log_excess):
-        return -1.5
-    if documented > 0.5:
-        # A third longer than unpressed is within the error of the reference; less is no waiting. A
-        # general reference may be off by more.
-        over = signs.log_excess - (0.3 if signs.is_reference_seen else 0.7)
-        excess, share_max = (4.0 if over > 0 else 12.0) * over, 1.0
-    elif signs.is_reference_seen:
-        # No number vouches for the level, so requests must clearly have waited.
-        excess, share_max = 4.0 * (signs.log_excess - np.log(2.2)), 0.0
-    else:
-        # The storage was never seen unpressed: while it may simply be slow, nothing is shown by
-        # less than what no SSD volume needs.
-        excess, share_max = 4.0 * (signs.log_excess - np.log(8.0)), 0.0
-    excess = float(np.clip(excess, -6.0, 2.5))
-    waited = float(np.nan_to_num(signs.waited_share, nan=0.85))
-    share = float(np.clip(8.0 * (waited - 0.85), -5.0, share_max))
-    return max(excess + share, -1.0) if is_proven else excess + share
-
-
-def _credit_score(best: Match, balances: dict[Metric, BalanceView], dimension: Dimension) -> float:
-    row = best.ceiling
-    if row is not None and row.balance_metric is not None:
-        view = balances.get(row.balance_metric)
-        if view is not None and row.bucket_phase == Phase.BASELINE:
-            return 2.5 if view.is_empty else -1.0
-        if view is not None and row.bucket_phase == Phase.BURST:
-            return 0.8 if view.change_per_s < 0 else -0.5
+def _cpu(case: Case) -> float:
+    signs = case.signs
+    if not signs.cpu_ratio >= CPU_BOUND_RATIO or case.documented >= 0.5:
         return 0.0
-    return 2.0 if _some_empty(balances, dimension) else 0.0
+    # A busy CPU makes a rate stand still, but it does not make storage slow.
+    return -3.0 * float(np.clip(1 - (np.nan_to_num(signs.log_excess) - 0.7) / 1.5, 0, 1))
+
+
+STEADINESS = ("flatness", "noise", "elasticity", "persistence", "recurrence")
+"""Signs of steadiness; together they add at most STEADY_MAX."""
+WAITING = ("waiting", "waited_share")
+"""Signs of waiting; where the balance was empty they take at most 1 together."""
+
+SIGNS: tuple[Sign, ...] = (
+    Sign(
+        name="match",
+        behind="the level is a number that AWS documents for this class or volume, now or formerly",
+        otherwise="a limiter of the application is seldom at such a number",
+        low=0.0,
+        high=4.5,
+        why="a dozen numbers, each 1 % wide, cover some 4 % of the levels that are possible: 25 to 1,"
+        " and what is near a number is more often a ceiling to begin with",
+        weigh=_match,
+        tell=words.tell_match,
+    ),
+    Sign(
+        name="waiting",
+        behind="requests take much longer than when nothing waits",
+        otherwise="a steady producer makes no queue",
+        low=-6.0,
+        high=2.5,
+        why="a ceiling that delays nobody is not one, so its absence weighs most; slow storage waits"
+        " as well, so its presence is worth 12 to 1 at most",
+        weigh=_waiting,
+        tell=words.tell_waiting,
+    ),
+    Sign(
+        name="waited_share",
+        behind="requests wait nearly whenever the rate is at the level",
+        otherwise="the same rate is met at ease at other times",
+        low=-5.0,
+        high=1.0,
+        why="a rate that is served at ease for half of the time is no ceiling",
+        weigh=_waited_share,
+        tell=words.tell_waited_share,
+    ),
+    Sign(
+        name="balance",
+        behind="a baseline binds at an empty balance, a burst while one falls",
+        otherwise="a balance that is not empty speaks against a baseline",
+        low=-1.0,
+        high=4.5,
+        why="no credits left at the baseline is the mechanism itself, and stands in for waiting and"
+        " number; the metric is rounded and covers five minutes, so it is not beyond doubt",
+        weigh=_balance,
+        tell=words.tell_balance,
+    ),
+    Sign(
+        name="flatness",
+        behind="the rate varies by a few tenths of a percent",
+        otherwise="workloads vary by percents",
+        low=-4.0,
+        high=2.0,
+        why="an enforced rate never strays by percents; other limiters are as flat",
+        weigh=_flatness,
+        tell=words.tell_flatness,
+    ),
+    Sign(
+        name="noise",
+        behind="the rate varies much less than the same workload does at other times",
+        otherwise="a steady workload is steady everywhere",
+        low=-1.5,
+        high=1.5,
+        why="other hours may hold other work, so it counts for less than the spread itself",
+        weigh=_noise,
+        tell=words.tell_noise,
+    ),
+    Sign(
+        name="elasticity",
+        behind="waiting varies, the rate does not",
+        otherwise="a fault under a fixed number of clients moves both",
+        low=-3.0,
+        high=2.0,
+        why="it tells a limit from slow storage, which no other sign does",
+        weigh=_elasticity,
+        tell=words.tell_elasticity,
+    ),
+    Sign(
+        name="persistence",
+        behind="the level is held long",
+        otherwise="chance holds no level for hours",
+        low=-1.0,
+        high=1.6,
+        why="producers are steady for days too, so beyond 40 minutes it counts only at a number",
+        weigh=_persistence,
+        tell=words.tell_persistence,
+    ),
+    Sign(
+        name="recurrence",
+        behind="the same level is reached again and again",
+        otherwise="chance does not return to one number",
+        low=0.0,
+        high=0.3 * float(np.log(4)),
+        why="the stretches of one day are not independent",
+        weigh=_recurrence,
+        tell=words.tell_recurrence,
+    ),
+    Sign(
+        name="cliff",
+        behind="pressed time lies at the level, hardly any beside it",
+        otherwise="a busy hour spreads to both sides",
+        low=-8.0,
+        high=0.0,
+        why="nothing passes an enforced rate: as much pressed time just above as at the level refutes"
+        " it (up to 5); pegged parts of minutes lie below, so that counts less (up to 3)",
+        weigh=_cliff,
+        tell=words.tell_cliff,
+    ),
+    Sign(
+        name="exceeded",
+        behind="more is never served, except on credits",
+        otherwise="the same workload gets more at other times",
+        low=-5.0,
+        high=0.0,
+        why="the reverse of the cliff, for all of the window; documented numbers lose 2 at most,"
+        " because class, storage and credits may have differed then",
+        weigh=_exceeded,
+        tell=words.tell_exceeded,
+    ),
+    Sign(
+        name="entry",
+        behind="entered from above when credits run out, and left downwards",
+        otherwise="when a fault ends, the rate jumps back up",
+        low=0.0,
+        high=3.0,
+        why="it excuses six tenths of what was served above: an unknown limit may have credits too",
+        weigh=_entry,
+        tell=words.tell_entry,
+    ),
+    Sign(
+        name="cpu",
+        behind="the CPU has time left",
+        otherwise="a CPU at its end holds the rate still",
+        low=-3.0,
+        high=0.0,
+        why="it explains a flat rate but no slow storage, so it fades with waiting and says nothing"
+        " at a documented number",
+        weigh=_cpu,
+        tell=words.tell_cpu,
+    ),
+)
+CONTEXT = ("io_size", "sessions")
+"""Kinds of evidence that are told and do not weigh."""

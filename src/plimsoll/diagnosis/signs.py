@@ -1,14 +1,19 @@
-"""What is observed of one level: the signs by which a ceiling is told from a steady workload."""
+"""
+Observe one level: the signs by which a ceiling is told from a steady workload.
+
+What each sign weighs, and how it is told, is in score.py.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll.diagnosis.binding import EMPTY_RATIO, Match
+from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import Level, middle
-from plimsoll.model.ceiling import Phase
+from plimsoll.model.ceiling import Dimension, Phase
+from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 
 
@@ -47,6 +52,50 @@ class Signs:
     """Spread of log(rate) ÷ spread of log(waiting) at the level; NaN when waiting hardly varied."""
     cpu_ratio: float
     """Median CPU at the level."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """What was seen of the requests during one stretch at a level; None where not measured."""
+
+    latency_s: float | None = None
+    reference_s: float | None = None
+    """Latency of the same requests when nothing waits."""
+    queue_depth: float | None = None
+    io_size_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Everything that speaks for or against one level being a ceiling."""
+
+    level: float
+    """bytes/s or ops/s"""
+    dimension: Dimension
+    signs: Signs
+    matches: tuple[Match, ...]
+    """Explanations of the level, most probable first."""
+    balances: dict[Metric, BalanceView]
+    """What each balance metric said while the level was held; absent where not measured."""
+    has_catalog: bool
+    """Whether any number of the instance is documented for this dimension."""
+    stretch: Stretch = Stretch()
+    """The interval that is told of."""
+
+    @property
+    def best(self) -> Match:
+        """The most probable explanation."""
+        return self.matches[0]
+
+    @property
+    def documented(self) -> float:
+        """0–1 that the level is a documented number."""
+        return 1 - sum(m.probability for m in self.matches if m.ceiling is None)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether a documented number is its likelier explanation."""
+        return self.documented > 0.5
 
 
 def signs_of(

@@ -23,17 +23,20 @@ class Verdict(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """One observation that supports a claim."""
+    """One observation that speaks for or against a claim."""
 
     kind: str
-    """`flatness`, `latency`, `queue`, `balance`, `match`, `elasticity`, `cliff`, `recurrence`, `io_size`,
-    `sessions`"""
+    """`match`, `waiting`, `waited_share`, `balance`, `flatness`, `noise`, `elasticity`, `persistence`,
+    `recurrence`, `cliff`, `exceeded`, `entry`, `cpu`; told without weight: `io_size`, `sessions`"""
     text: str
     """A sentence with number, unit and comparison."""
     value: float | None = None
     """The observed number, in SI units."""
     reference: float | None = None
     """What it is compared with, in the same unit."""
+    weight: float = 0.0
+    """What it adds to the claim, as the logarithm of a likelihood ratio; below zero it speaks
+    against it, and at zero it is told for context."""
 
 
 class RuledOut(Struct, frozen=True, kw_only=True):

@@ -95,7 +95,7 @@ def _why(said: Outline) -> Iterable[str]:
         yield escaped(f"{said.findings[0].title} {said.findings[0].text}".strip())
     if said.shown:
         yield f"Evidence, {said.shown.when} UTC, confidence {said.shown.confidence}:"
-    items = list(said.evidence)
+    items = list(said.strongest)
     if said.documented:
         row = said.documented
         valid = f", valid {row.valid}" if row.valid else ""

@@ -23,6 +23,7 @@ from plimsoll.sinks.events import Events, events_of
 from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio, number
 
 # More rows than this are not read in an incident; the JSON form has all of them.
+SIGNS_SHOWN = 4
 INTERVALS_SHOWN = 12
 
 _SEVERITIES = ("critical", "warning", "note")
@@ -108,6 +109,8 @@ class Outline:
     shown: IntervalRow | None
     """The interval that `evidence`, `ruled_out` and `refuted_by` are about."""
     evidence: tuple[str, ...]
+    strongest: tuple[str, ...]
+    """The part of `evidence` that decides, and how much is left out; for short reports."""
     ruled_out: tuple[Fact, ...]
     refuted_by: str
     documented: CeilingRow | None
@@ -145,6 +148,7 @@ def outline(diagnosis: Diagnosis) -> Outline:
         findings=findings,
         shown=_interval_row(shown, diagnosis.step_s) if shown else None,
         evidence=_evidence(shown, diagnosis.step_s) if shown else (),
+        strongest=_strongest(shown, diagnosis.step_s) if shown else (),
         ruled_out=tuple(
             Fact(
                 f"{words.ceiling_name(r.ceiling)}, {words.ceiling_value(r.ceiling)}",
@@ -321,12 +325,29 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
 
 
 def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
-    """What changes the reading first, then what supports the claim; all as sentences."""
+    """What changes the reading first, then every sign, the heaviest first; all as sentences."""
+    said = (*_reading(interval, step_s), *(e.text for e in interval.evidence))
+    return tuple(words.sentence(text) for text in said)
+
+
+def _strongest(interval: Interval, step_s: int) -> tuple[str, ...]:
+    """The heaviest signs, whatever clearly speaks against the claim, and how many more there are."""
+    told = interval.evidence[:SIGNS_SHOWN]
+    told += tuple(e for e in interval.evidence[SIGNS_SHOWN:] if e.weight <= -1)
+    said = [*_reading(interval, step_s), *(e.text for e in told)]
+    left = len(interval.evidence) - len(told)
+    if left:
+        noun = "observation is" if left == 1 else "observations are"
+        said.append(f"{left} more {noun} in the HTML and JSON reports")
+    return tuple(words.sentence(text) for text in said)
+
+
+def _reading(interval: Interval, step_s: int) -> tuple[str, ...]:
     said = [f"context: {interval.context}"] if interval.context else []
     if _is_finer(interval, step_s):
         fine, coarse = format_duration(interval.step_s), format_duration(step_s)
         said.append(f"seen in samples of {fine}; those of the whole window are of {coarse}")
-    return tuple(words.sentence(text) for text in (*said, *(e.text for e in interval.evidence)))
+    return tuple(said)
 
 
 def _is_finer(interval: Interval, step_s: int) -> bool:

@@ -185,7 +185,13 @@ def _interval(interval: Interval, step_s: int) -> dict[str, Any]:
         "latency_reference_s": interval.latency_reference_s,
         "queue_depth": interval.queue_depth,
         "evidence": [
-            {"kind": e.kind, "text": e.text, "value": e.value, "reference": e.reference}
+            {
+                "kind": e.kind,
+                "text": e.text,
+                "value": e.value,
+                "reference": e.reference,
+                "weight": e.weight,
+            }
             for e in interval.evidence
         ],
         "ruled_out": [

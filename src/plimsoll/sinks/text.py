@@ -158,7 +158,7 @@ def _why(said: Outline) -> Iterable[RenderableType]:
     yield heading("Why")
     if first:
         yield indented(styled(f"{first.title} {first.text}"))
-    items = list(said.evidence)
+    items = list(said.strongest)
     if said.documented:
         row = said.documented
         valid = f", valid {row.valid}" if row.valid else ""

@@ -8,15 +8,16 @@ import pytest
 from builders import ceiling
 from plimsoll.diagnosis.binding import BalanceView, Match
 from plimsoll.diagnosis.evidence import (
-    describe,
-    format_ceiling,
+    AGAINST,
+    context_evidence_of,
+    evidence_of,
     refuted_by,
     ruled_out_of,
-    shared_evidence_of,
-    waiting_evidence_of,
 )
 from plimsoll.diagnosis.plateau import Plateau
-from plimsoll.diagnosis.signs import Signs
+from plimsoll.diagnosis.rate_words import describe, format_ceiling
+from plimsoll.diagnosis.score import SIGNS, score_of, weights_of
+from plimsoll.diagnosis.signs import Case, Signs, Stretch
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
@@ -31,28 +32,36 @@ OPS_BASELINE = ceiling(IOPS, Phase.BASELINE, 12_000, balance=OPS)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
 
-SIGNS = Signs(
+SEEN = Signs(
     minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
     waited_share=1.0, free_above_ratio=0.0, above_ratio=0.0, entered_from_above=0.0,
     left_upwards=0.0, pressed_above_ratio=0.0, pressed_below_ratio=0.0, is_reference_seen=True,
     elasticity=0.02, cpu_ratio=0.3,
 )  # fmt: skip
 
+STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
 
-def plateau(row=FORMER, *, level=213e6, signs=SIGNS, balances=None, others=()) -> Plateau:
+
+def plateau(row=FORMER, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
     rest = 1.0 - 0.1 * len(others)
-    return Plateau(
-        dimension=row.dimension if row else Dimension.THROUGHPUT,
+    case = Case(
         level=level,
-        level_log_se=0.0015,
-        runs=np.array([[0, 30], [40, 70], [80, 110]]),
+        dimension=row.dimension if row else Dimension.THROUGHPUT,
         signs=signs,
         balances=balances or {},
         matches=(
             Match(ceiling=row, probability=rest, z=0.5),
             *(Match(ceiling=other, probability=0.1, z=1.0) for other in others),
         ),
-        score=4.0,
+        has_catalog=True,
+    )
+    weights = weights_of(case)
+    return Plateau(
+        case=case,
+        level_log_se=0.0015,
+        runs=np.array([[0, 30], [40, 70], [80, 110]]),
+        weights=weights,
+        score=score_of(weights),
     )
 
 
@@ -61,7 +70,8 @@ def view(low: float, high: float, change_per_s: float = 0.0) -> BalanceView:
 
 
 def told(one: Plateau, meanwhile=(NAN,)) -> dict[str, str]:
-    found = shared_evidence_of(one, np.asarray(meanwhile, dtype=float))
+    found = evidence_of(one, STRETCH)
+    found += context_evidence_of(one, STRETCH, np.asarray(meanwhile, dtype=float))
     return {evidence.kind: evidence.text for evidence in found}
 
 
@@ -96,39 +106,77 @@ def test_the_match_says_how_far_and_on_which_side(level, said):
     assert f"the level is {said} the documented former instance EBS throughput baseline" in text
 
 
-def test_flatness_is_compared_with_the_workloads_own_noise():
+def test_flatness_and_the_workloads_own_noise_are_told_apart():
     """
-    A spread of 0.2 % is set against 5 % elsewhere.
+    A spread of 0.2 % at the level is one sign, 5 % at other times another.
     """
-    text = told(plateau())["flatness"]
+    said = told(plateau())
 
-    assert "within 0.2 % of 213 MB/s" in text
-    assert "elsewhere varies by 5 %" in text
+    assert said["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
+    assert "at other times the rate varies by 5 %" in said["noise"]
+    assert "noise" not in told(plateau(signs=replace(SEEN, log_sd_elsewhere=NAN)))
 
 
-def test_flatness_without_elsewhere_is_not_compared():
+def test_what_speaks_against_the_claim_says_so():
     """
-    A window that is one plateau has nothing to compare with.
+    A workload that is flatter elsewhere than at the level is no proof, and is not told as one.
     """
-    text = told(plateau(signs=replace(SIGNS, log_sd_elsewhere=NAN)))["flatness"]
+    signs = replace(SEEN, log_sd=0.0034, log_sd_elsewhere=0.0006)
+    said = told(plateau(signs=signs))
 
-    assert "elsewhere" not in text
+    assert said["noise"] == (
+        "at other times the rate varies by 0.06 % from one sample to the next, at this level by"
+        f" 0.34 %; {AGAINST}"
+    )
+    assert AGAINST not in said["flatness"]
+
+
+def test_every_sign_that_weighs_is_told_and_nothing_else():
+    """
+    The evidence of an interval is the table's rows, the heaviest first; their sum is the score.
+    """
+    one = plateau(
+        signs=replace(SEEN, pressed_above_ratio=0.1, free_above_ratio=0.2),
+        balances={BYTES: view(0.0, 0.0)},
+    )
+    found = evidence_of(one, STRETCH)
+    kinds = {e.kind for e in found}
+
+    assert {name for name, weight in one.weights.items() if abs(weight) >= 0.03} == kinds
+    assert {"cliff", "exceeded"} <= kinds
+    assert {e.kind for e in found if e.weight < 0} == {
+        e.kind for e in found if e.text.endswith(AGAINST)
+    }
+    assert [abs(e.weight) for e in found] == sorted((abs(e.weight) for e in found), reverse=True)
+    np.testing.assert_allclose(sum(e.weight for e in found), sum(one.weights.values()), atol=0.2)
+
+
+@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.name)
+def test_every_sign_has_a_sentence(sign):
+    """
+    Each row tells a number in one sentence, without a full stop.
+    """
+    one = plateau(None, balances={BYTES: view(0.0, 0.0)})
+    told_of = sign.tell(replace(one.case, stretch=STRETCH))
+
+    assert told_of.text
+    assert not told_of.text.endswith(".")
 
 
 def test_elasticity_is_told_as_a_factor():
     """
     A ratio of 0.02 means that waiting varied 50 times as much as the rate.
     """
-    assert "waiting varied 50 times as much" in told(plateau())["elasticity"]
-    assert "elasticity" not in told(plateau(signs=replace(SIGNS, elasticity=NAN)))
+    assert "latency and queue varied 50 times as much as the rate" in told(plateau())["elasticity"]
+    assert "elasticity" not in told(plateau(signs=replace(SEEN, elasticity=NAN)))
 
 
 def test_recurrence_counts_stretches_and_time():
     """
     Three stretches of together 90 minutes are said so; one stretch is not a recurrence.
     """
-    assert "held 3 times, 1 h 30 min in all" in told(plateau())["recurrence"]
-    assert "recurrence" not in told(plateau(signs=replace(SIGNS, run_count=1)))
+    assert "reached 3 times, for 1 h 30 min in all" in told(plateau())["recurrence"]
+    assert "recurrence" not in told(plateau(signs=replace(SEEN, run_count=1)))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +191,7 @@ def test_balances_are_told_with_their_numbers(seen, text):
     """
     Empty, falling, or not short: each with the percentage that was read.
     """
-    assert text == told(plateau(balances={BYTES: seen}))["balance"]
+    assert text == told(plateau(balances={BYTES: seen}))["balance"].removesuffix(f"; {AGAINST}")
 
 
 def test_unknown_limits_have_no_match():
@@ -174,27 +222,38 @@ def test_a_varying_io_size_decides():
 
 def test_waiting_is_told_against_the_reference():
     """
-    Latency is compared with what the storage takes when not pressed; queue and size are told.
+    Latency is compared with what the storage takes when not pressed; the queue is told with it.
     """
-    found = waiting_evidence_of(
-        latency_s=0.018, reference_s=0.0012, queue_depth=72.4, io_size_bytes=14_540
+    said = told(plateau())["waiting"]
+
+    assert said == (
+        "requests took 18 ms, 15 times the 1.2 ms this storage takes when it is not pressed;"
+        " queue depth was 72"
     )
 
-    assert [
-        "requests took 18 ms, 15 times the 1.2 ms this storage takes when it is not pressed",
-        "72 requests waited or were in service",
-        "an I/O was 14.2 KiB on average",
-    ] == [evidence.text for evidence in found]
-    assert (0.018, 0.0012) == (found[0].value, found[0].reference)
+
+def test_a_general_reference_is_told_as_one():
+    """
+    Where the window never shows the storage at ease, the sentence does not claim that it does.
+    """
+    said = told(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
+
+    assert (
+        "15 times the 1.2 ms SSD storage usually takes (this window never shows it at ease)" in said
+    )
 
 
 def test_nothing_is_claimed_that_was_not_measured():
     """
-    Without latency, queue and size there is no sentence about them.
+    Without latency and queue the evidence says that waiting was not measured; no size, no size.
     """
-    assert () == waiting_evidence_of(
-        latency_s=None, reference_s=0.001, queue_depth=None, io_size_bytes=None
-    )
+    blind = replace(SEEN, log_excess=NAN, waited_share=NAN, elasticity=NAN)
+    found = evidence_of(plateau(signs=blind), Stretch())
+    said = {e.kind: e.text for e in found}
+
+    assert said["waiting"].startswith("neither latency nor queue depth was measured")
+    assert not {"waited_share", "elasticity"} & said.keys()
+    assert () == context_evidence_of(plateau(signs=blind), Stretch(), np.array([NAN]))
 
 
 def test_numbers_above_and_below_are_ruled_out_by_their_ratio():

@@ -299,7 +299,7 @@ def test_where_nothing_decides_it_is_called_throughput():
 def one() -> Plateau:
     """A plateau of throughput at 100 MB/s from minute 240 to 480, score 6, an unknown limit."""
     (found,) = of(builders.snapshot(pressed(100e6)))
-    return replace(found, score=6.0, signs=replace(found.signs, log_sd=0.002))
+    return with_case(found, score=6.0, signs=replace(found.signs, log_sd=0.002))
 
 
 @pytest.mark.parametrize(("score", "probability"), [(-2, 0.119), (0, 0.5), (2, 0.881), (99, 1.0)])
@@ -310,8 +310,15 @@ def test_the_score_is_a_logarithm_of_odds(one, score, probability):
     np.testing.assert_allclose(replace(one, score=score).probability, probability, atol=0.001)
 
 
+def with_case(plateau: Plateau, **changes) -> Plateau:
+    """The plateau with other values, some of which are of its case."""
+    mine = {k: v for k, v in changes.items() if k in {"score", "runs"}}
+    theirs = {k: v for k, v in changes.items() if k not in mine}
+    return replace(plateau, case=replace(plateau.case, **theirs), **mine)
+
+
 def in_ops(plateau: Plateau, *, score: float, log_sd: float, runs=None) -> Plateau:
-    return replace(
+    return with_case(
         plateau,
         dimension=Dimension.IOPS,
         level=6000.0,
@@ -323,7 +330,7 @@ def in_ops(plateau: Plateau, *, score: float, log_sd: float, runs=None) -> Plate
 
 def documented(plateau: Plateau) -> Plateau:
     row = ceiling(EBS if plateau.dimension == Dimension.THROUGHPUT else IOPS, Phase.FIXED, 1.0)
-    return replace(plateau, matches=(Match(ceiling=row, probability=1.0, z=0.0),))
+    return with_case(plateau, matches=(Match(ceiling=row, probability=1.0, z=0.0),))
 
 
 @pytest.mark.parametrize(
@@ -363,7 +370,7 @@ def test_a_weaker_level_beside_a_stronger_one_is_its_shadow(one, level, score, i
     Partly pegged minutes pile up within a few percent of the level; further away is another level.
     """
     free = np.zeros(12 * HOUR, dtype=bool)
-    beside = replace(one, level=level, score=score, runs=np.array([[500, 560]]))
+    beside = with_case(one, level=level, score=score, runs=np.array([[500, 560]]))
 
     assert is_shadow == _is_shadow(beside, [one], free)
 

@@ -7,8 +7,8 @@ import pytest
 
 from builders import ceiling
 from plimsoll.diagnosis.binding import BalanceView, Match
-from plimsoll.diagnosis.score import score_of
-from plimsoll.diagnosis.signs import Signs
+from plimsoll.diagnosis.score import PRIOR, SIGNS, score_of, weights_of
+from plimsoll.diagnosis.signs import Case, Signs
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 
@@ -55,14 +55,29 @@ PLAIN = Signs(
 )
 
 
-def of(signs=PLAIN, matches=UNKNOWN, balances=None, *, has_catalog=True, **changes) -> float:
-    return score_of(
-        replace(signs, **changes),
-        matches,
-        balances or {},
-        Dimension.THROUGHPUT,
-        has_catalog=has_catalog,
+def weights(
+    signs=PLAIN,
+    matches=UNKNOWN,
+    balances=None,
+    *,
+    has_catalog=True,
+    dimension=Dimension.THROUGHPUT,
+    **changes,
+) -> dict[str, float]:
+    return weights_of(
+        Case(
+            level=100e6,
+            dimension=dimension,
+            signs=replace(signs, **changes),
+            matches=matches,
+            balances=balances or {},
+            has_catalog=has_catalog,
+        )
     )
+
+
+def of(*given, **how) -> float:
+    return score_of(weights(*given, **how))
 
 
 @pytest.mark.parametrize(
@@ -178,8 +193,8 @@ def test_an_empty_balance_raises_an_unknown_level_of_its_dimension():
     No bytes left vouches for a throughput level at no number, and not for one of IOPS.
     """
     signs = (PLAIN, UNKNOWN, {BYTES: EMPTY})
-    in_bytes = score_of(*signs, Dimension.THROUGHPUT, has_catalog=True)
-    in_ops = score_of(*signs, Dimension.IOPS, has_catalog=True)
+    in_bytes = of(*signs)
+    in_ops = of(*signs, dimension=Dimension.IOPS)
 
     assert in_bytes > in_ops
     assert in_ops == of()
@@ -206,7 +221,7 @@ def test_a_limit_with_credits_may_be_exceeded():
     as_fault = of(above_ratio=1.0, entered_from_above=1.0, left_upwards=1.0)
 
     assert as_bucket > exceeded
-    assert as_fault == exceeded
+    assert as_fault == pytest.approx(exceeded)
 
 
 def test_what_steadiness_adds_is_bounded():
@@ -216,7 +231,7 @@ def test_what_steadiness_adds_is_bounded():
     steady = {"log_sd": 1e-5, "minutes": 1e5, "samples": 100_000, "elasticity": 1e-4}
     steadier = {"log_sd": 1e-6, "minutes": 1e6, "samples": 1_000_000, "elasticity": 1e-5}
 
-    assert of(**steady) == of(**steadier)
+    assert of(**steady) == pytest.approx(of(**steadier))
 
 
 def test_few_samples_say_little():
@@ -226,3 +241,55 @@ def test_few_samples_say_little():
     few = {"log_sd": 0.0, "minutes": 15.0, "samples": 3}
 
     assert of(**few) < of(log_sd=0.002, minutes=30.0, samples=30)
+
+
+def test_the_score_is_the_prior_and_what_each_sign_weighs():
+    """
+    Nothing else counts: the score is PRIOR plus the weights that are told.
+    """
+    found = weights(matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1)
+
+    assert PRIOR + sum(found.values()) == of(
+        matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1
+    )
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "taken"),
+    [
+        (0.0, 0.1, 0.0),  # a tenth below is what partly pegged minutes leave
+        (0.25, 0.0, 2.0),  # above: 8 nats for as much time as at the level
+        (0.5, 0.0, 4.0),
+        (1.0, 0.0, 5.0),  # and 5 at most
+        (0.0, 0.5, 1.0),  # below: 2.5 for as much time as at the level, beyond the first tenth
+        (0.0, 2.0, 3.0),  # and 3 at most
+        (1.0, 2.0, 8.0),
+    ],
+)
+@pytest.mark.parametrize("matches", [UNKNOWN, FIXED], ids=["unknown", "documented"])
+def test_a_level_without_a_cliff_loses_by_the_time_beside_it(above, below, taken, matches):
+    """
+    Pressed time just above a level counts against it three times as fast as time just below.
+    """
+    found = weights(matches=matches, pressed_above_ratio=above, pressed_below_ratio=below)
+
+    assert -taken == pytest.approx(found["cliff"])
+
+
+def test_no_weight_leaves_its_bounds():
+    """
+    However extreme what is seen, each sign adds and takes no more than its row says.
+    """
+    extremes = [
+        {"log_sd": 0.5, "log_excess": -9.0, "waited_share": 0.0, "elasticity": 99.0},
+        {"log_sd": 1e-9, "log_excess": 99.0, "minutes": 1e9, "samples": 10**9, "run_count": 10**6},
+        {"pressed_above_ratio": 1e9, "pressed_below_ratio": 1e9, "above_ratio": 1e9},
+        {"free_above_ratio": 1e9, "entered_from_above": 1.0, "log_sd_elsewhere": 1e-9},
+        {"cpu_ratio": 1.0, "log_excess": 0.0, "minutes": 0.1, "samples": 1},
+    ]
+    for changes in extremes:
+        for matches in (UNKNOWN, FIXED, BASELINE, BURST):
+            for sign in SIGNS:
+                weight = weights(matches=matches, balances={BYTES: EMPTY}, **changes)[sign.name]
+
+                assert sign.low - 1e-9 <= weight <= sign.high + 1e-9, sign.name

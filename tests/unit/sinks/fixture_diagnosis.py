@@ -89,6 +89,7 @@ EVIDENCE = (
         text="Reads and writes together stayed within 0.2 % of 212.6 MB/s for 9 h 12 min, "
         "while their shares moved between 52 % and 76 % reads.",
         value=0.002,
+        weight=2.0,
     ),
     Evidence(
         kind="match",
@@ -96,15 +97,19 @@ EVIDENCE = (
         "one, 287.5 MB/s, is 35 % away.",
         value=212.6e6,
         reference=212.5e6,
+        weight=4.4,
     ),
     Evidence(
-        kind="latency",
+        kind="waiting",
         text="Writes took 98 ms while pegged and 14 ms before and after.",
         value=0.098,
         reference=0.014,
+        weight=2.5,
     ),
-    Evidence(kind="queue", text="72 requests waited or were in service, against 4 before."),
-    Evidence(kind="balance", text="EBSByteBalance% reached 0 % at 10:28 and stayed there."),
+    Evidence(kind="persistence", text="The level was held for 9 h 12 min.", weight=1.6),
+    Evidence(
+        kind="balance", text="EBSByteBalance% reached 0 % at 10:28 and stayed there.", weight=1.5
+    ),
 )
 RULED_OUT = (
     RuledOut(
