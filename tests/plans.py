@@ -11,6 +11,7 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import (
     Band,
+    BreakEven,
     Cost,
     CurvePoint,
     DemandSummary,
@@ -265,7 +266,7 @@ def unpriced() -> Option:
     """One whose price nobody knows."""
     return option(
         title="db.m7g.large, storage as it is",
-        role="same storage",
+        role="price not known",
         moves=(to_class("db.m7g.large"),),
         commands=(order("db.m7g.large"),),
         cost=cost(
@@ -274,6 +275,9 @@ def unpriced() -> Option:
         ),
         usd_per_day_more=None,
         rejected=(),
+        break_even=BreakEven(
+            usd_per_hour=Decimal("0.3179"), than="db.m6g.xlarge, storage as it is"
+        ),
     )
 
 

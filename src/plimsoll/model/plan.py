@@ -240,6 +240,15 @@ class Rejected(Struct, frozen=True, kw_only=True):
     """A sentence with numbers."""
 
 
+class BreakEven(Struct, frozen=True, kw_only=True):
+    """How cheap a class without a price would have to be."""
+
+    usd_per_hour: Decimal
+    """On demand, below which it would cost less than the other."""
+    than: str
+    """Title of the cheapest option that suffices at least as probably."""
+
+
 class Option(Struct, frozen=True, kw_only=True):
     """One way: moves, what they do, and what they cost."""
 
@@ -267,6 +276,8 @@ class Option(Struct, frozen=True, kw_only=True):
     """What observation would settle `unsure`; empty otherwise."""
     rejected: tuple[Rejected, ...] = ()
     """Cheaper ones and what is wrong with each: the nearest few."""
+    break_even: BreakEven | None = None
+    """Of an option without a price; None where it has one, or where nothing priced does as much."""
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
@@ -304,7 +315,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     options: tuple[Option, ...]
     """Free ones first, then by cost; what is judged `does not` is here only when it is free."""
     unpriced: tuple[Option, ...]
-    """They would lift, but what they cost is not known; ordered by size."""
+    """They would suffice, surely or probably, but what they cost is not known; ordered by size."""
     curve: tuple[CurvePoint, ...]
     work_by_price: tuple[WorkPoint, ...]
     """How long the same work takes, by what is paid more, cheapest first; empty where nothing was held

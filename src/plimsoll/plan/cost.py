@@ -19,7 +19,7 @@ from plimsoll.catalog.load import catalog as package_catalog
 from plimsoll.errors import CatalogError
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
-from plimsoll.model.plan import Cost
+from plimsoll.model.plan import Cost, Option
 from plimsoll.model.price import LICENSES, Price, PriceBook
 from plimsoll.units import MIB, number
 
@@ -147,6 +147,50 @@ def usd_per_day_more(
             return None
         more += now - was
     return more * 24 / HOURS_PER_MONTH
+
+
+def break_even_usd_per_hour(
+    present: Option, unpriced: Option, rival: Option, *, discount: Decimal = Decimal(1)
+) -> Decimal | None:
+    """
+    Return the price of an hour at which an arrangement would cost as much as another.
+
+    Args:
+        present: what is there.
+        unpriced: an option whose class has no price.
+        rival: an option with one.
+        discount: what a price on demand is multiplied with, 0 < x ≤ 1.
+
+    Returns:
+        On demand, before the discount; None where another part of the sums is not known, or where
+        the storage alone costs as much.
+    """
+    per_hour = _paid_for_the_class(present, unpriced, rival)
+    return None if per_hour is None or per_hour <= 0 else per_hour / discount
+
+
+def _paid_for_the_class(present: Option, unpriced: Option, rival: Option) -> Decimal | None:
+    """What of the rival's price is left for an hour of the class, once the rest is paid."""
+    rest = _rest_usd_per_month(unpriced.cost)
+    if rival.cost.usd_per_month is not None and rest is not None:
+        return (rival.cost.usd_per_month - rest) / HOURS_PER_MONTH
+    # What storage costs is not known, but it stays.
+    now, more = present.cost.instance_usd_per_hour, rival.usd_per_day_more
+    if now is None or more is None or unpriced.instance.storage != present.instance.storage:
+        return None
+    was, will = (_credits_usd_per_month(one.cost) for one in (present, unpriced))
+    return None if was is None or will is None else now + more / 24 + (was - will) / HOURS_PER_MONTH
+
+
+def _rest_usd_per_month(cost: Cost) -> Decimal | None:
+    """Everything but the hours of the class; None where a part is not known."""
+    names = ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
+    parts = [*(getattr(cost, name) for name in names), _credits_usd_per_month(cost)]
+    return None if None in parts else sum(parts, _ZERO)
+
+
+def _credits_usd_per_month(cost: Cost) -> Decimal | None:
+    return cost.credits_usd_per_month if cost.are_credits_counted else _ZERO
 
 
 def _changed(before: Instance, after: Instance) -> Iterable[str]:

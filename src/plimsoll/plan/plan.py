@@ -27,7 +27,7 @@ from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
 from plimsoll.plan.needs import needs_of
 from plimsoll.plan.options import Desk, better_first, is_sure
-from plimsoll.plan.priced import UNKNOWN, Priced, priced
+from plimsoll.plan.priced import Priced, priced
 from plimsoll.plan.roles import (
     CHEAPEST,
     SAME_STORAGE,
@@ -36,18 +36,18 @@ from plimsoll.plan.roles import (
     preferred,
     rejected,
     roles_of,
-    unpriced_order,
 )
 from plimsoll.plan.search import Found, queue_of, search
+from plimsoll.plan.unpriced import smallest_unpriced, with_break_even
 from plimsoll.plan.vectors import Vectors, vectors_of
 
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
 MOST = "the most there is"
+NO_PRICE = "price not known"
 
 # How many of each role are judged before the search's own first is shown as it is.
 _TRIED = 4
-_UNPRICED_SHOWN = 3
 # Shares of the demand that nobody could tell apart.
 _AS_MUCH = 0.005
 
@@ -89,7 +89,7 @@ def plan(
     shelf = _Shelf(desk, found)
     free = _free(desk)
     options = _without_doubles((*free, *shelf.priced(present)))
-    unpriced = shelf.unpriced()
+    unpriced = shelf.unpriced(options)
     return Plan(
         instance=snapshot.instance,
         window_s=diagnosis.window_s,
@@ -146,24 +146,25 @@ class _Shelf:
             options = options or self._most()
         return tuple(sorted(options, key=better_first))
 
-    def unpriced(self) -> tuple[Option, ...]:
-        """What holds and has no price, the smallest first."""
-        order = unpriced_order(self._found, self._prices)
-        roles = {CHEAPEST: self._roles[CHEAPEST] | (self._prices.order == UNKNOWN)}
-        if self._desk.present_is_sure or self._desk.wishes.usd_per_day_max is not None:
+    def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        """What holds and has no price, the smallest first, each with its break-even."""
+        desk = self._desk
+        if desk.present_is_sure or desk.wishes.usd_per_day_max is not None:
             return ()
-        found = search(
+        places = smallest_unpriced(
+            self._found,
             self.vectors,
-            order,
-            roles,
-            self._high,
-            allowed_ratio=self._desk.wishes.allowed_ratio,
-            keep=_UNPRICED_SHOWN,
+            self._prices,
+            (self._high, self._middle),
+            allowed_ratio=desk.wishes.allowed_ratio,
         )
-        first = {self._found.class_index[index]: index for index in found.roles[CHEAPEST][::-1]}
+        made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]
+        discount = desk.wishes.discount
         return tuple(
-            self._desk.option(self._found.instance(index), "price not known")
-            for index in reversed(first.values())
+            replace(option, break_even=break_even)
+            for option, break_even in with_break_even(
+                made, options, desk.present(), discount=discount
+            )
         )
 
     def curve(self) -> tuple[CurvePoint, ...]:

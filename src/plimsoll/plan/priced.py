@@ -37,6 +37,8 @@ class Priced:
     """Millionths of a dollar a month more than now; UNKNOWN where a changed part has no price."""
     total: IntArray
     """The same of the whole sum; UNKNOWN where any part has no price."""
+    storage: IntArray
+    """The same of the storage alone; UNKNOWN where a part of it has no price."""
 
     @cached_property
     def order(self) -> IntArray:
@@ -118,7 +120,7 @@ def priced(
         _difference(of_storage, there, same_storage)[found.storage_index],
     )
     total = _sum(of_class[found.class_index], of_storage[found.storage_index])
-    return Priced(more=more, total=total)
+    return Priced(more=more, total=total, storage=of_storage[found.storage_index])
 
 
 def _class_cost(

@@ -71,7 +71,7 @@ def preferred(found: Arrangements) -> IntArray:
 
 def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
     """
-    What to search instead of prices where none is known: size, and storage that is changed less.
+    What to search instead of prices where none is known: size, then storage that costs less.
 
     Returns:
         A rank for each arrangement of which neither the price nor the difference is known, UNKNOWN
@@ -84,7 +84,11 @@ def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
     by_size = sorted(range(len(size)), key=lambda place: size[place])
     rank = np.empty(len(size), dtype=np.int64)
     rank[by_size] = np.arange(len(size))
-    order = rank[found.class_index] * len(found.storages) + found.storage_index
+    # Storage without a price comes last, and that which stays first.
+    cost = np.where(found.is_same_storage & (prices.storage == UNKNOWN), -1, prices.storage)
+    places = np.lexsort((found.storage_index, cost, rank[found.class_index]))
+    order = np.empty(len(found), dtype=np.int64)
+    order[places] = np.arange(len(found))
     return np.where(prices.order != UNKNOWN, UNKNOWN, order)
 
 

@@ -29,6 +29,7 @@ _STORAGE_MOVES = frozenset(
 )
 
 _CHEAPEST = "cheapest"
+_BRIEF = ("Change", "Cost", "Break-even", "At a ceiling")
 
 # A balance that rounds to 100 %.
 _FULL = 0.995
@@ -107,6 +108,8 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
 def _role(option: Option) -> str:
     """`cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
     role = words.plain(option.role)
+    if option.break_even is not None:
+        return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
     return (
         f"{role} that lifts" if role == _CHEAPEST and option.judgement is Judgement.LIFTS else role
     )
@@ -117,6 +120,7 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
     facts = [
         Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
         *_cost_facts(plan.present.cost, option),
+        Fact("Break-even", _break_even(option)),
         *_effect_facts(plan, option),
         Fact("Disruption", _disruption(option.disruption)),
         Fact("Undone by", words.sentence(option.disruption.reversal)),
@@ -142,8 +146,17 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
 
 def brief_card(card: OptionCard) -> OptionCard:
     """A card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
-    facts = tuple(fact for fact in card.facts if fact.name in ("Change", "Cost", "At a ceiling"))
+    facts = tuple(fact for fact in card.facts if fact.name in _BRIEF)
     return replace(card, facts=facts)
+
+
+def _break_even(option: Option) -> str:
+    """How cheap its class would have to be; nothing where its price is known."""
+    if option.break_even is None:
+        return ""
+    usd = said_as.break_even(option.break_even.usd_per_hour)
+    than = words.plain(option.break_even.than)
+    return f"below {usd} on demand it costs less than {than}, which suffices as probably"
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:

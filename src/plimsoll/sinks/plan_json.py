@@ -14,6 +14,7 @@ import msgspec
 
 from plimsoll.model.plan import (
     Band,
+    BreakEven,
     Cost,
     CurvePoint,
     DemandSummary,
@@ -98,7 +99,12 @@ def _option(option: Option) -> dict[str, Any]:
         "cost": _cost(option.cost),
         "usd_per_day_more": _usd(option.usd_per_day_more),
         "rejected": [_rejected(other) for other in option.rejected],
+        "break_even": None if option.break_even is None else _break_even(option.break_even),
     }
+
+
+def _break_even(found: BreakEven) -> dict[str, Any]:
+    return {"usd_per_hour": _usd(found.usd_per_hour), "than": found.than}
 
 
 def _move(move: Move) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def plan_outline(plan: Plan) -> PlanOutline:
         conditions=_conditions(plan),
         present=_present(plan.present),
         demand=_demand(plan),
-        rows=(present, *(card.row for card in cards)),
+        rows=(present, *(card.row for card in (*cards, *unpriced))),
         no_option=_no_option(plan),
         cards=cards,
         unpriced=unpriced,

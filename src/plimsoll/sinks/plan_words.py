@@ -9,7 +9,7 @@ Rule 3: a price that is not known is said so; it is no zero and no blank.
 """
 
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from plimsoll.model.plan import Band, DemandSummary, Judgement, NextCeiling, Plan
 from plimsoll.sinks import words
@@ -31,6 +31,7 @@ PRESENT_WORDS = {
 
 _DASH = " – "
 _CENT = Decimal("0.01")
+_MILLE = Decimal("0.001")
 _SIZES = ((1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
 
 # From two hours on, minutes are said in hours.
@@ -160,6 +161,11 @@ def usd_per_hour(amount: Decimal) -> str:
     """`$0.318 an hour`, with all the digits that are published, and cents at least."""
     digits = max(-int(amount.normalize().as_tuple().exponent), 2)
     return f"${amount:,.{digits}f} an hour"
+
+
+def break_even(amount: Decimal) -> str:
+    """`$1.033/h`: cut and not rounded, so that below it the claim holds."""
+    return f"${amount.quantize(_MILLE, rounding=ROUND_FLOOR):,.3f}/h"
 
 
 def usd_more(amount: Decimal | None) -> str:
