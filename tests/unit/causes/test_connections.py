@@ -282,6 +282,17 @@ def test_what_is_no_leak(counts: tuple[int, ...]):
     assert "ConnectionLeak" not in found(observed([crowd(n) for n in counts]))
 
 
+def test_a_leak_may_lose_a_connection_now_and_then():
+    """
+    One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows.
+    """
+    leak = [4 + 2 * n - 3 * (n > 10) for n in range(21)]
+    pool = [4 + 3 * (n // 3) + 2 * (n % 3) for n in range(21)]
+
+    assert "ConnectionLeak" in found(observed([crowd(n) for n in leak]))
+    assert "ConnectionLeak" not in found(observed([crowd(n) for n in pool]))
+
+
 def test_a_leak_needs_time():
     """
     Ten glances within nine seconds show no steady rise.
@@ -302,6 +313,16 @@ def test_a_sudden_rise_is_a_storm():
     assert cause.severity == "warning"
     assert cause.title == "Connections rose from 600 to 1,900 within 12 s"
     assert "600 to 1,900 active" in {piece.text for piece in cause.evidence}
+
+
+@pytest.mark.parametrize(("rose_to", "severity"), [(77, "warning"), (78, "critical")])
+def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, severity: str):
+    """
+    Four fifths of the 97 connections that others than superusers may take are 77.6.
+    """
+    storm = found(observed([crowd(10), crowd(rose_to)]))["ConnectionStorm"]
+
+    assert severity == storm.severity
 
 
 @pytest.mark.parametrize("counts", [(0, 8), (40, 59), (200, 219)])

@@ -62,6 +62,13 @@ def test_former_limits_are_kept_for_an_old_instance():
     }
 
 
+def test_an_instance_of_the_last_day_may_have_the_former_limits():
+    """
+    Numbers that were documented up to a day are those of an instance launched on that day.
+    """
+    assert mb_per_s(212.5) in legacy(instance(launched_s=epoch("2019-12-04")), THROUGHPUT)
+
+
 @pytest.mark.parametrize("day", ["2019-12-05", "2024-01-01"])
 def test_a_young_instance_has_no_former_limits(day: str):
     """
