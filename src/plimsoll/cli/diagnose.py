@@ -1,7 +1,6 @@
 """`plimsoll diagnose`: which ceiling binds, when, how sure, and what was ruled out."""
 
 import os
-import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,8 +8,11 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.cli import options
+from plimsoll.cli.endings import FAILED, Failed, attempted
+from plimsoll.cli.next_command import plan_command
 from plimsoll.cli.targets import (
     PROMETHEUS,
     RDS,
@@ -29,8 +31,8 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Plan, Wishes
 from plimsoll.model.snapshot import Snapshot
 
-# A plan of less would call one peak a day.
-_DAY_S = 86_400
+# Prices differ by region; a command that is printed must run, so it names one to be replaced.
+_SOME_REGION = "us-east-1"
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
 
@@ -40,6 +42,13 @@ class Beside(Struct, frozen=True, kw_only=True):
 
     plan: Plan | None
     inspection: Inspection | None
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """A plan, and its section of the printed report."""
+
+    plan: Plan
+    text: str
 
 
 class Format(StrEnum):
@@ -113,22 +122,52 @@ def diagnose(
         )
     snapshot = read_target(target, flags, reach)
     diagnosis = diagnose_snapshot(snapshot)
-    beside = Beside(
-        plan=_planned(diagnosis, snapshot, target, reach) if has_plan else None,
-        inspection=_inspected(diagnosis, snapshot, dsn, duration),
+    inspection = _inspected(diagnosis, snapshot, dsn, duration)
+    planned = (
+        attempted(lambda: _planned(diagnosis, snapshot, target, reach, form, width))
+        if has_plan
+        else None
     )
-    _print(diagnosis, snapshot, form, width, beside)
-    if form == Format.TEXT and beside.plan is None and _has_way_past(diagnosis):
-        sys.stdout.write(f"\nThe way past it, priced:\n  plimsoll plan {shlex.quote(target)}\n")
-    _write_files(diagnosis, snapshot, beside, html=html, png=png)
-    raise typer.Exit(EXIT[diagnosis.verdict])
+    _print(diagnosis, snapshot, form, width, inspection)
+    if isinstance(planned, Planned):
+        sys.stdout.write(planned.text)
+    elif form == Format.TEXT and not has_plan:
+        sys.stdout.write(_next_step(diagnosis, snapshot, target, flags, reach))
+    sys.stdout.flush()
+    beside = Beside(
+        plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
+    )
+    failed = _write_files(diagnosis, snapshot, beside, html=html, png=png)
+    failed = planned if isinstance(planned, Failed) else failed
+    if failed is not None:
+        failed.say("no plan")
+    crashed = failed is not None and failed.is_crash
+    raise typer.Exit(FAILED if crashed else EXIT[diagnosis.verdict])
 
 
-def _has_way_past(diagnosis: Diagnosis) -> bool:
-    """Whether a plan could be made: a storage limit bound, of an instance that is known, for a day."""
-    instance, (start_s, end_s) = diagnosis.instance, diagnosis.window_s
-    is_known = None not in (instance.db_class, instance.engine, instance.storage.kind)
-    return bool(diagnosis.time_at) and is_known and end_s - start_s >= _DAY_S
+def _next_step(
+    diagnosis: Diagnosis, snapshot: Snapshot, target: str, flags: InstanceFlags, reach: Reach
+) -> str:
+    """
+    Return the command that prices the way past what bound; nothing where it could not answer.
+
+    A plan needs storage that was held back, an instance that is known, and a day; a live target can be
+    read for longer.
+    """
+    from plimsoll.cli.plan import could_plan
+    from plimsoll.cli.plan_wishes import shows_a_day
+
+    if not diagnosis.time_at or diagnosis.measured_s <= 0:
+        return ""
+    placed = snapshot.instance.region is not None or reach.region is not None
+    known = reach if placed else replace(reach, region=_SOME_REGION)
+    if not could_plan(snapshot, target, known):
+        return ""
+    command = plan_command(target, flags, known, keeps_window=shows_a_day(snapshot))
+    if command is None:
+        return ""
+    where = "" if placed else f", with the prices of your region in place of {_SOME_REGION}"
+    return f"\nThe way past it, priced{where}:\n  {command}\n"
 
 
 def _inspected(
@@ -141,14 +180,29 @@ def _inspected(
     return found_beside(diagnosis, observation, snapshot.credit_clock)
 
 
-def _planned(diagnosis: Diagnosis, snapshot: Snapshot, target: str, reach: Reach) -> Plan:
-    """The way past with nothing wished for; `plimsoll plan` has the options for more."""
+def _planned(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    target: str,
+    reach: Reach,
+    form: Format,
+    width: int | None,
+) -> Planned:
+    """The way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
     from plimsoll.cli import plan
     from plimsoll.cli.plan_wishes import check_window
 
     check_window(snapshot, is_short_allowed=False)
     placed = plan.in_region(snapshot, target, reach)
-    return plan.plan_snapshot(diagnosis, placed, Wishes())
+    found = plan.plan_snapshot(diagnosis, placed, Wishes())
+    if form == Format.MARKDOWN:
+        from plimsoll.sinks.plan_markdown import render_plan_markdown_section
+
+        return Planned(plan=found, text=f"\n{render_plan_markdown_section(found)}")
+    from plimsoll.sinks.plan_text import render_plan_section
+
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return Planned(plan=found, text=render_plan_section(found, width=width, color=color))
 
 
 def _fleet(
@@ -187,9 +241,12 @@ def _fleet(
 
 
 def _print(
-    diagnosis: Diagnosis, snapshot: Snapshot, form: Format, width: int | None, beside: Beside
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    form: Format,
+    width: int | None,
+    inspection: Inspection | None,
 ) -> None:
-    found, inspection = beside.plan, beside.inspection
     if form == Format.JSON:
         from plimsoll.sinks.report_json import render_json
 
@@ -198,10 +255,6 @@ def _print(
         from plimsoll.sinks.markdown import render_markdown
 
         sys.stdout.write(render_markdown(diagnosis, snapshot, inspection))
-        if found is not None:
-            from plimsoll.sinks.plan_markdown import render_plan_markdown_section
-
-            sys.stdout.write(f"\n{render_plan_markdown_section(found)}")
     else:
         from plimsoll.sinks.text import render_text
 
@@ -209,11 +262,6 @@ def _print(
         sys.stdout.write(
             render_text(diagnosis, snapshot, width=width, color=color, inspection=inspection)
         )
-        if found is not None:
-            from plimsoll.sinks.plan_text import render_plan_section
-
-            sys.stdout.write(render_plan_section(found, width=width, color=color))
-    sys.stdout.flush()
 
 
 def _write_files(
@@ -223,16 +271,23 @@ def _write_files(
     *,
     html: Path | None,
     png: Path | None,
-) -> None:
+) -> Failed | None:
+    """Write the files; what is returned is why the page has no plan."""
     from plimsoll.sinks.file import write_aside
 
+    failed = None
     if html is not None:
         from plimsoll.sinks.html import render_html
 
-        write_aside(html, render_html(diagnosis, snapshot, beside.plan, beside.inspection).encode())
+        page = attempted(lambda: render_html(diagnosis, snapshot, beside.plan, beside.inspection))
+        if isinstance(page, Failed):
+            failed = page
+            page = render_html(diagnosis, snapshot, None, beside.inspection)
+        write_aside(html, page.encode())
         typer.echo(f"report written to {html}", err=True)
     if png is not None:
         from plimsoll.sinks import charts
 
         charts.write_png(png, charts.timeline_spec(diagnosis, snapshot))
         typer.echo(f"picture written to {png}", err=True)
+    return failed

@@ -10,10 +10,14 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
 
 from plimsoll import __version__
 from plimsoll.cli.streams import ReaderGone
 from plimsoll.errors import PlimsollError
+
+_Found = TypeVar("_Found")
 
 FAILED = 2
 INTERRUPTED = 130
@@ -57,6 +61,35 @@ def _attempted(run: Callable[[], int]) -> int:
 
             _print("".join(traceback.format_exception(error)))
         return FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a part of a command could not be done, to be said once the rest is."""
+
+    message: str
+    hint: str
+    is_crash: bool
+
+    def say(self, what: str) -> None:
+        """Print what is missing and why."""
+        _say(f"{what}: {self.message}", self.hint)
+
+
+def attempted(run: Callable[[], _Found]) -> _Found | Failed:
+    """Do a part of a command whose failure must not take the rest with it."""
+    try:
+        return run()
+    except (ReaderGone, KeyboardInterrupt, SystemExit):
+        raise
+    except PlimsollError as error:
+        return Failed(error.message, error.hint, is_crash=False)
+    except BaseException as error:  # noqa: BLE001
+        if os.environ.get(TRACEBACK):
+            import traceback
+
+            _print("".join(traceback.format_exception(error)))
+        return Failed(*_unforeseen(error), is_crash=True)
 
 
 def _flush() -> int:

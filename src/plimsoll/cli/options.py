@@ -74,7 +74,7 @@ Last = Annotated[
     typer.Option(
         "--last",
         metavar="TIME",
-        help="How far back: 3h, 24h, 14d. Live targets without it: 24h.",
+        help="How far back: 3h, 24h, 14d. Default for live targets: 24h, for plan 14d.",
         rich_help_panel=_WINDOW,
     ),
 ]

@@ -3,13 +3,14 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
 
 from plimsoll.cli import options
 from plimsoll.cli.diagnose import Format
+from plimsoll.cli.next_command import is_live
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
     check_instance,
@@ -22,13 +23,17 @@ from plimsoll.cli.plan_wishes import (
     split_permissions,
     usd_of,
 )
-from plimsoll.cli.targets import RDS, Reach, read_target
+from plimsoll.cli.targets import PLAN_LAST, RDS, Reach, read_target
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
-from plimsoll.errors import DataError
+from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.instance import Instance
 from plimsoll.model.plan import Judgement, Plan, Wishes
 from plimsoll.model.price import priced_engine
 from plimsoll.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from plimsoll.catalog.load import Catalog
 
 EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
 
@@ -162,6 +167,7 @@ def plan(
         from plimsoll.sinks.plan_chart import check_picture
 
         check_picture(chart)
+    reach = with_two_weeks(target, reach)
     snapshot = in_region(read_target(target, flags, reach), target, reach)
     snapshot = with_license(snapshot, said)
     check_window(snapshot, is_short_allowed=is_short_allowed)
@@ -170,6 +176,12 @@ def plan(
     _print(found, form, width)
     _write_files(diagnosis, snapshot, found, html=html, chart=chart)
     raise typer.Exit(status_of(diagnosis, found))
+
+
+def with_two_weeks(target: str, reach: Reach) -> Reach:
+    """Read a live target for two weeks, unless a window was asked for."""
+    is_asked = reach.last is not None or reach.since is not None
+    return reach if is_asked or not is_live(target) else replace(reach, last=PLAN_LAST)
 
 
 def in_region(snapshot: Snapshot, target: str, reach: Reach) -> Snapshot:
@@ -214,19 +226,36 @@ def plan_snapshot(
     """
     from plimsoll.catalog.load import catalog
     from plimsoll.cli.prices import book_of
-    from plimsoll.limits.class_limits import limits_of
     from plimsoll.plan.plan import plan as law
 
     known = catalog()
-    limits = limits_of(snapshot.instance, known) if snapshot.instance.db_class else None
-    has_limits = limits is not None and limits.ebs_baseline_bytes_per_s is not None
-    region = check_instance(snapshot.instance, has_limits=has_limits)
+    region = _region_of(snapshot.instance, known)
     if diagnosis.measured_s <= 0:
         raise DataError(
             "storage was not measured, so there is no demand to replay",
             "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
         )
     return law(diagnosis, snapshot, known, book_of(region, prices), wishes)
+
+
+def could_plan(snapshot: Snapshot, target: str, reach: Reach) -> bool:
+    """Return whether instance and region are known well enough to compare what could be bought."""
+    from plimsoll.catalog.load import catalog
+
+    instance = in_region(snapshot, target, reach).instance
+    try:
+        _region_of(instance, catalog())
+    except (UsageError, CatalogError):
+        return False
+    return instance.storage.kind is not None
+
+
+def _region_of(instance: Instance, known: "Catalog") -> str:
+    from plimsoll.limits.class_limits import limits_of
+
+    limits = limits_of(instance, known) if instance.db_class else None
+    has_limits = limits is not None and limits.ebs_baseline_bytes_per_s is not None
+    return check_instance(instance, has_limits=has_limits)
 
 
 def status_of(diagnosis: Diagnosis, found: Plan) -> int:

@@ -15,6 +15,9 @@ SHORT_WINDOW = "short-window"
 """Permits a window of less than a day; it is no pattern of what may be proposed."""
 
 _DAY_S = 86_400
+# A day that is asked for up to now ends before the samples that are not there yet: those of basic
+# monitoring come every five minutes and some minutes late, those of a scrape after a restart later.
+_DAY_SHOWN = 0.95
 # A target for availability, such as 99 %, is easily given in place of what may be missed of it.
 _ALLOWED_MAX = Decimal("0.5")
 # Nobody plans for a hundred times the load with the same instance family; it is a slip of the keys.
@@ -125,15 +128,20 @@ def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:
         DataError: it is shorter than a day.
     """
     start_s, end_s = snapshot.window_s or (0, 0)
-    step_s = max((series.step_s for series in snapshot.series.values()), default=0)
-    # The last sample of a day may be counted with its step or without.
-    if is_short_allowed or end_s - start_s >= _DAY_S - step_s:
+    if is_short_allowed or shows_a_day(snapshot):
         return
     raise DataError(
         f"the window of {format_duration(end_s - start_s)} is shorter than a day, so the demand of "
         "other hours is not known",
-        f"Give a longer one, as --last 14d, or --allow {SHORT_WINDOW} to plan for these hours alone.",
+        "Give a longer one, for example --last 14d; 'plimsoll plan' takes "
+        f"--allow {SHORT_WINDOW} to plan for these hours alone.",
     )
+
+
+def shows_a_day(snapshot: Snapshot) -> bool:
+    """Return whether a window shows a day, up to samples that came late."""
+    start_s, end_s = snapshot.window_s or (0, 0)
+    return end_s - start_s >= _DAY_SHOWN * _DAY_S
 
 
 def check_instance(instance: Instance, *, has_limits: bool) -> str:

@@ -33,6 +33,8 @@ Meter = Callable[[], Usage]
 RDS = "rds:"
 PROMETHEUS = "prom:"
 DEFAULT_LAST = "24h"
+PLAN_LAST = "14d"
+"""Two weeks show the rhythm of a week twice."""
 STANDARD_INPUT = "-"
 _WILDCARDS = frozenset("*?[")
 

@@ -206,12 +206,12 @@ def test_a_window_of_less_than_a_day_is_refused(run, hour):
 
 def test_a_day_is_long_enough():
     """
-    Whether or not the step of its last sample is counted.
+    Also where its last samples are late: 23 h 8 min are a day, and 20 h are not.
     """
     check_window(day(DAY_STEPS), is_short_allowed=False)
-    check_window(day(DAY_STEPS - 1), is_short_allowed=False)
+    check_window(day(23 * 60 + 8), is_short_allowed=False)
     with pytest.raises(DataError):
-        check_window(day(DAY_STEPS - 2), is_short_allowed=False)
+        check_window(day(20 * 60), is_short_allowed=False)
 
 
 @pytest.mark.parametrize(
@@ -382,10 +382,13 @@ def test_a_plan_is_not_part_of_the_json_report(diagnosed):
 
 def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     """
-    An hour is diagnosed, but not planned for.
+    An hour is diagnosed, but not planned for, and a sentence says so.
     """
-    with pytest.raises(DataError, match="shorter than a day"):
-        diagnosed(hour)
+    ran = diagnosed(hour)
+
+    assert "THE WAY PAST" not in ran.out
+    assert "HOW IT WAS MEASURED" in ran.out
+    assert "error: no plan: the window of 1 h is shorter than a day" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,276 @@
+"""The command that a report prints for the next step."""
+
+import csv
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import builders
+from contract.tree import ROOT
+from plimsoll.cli import diagnose as diagnose_command
+from plimsoll.cli import plan as plan_module
+from plimsoll.cli import targets
+from plimsoll.cli.main import main
+from plimsoll.cli.next_command import plan_command
+from plimsoll.cli.targets import Reach
+from plimsoll.cli.wire import InstanceFlags
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.snapshot import Snapshot, decode_snapshot
+
+PRESSED = ROOT / "examples" / "claims-pipeline"
+DAY = 24 * builders.HOUR
+LEVEL = 86.875e6
+
+
+class Ran:
+    """What one call printed, and its exit status."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def printed(self) -> list[str]:
+        """The words of the `plimsoll plan` line, after the program."""
+        (line,) = [one for one in self.out.splitlines() if one.startswith("  plimsoll plan ")]
+        return shlex.split(line)[1:]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command line in this process."""
+
+    def call(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        shown = capsys.readouterr()
+        return Ran(int(stopped.value.code or 0), shown.out, shown.err)
+
+    return call
+
+
+def pressed(minutes: int = 2 * DAY, **instance) -> Snapshot:
+    """Six hours of each day at the baseline of db.t3.xlarge."""
+    asked = np.where(np.arange(minutes) % DAY // 60 // 6 == 1, 2 * LEVEL, 5e6)
+    held = builders.held_at(asked, LEVEL, rng=np.random.default_rng(3))
+    return builders.snapshot(held, instance=Instance(identifier="orders", **instance))
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """A CSV that says nothing of the instance, in a folder whose name has a space."""
+    folder = tmp_path / "my exports"
+    folder.mkdir()
+    snapshot = pressed()
+    names = {metric: series.value for metric, series in snapshot.series.items()}
+    time_s = next(iter(snapshot.series.values())).time_s
+    with (folder / "orders.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["time", *(metric.value for metric in names)])
+        table.writerows(zip(time_s.tolist(), *(v.tolist() for v in names.values()), strict=True))
+    return folder / "orders.csv"
+
+
+@pytest.fixture
+def account(monkeypatch):
+    """A live instance whose last samples are twenty minutes late; what was asked of it."""
+    asked: list[str | None] = []
+
+    def read(target, flags, reach=None):
+        asked.append(reach.last)
+        start_s, end_s = targets.live_window(reach)
+        return pressed(
+            (end_s - start_s) // 60 - 20,
+            db_class="db.t3.xlarge",
+            engine="postgres",
+            region="us-east-1",
+            storage=Storage(kind="gp2", size_gib=1200.0),
+        )
+
+    monkeypatch.setattr(diagnose_command, "read_target", read)
+    monkeypatch.setattr(plan_module, "read_target", read)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["claims-pipeline", "search-service", "search-service-after"])
+def test_what_an_example_prints_runs(run, name):
+    """
+    The command at the end of a report is a command: it answers.
+    """
+    said = run("diagnose", ROOT / "examples" / name)
+    if "  plimsoll plan " not in said.out:
+        assert "up against" not in said.out.splitlines()[0]
+        return
+    ran = run(*said.printed)
+
+    assert (1, "") == (ran.status, ran.err)
+
+
+def test_the_flags_of_an_export_are_printed_again(run, export):
+    """
+    A file does not say what was bought: class, engine, storage and size, and a region to be replaced.
+    """
+    flags = (
+        "--class",
+        "db.t3.xlarge",
+        "--engine",
+        "postgres",
+        "--storage",
+        "gp2",
+        "--size-gib",
+        1200,
+    )
+    said = run("diagnose", export, *flags)
+    ran = run(*said.printed)
+
+    assert ["plan", str(export), *(str(flag) for flag in flags)] == said.printed[:-2]
+    assert ["--region", "us-east-1"] == said.printed[-2:]
+    assert "the prices of your region in place of us-east-1" in said.out
+    assert (1, "") == (ran.status, ran.err)
+
+
+@pytest.mark.parametrize(
+    ("window", "printed"),
+    [
+        ((), ()),
+        (("--last", "24h"), ("--last", "24h")),
+        (("--last", "3d"), ("--last", "3d")),
+        (("--last", "13h"), ()),
+    ],
+)
+def test_the_window_of_a_live_instance_is_printed_again(run, account, window, printed):
+    """
+    The last samples may be late; a window that is too short to plan for is left to plan's two weeks.
+    """
+    said = run("diagnose", "rds:orders", *window)
+    ran = run(*said.printed)
+
+    assert ["plan", "rds:orders", *printed] == said.printed
+    assert (1, "") == (ran.status, ran.err)
+    assert (printed[1] if printed else "14d") == account[-1]
+
+
+def test_secrets_are_not_printed_again():
+    """
+    A password in an address or a header; a tenant is none.
+    """
+    flags = InstanceFlags()
+    headers = Reach(headers=("Authorization:Bearer hunter2",))
+    tenant = Reach(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
+
+    assert plan_command("prom:http://me:hunter2@host:9090", flags, Reach()) is None
+    assert plan_command("prom:http://host:9090", flags, headers) is None
+    assert (
+        "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop"
+        == plan_command("prom:http://host:9090", flags, tenant)
+    )
+
+
+def test_standard_input_cannot_be_read_twice():
+    """
+    Nothing is printed that would wait for ever.
+    """
+    assert plan_command("-", InstanceFlags(), Reach()) is None
+
+
+def test_every_flag_has_an_option():
+    """
+    Whatever is given is printed again; a number as it was typed.
+    """
+    flags = InstanceFlags(
+        identifier="a b",
+        instance_file=Path("i.json"),
+        db_class="db.m5.large",
+        engine="postgres",
+        storage="gp3",
+        size_gib=500.0,
+        iops=12000.0,
+        throughput_mibps=500.0,
+        launched="2019-06-01",
+    )
+    reach = Reach(
+        since="2026-01-01",
+        until="2026-01-03",
+        profile="p",
+        region="eu-west-1",
+        max_api_calls=5,
+        beside=(Path("r.csv"),),
+    )
+
+    assert (
+        "plimsoll plan x --identifier 'a b' --instance i.json --class db.m5.large --engine postgres "
+        "--storage gp3 --size-gib 500 --iops 12000 --throughput-mibps 500 --launched 2019-06-01 "
+        "--from 2026-01-01 --to 2026-01-03 --profile p --region eu-west-1 --beside r.csv "
+        "--max-api-calls 5"
+    ) == plan_command("x", flags, reach)
+
+
+def test_a_plan_that_cannot_be_made_leaves_the_report(run, tmp_path):
+    """
+    The status is that of the diagnosis, and one sentence says why there is no plan.
+    """
+    page = tmp_path / "page.html"
+    alone = run("diagnose", PRESSED, "--last", "14h")
+    ran = run("diagnose", PRESSED, "--last", "14h", "--plan", "--html", page)
+
+    assert alone.out.rstrip() == ran.out.rstrip()
+    assert alone.status == ran.status != 2
+    assert "error: no plan: the window of 14 h is shorter than a day" in ran.err
+    assert "claims-pipeline" in page.read_text(encoding="utf-8")
+
+
+def test_a_plan_that_crashes_leaves_the_report(run, tmp_path, monkeypatch):
+    """
+    It ends with 2, for no crash ends with an answer; what was found is printed and written.
+    """
+    page = tmp_path / "page.html"
+
+    def crash(*_, **__):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(plan_module, "plan_snapshot", crash)
+    ran = run("diagnose", PRESSED, "--plan", "--html", page)
+
+    assert 2 == ran.status
+    assert ran.out.startswith("claims-pipeline (db.t3.xlarge)")
+    assert "error: no plan: plimsoll" in ran.err
+    assert "made a mistake: ZeroDivisionError" in ran.err
+    assert "planted" not in ran.err
+    assert "claims-pipeline" in page.read_text(encoding="utf-8")
+
+
+def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch):
+    """
+    The page is written without it.
+    """
+    from plimsoll.sinks import html
+
+    whole = html.render_html
+    page = tmp_path / "page.html"
+
+    def crash(diagnosis, snapshot, plan=None, inspection=None):
+        if plan is not None:
+            raise ZeroDivisionError
+        return whole(diagnosis, snapshot, plan, inspection)
+
+    monkeypatch.setattr(html, "render_html", crash)
+    ran = run("diagnose", PRESSED, "--plan", "--html", page)
+
+    assert 2 == ran.status
+    assert "error: no plan: plimsoll" in ran.err
+    assert "claims-pipeline" in page.read_text(encoding="utf-8")
+
+
+def test_an_instance_at_its_ceiling_but_for_its_first_burst_is_planned(tmp_path, run):
+    """
+    The free minutes are the job's own burst: nothing can be spread, and nothing crashes.
+    """
+    snapshot = decode_snapshot((PRESSED / "snapshot.json").read_bytes())
+    start_s = snapshot.window_s[0] + 330 * 60
+    at = "--from", np.datetime64(start_s, "s"), "--to", np.datetime64(start_s + 775 * 60, "s")
+    ran = run("plan", PRESSED, *at, "--allow", "short-window")
+
+    assert (1, "") == (ran.status, ran.err)
