@@ -17,8 +17,9 @@ application, of which a share comes back later.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from incidents.compiled import njit
 
 Array = NDArray[np.float64]
 

@@ -1,9 +1,10 @@
 """Random shapes of time: noise with memory, days and weeks, sessions, staircases."""
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
+
+from incidents.compiled import njit
 
 Array = NDArray[np.float64]
 STEP_S = 5
