@@ -8,6 +8,7 @@ bound, and after a stall all of it is at work at once.
 
 from math import floor
 
+from plimsoll.catalog.load import Catalog
 from plimsoll.causes.concurrency import erlang_sessions, little
 from plimsoll.model.pool_size import (
     Basis,
@@ -17,7 +18,7 @@ from plimsoll.model.pool_size import (
     Room,
     Service,
 )
-from plimsoll.units import format_latency, number
+from plimsoll.units import format_bytes, format_latency, number
 
 # PostgreSQL wiki, "Number Of Database Connections" (read 2026-11-20): about 2 × cores, hyperthreads
 # not counted, and more only for spinning disks. A vCPU is at most a core.
@@ -25,6 +26,10 @@ SESSIONS_PER_VCPU = 2
 # Connections kept free of what the server takes: rolling deployments run old and new containers beside
 # each other, and somebody must still get in when it hurts.
 SPARE_RATIO = 0.1
+# What PostgreSQL reserves for superusers unless it is set otherwise (superuser_reserved_connections).
+RESERVED = 3
+# Current families of burstable, balanced and large-memory classes; others have their like among them.
+_FAMILIES = ("db.t4g", "db.m7g", "db.r7g")
 # Sessions at work below which a load is none. A judgement.
 _BUSY_LEAST = 0.1
 
@@ -53,6 +58,52 @@ def size_pools(services: tuple[Service, ...], room: Room) -> PoolSizing:
         needs_pooler=target is not None and target < sum(s.containers for s in services),
         notes=_notes(room, runs, basis),
     )
+
+
+def class_notes(connections: int, others: int, catalog: Catalog) -> tuple[str, ...]:
+    """
+    Return which classes of RDS for PostgreSQL take so many connections by default.
+
+    Args:
+        connections: all pools together.
+        others: connections of everybody else.
+        catalog: memory and vCPUs of classes, and the default of max_connections.
+    """
+    rule = catalog.connection_rule("postgres", None)
+    if rule is None or rule.memory_bytes_per_connection is None:
+        return ()
+    needed = connections + others + RESERVED
+    notes = []
+    for family in _FAMILIES:
+        known = [
+            catalog.instance_limits(name)
+            for name in catalog.classes()
+            if name.startswith(f"{family}.")
+        ]
+        sized = sorted(
+            ((one.memory_bytes, one) for one in known if one.memory_bytes), key=lambda at: at[0]
+        )
+        for memory_bytes, limits in sized:
+            # The system's own share of the memory is not published: this is an upper bound.
+            count = floor(memory_bytes / rule.memory_bytes_per_connection)
+            takes = min(count, rule.connections_max or count)
+            if takes < needed:
+                continue
+            runs = ""
+            if limits.vcpu_count:
+                at_work = SESSIONS_PER_VCPU * limits.vcpu_count
+                runs = (
+                    f"; its {limits.vcpu_count} vCPUs run about {at_work:,} sessions at work, so "
+                    f"{number(connections / at_work, 2)} connections share each of them"
+                )
+            notes.append(
+                f"{limits.db_class} ({format_bytes(memory_bytes)}, up to {takes:,} by default) is the "
+                f"first of {family} that takes {needed:,} connections{runs}"
+            )
+            break
+        else:
+            notes.append(f"no class of {family} takes {needed:,} connections by default")
+    return tuple(notes)
 
 
 def _containers(service: Service) -> str:

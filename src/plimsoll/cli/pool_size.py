@@ -100,9 +100,12 @@ def pool_size(
     width: Width = None,
 ) -> None:
     """
-    Hold the sum of all pools against max_connections and against what the machine can run.
+    Check the total of all pools against max_connections and what the machine can run.
 
-    Exit status: 0 the pools fit, 1 they do not, 2 nothing to hold them against, or bad input.
+    Without a server, its size or a class: the total, and which RDS classes take it by default.
+
+    Exit status: 0 the pools fit, or no server was named; 1 they do not fit; 2 too little is known of
+    the server, or bad input.
     """
     from plimsoll.causes.pool_size import size_pools
 
@@ -116,6 +119,13 @@ def pool_size(
     }
     room = replace(room, others=others, **{k: v for k, v in given.items() if v is not None})
     sizing = size_pools(asked, room)
+    is_named = any(value is not None for value in (dsn, max_connections, vcpus, db_class, point))
+    if not is_named:
+        from plimsoll.catalog.load import catalog
+        from plimsoll.causes.pool_size import class_notes
+
+        notes = class_notes(sizing.connections, others, catalog())
+        sizing = replace(sizing, notes=(*notes, *sizing.notes))
     if form is Format.JSON:
         from plimsoll.sinks.pool_size_json import render_pool_size_json
 
@@ -125,6 +135,8 @@ def pool_size(
 
         sys.stdout.write(render_pool_size(sizing, width=width or get_terminal_size().columns))
     sys.stdout.flush()
+    if not is_named:
+        raise typer.Exit(0)
     raise typer.Exit({PoolVerdict.FITS: 0, PoolVerdict.UNKNOWN: 2}.get(sizing.verdict, 1))
 
 

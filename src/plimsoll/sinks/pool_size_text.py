@@ -15,7 +15,7 @@ _VERDICTS = {
     PoolVerdict.FITS: "The pools fit.",
     PoolVerdict.EXCEEDS_CONNECTIONS: "The pools may open more connections than the server takes.",
     PoolVerdict.EXCEEDS_MACHINE: "The pools may put more sessions to work than the machine runs well.",
-    PoolVerdict.UNKNOWN: "There is nothing to hold the pools against.",
+    PoolVerdict.UNKNOWN: "No server is known to compare the pools with.",
 }
 
 

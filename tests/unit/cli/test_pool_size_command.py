@@ -64,15 +64,28 @@ def test_one_is_one():
     assert "1 containers" not in told
 
 
+def test_without_a_server_the_total_is_compared_with_classes():
+    """
+    960 connections: PostgreSQL on RDS takes them from 16 GiB on, and 4 vCPUs run 8 at work.
+    """
+    told = call(*ALIKE)
+
+    assert told.exit_code == 0
+    assert "together: 960 connections" in told.output
+    said = " ".join(told.output.split())
+    assert "db.m7g.xlarge (16 GiB, up to 1,802 by default) is the first of db.m7g" in said
+    assert "its 4 vCPUs run about 8 sessions at work" in said
+
+
 def test_what_fits_is_status_0_and_nothing_known_status_2():
     """
-    Exit statuses are 0, 1 and 2.
+    Exit statuses are 0, 1 and 2; a server of which too little is known is no answer.
     """
     few = ("pool-size", "--service", "orders=2x5")
 
     assert call(*few, "--max-connections", "100", "--vcpus", "8").exit_code == 0
     assert call(*few, "--max-connections", "100", "--vcpus", "4").exit_code == 1
-    assert call(*few).exit_code == 2
+    assert call(*few, "--class", "db.serverless").exit_code == 2
 
 
 def test_points_of_a_measurement_are_used():
