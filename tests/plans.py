@@ -318,6 +318,8 @@ def claims(**changed) -> Plan:
         ),
         "candidate_count": 12_480,
         "vector_count": 1_377,
+        "prices_as_of": "2022-07-17",
+        "are_prices_old": False,
         "headline": "db.m6g.xlarge with the storage as it is lifts the ceiling for $0.67 a day more",
         "notes": ("memory was not measured: classes with less memory are left out",),
     }
@@ -406,6 +408,8 @@ def nothing(**changed) -> Plan:
         "work_by_price": (),
         "candidate_count": 0,
         "vector_count": 0,
+        "prices_as_of": "2022-07-17",
+        "are_prices_old": False,
         "headline": "no way past is known",
         "notes": (),
     }

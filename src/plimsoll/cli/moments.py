@@ -1,6 +1,8 @@
 """How people write moments, lengths of time and windows on a command line."""
 
+import os
 import re
+import time
 from datetime import UTC, datetime
 
 from plimsoll.errors import UsageError
@@ -9,6 +11,17 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 # CloudWatch keeps 455 days; a recording of a year at one second would be 10 GB.
 _LONGEST_S = 500 * 86400
+
+
+def today() -> str:
+    """
+    Return the ISO date by which prices are old; SOURCE_DATE_EPOCH sets it, for output that repeats.
+
+    Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification.
+    """
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = int(said) if re.fullmatch(r"[0-9]{1,11}", said) else time.time()
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()
 
 
 def epoch_of(moment: str) -> int:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from plimsoll.cli import options
 from plimsoll.cli.diagnose import Format
+from plimsoll.cli.moments import today
 from plimsoll.cli.next_command import is_live
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
@@ -235,7 +236,8 @@ def plan_snapshot(
             "storage was not measured, so there is no demand to replay",
             "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
         )
-    return law(diagnosis, snapshot, known, book_of(region, prices), wishes)
+    book = book_of(region, prices)
+    return law(diagnosis, snapshot, known, book, wishes, today=today())
 
 
 def could_plan(snapshot: Snapshot, target: str, reach: Reach) -> bool:

@@ -173,7 +173,7 @@ def _class_notes(instance: Instance, limits: InstanceLimits, catalog: Catalog) -
     if family is not None and offered and family not in offered:
         notes.append(f"No region lists {limits.db_class} for {instance.engine}.")
     if not limits.is_offered:
-        notes.append(f"RDS does not list {limits.db_class}; the numbers are those of EC2.")
+        notes.append(f"No list of RDS names {limits.db_class}; the numbers are those of EC2.")
     return notes
 
 

@@ -324,6 +324,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
     vector_count: int
     """Distinct limits among them, each replayed once."""
+    prices_as_of: str | None
+    """The oldest ISO date among the prices of what is shown; None where none has a price."""
+    are_prices_old: bool
+    """Whether that is more than a year ago."""
     headline: str
     """One sentence: the way past, or that there is none, or that nothing needs one."""
     notes: tuple[str, ...]

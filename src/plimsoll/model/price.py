@@ -25,6 +25,20 @@ class Price(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+def is_old(as_of: str | None, today: str) -> bool:
+    """
+    Return whether a price is older than a year; one without a date is.
+
+    Args:
+        as_of: ISO date on which it was in force, or a year and a month.
+        today: ISO date.
+    """
+    if as_of is None:
+        return True
+    a_year_later = f"{int(as_of[:4]) + 1:04d}{as_of[4:]}"
+    return a_year_later < today[: len(a_year_later)]
+
+
 class PriceBook(Protocol):
     """
     On-demand prices of one region; None where one is not known.

@@ -237,7 +237,7 @@ def _refusal(
     patterns: Patterns,
 ) -> str:
     if not limits.is_offered:
-        return "RDS does not sell it"
+        return "no list of RDS names it"
     if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(
         limits.db_class
     ):

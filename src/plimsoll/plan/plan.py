@@ -15,7 +15,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import FASTER, FREE, CurvePoint, Option, Plan, Wishes, WorkPoint
-from plimsoll.model.price import PriceBook
+from plimsoll.model.price import PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked, asked_of
 from plimsoll.plan.by_price import Sooner, most_for_the_money, sooner_by_price
@@ -40,6 +40,7 @@ from plimsoll.plan.roles import (
 from plimsoll.plan.search import Found, queue_of, search
 from plimsoll.plan.unpriced import smallest_unpriced, with_break_even
 from plimsoll.plan.vectors import Vectors, vectors_of
+from plimsoll.units import format_time
 
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
@@ -53,7 +54,13 @@ _AS_MUCH = 0.005
 
 
 def plan(
-    diagnosis: Diagnosis, snapshot: Snapshot, catalog: Catalog, book: PriceBook, wishes: Wishes
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    book: PriceBook,
+    wishes: Wishes,
+    *,
+    today: str | None = None,
 ) -> Plan:
     """
     The ways past what bound in a window, cheapest first, each replayed, judged and priced.
@@ -64,6 +71,7 @@ def plan(
         catalog: classes, limits and rules.
         book: prices of the instance's region.
         wishes: what the way past must keep to.
+        today: ISO date by which prices are old; None takes the end of the window.
 
     Raises:
         DataError: storage was not measured.
@@ -90,6 +98,7 @@ def plan(
     free = _free(desk)
     options = _without_doubles((*free, *shelf.priced(present)))
     unpriced = shelf.unpriced(options)
+    as_of = _oldest(present, options)
     return Plan(
         instance=snapshot.instance,
         window_s=diagnosis.window_s,
@@ -108,6 +117,9 @@ def plan(
         work_by_price=shelf.work_by_price(),
         candidate_count=len(found),
         vector_count=len(shelf.vectors),
+        prices_as_of=as_of,
+        are_prices_old=as_of is not None
+        and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
         headline=headline_of(present, options, unpriced, desk.unexplained),
         notes=(*found.notes, *desk.notes, *_refused(found)),
     )
@@ -289,6 +301,11 @@ def _free(desk: Desk) -> tuple[Option, ...]:
     if spread is not None:
         options.append(replace(spread, role=FREE))
     return tuple(options)
+
+
+def _oldest(present: Option, options: tuple[Option, ...]) -> str | None:
+    dates = (option.cost.as_of for option in (present, *options))
+    return min((date for date in dates if date is not None), default=None)
 
 
 def _costs_less(option: Option) -> bool:

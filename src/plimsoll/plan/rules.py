@@ -12,6 +12,7 @@ Source:
     botocore 1.44.
 """
 
+import re
 from collections.abc import Iterator
 from shlex import quote
 
@@ -39,6 +40,9 @@ from plimsoll.units import (
 _PLACEHOLDER = '"$DB_INSTANCE"'
 """Stands for an identifier that is not known, or that a terminal could not show as it is."""
 _POLL_S = 30
+# Families whose generations are counted alike; x and z have counts of their own.
+_FAMILY = re.compile(r"db\.[cmrt](?P<generation>[0-9]+)[a-z]*")
+_SAVINGS_PLANS_FROM = 7
 # "From a few minutes": what a performance change takes at least (EBS user guide, volume modifications).
 _FEW_MINUTES_S = 300.0
 # The largest piece of a read or write that EBS counts as one I/O of an SSD.
@@ -393,6 +397,9 @@ def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterato
             f"Less memory: {format_bytes(will.memory_bytes)} instead of"
             f" {format_bytes(was.memory_bytes)}; what is cached now may be read from storage."
         )
+    commitment = _commitment_note(before, after)
+    if commitment:
+        yield commitment
     earned = catalog.cpu_credits(will.db_class) if will.is_cpu_burstable else None
     if earned is not None:
         yield (
@@ -408,6 +415,28 @@ def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterato
             f"max_connections is {number(before.connection_max)} now; a default follows the new"
             " class's memory, a value of your own stays."
         )
+
+
+def _commitment_note(before: Instance, after: Instance) -> str:
+    """
+    Say what a change of generation opens or leaves of what is paid in advance; empty for none.
+
+    Source:
+        Database Savings Plans were announced in December 2025 for the 7th generation and later (nops.io,
+        "AWS Database Savings Plans, Part II"; dev.to, "What DB teams need to know", January 2026).
+        Reserved instances are of one family: RDS User Guide, Reserved DB instances (2026-04).
+    """
+    was, will = (_FAMILY.match(class_name(one.db_class or "")) for one in (before, after))
+    if was is None or will is None:
+        return ""
+    is_old, stays_old = (int(one["generation"]) < _SAVINGS_PLANS_FROM for one in (was, will))
+    if is_old == stays_old:
+        return ""
+    plans = "opens Database Savings Plans" if is_old else "leaves Database Savings Plans"
+    return (
+        f"From {was[0]} to {will[0]} {plans}, which AWS sells for the {_SAVINGS_PLANS_FROM}th generation"
+        f" and later since December 2025; what is reserved for {was[0]} does not cover {will[0]}."
+    )
 
 
 def _architecture(limits: InstanceLimits) -> str:

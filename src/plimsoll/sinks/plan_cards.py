@@ -166,6 +166,7 @@ def _cost_facts(before: Cost, option: Option) -> list[Fact]:
         whole = said_as.PRICE_UNKNOWN
         if option.usd_per_day_more is not None:
             whole = f"{more}; what all of it costs is not known"
+            whole += f" (on demand, as of {after.as_of})" if after.as_of else ""
         return [Fact("Cost", " ".join(map(words.sentence, (whole, *after.unknown))))]
     if before.usd_per_month is None:
         text = f"{said_as.usd_per_day(after.usd_per_day)}, "

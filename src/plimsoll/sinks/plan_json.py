@@ -65,6 +65,8 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "work_by_price": [_work_point(point) for point in plan.work_by_price],
         "candidate_count": plan.candidate_count,
         "vector_count": plan.vector_count,
+        "prices_as_of": plan.prices_as_of,
+        "are_prices_old": plan.are_prices_old,
         "notes": list(plan.notes),
     }
 

@@ -156,7 +156,18 @@ def _conditions(plan: Plan) -> str:
         text += f", {allowed_minutes(plan)} min of the {format_duration(measured_s)} measured"
     if plan.growth != 1:
         text += f"; the demand is multiplied by {number(plan.growth)}"
-    return f"{text}."
+    return f"{text}.{_age_of_prices(plan)}"
+
+
+def _age_of_prices(plan: Plan) -> str:
+    """Say the date of prices that are older than a year, and how to read newer ones."""
+    if not plan.are_prices_old:
+        return ""
+    region = f" --region {words.plain(plan.instance.region)}" if plan.instance.region else ""
+    return (
+        f" Prices are of {plan.prices_as_of} or later, more than a year old: 'plimsoll prices"
+        f" refresh{region} -o prices.json', then --prices prices.json, takes those of today."
+    )
 
 
 def _present(option: Option) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 import builders
 from plimsoll.cli import options
-from plimsoll.cli.moments import seconds_of, window_of
+from plimsoll.cli.moments import seconds_of, today, window_of
 from plimsoll.cli.targets import Reach, is_fleet, read_target
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import DataError, UsageError
@@ -108,3 +108,15 @@ def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
 def test_a_target_without_a_name_is_refused():
     with pytest.raises(UsageError, match="names no instance"):
         read_target("rds:", InstanceFlags(), Reach(region="eu-west-1"))
+
+
+def test_the_date_of_the_build_goes_before_the_clock(monkeypatch: pytest.MonkeyPatch):
+    """
+    With SOURCE_DATE_EPOCH the same command prints the same on every day; without, it is the clock's.
+    """
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795305600")
+    assert "2026-11-22" == today()
+
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    monkeypatch.setattr("plimsoll.cli.moments.time.time", lambda: 0.0)
+    assert "1970-01-01" == today()

@@ -225,7 +225,7 @@ def test_sources_are_named_once_with_their_dates():
         (instance("db.x2m.xlarge"), "no numbers were found"),
         (instance("db.r5.2xlarge.tpc1.mem2x"), "inferred from equal memory"),
         (instance(multi_az=True), "writes wait for the standby"),
-        (instance("db.m5.metal"), "RDS does not list db.m5.metal"),
+        (instance("db.m5.metal"), "No list of RDS names db.m5.metal"),
         (instance("db.z1d.large"), "No region lists db.z1d.large for postgres"),
         (instance(storage=Storage(kind="standard", size_gib=100)), "magnetic storage are not"),
         (instance(storage=GP2, launched_s=epoch("2019-06-01")), "count the devices"),

@@ -26,9 +26,12 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 DAY = 24 * HOUR
 
 
-def planned(snapshot: Snapshot, book: PriceBook | None = None, **wishes) -> Plan:
+def planned(
+    snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **wishes
+) -> Plan:
     book = book or CatalogPrices(catalog(), snapshot.instance.region or "us-east-1")
-    return plan(diagnose(snapshot, catalog()), snapshot, catalog(), book, Wishes(**wishes))
+    found = diagnose(snapshot, catalog())
+    return plan(found, snapshot, catalog(), book, Wishes(**wishes), today=today)
 
 
 @cache
@@ -309,3 +312,17 @@ def test_what_has_a_price_is_ranked_by_it_where_what_is_paid_now_has_none():
     assert None not in costs
     assert costs == sorted(costs)
     assert all(o.cost.usd_per_day is None for o in found.unpriced)
+
+
+def test_prices_older_than_a_year_say_their_date():
+    """
+    The oldest price of what is shown is db.t3.xlarge's, of 2025-10-15; how old that is, the caller says,
+    and without a word of his the window does.
+    """
+    years = {
+        today: planned(example("claims-pipeline"), today=today)
+        for today in (None, "2026-10-15", "2026-10-16")
+    }
+
+    assert {"2025-10-15"} == {found.prices_as_of for found in years.values()}
+    assert [False, False, True] == [found.are_prices_old for found in years.values()]

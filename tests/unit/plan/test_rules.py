@@ -3,8 +3,6 @@
 import shlex
 
 import pytest
-from botocore import xform_name
-from botocore.session import get_session
 from msgspec.structs import replace
 
 from plan_cases import claims
@@ -113,104 +111,6 @@ def test_sql_server_with_a_standby_cannot_be_stopped():
         in disruption(before, before, is_restart=True).text
     )
     assert commands(replace(before, multi_az=False), before, is_restart=True) != ()
-
-
-def member(**fields) -> Instance:
-    """
-    The writer of a Multi-AZ DB cluster on 400 GiB of io1.
-    """
-    bought = {
-        "db_class": "db.m6gd.xlarge",
-        "cluster": "claims-cluster",
-        "multi_az": True,
-        "storage": Storage(kind="io1", size_gib=400, provisioned_ops_per_s=4000),
-    }
-    return claims(**(bought | fields))
-
-
-def test_a_cluster_is_changed_as_a_whole():
-    """
-    Its members cannot be modified, so the command names the cluster, and its class option is another.
-    """
-    (line,) = commands(member(), member(db_class="db.r6gd.xlarge"))
-
-    assert line == (
-        "aws rds modify-db-cluster --db-cluster-identifier claims-cluster --region us-east-1"
-        " --db-cluster-instance-class db.r6gd.xlarge --apply-immediately"
-    )
-    found = disruption(member(), member(db_class="db.r6gd.xlarge"))
-    assert found.is_restart
-    assert "the writer and both readable standbys change" in found.text.lower()
-    assert (
-        "A Multi-AZ DB cluster: its three instances are changed and paid together." in found.notes
-    )
-
-
-@pytest.mark.parametrize(
-    ("after", "options"),
-    [
-        (
-            Storage(kind="io1", size_gib=400, provisioned_ops_per_s=6000),
-            "--allocated-storage 400 --iops 6000",
-        ),
-        (
-            Storage(kind="gp3", size_gib=400),
-            "--storage-type gp3 --allocated-storage 400 --iops 12000",
-        ),
-        (
-            Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000),
-            "--storage-type gp3 --allocated-storage 500 --iops 20000",
-        ),
-    ],
-)
-def test_storage_of_a_cluster_is_ordered_with_its_iops(after: Storage, options: str):
-    """
-    IOPS belong to every change of a cluster's storage; there is no option for its throughput.
-    """
-    (line,) = commands(member(), member(storage=after))
-
-    assert line == (
-        "aws rds modify-db-cluster --db-cluster-identifier claims-cluster --region us-east-1"
-        f" {options} --apply-immediately"
-    )
-
-
-def test_small_gp3_of_a_cluster_names_the_included_iops():
-    """
-    ModifyDBCluster requires a value for IOPS with a type of storage, where RDS takes no other.
-    """
-    small = Storage(kind="io1", size_gib=200, provisioned_ops_per_s=2000)
-    (line,) = commands(member(storage=small), member(storage=Storage(kind="gp3", size_gib=200)))
-
-    assert "--storage-type gp3 --allocated-storage 200 --iops 3000" in line
-    assert "--storage-throughput" not in line
-
-
-def test_a_cluster_cannot_be_stopped():
-    """
-    There is no command for it, and the text says what to do instead.
-    """
-    assert commands(member(), member(), is_restart=True) == ()
-    assert (
-        "RDS does not stop a Multi-AZ DB cluster"
-        in disruption(member(), member(), is_restart=True).text
-    )
-
-
-def test_options_of_a_cluster_are_those_of_the_service():
-    """
-    Every option that is printed is a member of ModifyDBCluster, as the client's own model has it.
-    """
-    shape = get_session().get_service_model("rds").operation_model("ModifyDBCluster").input_shape
-    known = {"--" + xform_name(name, "-") for name in shape.members}
-    after = member(
-        db_class="db.r6gd.xlarge",
-        storage=Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000),
-    )
-    (line,) = commands(member(), after)
-
-    used = {word for word in line.split() if word.startswith("--")} - {"--region"}
-    assert used <= known
 
 
 def test_nothing_changed_is_nothing_ordered():
@@ -481,3 +381,25 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
         "--db-instance-class db.r6g.xlarge --apply-immediately"
     )
     assert commands(before, before, is_restart=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("was", "will", "said"),
+    [
+        ("db.r5.large", "db.r8g.large", "From db.r5 to db.r8g opens Database Savings Plans"),
+        ("db.t3.xlarge", "db.m7i.xlarge", "From db.t3 to db.m7i opens Database Savings Plans"),
+        ("db.m7g.large", "db.m6in.large", "From db.m7g to db.m6in leaves Database Savings Plans"),
+        ("db.r5.large", "db.r6g.large", ""),
+        ("db.m7g.large", "db.r8g.large", ""),
+        ("db.x2g.large", "db.r8g.large", ""),
+    ],
+)
+def test_a_change_of_generation_opens_or_leaves_savings_plans(was: str, will: str, said: str):
+    """
+    They are sold from the 7th generation on; within either side nothing changes, and x counts its own.
+    """
+    notes = disruption(claims(db_class=was), claims(db_class=will)).notes
+    found = [note for note in notes if "Savings Plans" in note]
+
+    assert bool(said) == bool(found)
+    assert all(note.startswith(said) for note in found)

@@ -161,7 +161,8 @@ def test_a_difference_may_be_known_where_the_whole_price_is_not():
         render_plan(plans.claims(options=(plans.option(cost=bare),)), width=120, color=False)
     )
 
-    assert "+$0.67 a day; what all of it costs is not known. gp2 has no price here." in shown
+    said = "+$0.67 a day; what all of it costs is not known (on demand, as of 2022-07-17)."
+    assert f"{said} gp2 has no price here." in shown
 
 
 def test_what_is_there_suffices_and_does_not_lift():
@@ -318,3 +319,17 @@ def test_what_spread_work_will_see_is_not_known():
 
     assert "At a ceiling" in card
     assert not any(name in card for name in ("Served  ", "Latency", "Next ceiling", "Same work"))
+
+
+def test_old_prices_are_dated_where_the_plan_begins():
+    """
+    With how to read newer ones; prices of this year say their date only in the detail.
+    """
+    said = "Prices are of 2025-10-15 or later, more than a year old"
+    old = plans.claims(prices_as_of="2025-10-15", are_prices_old=True)
+
+    assert said in flat(render_plan(old, width=120, color=False))
+    assert "plimsoll prices refresh --region us-east-1" in flat(
+        render_plan(old, width=120, color=False)
+    )
+    assert "more than a year old" not in flat(render_plan(plans.claims(), width=120, color=False))
