@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from plimsoll.diagnosis.binding import ENFORCED_LOG_CENTRE, ENFORCED_LOG_SD
+from plimsoll.diagnosis.credits import Credits
 from plimsoll.diagnosis.plateau import Plateau
 from plimsoll.diagnosis.rate_words import format_rate
-from plimsoll.diagnosis.score import SIGNS
+from plimsoll.diagnosis.score import SIGNS, is_proven
 from plimsoll.diagnosis.sign_words import tell_balance, tell_one_balance
 from plimsoll.diagnosis.signs import Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
@@ -62,6 +63,8 @@ def context_evidence_of(
         text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
         found.append(_evidence("io_size", text, stretch.io_size_bytes))
     found += _same_in_both(plateau, meanwhile)
+    if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
+        found.append(_evidence("credits", plateau.case.credits.text))
     weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT
     said = tell_balance(plateau.case).text if weighed else ""
     for metric in sorted(plateau.balances):
@@ -139,6 +142,9 @@ def ruled_out_of(
 
 
 def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
+    by_credits = next((text for refuted, text in plateau.case.refuted if refuted == row), "")
+    if by_credits:
+        return by_credits
     ratio = plateau.level / row.value
     view = plateau.balances.get(row.balance_metric) if row.balance_metric else None
     name = METRICS[row.balance_metric].cloudwatch if row.balance_metric else ""

@@ -87,7 +87,7 @@ def _bound(
             moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context, at),
         )
     code = FAMILIES[at.family].code
-    if at.ceiling.phase == Phase.BASELINE:
+    if at.ceiling.phase == Phase.BASELINE and _is_exhausted(mine):
         code = FAMILIES[at.family].exhausted_code or code
     return Finding(
         code=code,
@@ -98,6 +98,13 @@ def _bound(
         ),
         text=_joined(_meaning(at.ceiling), _fine_text(mine, step_s)),
         moves=_moves(at.ceiling, ceilings),
+    )
+
+
+def _is_exhausted(intervals: list[Interval]) -> bool:
+    """Whether the balance was seen at zero, or must have been by what was served."""
+    return any(
+        e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence
     )
 
 

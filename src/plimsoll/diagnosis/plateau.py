@@ -19,6 +19,7 @@ from plimsoll.diagnosis.binding import (
     near_documented,
 )
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
+from plimsoll.diagnosis.credits import SILENT, Account, CreditBook, Credits
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import (
     JITTER_BINS,
@@ -31,8 +32,8 @@ from plimsoll.diagnosis.level import (
 )
 from plimsoll.diagnosis.score import score_of, weights_of
 from plimsoll.diagnosis.signs import Case, Signs, signs_of
-from plimsoll.model.ceiling import Ceiling, Dimension
-from plimsoll.model.family import INSTANCE_FAMILIES
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
@@ -40,6 +41,8 @@ ACCEPT = 0.5
 RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
 # The enforced level itself wanders by a third of a percent or so: no error bar is narrower.
 LEVEL_LOG_FLOOR = 0.0015
+# A number further from the level than this does not explain it.
+NEAR_RATIO = 0.03
 # Partly pegged samples lie up to a few percent below their level.
 SHADOW_LOG = 0.04
 
@@ -127,6 +130,7 @@ def plateaus_of(
         dimensions: the rates in which levels are looked for.
     """
     judged = []
+    book = CreditBook(frame, ceilings)
     pressed, eased = _pressed(frame, congestion)
     unslack = eased | (congestion.log_excess_smooth > 0.1 * HOT_LOG)
     for dimension, rate in (
@@ -148,15 +152,15 @@ def plateaus_of(
                 jitter_bins=jitter_bins,
             )
             for level in levels:
-                plateau = judge(level, dimension, rate, frame, congestion, ceilings)
+                plateau = judge(level, dimension, rate, congestion, book)
                 if plateau.probability >= ACCEPT:
                     # At a documented number, to be within its narrow spread is nearly sign enough.
                     fill = unslack if plateau.documented > 0.5 else eased
-                    fill = fill & allowed_by_credits(plateau.best.ceiling, frame.balances)
+                    fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
                     wider = extended(
                         level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
                     )
-                    again = judge(wider, dimension, rate, frame, congestion, ceilings)
+                    again = judge(wider, dimension, rate, congestion, book)
                     judged.append(again if again.probability >= ACCEPT else plateau)
     # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
     # that nobody charts.
@@ -185,11 +189,11 @@ def judge(
     level: Level,
     dimension: Dimension,
     rate: FloatArray,
-    frame: Frame,
     congestion: Congestion,
-    ceilings: tuple[Ceiling, ...],
+    book: CreditBook,
 ) -> Plateau:
     """All signs of one level, its explanations and its score."""
+    frame, ceilings = book.frame, book.ceilings
     inside = np.zeros(frame.size, dtype=bool)
     for start, end in level.runs:
         inside[start:end] = True
@@ -199,8 +203,10 @@ def judge(
         if view is not None:
             balances[metric] = view
     log_se = _level_log_se(level, rate, inside)
+    refuted = _refuted(level, dimension, balances, book)
+    rows = [c for c in ceilings if all(c != row for row, _ in refuted)]
     matches = matches_of(
-        level.value, level_log_se=log_se, dimension=dimension, ceilings=ceilings, balances=balances
+        level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
     )
     case = Case(
         level=level.value,
@@ -208,6 +214,8 @@ def judge(
         signs=signs_of(level, rate, inside, frame, congestion, matches[0]),
         matches=matches,
         balances=balances,
+        refuted=refuted,
+        credits=_account(matches[0].ceiling, level, book),
         has_catalog=any(
             c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
         ),
@@ -220,6 +228,41 @@ def judge(
         weights=weights,
         score=score_of(weights),
     )
+
+
+def _refuted(
+    level: Level,
+    dimension: Dimension,
+    balances: dict[Metric, BalanceView],
+    book: CreditBook,
+) -> tuple[tuple[Ceiling, str], ...]:
+    """
+    Documented numbers near the level that no bucket allows, with the reason.
+
+    Where the balance itself was measured it decides (`credit_factor`), not the arithmetic.
+    """
+    found = []
+    for row in book.ceilings:
+        is_near = row.dimension == dimension and abs(level.value / row.value - 1) < NEAR_RATIO
+        if not is_near or row.family not in RATE_FAMILIES or row.balance_metric in balances:
+            continue
+        account = book.account_of(row, level.runs)
+        if account.credits == Credits.REFUTED:
+            found.append((row, account.text))
+    return tuple(found)
+
+
+def _account(row: Ceiling | None, level: Level, book: CreditBook) -> Account:
+    if row is None or row.bucket_phase != Phase.BASELINE:
+        return SILENT
+    return book.account_of(row, level.runs)
+
+
+def _allowed_by_credits(row: Ceiling | None, book: CreditBook) -> BoolArray | bool:
+    """Samples in which credits allow the row: by the balance where it was measured, or by arithmetic."""
+    if row is not None and row.balance_metric in book.frame.balances:
+        return allowed_by_credits(row, book.frame.balances)
+    return book.could_bind(row)
 
 
 def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from plimsoll.diagnosis import sign_words as words
 from plimsoll.diagnosis.binding import EMPTY_RATIO
+from plimsoll.diagnosis.credits import Credits
 from plimsoll.diagnosis.sign_words import Told
 from plimsoll.diagnosis.signs import Case
 from plimsoll.model.ceiling import Phase
@@ -213,6 +214,13 @@ def _balance(case: Case) -> float:
     return 0.0
 
 
+def _credits(case: Case) -> float:
+    row = case.best.ceiling
+    if row is None or row.balance_metric in case.balances:
+        return 0.0
+    return 1.0 if case.credits.credits == Credits.SHOWN else 0.0
+
+
 def _some_empty(case: Case) -> bool:
     """Whether a balance of this dimension was at zero all the time; for levels without a number."""
     views = [case.balances[m] for m in balance_metrics(case.dimension) if m in case.balances]
@@ -275,6 +283,17 @@ SIGNS: tuple[Sign, ...] = (
         " number; the metric is rounded and covers five minutes, so it is not beyond doubt",
         weigh=_balance,
         tell=words.tell_balance,
+    ),
+    Sign(
+        name="credits",
+        behind="what was served before has emptied the bucket, even if it was full at first",
+        otherwise="the bucket holds credits, which refutes a baseline altogether",
+        low=0.0,
+        high=1.0,
+        why="an empty bucket is the mechanism, but here it is calculated and its capacity is not"
+        " published; counted only where the balance metric is missing",
+        weigh=_credits,
+        tell=words.tell_credits,
     ),
     Sign(
         name="flatness",

@@ -159,6 +159,11 @@ def tell_one_balance(case: Case, metric: Metric) -> Told:
     return Told(f"{name} stood at {format_ratio(middle)}: credits were not short", middle)
 
 
+def tell_credits(case: Case) -> Told:
+    """Tell what the arithmetic of credits says."""
+    return Told(case.credits.text)
+
+
 def tell_cpu(case: Case) -> Told:
     """Tell how busy the CPU was."""
     ratio = case.signs.cpu_ratio

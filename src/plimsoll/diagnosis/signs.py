@@ -10,9 +10,10 @@ import numpy as np
 
 from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
+from plimsoll.diagnosis.credits import SILENT, Account
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import Level, middle
-from plimsoll.model.ceiling import Dimension, Phase
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 
@@ -77,6 +78,10 @@ class Case:
     """Explanations of the level, most probable first."""
     balances: dict[Metric, BalanceView]
     """What each balance metric said while the level was held; absent where not measured."""
+    refuted: tuple[tuple[Ceiling, str], ...] = ()
+    """Documented numbers near the level that the credits refute, each with the reason."""
+    credits: Account = SILENT
+    """What the arithmetic of credits says of the best explanation."""
     has_catalog: bool
     """Whether any number of the instance is documented for this dimension."""
     stretch: Stretch = Stretch()

@@ -171,7 +171,8 @@ def test_a_former_limit_is_listed_where_it_was_reached():
     )  # fmt: skip
     rng = np.random.default_rng(9)
     demand = builders.working_day(rng, 60e6, 500e6, hours=24)
-    held = builders.snapshot(builders.held_at(demand, 212.5e6, rng=rng), instance=old)
+    empty = {Metric.BYTE_BALANCE_RATIO: np.where(demand > 212.5e6, 0.0, 0.6)}
+    held = builders.snapshot(builders.held_at(demand, 212.5e6, rng=rng), empty, instance=old)
     after = calm(start_s=LATER_S, instance=old)
     legacy = [c for c in compared(held, after).ceilings if c.phase is Phase.LEGACY]
 

@@ -34,6 +34,11 @@ def pressed(level: float, **how) -> dict:
     return builders.held_at(demand, level, **({"rng": rng, "size_bytes": size} | how))
 
 
+_HOURS = np.arange(12 * HOUR) // HOUR
+EMPTIED = {Metric.BYTE_BALANCE_RATIO: np.where((_HOURS >= 4) & (_HOURS < 8), 0.0, 0.6)}
+"""The byte balance of `pressed`: without it, four hours of rest before would refute a baseline."""
+
+
 def quiet() -> dict:
     rng = np.random.default_rng(22)
     rate = builders.working_day(rng, 5e6, 20e6, spread=0.3)
@@ -44,9 +49,7 @@ def test_a_baseline_without_credits_binds():
     """
     Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large.
     """
-    hours = np.arange(12 * HOUR) // HOUR
-    emptied = {Metric.BYTE_BALANCE_RATIO: np.where((hours >= 4) & (hours < 8), 0.0, 0.6)}
-    diagnosis = of(pressed(81e6), emptied)
+    diagnosis = of(pressed(81e6), EMPTIED)
     (interval,) = diagnosis.intervals
 
     assert Verdict.BINDS == diagnosis.verdict
@@ -107,7 +110,7 @@ def test_the_neighbours_are_ruled_out():
     """
     Every other documented rate limit is listed with a reason.
     """
-    diagnosis = of(pressed(81e6))
+    diagnosis = of(pressed(81e6), EMPTIED)
     documented = [c for c in diagnosis.ceilings if c.dimension != Dimension.AMOUNT]
     ruled_out = [out.ceiling for out in diagnosis.intervals[0].ruled_out]
 
@@ -123,7 +126,7 @@ def test_time_at_a_ceiling_adds_its_intervals():
     values = pressed(81e6)
     for value in values.values():
         value[5 * HOUR : 6 * HOUR] = np.nan
-    diagnosis = of(values)
+    diagnosis = of(values, EMPTIED)
     (at,) = diagnosis.time_at
 
     assert diagnosis.binding == at
@@ -246,7 +249,7 @@ def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
         read_on="2026-11-22",
     )
     instance = Instance(db_class="db.z9z.large", engine="postgres", ebs_limits=told)
-    diagnosis = of(pressed(78.1e6), instance=instance)
+    diagnosis = of(pressed(78.1e6), EMPTIED, instance=instance)
     (gap,) = [m for m in diagnosis.missing if m.name == "db.z9z.large in the catalog"]
 
     assert Family.INSTANCE_EBS_THROUGHPUT == diagnosis.intervals[0].family

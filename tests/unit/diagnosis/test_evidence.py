@@ -7,6 +7,7 @@ import pytest
 
 from builders import ceiling
 from plimsoll.diagnosis.binding import BalanceView, Match
+from plimsoll.diagnosis.credits import Account, Credits
 from plimsoll.diagnosis.evidence import (
     AGAINST,
     context_evidence_of,
@@ -40,6 +41,9 @@ SEEN = Signs(
 )  # fmt: skip
 
 STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
+
+
+SHOWN = Account(credits=Credits.SHOWN, text="what was served before emptied it")
 
 
 def plateau(row=FORMER, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
@@ -157,7 +161,7 @@ def test_every_sign_has_a_sentence(sign):
     Each row tells a number in one sentence, without a full stop.
     """
     one = plateau(None, balances={BYTES: view(0.0, 0.0)})
-    told_of = sign.tell(replace(one.case, stretch=STRETCH))
+    told_of = sign.tell(replace(one.case, stretch=STRETCH, credits=SHOWN))
 
     assert told_of.text
     assert not told_of.text.endswith(".")

@@ -9,6 +9,7 @@ from plimsoll.diagnosis.findings import findings_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
     CeilingTime,
+    Evidence,
     Finding,
     Forecast,
     Interval,
@@ -52,7 +53,7 @@ def interval(row: Ceiling | None, *, start_s: int = START_S, **more) -> Interval
         "latency_s": None,
         "latency_reference_s": None,
         "queue_depth": None,
-        "evidence": (),
+        "evidence": (Evidence(kind="balance", text="no credits left", weight=2.5),),
         "ruled_out": (),
         "refuted_by": "",
     }
@@ -127,6 +128,15 @@ def test_codes_are_compute_optimizers_where_it_has_one(row, code):
     Machines know each finding by a stable code.
     """
     assert code == of(interval(row))[0].code
+
+
+def test_a_balance_is_called_exhausted_only_where_that_is_known():
+    """
+    At a baseline whose balance nobody saw or could calculate, the limit itself is the finding.
+    """
+    unseen = (Evidence(kind="credits", text="only if it was not full at first"),)
+
+    assert "EBSThroughputUnderprovisioned" == of(interval(BASELINE, evidence=unseen))[0].code
 
 
 def test_a_former_limit_is_lifted_for_free_first():

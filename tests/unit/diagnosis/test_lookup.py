@@ -9,6 +9,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
 
 R5 = Instance(
@@ -21,6 +22,8 @@ def at(level: float, instance: Instance, *, size_bytes: float = 32_768) -> Diagn
     demand = builders.working_day(rng, 0.3 * level, 2 * level, spread=0.25)
     size = size_bytes * builders.wander(rng, demand.size, 0.05)
     values = builders.held_at(demand, level, rng=rng, size_bytes=size)
+    # No credits while pressed: otherwise the rest before it would refute a baseline.
+    values[Metric.BYTE_BALANCE_RATIO] = np.where(demand > level, 0.0, 0.6)
     return diagnose(builders.snapshot(values, instance=instance), catalog())
 
 
