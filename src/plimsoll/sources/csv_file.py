@@ -5,6 +5,7 @@ import io
 import re
 from pathlib import Path
 
+from plimsoll.sources.bounds import check_text_rows
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.table_frame import (
     TIME_NAMES,
@@ -29,7 +30,8 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     Add a table of text.
 
     Raises:
-        DataError: no header, no column of times, or no column that could hold a metric.
+        DataError: no header, no column of times, no column that could hold a metric, or more rows
+            than we take.
     """
     import polars as pl
 
@@ -39,6 +41,7 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
         raise not_a_table(where, "its first line has no delimiter")
     names, rows_above = _header(head, delimiter, where)
     few(names, where)
+    check_text_rows(data, len(names), where)
     start = 0
     for _ in range(rows_above):
         end = data.find(b"\n", start)

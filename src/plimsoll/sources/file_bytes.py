@@ -2,26 +2,22 @@
 Bytes of a file, whatever wraps them: gzip, byte order marks, UTF-16.
 
 Rule 1: nothing is read before its kind is known to be a regular file or a pipe.
-Rule 2: memory is bounded: a file, packed or not, is refused above MAX_BYTES.
+Rule 2: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.
 """
 
+import io
 import stat
 import zlib
 from pathlib import Path
 
 from plimsoll.errors import AccessDenied, DataError, SourceError
-from plimsoll.units import GIB
-
-# A year of twelve metrics at one minute is 6.3 million samples: 0.4 GB as indented
-# `get-metric-data` JSON. Twice that, and room for a fleet's stream, is two GiB.
-MAX_BYTES = 2 * int(GIB)
+from plimsoll.sources import bounds
 
 HEAD_BYTES = 1 << 18
 """What is looked at to tell formats apart."""
 
 _CHUNK_BYTES = 1 << 24
 _GZIP = b"\x1f\x8b"
-_TOO_LARGE_HINT = "Export a shorter window, or split the file and give its folder."
 
 
 def load(path: Path) -> bytes:
@@ -31,7 +27,7 @@ def load(path: Path) -> bytes:
     Raises:
         AccessDenied: the system refused us.
         SourceError: missing, not a file, or a read error.
-        DataError: larger than MAX_BYTES, a broken gzip, or broken UTF-16.
+        DataError: larger than a file may be, a broken gzip, or broken UTF-16.
     """
     try:
         mode = path.stat().st_mode
@@ -39,10 +35,10 @@ def load(path: Path) -> bytes:
             raise SourceError(
                 f"'{path}' is not a file", "Give a recorded snapshot, an export file or a folder."
             )
-        if stat.S_ISREG(mode) and path.stat().st_size > MAX_BYTES:
-            raise _too_large(path)
+        if stat.S_ISREG(mode) and path.stat().st_size > bounds.MAX_BYTES:
+            raise bounds.too_large(f"'{path}'")
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(bounds.MAX_BYTES + 1)
     except PermissionError as error:
         raise AccessDenied(
             f"unable to read '{path}': permission denied", "Check the owner and mode of the file."
@@ -52,8 +48,8 @@ def load(path: Path) -> bytes:
         raise SourceError(
             f"unable to read '{path}': {reason}", "Check that the path names a readable file."
         ) from error
-    if len(data) > MAX_BYTES:
-        raise _too_large(path)
+    if len(data) > bounds.MAX_BYTES:
+        raise bounds.too_large(f"'{path}'")
     return unwrapped(data, path)
 
 
@@ -62,15 +58,11 @@ def unwrapped(data: bytes, path: Path) -> bytes:
     Content that is at hand already, as `load` gives it; `path` names it in messages.
 
     Raises:
-        DataError: larger than MAX_BYTES once unpacked, a broken gzip, or broken UTF-16.
+        DataError: larger than a file may be once unpacked, a broken gzip, or broken UTF-16.
     """
     if data.startswith(_GZIP):
         data = _unpacked(data, path)
     return _as_utf8(data, path)
-
-
-def _too_large(path: Path) -> DataError:
-    return DataError(f"'{path}' holds more than 2 GiB", _TOO_LARGE_HINT)
 
 
 def _broken_gzip(path: Path) -> DataError:
@@ -79,8 +71,8 @@ def _broken_gzip(path: Path) -> DataError:
 
 def _unpacked(data: bytes, path: Path) -> bytes:
     """Every member of a gzip file; a stream of members is what Firehose writes."""
-    parts: list[bytes] = []
-    size = 0
+    # Its value is handed out without a copy, which joining parts would make.
+    unpacked = io.BytesIO()
     rest = data
     try:
         while rest.startswith(_GZIP):
@@ -88,16 +80,16 @@ def _unpacked(data: bytes, path: Path) -> bytes:
             while not member.eof:
                 part = member.decompress(rest, _CHUNK_BYTES)
                 rest = member.unconsumed_tail
-                size += len(part)
-                if size > MAX_BYTES:
-                    raise _too_large(path)
                 if not part and not rest and not member.eof:
                     raise _broken_gzip(path)
-                parts.append(part)
+                unpacked.write(part)
+                # Of what was unpacked so far: the rest need not be unpacked to know.
+                packed_bytes = len(data) - len(rest) - len(member.unused_data)
+                bounds.check_unpacked(unpacked.tell(), packed_bytes, f"'{path}'")
             rest = member.unused_data
     except zlib.error as error:
         raise _broken_gzip(path) from error
-    return b"".join(parts)
+    return unpacked.getvalue()
 
 
 def _as_utf8(data: bytes, path: Path) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from plimsoll.errors import DataError
+from plimsoll.sources.bounds import check_json, check_lines
 
 T = TypeVar("T")
 
@@ -21,8 +22,10 @@ def decode(data: bytes, where: str) -> Any:
     The single document in `data`.
 
     Raises:
-        DataError: not JSON, cut off, or nested too deeply; the message names `where` and the place.
+        DataError: not JSON, cut off, nested too deeply, or more than an export holds; the message
+            names `where` and the place.
     """
+    check_json(data, where)
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -36,6 +39,7 @@ def documents(data: bytes, where: str) -> Iterator[Any]:
     Raises:
         DataError: as `decode`, at the first document that cannot be read.
     """
+    check_json(data, where)
     try:
         yield msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -51,7 +55,8 @@ def as_type(document: Any, kind: type[T], where: str) -> T:
     """
     try:
         return msgspec.convert(document, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+    # The reader's own message cannot be made where it would quote half of a pair of surrogates.
+    except (msgspec.ValidationError, RecursionError, UnicodeError) as error:
         raise DataError(
             f"{where} is not what its format says: {_one_line(error)}",
             "Export the file again with the AWS command line, without a --query filter.",
@@ -63,7 +68,11 @@ def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int
     The documents of a file with one per line, in pieces, with the number of unreadable lines.
 
     A line that is cut off or of another shape is counted, not fatal: streams are often cut.
+
+    Raises:
+        DataError: more lines than an export of its size has.
     """
+    check_lines(data, where)
     decoder = msgspec.json.Decoder(kind)
     start = 0
     while start < len(data):
@@ -163,4 +172,6 @@ def _broken(where: str, error: json.JSONDecodeError) -> DataError:
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, UnicodeError):
+        return "a text in it is not Unicode"
     return " ".join(str(error).split())[:200]

@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError
+from plimsoll.sources.bounds import check_rows
 from plimsoll.sources.reading import Block, Reading, Statistic
 from plimsoll.sources.table_frame import HINT, few, guarded, read_frame
 from plimsoll.units import GIB
@@ -87,12 +88,17 @@ def decode(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     As `read_parquet`, in this process.
 
     Raises:
-        DataError: damaged in a way that the decoder notices; otherwise it may take us with it.
+        DataError: more rows than we take, or damaged in a way that the decoder notices; otherwise it
+            may take us with it.
     """
     import polars as pl
 
+    # The end of the file says how many rows and columns there are: nothing is unpacked for it.
+    table = pl.scan_parquet(io.BytesIO(data))
+    names = few(guarded(lambda: table.collect_schema().names(), where), where)
+    rows = guarded(lambda: int(table.select(pl.len()).collect().item()), where)
+    check_rows(rows, len(names), where)
     frame = guarded(lambda: pl.read_parquet(io.BytesIO(data)), where)
-    names = few(list(frame.columns), where)
     frame.columns = [f"c{i}" for i in range(len(names))]
     read_frame(frame, names, reading, where=where, path=path, comma_is_decimal=False)
 

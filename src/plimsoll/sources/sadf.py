@@ -16,7 +16,7 @@ from pathlib import Path
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.file_bytes import MAX_BYTES
+from plimsoll.sources.bounds import MAX_BYTES
 from plimsoll.sources.shown import shown
 
 ACTIVITIES = ("-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV")

@@ -11,7 +11,8 @@ from typing import BinaryIO
 
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.file_bytes import MAX_BYTES, unwrapped
+from plimsoll.sources.bounds import MAX_BYTES
+from plimsoll.sources.file_bytes import unwrapped
 
 STANDARD_INPUT = Path("-")
 """The target that means it; a file of that name is given by its whole path."""

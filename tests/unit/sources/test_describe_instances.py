@@ -277,3 +277,14 @@ def test_additional_storage_is_read_with_its_own_rates():
     )
     assert instance.storage.provisioned_ops_per_s == 12000
     assert instance.storage.total_gib == 1400
+
+
+@pytest.mark.parametrize("text", ["\ud800x", ["\udfff"]])
+def test_half_a_pair_of_surrogates_is_one_sentence(text):
+    """
+    JSON may hold what no Unicode text can, where an instance should be described.
+    """
+    with pytest.raises(DataError) as caught:
+        read_answer({"DBInstances": [text]}, Reading(), where="'x'")
+
+    assert caught.value.message.isprintable()

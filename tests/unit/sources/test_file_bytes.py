@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from plimsoll.errors import DataError
-from plimsoll.sources import file_bytes
+from plimsoll.sources import bounds
 from plimsoll.sources.file_bytes import load
 
 TEXT = '{"Label": "ReadIOPS", "Datapoints": [µ]}'
@@ -38,7 +38,7 @@ def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     """
     A hundred kilobytes may hold a hundred megabytes of zeros; memory stays bounded.
     """
-    monkeypatch.setattr(file_bytes, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(bounds, "MAX_BYTES", 1_000_000)
     (tmp_path / "f").write_bytes(gzip.compress(bytes(5_000_000)))
     with pytest.raises(DataError, match="holds more than"):
         load(tmp_path / "f")

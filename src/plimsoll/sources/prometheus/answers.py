@@ -55,6 +55,9 @@ _ROWS = msgspec.json.Decoder(list[Row])
 _LABELS = msgspec.json.Decoder(list[dict[str, str]])
 _NAMES = msgspec.json.Decoder(list[str])
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""No JSON, cut off, of another shape, or nested deeper than anybody nests."""
+
 
 def answer_of(body: bytes, server: Server, kind: str) -> Answer:
     """
@@ -69,7 +72,7 @@ def answer_of(body: bytes, server: Server, kind: str) -> Answer:
     """
     try:
         answer = _ANSWER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         if "html" in kind or body.lstrip()[:1] == b"<":
             raise SourceError(
                 f"{server.url} answers with a web page, not with metrics; it may be a login page",
@@ -94,7 +97,7 @@ def rows_of(answer: Answer, server: Server) -> list[Row]:
         matrix = _MATRIX.decode(answer.data)
         if matrix.result_type == "matrix":
             return _ROWS.decode(matrix.result)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise _unlike(server) from error
     raise _unlike(server)
 
@@ -112,7 +115,7 @@ def names_of(answer: Answer, server: Server) -> list[str]:
 def _typed(decoder: msgspec.json.Decoder[Any], answer: Answer, server: Server) -> Any:
     try:
         return decoder.decode(answer.data)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise _unlike(server) from error
 
 
@@ -132,7 +135,7 @@ def reason_of(body: bytes, server: Server) -> str:
     """What a refusal says of itself; empty where it says nothing that can be shown."""
     try:
         return said(_ANSWER.decode(body), server)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         text = body[:400].decode("utf-8", errors="replace").strip()
         return "" if text[:1] in ("<", "") else shown(server.hidden(text.splitlines()[0]), 200)
 
