@@ -8,6 +8,7 @@ nowhere; nothing was begun yet that would have to be undone, so the process then
 import os
 import signal
 import sys
+import warnings
 
 
 def main() -> None:
@@ -23,6 +24,9 @@ def main() -> None:
     from plimsoll.cli.streams import guard_streams
 
     guard_streams()
+    if is_program and not sys.warnoptions:
+        # What a library warns of is for us, who test with warnings as errors.
+        warnings.simplefilter("ignore")
     status = ended(_run)
     if is_program:
         # What is left to do is the interpreter's, whose threads may still wait for somebody.
