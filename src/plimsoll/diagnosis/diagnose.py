@@ -19,23 +19,27 @@ from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.loading import loading_findings
 from plimsoll.diagnosis.lookup import with_lookalikes
-from plimsoll.diagnosis.missing import missing_of, newer_class_of
+from plimsoll.diagnosis.missing import (
+    LIGHT_LOAD,
+    VERDICT,
+    missing_of,
+    newer_class_of,
+    pressed_throughout,
+    too_short,
+)
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
+from plimsoll.diagnosis.waiting import waiting_of
+from plimsoll.diagnosis.waiting_causes import causes_of
+from plimsoll.diagnosis.waiting_findings import waiting_findings
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling
-from plimsoll.model.diagnosis import (
-    CeilingTime,
-    Diagnosis,
-    Interval,
-    Missing,
-    Resource,
-    Verdict,
-)
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Missing, Resource, Verdict
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot, cut
+from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 from plimsoll.units import gib
 
 
@@ -58,7 +62,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     epochs = epochs_of(snapshot.annotations, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
-    judged, found = _judged(snapshot, epochs)
+    judged, found, waiting = _judged(snapshot, epochs)
     intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
     time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, catalog)
     frame_now = judged.frame
@@ -75,6 +79,9 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     db_class = snapshot.instance.db_class
     if db_class and not unknown_class and not catalog.knows(db_class):
         missing += newer_class_of(snapshot.instance)
+    if not time_at:
+        missing = _opened(frame, judged, ceilings, missing)
+    causes = _waiting_causes(waiting, frame, snapshot, ceilings)
     return Diagnosis(
         instance=snapshot.instance,
         window_s=window_s,
@@ -83,7 +90,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
         is_simulated=snapshot.is_simulated,
         source=snapshot.source,
         note=snapshot.note,
-        verdict=_verdict(time_at, resources, frame_now, missing),
+        verdict=_verdict(time_at, resources, frame_now, missing, waits=bool(waiting)),
         binding=time_at[0] if time_at else None,
         next_ceiling=next_ceiling_of(time_at, intervals, ceilings),
         intervals=intervals,
@@ -101,9 +108,40 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
             series=series,
             measured_s=measured_s,
             step_s=frame.step_s if frame else 0,
+            is_open=bool(waiting) or any(m.hides == VERDICT for m in missing),
         )
+        + waiting_findings(waiting, causes)
         + loading_findings(frame, loadings),
         missing=missing,
+        ceilings=ceilings,
+        annotations=snapshot.annotations,
+        waiting=waiting,
+        waiting_causes=causes,
+    )
+
+
+def _opened(
+    frame: Frame | None, judged: Judged, ceilings: tuple[Ceiling, ...], known: tuple[Missing, ...]
+) -> tuple[Missing, ...]:
+    """The gaps, those first that leave open whether something binds although no ceiling was found."""
+    deep = pressed_throughout(judged.frame, judged.congestion, ceilings)
+    # That says why a time of light load is missing, and how deep the queue was.
+    rest = tuple(m for m in known if m.name != LIGHT_LOAD) if deep else known
+    return too_short(frame) + deep + rest
+
+
+def _waiting_causes(
+    waiting: tuple[UnexplainedWaiting, ...],
+    frame: Frame | None,
+    snapshot: Snapshot,
+    ceilings: tuple[Ceiling, ...],
+) -> tuple[WaitingCause, ...]:
+    if not waiting or frame is None:
+        return ()
+    return causes_of(
+        waiting,
+        frame,
+        instance=snapshot.instance,
         ceilings=ceilings,
         annotations=snapshot.annotations,
     )
@@ -116,16 +154,21 @@ def _as_meant(snapshot: Snapshot) -> Snapshot:
     return snapshot if len(kept) == len(snapshot.series) else replace(snapshot, series=kept)
 
 
-def _judged(snapshot: Snapshot, epochs: tuple[Epoch, ...]) -> tuple[Judged, tuple[Interval, ...]]:
-    """The present epoch with its frame, and the intervals of all epochs in order of time."""
+def _judged(
+    snapshot: Snapshot, epochs: tuple[Epoch, ...]
+) -> tuple[Judged, tuple[Interval, ...], tuple[UnexplainedWaiting, ...]]:
+    """The present epoch with its frame; intervals and waiting of all epochs in order of time."""
     found: list[Interval] = []
+    waiting: list[UnexplainedWaiting] = []
     for epoch in epochs:
         is_whole = len(epochs) == 1
         part = snapshot if is_whole else cut(snapshot, (epoch.start_s, epoch.end_s))
         judged = judge(part, epoch.ceilings)
-        found += judged.intervals
-        found += judge_fine(part, epoch.ceilings, judged.intervals)
-    return judged, tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
+        bound = judged.intervals + judge_fine(part, epoch.ceilings, judged.intervals)
+        found += bound
+        if judged.frame is not None and judged.congestion is not None:
+            waiting += waiting_of(judged.frame, judged.congestion, bound, epoch.ceilings)
+    return judged, tuple(sorted(found, key=lambda i: (i.start_s, i.end_s))), tuple(waiting)
 
 
 def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:
@@ -185,11 +228,16 @@ def _verdict(
     resources: tuple[Resource, ...],
     frame: Frame | None,
     missing: tuple[Missing, ...],
+    *,
+    waits: bool,
 ) -> Verdict:
     if time_at:
         return Verdict.BINDS
+    # Something made requests wait, so it cannot be said that nothing binds.
+    if waits:
+        return Verdict.UNKNOWN
     # Without rates, or without anything that tells waiting, "nothing binds" cannot be said.
-    if frame is None or any(m.hides == "verdict" for m in missing):
+    if frame is None or any(m.hides == VERDICT for m in missing):
         return Verdict.UNKNOWN
     if any(r.verdict == Verdict.NEAR for r in resources):
         return Verdict.NEAR

@@ -35,10 +35,16 @@ def findings_of(
     series: dict[Metric, Series],
     measured_s: float,
     step_s: int,
+    is_open: bool = False,
 ) -> tuple[Finding, ...]:
-    """All findings: what binds (longest first), what is near, what costs, what else to know."""
+    """
+    Return all findings: what binds (longest first), what is near, what costs, what else to know.
+
+    Args:
+        is_open: whether the verdict is unknown, so that *no limit was reached* cannot be said.
+    """
     found = [_bound(instance, t, intervals, ceilings, measured_s, step_s) for t in time_at]
-    if not time_at:
+    if not time_at and not is_open:
         found += _nothing_bound(resources, measured_s)
     found += [_near(r) for r in resources if r.verdict == Verdict.NEAR]
     found += [
@@ -69,7 +75,7 @@ def _bound(
     if at.ceiling is None:
         mine = [i for i in mine if round(i.level) == round(at.level)]
     first = min(i.start_s for i in mine)
-    who = instance.db_class or instance.identifier
+    who = instance.db_class or _name(instance)
     spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
     rate = format_rate(at.level, at.dimension)
     context = _context_of(mine)
@@ -80,7 +86,7 @@ def _bound(
             code=LOADING_CODE if is_loading else FAMILIES[Family.UNKNOWN].code,
             severity="critical",
             title=(
-                f"{who} was held at {rate} {spell}, first at {format_clock(first)}: "
+                f"{who} stayed at {rate} {spell}, first at {format_clock(first)}: "
                 f"{_unknown_text(at.dimension)}{tail}"
             ),
             text=_joined(_unknown_meaning(instance, context, at), _fine_text(mine, step_s)),
@@ -93,7 +99,7 @@ def _bound(
         code=code,
         severity="critical",
         title=(
-            f"{who} was held at {rate} by its {describe(at.ceiling)} {spell}, "
+            f"{who} stayed at {rate}, at its {describe(at.ceiling)}, {spell}, "
             f"first at {format_clock(first)}{tail}"
         ),
         text=_joined(_meaning(at.ceiling), _fine_text(mine, step_s)),
@@ -106,6 +112,12 @@ def _is_exhausted(intervals: list[Interval]) -> bool:
     return any(
         e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence
     )
+
+
+def _name(instance: Instance) -> str:
+    """What the instance is called; an export without a name is not called `unnamed`."""
+    is_named = instance.identifier not in ("", Instance().identifier)
+    return instance.identifier if is_named else "the storage"
 
 
 def _context_of(intervals: list[Interval]) -> str:
@@ -286,7 +298,8 @@ def _near(resource: Resource) -> Finding:
     ceiling = resource.ceiling
     assert ceiling is not None
     assert resource.peak is not None
-    spell = format_duration((resource.minutes_above_80 or 0) * 60)
+    minutes = resource.minutes_above_80 or 0
+    spell = f", above 80 % for {format_duration(minutes * 60)}" if minutes else ""
     if ceiling.dimension == Dimension.AMOUNT:
         what = f"{format_ratio(resource.peak / ceiling.value)} of its ceiling at the peak"
     else:
@@ -294,7 +307,7 @@ def _near(resource: Resource) -> Finding:
     return Finding(
         code=FAMILIES[resource.family].code,
         severity="warning",
-        title=f"{resource.name} came near: {what}, above 80 % for {spell}",
+        title=f"{resource.name} came near: {what}{spell}",
         text=resource.note,
     )
 

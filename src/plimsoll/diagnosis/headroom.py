@@ -17,13 +17,21 @@ from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_bytes, format_duration, format_ratio
+from plimsoll.units import (
+    format_bytes,
+    format_bytes_per_s,
+    format_duration,
+    format_ops_per_s,
+    format_ratio,
+)
 
 # Near: demand came within a fifth of the ceiling, for more than a stray minute.
 NEAR_RATIO = 0.8
 NEAR_MIN_MINUTES = 5.0
 # In a window of minutes, a twentieth of it counts as that.
 NEAR_MIN_SHARE = 0.05
+# An enforced baseline is met within a percent or so; what is further above it was paid with credits.
+ABOVE_BASELINE = 1.02
 # CloudWatch rounds ACUUtilization to whole percents: from here on there is nothing left to grow into.
 _FULL_RATIO = 0.995
 # A disk whose free space moves by less than a percent shows nothing of how large it is.
@@ -49,9 +57,14 @@ def resources_of(
             found.append(_local_storage(snapshot, _held_ceiling(family, ceilings)))
             continue
         values, width_s, gap = _used(family, snapshot, frame, ceilings)
-        ceiling = _held_ceiling(family, ceilings)
         bound = [t for t in time_at if t.family == family]
-        found.append(_resource(family, values, width_s, ceiling, bound, gap))
+        ceiling = _judging_ceiling(family, values, ceilings, bound)
+        resource = _resource(family, values, width_s, ceiling, bound, gap)
+        if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
+            resource = _at_legacy(resource, _held_ceiling(family, ceilings))
+        if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
+            resource = _on_credits(resource, values, frame, _held_ceiling(family, ceilings))
+        found.append(resource)
     return tuple(found)
 
 
@@ -117,6 +130,64 @@ def _held_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | No
     """What can be held forever now: the present baseline or fixed number."""
     rows = [c for c in ceilings if c.family == family and c.phase in (Phase.BASELINE, Phase.FIXED)]
     return min(rows, key=lambda c: c.value) if rows else None
+
+
+def _judging_ceiling(
+    family: Family,
+    values: FloatArray | None,
+    ceilings: tuple[Ceiling, ...],
+    bound: list[CeilingTime],
+) -> Ceiling | None:
+    """
+    Return the ceiling that a resource is compared with.
+
+    That is the one at which it was for the longest time; else the burst ceiling, where credits paid
+    for more than the baseline; else what can be held forever.
+    """
+    reached = [t for t in bound if t.ceiling is not None]
+    if reached:
+        return max(reached, key=lambda t: t.seconds).ceiling
+    held = _held_ceiling(family, ceilings)
+    bursts = [c for c in ceilings if c.family == family and c.phase is Phase.BURST]
+    if held is None or not bursts or values is None or not np.isfinite(values).any():
+        return held
+    is_on_credits = float(np.nanmax(values)) > ABOVE_BASELINE * held.value
+    return min(bursts, key=lambda c: c.value) if is_on_credits else held
+
+
+def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
+    """Say that the ceiling shown is a former one, and what the class has today."""
+    today = f"; today's is {_rate(held)}" if held is not None else ""
+    return replace(resource, note=f"{resource.note}, the legacy limit{today}")
+
+
+def _on_credits(
+    resource: Resource, values: FloatArray | None, frame: Frame | None, held: Ceiling | None
+) -> Resource:
+    """Judge a resource that went above its baseline: by its burst ceiling, and by the credits left."""
+    assert held is not None
+    assert values is not None
+    assert frame is not None
+    above_s = float(frame.width_s[values > ABOVE_BASELINE * held.value].sum())
+    baseline = _rate(held)
+    note = f"above its baseline of {baseline} for {format_duration(above_s)}, on credits"
+    balance = held.balance_metric or FAMILIES[resource.family].balance
+    left = frame.balances.get(balance) if balance else None
+    verdict = resource.verdict
+    if left is None or not np.isfinite(left).any():
+        note += "; how many are left was not measured"
+        is_long = above_s / 60 >= _near_min_minutes(frame.width_s)
+        verdict = Verdict.NEAR if is_long else verdict
+    else:
+        least = float(np.nanmin(left))
+        note += f"; at least {format_ratio(least)} of them were left"
+        verdict = Verdict.NEAR if least < 1 - NEAR_RATIO else verdict
+    return replace(resource, verdict=verdict, note=note)
+
+
+def _rate(ceiling: Ceiling) -> str:
+    is_bytes = ceiling.dimension == Dimension.THROUGHPUT
+    return format_bytes_per_s(ceiling.value, 5) if is_bytes else format_ops_per_s(ceiling.value)
 
 
 def _used(
@@ -198,11 +269,8 @@ def _resource(
         if family == Family.CAPACITY:
             note = _capacity_note(used, width)
     if bound:
-        longest = max(bound, key=lambda t: t.seconds)
         verdict = Verdict.BINDS
         note = f"at a ceiling for {format_duration(sum(t.seconds for t in bound))}"
-        if longest.ceiling is not None and longest.ceiling.phase == Phase.LEGACY:
-            note += "; its former limit"
     return Resource(
         family=family, name=FAMILIES[family].name, verdict=verdict, unit=unit, ceiling=ceiling,
         peak=peak, p99=p99, mean=mean, minutes_above_80=above, headroom=headroom, note=note,

@@ -2,24 +2,37 @@
 
 import numpy as np
 
-from plimsoll.diagnosis.congestion import Congestion
+from plimsoll.diagnosis.congestion import REFERENCE_FALLBACK_S, REFERENCE_MAX_S, Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
-from plimsoll.model.diagnosis import Missing
+from plimsoll.model.diagnosis import SHORT_WINDOW, Missing
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import format_duration, number
 
 # Wider than any ceiling's own jitter, narrower than what workloads do.
 STILL_LOG_SD = 0.05
 STILL_SAMPLES_MIN = 8
+# A ceiling shows as samples that stand at one number while requests wait, beside others that do not. Ten
+# samples are the fewest in which both can be seen, and a minute the least time, because a database
+# writes in bunches of some seconds. In less, nothing found does not mean that nothing bound.
+SHORTEST_SAMPLES = 10
+SHORTEST_S = 60.0
+# Ten requests under way at every moment are ten processes that wait for storage.
+DEEP_QUEUE = 10.0
+# Nearly all the time: a tenth may be the pause between two runs.
+THROUGHOUT_SHARE = 0.9
 VERDICT = "verdict"
 """Marks a gap without which no overall verdict can be given."""
 
-_REMEDY = "Export it, or allow cloudwatch:GetMetricData for the role that reads."
+LIGHT_LOAD = "a time of light load"
+"""Name of the gap where storage was never seen unpressed."""
+
+_REMEDY = "Export what is missing, or allow cloudwatch:GetMetricData for the role that reads."
 
 
 def missing_of(
@@ -127,7 +140,7 @@ def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Mi
         return []
     return [
         Missing(
-            name="a time of light load",
+            name=LIGHT_LOAD,
             hides=VERDICT,
             remedy=(
                 "The window never shows how quickly this storage answers when it is not pressed: "
@@ -135,6 +148,60 @@ def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Mi
             ),
         )
     ]
+
+
+def too_short(frame: Frame | None) -> tuple[Missing, ...]:
+    """Return the gap of a window in which a ceiling could not have been recognised."""
+    if frame is None:
+        return ()
+    known = np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s)
+    count, length_s = int(known.sum()), float(frame.width_s[known].sum())
+    if not count or (count >= SHORTEST_SAMPLES and length_s >= SHORTEST_S):
+        return ()
+    needed_s = max(SHORTEST_S, SHORTEST_SAMPLES * float(np.median(frame.width_s)))
+    samples = "1 sample" if count == 1 else f"{count} samples"
+    return (
+        Missing(
+            name=SHORT_WINDOW,
+            hides=VERDICT,
+            remedy=(
+                f"{samples} of {format_duration(float(np.median(frame.width_s)))} cannot show a ceiling. "
+                f"Measure for at least {format_duration(needed_s)}."
+            ),
+        ),
+    )
+
+
+def pressed_throughout(
+    frame: Frame | None, congestion: Congestion | None, ceilings: tuple[Ceiling, ...]
+) -> tuple[Missing, ...]:
+    """Return the gap of a window whose queue was deep, or whose requests were slow, all the time."""
+    if frame is None or congestion is None:
+        return ()
+    queue, latency_s = frame.queue_depth, congestion.latency_s
+    with np.errstate(all="ignore"):
+        # Where limits are documented, one request per 1,000 IOPS is no queue (EBS user guide, "I/O
+        # characteristics"); where they are not, the device may be at its own.
+        has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
+        is_deep = (queue >= DEEP_QUEUE) & (~(latency_s <= REFERENCE_FALLBACK_S) | (not has_limits))
+        is_slow = (latency_s > REFERENCE_MAX_S) & (frame.ops_per_s * latency_s >= 1.0)
+    known = np.isfinite(queue) | np.isfinite(latency_s)
+    pressed = (is_deep | is_slow) & known
+    if not known.any() or pressed.sum() < THROUGHOUT_SHARE * known.sum():
+        return ()
+    depth = float(np.median(queue[np.isfinite(queue)])) if np.isfinite(queue).any() else None
+    waited = f"{number(depth, 2)} requests were in the queue" if depth else "Requests were slow"
+    length_s = float(frame.width_s[pressed].sum())
+    return (
+        Missing(
+            name=LIGHT_LOAD,
+            hides=VERDICT,
+            remedy=(
+                f"{waited} for {format_duration(length_s)}, and the window never shows how quickly this "
+                "storage answers under light load. Measure a quiet time too."
+            ),
+        ),
+    )
 
 
 def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
@@ -184,6 +251,10 @@ def _rates(frame: Frame | None) -> list[Missing]:
         if not np.isfinite(values).any():
             name = METRICS[metric].cloudwatch or metric.value
             found.append(
-                Missing(name=name, hides=VERDICT, remedy=f"It hides the {what}. {_REMEDY}")
+                Missing(
+                    name=name,
+                    hides=VERDICT,
+                    remedy=f"The {what} is the sum of reads and writes. {_REMEDY}",
+                )
             )
     return found

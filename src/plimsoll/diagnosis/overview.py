@@ -20,6 +20,7 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
+from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
     BoundTime,
     Left,
@@ -28,11 +29,10 @@ from plimsoll.model.overview import (
     OverviewRow,
     Unread,
     Usage,
+    WaitingTime,
 )
+from plimsoll.model.waiting import longest_of, waiting_s_of
 
-# What was pegged within this time of the last sample is pegged now: balances come every five
-# minutes, so the window may end that much later than the rates do.
-NOW_S = 300
 # A minute's metric can arrive ten minutes late (cloudwatch_exporter waits that long by default,
 # its README, 2024); samples that end longer ago say nothing of now.
 LATE_S = 900
@@ -46,7 +46,7 @@ _ORDER = (Verdict.BINDS, Verdict.NEAR, Verdict.UNKNOWN, Verdict.SLACK)
 def overview_row(diagnosis: Diagnosis) -> OverviewRow:
     """The row of one instance; equal diagnoses give equal rows."""
     binding = diagnosis.binding
-    open_at = _open_at(diagnosis)
+    now = open_at(diagnosis)
     credits_left = [_left(f) for f in diagnosis.forecasts if f.family not in _SPACES]
     filling = [
         _left(f) for f in diagnosis.forecasts if f.family in _SPACES and f.empty_in_s is not None
@@ -60,13 +60,14 @@ def overview_row(diagnosis: Diagnosis) -> OverviewRow:
         is_simulated=diagnosis.is_simulated,
         verdict=diagnosis.verdict,
         binding=_bound_time(binding, diagnosis) if binding else None,
-        now=_bound_time(open_at, diagnosis) if open_at else None,
+        now=_bound_time(now, diagnosis) if now else None,
         nearest=None if binding else _nearest(diagnosis.resources),
         credits_left=min(credits_left, key=lambda c: (c.ratio, c.family), default=None),
         space_left=min(filling, key=lambda s: (s.empty_in_s or 0.0, s.family), default=None),
         latency_ratio=max(filter(None, map(_latency_ratio, diagnosis.intervals)), default=None),
         gaps=tuple(m for m in diagnosis.missing if m.hides == VERDICT or m.name in _LIMITS),
         contexts=_contexts(diagnosis.intervals),
+        waiting=_waiting(diagnosis) if diagnosis.waiting else None,
     )
 
 
@@ -81,7 +82,9 @@ def overview_of(
     stopped: str = "",
 ) -> Overview:
     """
-    Rank the rows: bound now, then by time bound, near, unknown, unread, slack; ties by identifier.
+    Rank the rows: bound now, then by time bound, waiting unexplained, near, unknown, unread, slack.
+
+    Ties are broken by identifier.
 
     Args:
         rows: one per instance, in any order.
@@ -113,15 +116,35 @@ def overview_of(
     )
 
 
-def rank_key(row: OverviewRow) -> tuple[int, bool, float, float, str, bytes]:
+def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
     """What rows are sorted by, the most urgent first; only equal rows have equal keys."""
     return (
-        _ORDER.index(row.verdict),
+        _ORDER.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
         row.now is None,
-        -row.binding.seconds if row.binding else 0.0,
+        -row.binding.seconds if row.binding else -row.waiting.seconds if row.waiting else 0.0,
         -row.nearest.peak_ratio if row.nearest and row.verdict is not Verdict.UNKNOWN else 0.0,
         row.instance.identifier,
         msgspec.json.encode(row),
+    )
+
+
+def _waiting_rank(verdict: Verdict) -> float:
+    """Requests that wait are worse than a limit that came near, whatever the reason."""
+    return min(float(_ORDER.index(verdict)), 0.5)
+
+
+def _waiting(diagnosis: Diagnosis) -> WaitingTime:
+    stretches, causes = diagnosis.waiting, diagnosis.waiting_causes
+    seconds = waiting_s_of(stretches)
+    last_s = max(w.end_s for w in stretches)
+    return WaitingTime(
+        seconds=seconds,
+        share_ratio=min(seconds / diagnosis.measured_s, 1.0) if diagnosis.measured_s > 0 else 0.0,
+        times=longest_of(stretches).times,
+        first_s=min(w.start_s for w in stretches),
+        last_s=last_s,
+        is_now=reaches_end(diagnosis, last_s),
+        check=causes[0].check if causes else "",
     )
 
 
@@ -129,11 +152,14 @@ def _dated(row: OverviewRow, end_s: int) -> OverviewRow:
     """The row, which says nothing of now where its samples ended long ago."""
     if row.window_s[1] >= end_s - max(LATE_S, 2 * row.step_s):
         return row
-    return msgspec.structs.replace(row, now=None, ends_early=True)
+    waiting = row.waiting
+    if waiting is not None:
+        waiting = msgspec.structs.replace(waiting, is_now=False)
+    return msgspec.structs.replace(row, now=None, waiting=waiting, ends_early=True)
 
 
 def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
-    here = [i for i in diagnosis.intervals if _key(i) == _key(at)]
+    here = intervals_at(diagnosis, at)
     start_s, end_s = diagnosis.window_s
     measured_s = diagnosis.measured_s or float(end_s - start_s)
     return BoundTime(
@@ -148,25 +174,6 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
         first_s=min((i.start_s for i in here), default=start_s),
         last_s=max((i.end_s for i in here), default=end_s),
     )
-
-
-def _key(at: Interval | CeilingTime) -> tuple[object, ...]:
-    """What intervals at one ceiling have in common; unknown limits are told apart by level."""
-    bound = at.ceiling
-    where = (bound.family, bound.phase, bound.value) if bound else (round(at.level),)
-    return (at.dimension, *where)
-
-
-def _open_at(diagnosis: Diagnosis) -> CeilingTime | None:
-    """The ceiling that binds at the end of the window; of two the one that bound longer."""
-    reach_s = diagnosis.window_s[1] - _now_s(diagnosis.step_s)
-    still = {_key(i) for i in diagnosis.intervals if i.end_s >= reach_s}
-    return next((at for at in diagnosis.time_at if _key(at) in still), None)
-
-
-def _now_s(step_s: int) -> int:
-    """How long before the end of the window still counts as its end: one step, or ten short ones."""
-    return max(step_s, min(NOW_S, 10 * step_s))
 
 
 def _nearest(resources: tuple[Resource, ...]) -> Nearest | None:

@@ -7,6 +7,10 @@ from msgspec import Struct
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Annotation
+from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
+
+SHORT_WINDOW = "window too short"
+"""Name of the gap where too few samples were read."""
 
 
 class Verdict(StrEnum):
@@ -224,3 +228,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """Every documented ceiling of this instance, former ones included."""
     annotations: tuple[Annotation, ...] = ()
     """What happened in or before the window, as the source told it."""
+    waiting: tuple[UnexplainedWaiting, ...] = ()
+    """Stretches in which requests waited and no ceiling explains it, in order of time."""
+    waiting_causes: tuple[WaitingCause, ...] = ()
+    """What may have caused them, the likeliest first; empty where nothing waited unexplained."""

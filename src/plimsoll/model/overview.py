@@ -78,6 +78,23 @@ class Left(Struct, frozen=True, kw_only=True):
     """Seconds from the end of the window at the present rate; None where it is not falling."""
 
 
+class WaitingTime(Struct, frozen=True, kw_only=True):
+    """Time for which requests of one instance waited and no ceiling explains it."""
+
+    seconds: float
+    share_ratio: float
+    """That time as a ratio 0–1 of the time for which storage was measured."""
+    times: float
+    """Latency ÷ unpressed latency, in the longest stretch."""
+    first_s: int
+    last_s: int
+    """Epoch seconds UTC: start of the first stretch, end of the last."""
+    is_now: bool
+    """Whether it lasted to the end of the window."""
+    check: str
+    """A sentence: what would tell the likeliest cause."""
+
+
 class OverviewRow(Struct, frozen=True, kw_only=True):
     """One instance: the verdict, and the few facts that say how urgent it is."""
 
@@ -108,6 +125,8 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     """What is missing and hides the verdict, or the limits it is judged by."""
     contexts: tuple[str, ...]
     """What happened that changes the reading: `lazy loading after a restore`; the longest first."""
+    waiting: WaitingTime | None = None
+    """Waiting that no ceiling explains; None where there was none."""
     ends_early: bool = False
     """Whether its samples end well before the window does, so that nothing is known of *now*."""
 

@@ -2,7 +2,7 @@
 A timeline in block characters, for terminals and tickets. Nothing in it rests on colour.
 
 Filled columns are what was served, dashes are ceilings, the bar under the axis marks the time at
-a ceiling, dots on the axis are gaps, letters below are events, told beside the same letters.
+a ceiling, the grey one below it time in which requests waited without a known ceiling, dots on the axis are gaps, letters below are events, told beside the same letters.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,8 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     text = wrap(f"{title}, reads + writes; {what} (UTC)", width)
     text += [*body, f"{'0':>{_LABEL}} └{axis}", f"{'':>{_LABEL}}  {clock}"]
     for name, row in (
-        ("pegged", _pegged_row(diagnosis, samples)),
+        ("pegged", _marked_row(pegged(diagnosis), samples, "▀")),
+        ("waited", _marked_row([(w.start_s, w.end_s) for w in diagnosis.waiting], samples, "░")),
         ("events", _events_row(diagnosis, columns)),
     ):
         if row.strip():
@@ -130,13 +131,14 @@ def _said(line: Line) -> str:
     return f"{line.label}{', reached' if line.is_bound else ''}"
 
 
-def _pegged_row(diagnosis: Diagnosis, samples: Samples) -> str:
+def _marked_row(stretches: Sequence[tuple[int, int]], samples: Samples, mark: str) -> str:
+    """A mark in every column that one of the stretches touches."""
     marked = np.zeros(samples.time_s.size, dtype=bool)
-    for start, end in pegged(diagnosis):
+    for start, end in stretches:
         first = int((start - samples.start_s) // samples.bucket_s)
         last = int(-(-(end - samples.start_s) // samples.bucket_s))
         marked[max(first, 0) : max(last, 0)] = True
-    return "".join("▀" if m else " " for m in marked)
+    return "".join(mark if m else " " for m in marked)
 
 
 def _events_row(diagnosis: Diagnosis, columns: int) -> str:

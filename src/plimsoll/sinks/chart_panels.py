@@ -109,6 +109,8 @@ def panels_of(
         _mark_simulated(panels[0])
     for panel in panels:
         panel["width"] = width
+        if diagnosis.waiting:
+            panel["layer"].insert(1, _waited_shade(look))
     _add_annotations(panels[0], snapshot, diagnosis.window_s, look)
     _time_axis(panels[-1])
     return panels
@@ -161,6 +163,15 @@ def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look
     return {
         "height": height,
         "layer": [shade, *layers, _name(title), *legend, drag, cursor],
+    }
+
+
+def _waited_shade(look: Look) -> Spec:
+    """Waiting that no ceiling explains: grey, where time at a ceiling is orange."""
+    return {
+        "data": {"name": "waited"},
+        "mark": {"type": "rect", "color": look.quiet, "opacity": 0.2, "clip": True},
+        "encoding": {"x": _x("a"), "x2": {"field": "b"}},
     }
 
 

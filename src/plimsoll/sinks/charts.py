@@ -20,7 +20,7 @@ from plimsoll.sinks import words
 from plimsoll.sinks.chart_look import LIGHT, Look
 from plimsoll.sinks.chart_panels import Spec, dataset, panels_of
 from plimsoll.sinks.file import write_aside
-from plimsoll.sinks.outline import headline
+from plimsoll.sinks.headline import headline
 from plimsoll.sinks.timeline import Samples, bucket_length, pegged, samples_of
 from plimsoll.units import format_duration
 
@@ -31,6 +31,8 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 # A picture is seldom wider than 1,500 pixels: more points than this cannot be told apart, and
 # a page of two weeks stays below two megabytes.
 POINTS_MAX = 1500
+
+WAITED_LEGEND = "Shaded grey: requests waited, and no documented ceiling explains it."
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
@@ -97,6 +99,7 @@ def timeline_spec(
         "datasets": {
             "samples": dataset(samples),
             "pegged": [{"a": 1000 * a, "b": 1000 * b} for a, b in pegged(diagnosis)],
+            **_waited(diagnosis),
             "nothing": [{}],
         },
         "spacing": _SPACING,
@@ -110,9 +113,17 @@ def timeline_spec(
     return spec
 
 
+def _waited(diagnosis: Diagnosis) -> Spec:
+    """Stretches of waiting that no ceiling explains, where there are any."""
+    stretches = [{"a": 1000 * w.start_s, "b": 1000 * w.end_s} for w in diagnosis.waiting]
+    return {"waited": stretches} if stretches else {}
+
+
 def _title(diagnosis: Diagnosis, samples: Samples, look: Look, width: int) -> Spec:
     # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
     below = wrap(f"{words.span(*diagnosis.window_s)}. {caption(samples)}", int(width / 5.5))
+    if diagnosis.waiting:
+        below += wrap(WAITED_LEGEND, int(width / 5.5))
     if diagnosis.is_simulated:
         below = [*wrap(f"SIMULATED DATA. {words.plain(diagnosis.note)}", int(width / 5.5)), *below]
     return {

@@ -11,8 +11,8 @@ from plimsoll.sinks.compare_outline import (
     Row,
     compare_outline,
 )
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.markdown import escaped, section, table
-from plimsoll.sinks.outline import Fact
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS
 
 _SIDES = ("Before", "After")

@@ -26,7 +26,7 @@ from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sinks import words
 from plimsoll.sinks.compare_headline import compare_headline, limit_of, time_of
-from plimsoll.sinks.outline import Fact
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.pair import SAME, pair, percent_of
 from plimsoll.units import (
     MIB,

@@ -22,7 +22,7 @@ from plimsoll.sinks.compare_outline import (
     Row,
     compare_outline,
 )
-from plimsoll.sinks.outline import Fact
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS
 
 # Narrower, tables of two sides would part numbers from their units; wider lines are hard to read

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
 from plimsoll.sinks import words
-from plimsoll.sinks.outline import Fact
+from plimsoll.sinks.facts import Fact
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."

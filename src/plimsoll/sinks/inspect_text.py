@@ -15,6 +15,7 @@ from rich.text import Text
 
 from plimsoll.model.cause import Inspection
 from plimsoll.sinks import terminal
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.inspect_outline import (
     NEVER_RUN,
     SEVERITY_SIGNS,
@@ -23,7 +24,6 @@ from plimsoll.sinks.inspect_outline import (
     RemedyRow,
     inspection_outline,
 )
-from plimsoll.sinks.outline import Fact
 from plimsoll.sinks.terminal import glued, styled
 
 WIDTH_MIN, WIDTH_MAX = 40, 120

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from plimsoll.model.cause import Inspection
-from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
-from plimsoll.sinks.outline import Fact, Outline, outline
+from plimsoll.sinks.facts import Fact
+from plimsoll.sinks.outline import Outline, outline
+from plimsoll.sinks.waiting_outline import COLUMNS
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
 
 # A code block of a ticket is about this wide before it scrolls.
@@ -41,18 +43,20 @@ def _parts(said: Outline, blocks: list[str], causes: str) -> Iterable[str]:
         yield f"> **Simulated data.** {escaped(said.note)}".rstrip()
     yield facts(said.identity)
     yield section("What to do first", _numbered(said.moves))
-    if said.verdict is Verdict.UNKNOWN:
+    if said.is_missing_first:
         yield section("Not known", facts(said.missing))
     yield section("Why", *_why(said))
+    yield section("Possible causes", facts(said.causes))
     yield section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
     yield section("What happened", _events(said), escaped(said.events.more))
     yield section("Not the cause", facts(said.ruled_out))
     yield section("Resources", _resources(said))
     yield section("Time at a ceiling", facts(said.time_at), _intervals(said))
+    yield section("Waiting without a known ceiling", _waiting(said))
     yield section("Credits and forecasts", bullets((*said.forecasts, *said.buckets)))
     yield section("Also found", _also_found(said))
     yield causes
-    if said.verdict is not Verdict.UNKNOWN:
+    if not said.is_missing_first:
         yield section("Not known", facts(said.missing))
     yield section("Documented ceilings", _ceilings(said))
     yield section("How it was measured", facts(said.measured))
@@ -139,6 +143,12 @@ def _intervals(said: Outline) -> str:
         ),
     )
     return f"{shown}\n\n{said.intervals_more}" if said.intervals_more else shown
+
+
+def _waiting(said: Outline) -> str:
+    rows = ((r.when, r.waited, r.times, r.latency, r.queue, r.rate) for r in said.waiting)
+    shown = table(COLUMNS, rows)
+    return f"{shown}\n\n{said.waiting_more}" if said.waiting_more else shown
 
 
 def _events(said: Outline) -> str:

@@ -8,8 +8,9 @@ from the diagnosis; this file adds none, it counts and arranges.
 
 from dataclasses import dataclass
 
-from plimsoll.model.ceiling import Ceiling, Dimension, Family
+from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import (
+    SHORT_WINDOW,
     CeilingTime,
     Diagnosis,
     Finding,
@@ -20,6 +21,9 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.sinks import words
 from plimsoll.sinks.events import Events, events_of
+from plimsoll.sinks.facts import Fact
+from plimsoll.sinks.headline import headline, longest_intervals, peak_ratio, shown_interval
+from plimsoll.sinks.waiting_outline import WaitingRow, cause_facts, waiting_rows
 from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio, number
 
 # More rows than this are not read in an incident; the JSON form has all of them.
@@ -27,14 +31,6 @@ SIGNS_SHOWN = 4
 INTERVALS_SHOWN = 12
 
 _SEVERITIES = ("critical", "warning", "note")
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A name with its value."""
-
-    name: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +119,15 @@ class Outline:
     resources: tuple[ResourceRow, ...]
     buckets: tuple[str, ...]
     forecasts: tuple[str, ...]
+    waiting: tuple[WaitingRow, ...]
+    """Stretches in which requests waited and no ceiling explains it, the longest of them."""
+    waiting_more: str
+    causes: tuple[Fact, ...]
+    """What may have caused them, the likeliest first; the value ends with what would tell."""
     missing: tuple[Fact, ...]
     """What is not known with what it hides; the value ends with what would supply it."""
+    is_missing_first: bool
+    """Whether what is missing is the reason why no verdict could be given."""
     ceilings: tuple[CeilingRow, ...]
     measured: tuple[Fact, ...]
     events: Events
@@ -134,8 +137,9 @@ class Outline:
 def outline(diagnosis: Diagnosis) -> Outline:
     """Arrange a diagnosis for people."""
     findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
-    shown = _shown(diagnosis)
-    listed = _longest(diagnosis.intervals, INTERVALS_SHOWN)
+    shown = shown_interval(diagnosis)
+    listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)
+    waited, waiting_more = waiting_rows(diagnosis.waiting, INTERVALS_SHOWN)
     bound = diagnosis.binding.ceiling if diagnosis.binding else None
     return Outline(
         verdict=diagnosis.verdict,
@@ -166,78 +170,15 @@ def outline(diagnosis: Diagnosis) -> Outline:
         resources=tuple(_resource_row(r) for r in diagnosis.resources),
         buckets=tuple(words.sentence(b.text) for b in diagnosis.buckets if b.text),
         forecasts=tuple(words.sentence(f.text) for f in diagnosis.forecasts if f.text),
+        waiting=waited,
+        waiting_more=waiting_more,
+        causes=cause_facts(diagnosis.waiting_causes),
         missing=_missing(diagnosis.missing),
+        is_missing_first=diagnosis.verdict is Verdict.UNKNOWN and not diagnosis.waiting,
         ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
         measured=_measured(diagnosis),
         events=events_of(diagnosis.annotations, diagnosis.window_s),
     )
-
-
-def headline(diagnosis: Diagnosis) -> str:
-    """The verdict in one plain sentence with number, unit and time."""
-    about = words.subject(diagnosis.instance)
-    window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
-    if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
-        shown = _shown(diagnosis)
-        return _bound_headline(about, diagnosis.binding, window, shown.context if shown else "")
-    if diagnosis.verdict is Verdict.BINDS:
-        return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
-    if diagnosis.verdict is Verdict.NEAR:
-        near = _names(diagnosis, Verdict.NEAR) or "a resource"
-        tail = _unjudged(diagnosis)
-        return f"{about} reached no limit{tail} in {window}, but came near its {near}."
-    if diagnosis.verdict is Verdict.SLACK and _unjudged(diagnosis):
-        return f"{about} showed no sign of a limit in {window}{_unjudged(diagnosis)}."
-    if diagnosis.verdict is Verdict.SLACK:
-        return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
-    missing = [words.plain(m.name) for m in diagnosis.missing]
-    rest = [f"{len(missing) - 3} more"] if len(missing) > 3 else []
-    verb = "is" if len(missing) == 1 else "are"
-    gap = f": {words.series_of(missing[:3] + rest)} {verb} missing" if missing else ""
-    return f"It cannot be told whether {about} was up against a limit in {window}{gap}."
-
-
-def _unjudged(diagnosis: Diagnosis) -> str:
-    """What must be said beside *no limit* when the limits themselves are not all documented."""
-    bought = ("instance class", "storage type and size")
-    gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]
-    return f" (limits not known: {words.series_of(gaps)} missing)" if gaps else ""
-
-
-def _bound_headline(about: str, binding: CeilingTime, window: str, context: str) -> str:
-    time = f"for {format_duration(binding.seconds)} of {window}"
-    ceiling = binding.ceiling
-    if ceiling is None or binding.family is Family.UNKNOWN:
-        what = "a throughput" if binding.dimension is Dimension.THROUGHPUT else "an IOPS"
-        rate = words.level(binding.level, binding.dimension)
-        tail = f" ({words.plain(context)})" if context else ""
-        return f"{about} is up against {what} limit of unknown origin: {rate} {time}{tail}."
-    kind = words.phase_name(ceiling.phase, ceiling.former_phase)
-    name, value = words.FAMILY_NAMES[ceiling.family], words.ceiling_value(ceiling)
-    return f"{about} is up against its {name}: {value}{f' ({kind})' if kind else ''} {time}."
-
-
-def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
-    found = [words.plain(r.name) for r in diagnosis.resources if r.verdict is verdict]
-    return words.series_of(found) if found else ""
-
-
-def _nearest(diagnosis: Diagnosis) -> str:
-    """The measured resource with the least room, as the end of a sentence."""
-    ratios = [(_peak_ratio(r), r) for r in diagnosis.resources]
-    known = [(ratio, r) for ratio, r in ratios if ratio is not None]
-    if not known:
-        return ""
-    ratio, nearest = max(known, key=lambda pair: pair[0])
-    return (
-        f"; nearest was {words.plain(nearest.name)}, at most {format_ratio(ratio)} of its ceiling"
-    )
-
-
-def _peak_ratio(resource: Resource) -> float | None:
-    if resource.peak is None or resource.ceiling is None or resource.ceiling.value <= 0:
-        return None
-    return resource.peak / resource.ceiling.value
 
 
 def _severity(finding: Finding) -> int:
@@ -292,26 +233,6 @@ def _measured(diagnosis: Diagnosis) -> tuple[Fact, ...]:
     if diagnosis.note:
         facts.append(Fact("Note", words.plain(diagnosis.note)))
     return tuple(facts)
-
-
-def _shown(diagnosis: Diagnosis) -> Interval | None:
-    """The interval that stands for the verdict: the longest at the binding ceiling."""
-    binding = diagnosis.binding
-    chosen = diagnosis.intervals
-    if binding is not None:
-        chosen = tuple(i for i in chosen if _is_at(i, binding)) or chosen
-    return next(iter(_longest(chosen, 1)), None)
-
-
-def _is_at(interval: Interval, at: CeilingTime) -> bool:
-    same = interval.family is at.family and interval.dimension is at.dimension
-    return same and interval.phase is at.phase and interval.ceiling == at.ceiling
-
-
-def _longest(intervals: tuple[Interval, ...], count: int) -> tuple[Interval, ...]:
-    """The `count` longest intervals in order of time."""
-    kept = sorted(intervals, key=lambda i: (i.start_s - i.end_s, i.start_s))[:count]
-    return tuple(sorted(kept, key=lambda i: (i.start_s, i.end_s)))
 
 
 def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
@@ -403,19 +324,20 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             words.series_of(named),
-            f"{_hidden(hides)} {words.sentence(remedy)}".strip(),
+            f"{_hidden(hides, named)} {words.sentence(remedy)}".strip(),
         )
         for (hides, remedy), named in names.items()
     )
 
 
-def _hidden(hides: str) -> str:
+def _hidden(hides: str, names: list[str]) -> str:
     """What a gap hides, as a sentence; nothing where only a part is missing."""
-    if not hides:
+    without = "without it" if len(names) == 1 else "without them"
+    if not hides or names == [SHORT_WINDOW]:
         return ""
-    return words.sentence(
-        "without it nothing can be said" if hides == "verdict" else f"hides {hides}"
-    )
+    if hides == "verdict":
+        return f"No verdict is possible {without}."
+    return words.sentence(f"not known {without}: {hides}")
 
 
 def _next_ceiling(diagnosis: Diagnosis) -> str:
@@ -449,7 +371,7 @@ def _resource_row(resource: Resource) -> ResourceRow:
         above="unknown" if above is None else format_duration(above * 60) if above else "never",
         headroom=words.quantity(resource.headroom, resource.unit),
         note=words.sentence(resource.note),
-        peak_ratio=_peak_ratio(resource),
+        peak_ratio=peak_ratio(resource),
     )
 
 

@@ -13,7 +13,16 @@ import msgspec
 
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import BoundTime, Left, Nearest, Overview, OverviewRow, Unread, Usage
+from plimsoll.model.overview import (
+    BoundTime,
+    Left,
+    Nearest,
+    Overview,
+    OverviewRow,
+    Unread,
+    Usage,
+    WaitingTime,
+)
 from plimsoll.sinks import words
 from plimsoll.sinks.overview_outline import headline
 from plimsoll.units import format_time
@@ -88,6 +97,7 @@ def _row(row: OverviewRow, rank: int) -> dict[str, Any]:
         "nearest": _nearest(row.nearest) if row.nearest else None,
         "credits_left": _left(row.credits_left) if row.credits_left else None,
         "space_left": _left(row.space_left) if row.space_left else None,
+        "waiting": _waiting(row.waiting) if row.waiting else None,
         "latency_ratio": row.latency_ratio,
         "gaps": [{"name": m.name, "hides": m.hides, "remedy": m.remedy} for m in row.gaps],
         "contexts": list(row.contexts),
@@ -123,6 +133,18 @@ def _nearest(nearest: Nearest) -> dict[str, Any]:
 
 def _left(left: Left) -> dict[str, Any]:
     return {"family": left.family.value, "ratio": left.ratio, "empty_in_s": left.empty_in_s}
+
+
+def _waiting(waiting: WaitingTime) -> dict[str, Any]:
+    return {
+        "seconds": waiting.seconds,
+        "share_ratio": waiting.share_ratio,
+        "times": waiting.times,
+        "first": format_time(waiting.first_s),
+        "last": format_time(waiting.last_s),
+        "is_now": waiting.is_now,
+        "check": waiting.check,
+    }
 
 
 def _unread(item: Unread, rank: int) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import Overview
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.markdown import escaped, facts, section, table
-from plimsoll.sinks.outline import Fact
 from plimsoll.sinks.overview_outline import Group, RowSaid, folded_name, overview_outline
 from plimsoll.sinks.words import VERDICT_SIGNS
 

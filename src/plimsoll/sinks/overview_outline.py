@@ -8,7 +8,7 @@ Rule 2: unknown and unread are told with what would mend them, and are never cou
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
 from plimsoll.model.overview import BoundTime, Left, Overview, OverviewRow, Unread
 from plimsoll.sinks import words
 from plimsoll.units import format_duration, format_ratio, number
@@ -100,14 +100,20 @@ def headline(overview: Overview) -> str:
     rows = overview.rows
     total = len(rows) + len(overview.unread)
     count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    waits = sum(row.verdict is Verdict.UNKNOWN and row.waiting is not None for row in rows)
     unjudged = count[Verdict.UNKNOWN] + len(overview.unread)
     free = count[Verdict.NEAR] + count[Verdict.SLACK]
     bound = count[Verdict.BINDS]
     if not total:
         return "No instance was found."
-    if unjudged == total:
+    if unjudged == total and not waits:
         return f"None of {_instances(total)} could be judged."
-    parts = [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
+    # Where none was judged, there is nothing to say of limits.
+    parts = (
+        []
+        if unjudged == total
+        else [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
+    )
     if bound and free:
         parts.append(f"{free:,} {'is' if free == 1 else 'are'} not")
     if count[Verdict.NEAR]:
@@ -116,8 +122,12 @@ def headline(overview: Overview) -> str:
     guessed = sum(bool(r.gaps) for r in rows if r.verdict in (Verdict.NEAR, Verdict.SLACK))
     if guessed:
         parts.append(f"of {guessed:,} not all limits are known")
-    if unjudged:
-        parts.append(f"{unjudged:,} could not be judged")
+    if waits:
+        verb = "waits" if waits == 1 else "wait"
+        of = "" if parts else f" of {_instances(total)}"
+        parts.append(f"{waits:,}{of} {verb} for storage and no documented ceiling explains it")
+    if unjudged > waits:
+        parts.append(f"{unjudged - waits:,} could not be judged")
     return "; ".join(parts) + "."
 
 
@@ -146,7 +156,7 @@ def _instances(count: int) -> str:
 
 
 def _row(row: OverviewRow, rank: int) -> RowSaid:
-    instance, binding = row.instance, row.binding
+    instance, spent = row.instance, row.binding or row.waiting
     engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
     return RowSaid(
         rank=rank,
@@ -155,13 +165,20 @@ def _row(row: OverviewRow, rank: int) -> RowSaid:
         engine=engine or "unknown",
         storage=words.storage(instance),
         verdict=row.verdict,
-        word=f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}",
+        word=_word(row),
         limit=_limit(row),
-        time_at=format_duration(binding.seconds) if binding else NOTHING,
-        share=format_ratio(binding.share_ratio) if binding else NOTHING,
+        time_at=format_duration(spent.seconds) if spent else NOTHING,
+        share=format_ratio(spent.share_ratio) if spent else NOTHING,
         credits=_credits(row.credits_left),
         notes=tuple(_notes(row)),
     )
+
+
+def _word(row: OverviewRow) -> str:
+    """The verdict, and whether it holds at the end of the window."""
+    if row.verdict is Verdict.UNKNOWN and row.waiting:
+        return "waits now" if row.waiting.is_now else "waited"
+    return f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}"
 
 
 def _unread_row(item: Unread, rank: int) -> RowSaid:
@@ -194,6 +211,8 @@ def bound_name(bound: BoundTime) -> str:
 def _limit(row: OverviewRow) -> str:
     if row.binding:
         return bound_name(row.binding)
+    if row.waiting:
+        return "no known ceiling"
     if row.verdict is Verdict.UNKNOWN or row.nearest is None:
         return "unknown"
     return f"{words.plain(row.nearest.name)} {format_ratio(row.nearest.peak_ratio)}"
@@ -214,6 +233,11 @@ def _notes(row: OverviewRow) -> Iterable[str]:
         yield f"now at {bound_name(row.now)}"
     if row.binding:
         yield _when(row.binding, row.now)
+    if row.waiting:
+        yield (
+            f"requests waited {number(row.waiting.times, 2)} times as long for "
+            f"{format_duration(row.waiting.seconds)}, no documented ceiling explains it"
+        )
     if _close(row):
         yield f"near: {_close(row)}"
     if row.latency_ratio is not None and row.latency_ratio >= _SLOWER:
@@ -231,6 +255,9 @@ def _notes(row: OverviewRow) -> Iterable[str]:
     if limits:
         yield f"limits not known: {words.series_of(limits)} missing"
     hidden = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    if SHORT_WINDOW in hidden:
+        hidden.remove(SHORT_WINDOW)
+        yield SHORT_WINDOW
     if hidden:
         yield f"missing: {words.series_of(hidden)}"
     if row.instance.pending:
@@ -259,11 +286,17 @@ def _unjudged_name(row: OverviewRow) -> str:
 
 
 def _gap_names(row: OverviewRow) -> str:
+    if row.waiting:
+        return "requests waited and no documented ceiling explains it"
     names = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    if names == [SHORT_WINDOW]:
+        return SHORT_WINDOW
     return f"{words.series_of(names)} missing" if names else "not measured"
 
 
 def _remedies(row: OverviewRow) -> str:
+    if row.waiting:
+        return row.waiting.check
     said = dict.fromkeys(m.remedy for m in row.gaps if m.hides == "verdict")
     return " ".join(words.sentence(remedy) for remedy in said)
 

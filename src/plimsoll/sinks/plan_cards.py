@@ -21,7 +21,7 @@ from plimsoll.model.plan import (
 )
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
-from plimsoll.sinks.outline import Fact
+from plimsoll.sinks.facts import Fact
 from plimsoll.units import format_bytes, format_duration, format_ratio, number
 
 _STORAGE_MOVES = frozenset(

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from plimsoll.model.plan import Judgement, Plan
 from plimsoll.sinks import terminal
-from plimsoll.sinks.outline import Fact
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_commands import command_lines
 from plimsoll.sinks.plan_outline import (

@@ -24,9 +24,11 @@ from plimsoll.model.diagnosis import (
     Resource,
 )
 from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.now import open_at, reaches_end
 from plimsoll.model.snapshot import Annotation
+from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 from plimsoll.sinks.events import in_order
-from plimsoll.sinks.outline import headline
+from plimsoll.sinks.headline import headline
 from plimsoll.units import format_time
 
 SCHEMA = "plimsoll.report/1"
@@ -72,6 +74,9 @@ def report(diagnosis: Diagnosis, inspection: Inspection | None = None) -> dict[s
             {"name": m.name, "hides": m.hides, "remedy": m.remedy} for m in diagnosis.missing
         ],
         "ceilings": [_ceiling(c) for c in diagnosis.ceilings],
+        "now": _now(diagnosis),
+        "waiting": [_waiting(w) for w in diagnosis.waiting],
+        "waiting_causes": [_cause(c) for c in diagnosis.waiting_causes],
         "annotations": [_annotation(a) for a in in_order(diagnosis.annotations)],
         "inspection": None if inspection is None else inspection_document(inspection),
     }
@@ -200,6 +205,51 @@ def _interval(interval: Interval, step_s: int) -> dict[str, Any]:
         "refuted_by": interval.refuted_by,
         "step_s": interval.step_s or step_s,
         "context": interval.context,
+    }
+
+
+def _now(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What holds at the end of the window, and when the last interval or waiting ended."""
+    at = open_at(diagnosis)
+    ends = [i.end_s for i in diagnosis.intervals] + [w.end_s for w in diagnosis.waiting]
+    return {
+        "is_bound": at is not None,
+        "is_waiting": any(reaches_end(diagnosis, w.end_s) for w in diagnosis.waiting),
+        "bound": _ceiling_time(at) if at else None,
+        "last_end": format_time(max(ends)) if ends else None,
+    }
+
+
+def _waiting(one: UnexplainedWaiting) -> dict[str, Any]:
+    return {
+        "start": format_time(one.start_s),
+        "end": format_time(one.end_s),
+        "waiting_s": one.waiting_s,
+        "times": one.times,
+        "latency_s": one.latency_s,
+        "latency_reference_s": one.latency_reference_s,
+        "queue_depth": one.queue_depth,
+        "bytes_per_s": one.bytes_per_s,
+        "ops_per_s": one.ops_per_s,
+        "io_size_bytes": one.io_size_bytes,
+        "shares": [
+            {
+                "family": s.family.value,
+                "phase": s.phase.value,
+                "value": s.value,
+                "ratio": s.ratio,
+            }
+            for s in one.shares
+        ],
+    }
+
+
+def _cause(cause: WaitingCause) -> dict[str, Any]:
+    return {
+        "code": cause.code,
+        "text": cause.text,
+        "check": cause.check,
+        "has_evidence": cause.has_evidence,
     }
 
 

@@ -15,8 +15,9 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.blocks import timeline_blocks
+from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.inspect_text import causes_section
-from plimsoll.sinks.outline import Fact, Outline, outline
+from plimsoll.sinks.outline import Outline, outline
 from plimsoll.sinks.terminal import (
     STYLES,
     bullets,
@@ -28,6 +29,7 @@ from plimsoll.sinks.terminal import (
     rendered,
     styled,
 )
+from plimsoll.sinks.waiting_outline import COLUMNS
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
 
 WIDTH_MIN = 40
@@ -73,12 +75,15 @@ def _sections(
         yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(note))
     known = [_identified(fact) for fact in said.identity if not _is_told(fact, said.headline)]
     yield styled(" · ".join(known), style="dim")
-    if said.verdict is Verdict.UNKNOWN:
+    if said.is_missing_first:
         yield from _missing(said)
     if said.moves:
         yield heading("What to do first")
         yield bullets(said.moves, numbered=True)
     yield from _why(said)
+    if said.causes:
+        yield heading("Possible causes")
+        yield _facts(said.causes)
     if blocks:
         yield heading("Timeline")
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
@@ -91,13 +96,15 @@ def _sections(
         yield _resources(said, width)
     if said.intervals:
         yield from _intervals(said, width)
+    if said.waiting:
+        yield from _waiting(said, width)
     if said.buckets or said.forecasts:
         yield heading("Credits and forecasts")
         yield bullets((*said.forecasts, *said.buckets))
     yield from _also_found(said)
     if inspection is not None:
         yield from causes_section(inspection, width)
-    if said.verdict is not Verdict.UNKNOWN:
+    if not said.is_missing_first:
         yield from _missing(said)
     yield heading("How it was measured")
     yield pairs([(f.name, f.value) for f in said.measured])
@@ -237,6 +244,20 @@ def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
         yield indented(styled(f"{_sign(index)} {sentence(remark)}"))
     if said.intervals_more:
         yield indented(styled(said.intervals_more))
+
+
+def _waiting(said: Outline, width: int) -> Iterable[RenderableType]:
+    yield heading("Waiting without a known ceiling")
+    columns = [(title, "left" if title == "When (UTC)" else "right") for title in COLUMNS]
+    # The rate is the one that may be left out of a narrow terminal.
+    shown = len(columns) if width >= _NARROW else len(columns) - 1
+    table = _table(columns[:shown], gap=1)
+    for row in said.waiting:
+        cells = (row.short_when, row.waited, row.times, row.latency, row.queue, row.rate)
+        table.add_row(*map(styled, cells[:shown]))
+    yield indented(table)
+    if said.waiting_more:
+        yield indented(styled(said.waiting_more))
 
 
 def _sign(index: int) -> str:

@@ -20,7 +20,7 @@ from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
-from plimsoll.sinks.outline import headline
+from plimsoll.sinks.headline import headline
 
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"

@@ -281,7 +281,7 @@ def test_a_host_without_a_class_has_an_unknown_limit():
         interval.phase,
         interval.ceiling,
     )
-    assert diagnosis.findings[0].title.startswith("host was held at 100")
+    assert diagnosis.findings[0].title.startswith("host stayed at 100")
 
 
 def test_origin_and_simulation_are_carried_through():

@@ -93,8 +93,8 @@ def test_the_title_has_number_unit_limit_time_and_moment():
     (found,) = of(interval(BASELINE))
 
     assert (
-        "db.r5.2xlarge was held at 287.5 MB/s by its instance EBS throughput baseline of "
-        "287.5 MB/s for 1 h 30 min of the 48 h measured, first at 2021-03-08 10:14"
+        "db.r5.2xlarge stayed at 287.5 MB/s, at its instance EBS throughput baseline of "
+        "287.5 MB/s, for 1 h 30 min of the 48 h measured, first at 2021-03-08 10:14"
     ) == found.title.replace("2 d measured", "48 h measured")
     assert "critical" == found.severity
     assert "EBSByteBalance%" in found.text
@@ -198,7 +198,7 @@ def test_an_unknown_limit_asks_for_the_facts_first():
 
     assert "an unknown limit of throughput" in known.title
     assert "Check that class" in known.moves[0]
-    assert host.title.startswith("db1 was held at 150 MB/s")
+    assert host.title.startswith("db1 stayed at 150 MB/s")
     assert "--class" in host.moves[0]
 
 

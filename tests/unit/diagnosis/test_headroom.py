@@ -106,7 +106,60 @@ def test_headroom_is_never_negative():
     """
     On credits more than the baseline is served; that is no negative room.
     """
-    assert 0.0 == of(EBS, builders.storage(minutes(20e6, 250e6, 30))).headroom
+    assert 0.0 == of(EBS, builders.storage(minutes(20e6, 310e6, 30))).headroom
+
+
+def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
+    """
+    What credits paid for is compared with the most they allow, and the baseline is said beside it.
+    """
+    resource = of(
+        EBS,
+        builders.storage(minutes(20e6, 200e6, 30)),
+        builders.series(Metric.BYTE_BALANCE_RATIO, np.linspace(1.0, 0.5, 240)),
+    )
+
+    assert (BURST, Verdict.SLACK, 0.0) == (
+        resource.ceiling,
+        resource.verdict,
+        resource.minutes_above_80,
+    )
+    assert "above its baseline of 100 MB/s for 30 min, on credits" in resource.note
+    assert "50 % of them were left" in resource.note
+
+
+@pytest.mark.parametrize(
+    ("peak", "balance", "verdict"),
+    [
+        (200e6, 0.1, Verdict.NEAR),
+        (200e6, None, Verdict.NEAR),
+        (290e6, 0.9, Verdict.NEAR),
+        (200e6, 0.9, Verdict.SLACK),
+    ],
+)
+def test_above_the_baseline_credits_decide(peak, balance, verdict):
+    """
+    Few credits or an unknown number of them are near the baseline; four fifths of the burst near that.
+    """
+    given = [builders.storage(minutes(20e6, peak, 30))]
+    if balance is not None:
+        given.append(builders.series(Metric.BYTE_BALANCE_RATIO, np.full(240, balance)))
+
+    assert verdict == of(EBS, *given).verdict
+
+
+def test_the_ceiling_that_binds_is_the_one_shown():
+    """
+    Where a former limit binds, its number stands in the row, and the time above 80 % is of it.
+    """
+    at = CeilingTime(
+        family=EBS, phase=Phase.LEGACY, dimension=Dimension.THROUGHPUT, level=60e6, seconds=2400,
+        interval_count=1, ceiling=FORMER,
+    )  # fmt: skip
+    resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at,))
+
+    assert (FORMER, 40.0) == (resource.ceiling, resource.minutes_above_80)
+    assert "today's is 100 MB/s" in resource.note
 
 
 def test_unmeasured_is_unknown_with_the_metric_named():
@@ -162,7 +215,7 @@ def test_what_bound_binds(phase, said):
 
     assert Verdict.BINDS == resource.verdict
     assert "1 h 30 min" in resource.note
-    assert said == ("former" in resource.note)
+    assert said == ("legacy" in resource.note)
 
 
 def test_memory_is_what_is_not_freeable():

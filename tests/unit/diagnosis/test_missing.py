@@ -7,7 +7,14 @@ import builders
 from builders import LATENCIES, ceiling
 from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.missing import VERDICT, missing_of
+from plimsoll.diagnosis.missing import (
+    LIGHT_LOAD,
+    SHORT_WINDOW,
+    VERDICT,
+    missing_of,
+    pressed_throughout,
+    too_short,
+)
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.instance import Instance, Storage
@@ -147,3 +154,80 @@ def test_what_the_source_could_not_read_is_passed_on():
     assert "access denied" in found[0].remedy
     assert "Allow it." in found[0].remedy
     assert VERDICT not in {gap.hides for gap in found}
+
+
+@pytest.mark.parametrize(
+    ("count", "step_s", "is_short", "needed"),
+    [
+        (1, 60, True, "10 min"),
+        (9, 60, True, "10 min"),
+        (10, 60, False, ""),
+        (6, 1, True, "1 min"),
+        (59, 1, True, "1 min"),
+        (60, 1, False, ""),
+        (9, 300, True, "50 min"),
+        (10, 300, False, ""),
+    ],
+)
+def test_a_window_must_be_long_enough_to_show_a_ceiling(count, step_s, is_short, needed):
+    """
+    Ten samples and a minute of them, or the verdict is hidden and the remedy says how long to measure.
+    """
+    gaps = too_short(frame_of(builders.snapshot(builders.storage([5e6] * count), step_s=step_s)))
+
+    assert [(SHORT_WINDOW, VERDICT)] * is_short == [(g.name, g.hides) for g in gaps]
+    assert all(f"at least {needed}" in g.remedy for g in gaps)
+
+
+def test_a_window_without_rates_is_not_called_short():
+    """
+    Where nothing was measured that is the gap, not the length.
+    """
+    assert () == too_short(None)
+    assert () == too_short(frame_of(builders.snapshot(builders.storage([float("nan")] * 3))))
+
+
+def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
+    frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
+    assert frame is not None
+    return pressed_throughout(frame, congestion_of(frame, load_of(frame)), ceilings)
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "ceilings", "is_open"),
+    [
+        # 10,000 IOPS × latency is the queue: 50, 5 and 200 requests.
+        (0.005, (), True),
+        (0.0005, (), False),
+        (0.02, DOCUMENTED, True),
+        (0.005, DOCUMENTED, True),
+    ],
+)
+def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ceilings, is_open):
+    """
+    Storage that was never seen under light load may be at a limit of its own.
+    """
+    rate = 10_000 * 16_384 * builders.wander(np.random.default_rng(2), 120, 0.1)
+    gaps = pressed_gap(rate, latency_s, ceilings)
+
+    assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
+
+
+def test_many_requests_under_way_are_no_queue_where_the_limits_are_known():
+    """
+    50,000 IOPS at 0.5 ms keep 25 requests under way: that is what fast storage does.
+    """
+    rate = 50_000 * 4096.0 * np.ones(120)
+
+    assert () == pressed_gap(rate, 0.0005, DOCUMENTED)
+
+
+def test_a_quiet_tenth_and_more_shows_the_storage_unpressed():
+    """
+    The gap is for windows without any light load, not for busy ones.
+    """
+    rate = 10_000 * 16_384 * np.ones(120)
+    latency = np.full(120, 0.005)
+    rate[:20], latency[:20] = 1e6, 0.0005
+
+    assert () == pressed_gap(rate, latency)

@@ -4,7 +4,9 @@ import msgspec
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Finding, Missing, Verdict
-from plimsoll.sinks.outline import headline, outline
+from plimsoll.model.now import intervals_at
+from plimsoll.sinks.headline import headline
+from plimsoll.sinks.outline import outline
 from unit.sinks.fixture_diagnosis import pressed, quiet, unknown
 from unit.sinks.fixture_parts import (
     CPU,
@@ -26,8 +28,39 @@ def test_a_documented_ceiling_is_said_with_its_phase():
     Family, documented number, phase, time at it, window.
     """
     assert headline(pressed()[0]) == (
-        "search-primary (db.r5.2xlarge) is up against its instance EBS throughput: 212.5 MB/s "
-        "(legacy baseline) for 9 h 12 min of 24 h."
+        "search-primary (db.r5.2xlarge) was up against its instance EBS throughput: 212.5 MB/s "
+        "(legacy baseline) for 9 h 12 min of 24 h, until 2021-03-08 19:00 (5 h before the end)."
+    )
+
+
+def test_what_lasts_to_the_end_of_the_window_is_so_and_dated():
+    """
+    *Is* stands for what still binds at the end; the end has its date, for no file is read just then.
+    """
+    diagnosis, _ = pressed()
+    last = max(intervals_at(diagnosis, diagnosis.binding), key=lambda i: i.end_s)
+    still = changed(last, end_s=diagnosis.window_s[1])
+    others = tuple(i for i in diagnosis.intervals if i != last)
+
+    assert (
+        "is up against its instance EBS throughput: 212.5 MB/s (legacy baseline) for 9 h 12 min of "
+        "24 h, and still at the end (2021-03-09 00:00)."
+    ) in headline(changed(diagnosis, intervals=(*others, still))).replace(
+        "since 2021-03-08 09:48 and", "and"
+    )
+
+
+def test_another_ceiling_at_the_end_is_said_too():
+    """
+    What bound longest is over, and something else binds now.
+    """
+    diagnosis, _ = pressed()
+    burst = next(t for t in diagnosis.time_at if t != diagnosis.binding)
+    end = diagnosis.window_s[1]
+    open_now = interval(end - 600, end, burst.ceiling, level=burst.level)
+
+    assert "; at the end it is at its " in headline(
+        changed(diagnosis, intervals=(*diagnosis.intervals, open_now))
     )
 
 
@@ -57,10 +90,10 @@ def test_an_unknown_limit_is_said_with_its_level():
     at = changed(diagnosis.binding, family=Family.UNKNOWN, level=185e6, ceiling=None)
     by_iops = changed(at, dimension=Dimension.IOPS, level=3000.0)
 
-    assert "is up against a throughput limit of unknown origin: 185 MB/s for" in headline(
+    assert "was up against a throughput limit of unknown origin: 185 MB/s for" in headline(
         changed(diagnosis, binding=at)
     )
-    assert "is up against an IOPS limit of unknown origin: 3,000 IOPS for" in headline(
+    assert "was up against an IOPS limit of unknown origin: 3,000 IOPS for" in headline(
         changed(diagnosis, binding=by_iops)
     )
 
@@ -150,7 +183,9 @@ def test_equal_gaps_are_said_once():
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
     said = outline(changed(unknown()[0], missing=gaps))
 
-    assert [("a, b and c", "Hides x. Do y.")] == [(f.name, f.value) for f in said.missing]
+    assert [("a, b and c", "Not known without them: x. Do y.")] == [
+        (f.name, f.value) for f in said.missing
+    ]
 
 
 def test_intervals_are_listed_in_order_of_time():

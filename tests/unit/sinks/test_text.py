@@ -78,11 +78,11 @@ def test_the_verdict_comes_first_in_plain_words():
     """
     The first sentence names the class, the limit, its number and the time.
     """
-    first = " ".join(text_of("pressed").splitlines()[:2])
+    first = " ".join(text_of("pressed").splitlines()[:3])
 
     assert first == (
-        "search-primary (db.r5.2xlarge) is up against its instance EBS throughput: 212.5 MB/s "
-        "(legacy baseline) for 9 h 12 min of 24 h."
+        "search-primary (db.r5.2xlarge) was up against its instance EBS throughput: 212.5 MB/s "
+        "(legacy baseline) for 9 h 12 min of 24 h, until 2021-03-08 19:00 (5 h before the end)."
     )
 
 
@@ -152,9 +152,9 @@ def test_simulated_data_without_a_note_ends_there():
 
 def test_simulated_data_is_called_so_at_the_top():
     """
-    The third line of a simulated report says so; a measured one does not mention it.
+    The first line after the verdict of a simulated report says so; a measured one does not mention it.
     """
-    assert text_of("pressed").splitlines()[2].startswith("SIMULATED DATA")
+    assert text_of("pressed").splitlines()[3].startswith("SIMULATED DATA")
     assert "SIMULATED" not in text_of("quiet")
 
 

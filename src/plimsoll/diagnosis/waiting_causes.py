@@ -1,0 +1,298 @@
+"""
+What may have made requests wait where no ceiling explains it, and what would tell.
+
+Rule 1: a cause with something measured that speaks for it stands before one that is merely possible.
+Rule 2: every cause comes with a check that could refute it.
+"""
+
+import numpy as np
+
+from plimsoll.diagnosis.epochs import LAZY_S
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.limits.layout import is_aurora
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.family import FAMILIES
+from plimsoll.model.instance import Instance
+from plimsoll.model.series import BoolArray, FloatArray
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.model.waiting import CeilingShare, UnexplainedWaiting, WaitingCause
+from plimsoll.units import (
+    format_bytes_per_s,
+    format_clock,
+    format_duration,
+    format_ops_per_s,
+    format_ratio,
+)
+
+# A mean of two fifths of a ceiling leaves room for bursts at it for two fifths of the time, long enough
+# for a queue that the mean shows. Below that, latency would have to be worse still in the bursts.
+BURST_SHARE_MIN = 0.4
+# Samples this long hide bursts of seconds.
+HIDING_STEP_S = 5
+# A rate that keeps within two percent while requests wait: demand does not, a limit does.
+STILL_LOG_SD = 0.02
+STILL_SAMPLES = 8
+# Within a quarter of what storage served without waiting, the load is the same.
+SAME_LOAD = 1.25
+# Processors that are busy all the time take up finished I/O late.
+CPU_FULL_RATIO = 0.95
+# A direction that takes three times as long waited, one within half as much again did not.
+SLOWED, NOT_SLOWED = 3.0, 1.5
+# Credits above this, and the baseline of the bucket did not bind.
+CREDITS_LEFT_RATIO = 0.05
+# Backups and restarts act at once and for about an hour: a snapshot's start, a cold cache.
+ACTS_S = 3600.0
+
+_ACTING_S = {
+    EventKind.RESTORE: LAZY_S,
+    EventKind.CONVERSION: LAZY_S,
+    # Optimisation may take a day (RDS User Guide, "Modifying storage").
+    EventKind.STORAGE_CHANGE: 86_400,
+    EventKind.OPTIMISATION: 86_400,
+    EventKind.BACKUP: ACTS_S,
+    EventKind.FAILOVER: ACTS_S,
+    EventKind.RESTART: ACTS_S,
+}
+_EVENT_TEXTS = {
+    EventKind.RESTORE: (
+        "Data is still being loaded after a restore",
+        "Read every table once (pg_prewarm or a full scan): a second read of the same data is fast",
+    ),
+    EventKind.CONVERSION: (
+        "The standby's storage is being loaded after the conversion to Multi-AZ",
+        "The waiting should fade within a day without any change of load",
+    ),
+    EventKind.STORAGE_CHANGE: (
+        "Storage was modified and may still be optimising",
+        "The waiting should end with the event that storage optimisation has finished",
+    ),
+    EventKind.OPTIMISATION: (
+        "Storage was being optimised",
+        "The waiting should end with the event that storage optimisation has finished",
+    ),
+    EventKind.BACKUP: (
+        "A backup took a snapshot of the volumes",
+        "Compare with the backups of other days: the waiting should return with each of them",
+    ),
+    EventKind.FAILOVER: (
+        "A failover moved the database to a host with a cold cache and other volumes",
+        "The waiting should fade as the cache fills; if it does not, the new volumes are slower",
+    ),
+    EventKind.RESTART: (
+        "A restart emptied the cache",
+        "The waiting should fade as the cache fills",
+    ),
+}
+
+
+def causes_of(
+    waiting: tuple[UnexplainedWaiting, ...],
+    frame: Frame,
+    *,
+    instance: Instance,
+    ceilings: tuple[Ceiling, ...],
+    annotations: tuple[Annotation, ...],
+) -> tuple[WaitingCause, ...]:
+    """
+    Return the possible causes of unexplained waiting, the likeliest first.
+
+    Args:
+        waiting: at least one stretch; the longest is looked at.
+        frame: what was measured over the whole window.
+        instance: what was bought; a class tells that it is managed.
+        ceilings: the present ones, to say which could have been reached within a sample.
+        annotations: events in and before the window.
+    """
+    longest = max(waiting, key=lambda w: (w.waiting_s, -w.start_s))
+    inside = (frame.time_s >= longest.start_s) & (frame.time_s < longest.end_s)
+    outside = _outside(waiting, frame)
+    is_managed = instance.db_class is not None
+    found = _by_events(longest, annotations)
+    still = _undocumented(frame, inside, is_managed=is_managed)
+    fault = _fault(longest, frame, outside, is_managed=is_managed)
+    within = _within_samples(longest, frame, inside, ceilings, is_managed=is_managed)
+    others = _cpu(frame, inside) + _replication(frame, inside, outside, instance)
+    # The same load did not wait before: then bursts within it are the less likely reading.
+    rest = [*fault, *within] if fault[0].has_evidence else [*within, *fault]
+    return tuple(sorted([*found, *still, *others, *rest], key=lambda c: not c.has_evidence))
+
+
+def _outside(waiting: tuple[UnexplainedWaiting, ...], frame: Frame) -> BoolArray:
+    found = np.ones(frame.size, dtype=bool)
+    for one in waiting:
+        found &= (frame.time_s >= one.end_s) | (frame.time_s < one.start_s)
+    return found
+
+
+def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> list[WaitingCause]:
+    """Events that may still have acted when the waiting began, or that fall into it; each kind once."""
+    latest: dict[EventKind, Annotation] = {}
+    for note in sorted(annotations, key=lambda a: a.time_s):
+        acting_s = _ACTING_S.get(note.kind)
+        if acting_s is not None and at.start_s - acting_s <= note.time_s < at.end_s:
+            latest.setdefault(note.kind, note)
+    return [
+        WaitingCause(
+            code="events",
+            text=f"{_EVENT_TEXTS[kind][0]}: {note.text} ({format_clock(note.time_s)} UTC).",
+            check=f"{_EVENT_TEXTS[kind][1]}.",
+            has_evidence=True,
+        )
+        for kind, note in latest.items()
+    ]
+
+
+def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
+    """A rate that stood still while requests waited."""
+    best: tuple[float, str] | None = None
+    for rate, shown in (
+        (frame.bytes_per_s, format_bytes_per_s),
+        (frame.ops_per_s, format_ops_per_s),
+    ):
+        known = rate[inside & np.isfinite(rate) & (rate > 0)]
+        if known.size >= STILL_SAMPLES:
+            middle = float(np.median(known))
+            spread = 1.4826 * float(np.median(np.abs(np.log(known / middle))))
+            if spread <= STILL_LOG_SD and (best is None or spread < best[0]):
+                best = (spread, f"{shown(middle)} within ± {format_ratio(spread)}")
+    if best is None:
+        return []
+    where = (
+        "Ask AWS Support which limit of this instance or its volumes is at that rate"
+        if is_managed
+        else "Look for a limit of the device, its controller, the host or the container at that rate"
+    )
+    return [
+        WaitingCause(
+            code="undocumented_limit",
+            text=f"A limit that is not documented: the rate stayed at {best[1]} meanwhile.",
+            check=f"{where}. More load at another time would give the same rate.",
+            has_evidence=True,
+        )
+    ]
+
+
+def _within_samples(
+    at: UnexplainedWaiting,
+    frame: Frame,
+    inside: BoolArray,
+    ceilings: tuple[Ceiling, ...],
+    *,
+    is_managed: bool,
+) -> list[WaitingCause]:
+    """The ceiling that short bursts could have reached, though the mean of a sample is below it."""
+    if frame.step_s < HIDING_STEP_S:
+        return []
+    spendable = _with_credits(frame, inside, ceilings)
+    shares = [s for s in at.shares if (s.family, s.phase) not in spendable]
+    highest = next((s for s in shares if s.ratio < 1), None)
+    if highest is None or highest.ratio < BURST_SHARE_MIN:
+        return []
+    finer = "Enhanced Monitoring at 1 s" if is_managed else "A recording at 1 s"
+    return [
+        WaitingCause(
+            code="within_sample",
+            text=(
+                f"A ceiling reached within the {format_duration(frame.step_s)} of a sample: the mean "
+                f"was {format_ratio(highest.ratio)} of {_named(highest)}, so bursts could be at it "
+                f"for up to {format_duration(highest.ratio * frame.step_s)} of each sample."
+            ),
+            check=f"{finer} shows whether the rate stands at that ceiling for part of the time.",
+            has_evidence=True,
+        )
+    ]
+
+
+def _with_credits(
+    frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...]
+) -> set[tuple[object, Phase]]:
+    """Baselines that did not bind, because their bucket had credits left."""
+    found: set[tuple[object, Phase]] = set()
+    for ceiling in ceilings:
+        balance = frame.balances.get(ceiling.balance_metric) if ceiling.balance_metric else None
+        if balance is not None and ceiling.phase is Phase.BASELINE:
+            known = balance[inside & np.isfinite(balance)]
+            if known.size and float(np.median(known)) > CREDITS_LEFT_RATIO:
+                found.add((ceiling.family, ceiling.phase))
+    return found
+
+
+def _named(share: CeilingShare) -> str:
+    is_bytes = FAMILIES[share.family].dimension is Dimension.THROUGHPUT
+    rate = format_bytes_per_s(share.value, 5) if is_bytes else format_ops_per_s(share.value)
+    phase = "" if share.phase is Phase.FIXED else f" {share.phase.value}"
+    return f"the {FAMILIES[share.family].name}{phase} of {rate}"
+
+
+def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
+    cpu = _median(frame.cpu_ratio[inside])
+    if cpu is None or cpu < CPU_FULL_RATIO:
+        return []
+    return [
+        WaitingCause(
+            code="cpu",
+            text=f"The CPU: at {format_ratio(cpu)}, it takes up finished I/O late.",
+            check="Latency should fall with CPU use, at the same I/O rate.",
+            has_evidence=True,
+        )
+    ]
+
+
+def _replication(
+    frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
+) -> list[WaitingCause]:
+    """Writes alone waited, on an instance that acknowledges them only when its standby has them."""
+    slower = [
+        _ratio(_median(latency[inside]), _median(latency[outside]))
+        for latency in (frame.read_latency_s, frame.write_latency_s)
+    ]
+    reads, writes = slower
+    if not instance.multi_az or is_aurora(instance) or reads is None or writes is None:
+        return []
+    if writes < SLOWED or reads > NOT_SLOWED:
+        return []
+    return [
+        WaitingCause(
+            code="replication",
+            text=(
+                f"The Multi-AZ standby: writes took {writes:,.1f} times as long, reads did not wait, "
+                "and a write is acknowledged only when both sides have it."
+            ),
+            check="Ask AWS Support for the standby's volumes, or fail over and compare the latency.",
+            has_evidence=True,
+        )
+    ]
+
+
+def _fault(
+    at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_managed: bool
+) -> list[WaitingCause]:
+    """Storage that was slower than before at the same load: a neighbour, a host or a volume at fault."""
+    free = _median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
+    load = _ratio(at.ops_per_s, free)
+    is_same = load is not None and load <= SAME_LOAD
+    why = ""
+    if is_same and free is not None and at.ops_per_s is not None:
+        why = (
+            f": {format_ops_per_s(at.ops_per_s)} waited, and the {format_ops_per_s(free)} usual in the "
+            "rest of the window did not"
+        )
+    if is_managed:
+        text = f"Slow storage: a noisy neighbour, a fault of a volume or of the host{why}."
+        check = (
+            "Look for events in the AWS Health Dashboard, and give AWS Support these times. A stop and "
+            "start moves the instance to another host."
+        )
+    else:
+        text = f"Slow storage: a fault or background work of the device, or other users of it{why}."
+        check = "Look at the device's own log and counters, and at what else the host did then."
+    return [WaitingCause(code="storage_fault", text=text, check=check, has_evidence=is_same)]
+
+
+def _median(values: FloatArray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else None
+
+
+def _ratio(value: float | None, reference: float | None) -> float | None:
+    return value / reference if value is not None and reference else None

@@ -1,0 +1,65 @@
+"""The finding that says requests waited and no ceiling explains it."""
+
+from plimsoll.model.diagnosis import Finding
+from plimsoll.model.waiting import (
+    UnexplainedWaiting,
+    WaitingCause,
+    longest_of,
+    waiting_s_of,
+)
+from plimsoll.units import (
+    format_bytes,
+    format_clock,
+    format_duration,
+    format_latency,
+    format_ratio,
+    number,
+)
+
+CODE = "UnexplainedStorageWaiting"
+# The checks of the likeliest causes are what to do; the others stand in their own list.
+CHECKS_SHOWN = 3
+
+
+def waiting_findings(
+    waiting: tuple[UnexplainedWaiting, ...], causes: tuple[WaitingCause, ...]
+) -> tuple[Finding, ...]:
+    """Return one finding for all unexplained waiting of a window; none where there was none."""
+    if not waiting:
+        return ()
+    return (
+        Finding(
+            code=CODE,
+            severity="warning",
+            title=(
+                f"storage made requests wait {number(longest_of(waiting).times, 2)} times as long for "
+                f"{format_duration(waiting_s_of(waiting))}; no documented ceiling explains it"
+            ),
+            text=_text(waiting),
+            moves=tuple(cause.check for cause in causes[:CHECKS_SHOWN]),
+        ),
+    )
+
+
+def _text(waiting: tuple[UnexplainedWaiting, ...]) -> str:
+    longest = longest_of(waiting)
+    latency = format_latency(longest.latency_s)
+    first = f"Latency was {latency} instead of {format_latency(longest.latency_reference_s)}"
+    if longest.queue_depth is not None:
+        first += f", and the queue depth was {number(longest.queue_depth, 2)}"
+    said = [first]
+    if len(waiting) > 1:
+        said.append(
+            f"The longest of {len(waiting)} stretches began {format_clock(longest.start_s)}"
+        )
+    else:
+        said.append(f"It began {format_clock(longest.start_s)}")
+    if longest.shares:
+        share = longest.shares[0]
+        said.append(f"The mean rate was at most {format_ratio(share.ratio)} of a ceiling")
+    if longest.io_size_bytes is not None:
+        said.append(
+            f"The I/O size of {format_bytes(longest.io_size_bytes)} does not explain it: the reference "
+            "includes its transfer"
+        )
+    return ". ".join(said) + "."

@@ -1,0 +1,36 @@
+"""
+Whether a ceiling binds at the end of the window: the one rule for headline, table and JSON.
+
+*Now* is the end of the window. Nothing here reads a clock, so a report of an old file gives the date
+of that end and a live one is as recent as its last sample.
+"""
+
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval
+
+# Balances come every five minutes, so the window may end that much later than the rates do.
+NOW_S = 300
+
+
+def open_at(diagnosis: Diagnosis) -> CeilingTime | None:
+    """Return the ceiling that binds at the end of the window; of several the one that bound longest."""
+    still = {limit_key(i) for i in diagnosis.intervals if reaches_end(diagnosis, i.end_s)}
+    return next((at for at in diagnosis.time_at if limit_key(at) in still), None)
+
+
+def reaches_end(diagnosis: Diagnosis, end_s: int) -> bool:
+    """Tell whether something that ended at `end_s` lasted to the end of the window."""
+    # One step, or ten short ones: the last sample of a minute may be late.
+    late_s = max(diagnosis.step_s, min(NOW_S, 10 * diagnosis.step_s))
+    return end_s >= diagnosis.window_s[1] - late_s
+
+
+def intervals_at(diagnosis: Diagnosis, at: CeilingTime) -> tuple[Interval, ...]:
+    """Return the intervals at one ceiling, in order of time."""
+    return tuple(i for i in diagnosis.intervals if limit_key(i) == limit_key(at))
+
+
+def limit_key(at: Interval | CeilingTime) -> tuple[object, ...]:
+    """Return what intervals at one ceiling have in common; unknown limits are told apart by level."""
+    bound = at.ceiling
+    where = (bound.family, bound.phase, bound.value) if bound else (round(at.level),)
+    return (at.dimension, *where)
