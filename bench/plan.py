@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from plan_arms.case import SCALES, Case
 from plimsoll import kernel
 from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Judgement
+from plimsoll.model.prior import Prior
 from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.effect import judge, started
 
@@ -63,9 +65,12 @@ def examine(seed: int, *, arm: str, is_signalled: bool, is_counted: bool) -> lis
     case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(
         seed, is_signalled=is_signalled or is_counted, is_counted=is_counted
     )
-    snapshot = case.snapshot
-    diagnosis = diagnose_snapshot(snapshot)
-    demand = recover(snapshot, diagnosis)
+    return answers_of(case, diagnose_snapshot(case.snapshot), Prior())
+
+
+def answers_of(case: Case, diagnosis: Diagnosis, prior: Prior) -> list[Answer]:
+    """What is said of a diagnosed case at all scales."""
+    demand = recover(case.snapshot, diagnosis, prior=prior)
     answers = []
     for scale in SCALES:
         chain = case.chain_at(scale)
@@ -75,7 +80,7 @@ def examine(seed: int, *, arm: str, is_signalled: bool, is_counted: bool) -> lis
         ratio = judged.effect.ratio_at_ceiling
         answers.append(
             Answer(
-                seed, case.family, case.loop, scale, case.ratio_at[scale], judged.judgement.value,
+                case.seed, case.family, case.loop, scale, case.ratio_at[scale], judged.judgement.value,
                 judged.probability, (ratio.low, ratio.high), naive(demand, chain),
                 demand.summary.loop.value, spent,
             )

@@ -21,6 +21,7 @@ from plimsoll.cli.plan_wishes import (
     factor_of,
     growth_of,
     license_of,
+    prior_of,
     split_permissions,
     usd_of,
 )
@@ -59,6 +60,15 @@ MultiAz = Annotated[
     bool | None, _wish("--multi-az/--single-az", "With or without a standby; as it is if not said.")
 ]
 Growth = Annotated[str, _wish("--growth", "What the demand is multiplied with.", "FACTOR")]
+PriorTexts = Annotated[
+    list[str] | None,
+    _wish(
+        "--prior",
+        "What to assume of demand that a ceiling hid, for example median=1.4 (times the ceiling) or "
+        "greedy=0.5; also spread, lost, job and clients. May be repeated.",
+        "NAME=VALUE",
+    ),
+]
 Allow = Annotated[
     list[str] | None,
     _wish(
@@ -131,6 +141,7 @@ def plan(
     keep_storage: KeepStorage = False,
     multi_az: MultiAz = None,
     growth: Growth = "1x",
+    prior: PriorTexts = None,
     allow: Allow = None,
     deny: Deny = None,
     prices: Prices = None,
@@ -158,6 +169,7 @@ def plan(
         engine=flags.engine,
         multi_az=multi_az,
         growth=growth_of(growth),
+        prior=prior_of(prior or ()),
         allow=patterns,
         deny=tuple(deny or ()),
         discount=factor_of(discount),

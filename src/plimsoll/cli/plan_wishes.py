@@ -4,10 +4,13 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from msgspec import structs
+
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.plan import Wishes
 from plimsoll.model.price import LICENSES
+from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration
 
@@ -23,6 +26,17 @@ _ALLOWED_MAX = Decimal("0.5")
 # Nobody plans for a hundred times the load with the same instance family; it is a slip of the keys.
 _GROWTH_MAX = 100
 _NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,6})?"
+
+# What --prior names, its field, and the least and most that it may be: an overload that is no more
+# than one is no overload, and weights are compared with each other.
+_PRIORS = {
+    "median": ("overload_median", 1.01, 10.0),
+    "spread": ("overload_log_sd", 0.01, 3.0),
+    "lost": ("lost", 0.0, 100.0),
+    "job": ("job", 0.0, 100.0),
+    "clients": ("clients", 0.0, 100.0),
+    "greedy": ("greedy", 0.0, 100.0),
+}
 
 
 def allowed_ratio_of(text: str) -> float:
@@ -66,6 +80,37 @@ def growth_of(text: str) -> float:
             "Write it as 2x for twice the demand, or 1.5x for half as much again.",
         )
     return growth
+
+
+def prior_of(texts: Sequence[str]) -> Prior:
+    """
+    What is assumed of demand that nobody saw, of `median=1.4` or `lost=0.5,greedy=0`.
+
+    Raises:
+        UsageError: not such an assumption, or a value that cannot be.
+    """
+    given: dict[str, float] = {}
+    for part in ",".join(texts).split(",") if texts else ():
+        name, sign, value = (text.strip().lower() for text in part.partition("="))
+        if name not in _PRIORS or not sign or not re.fullmatch(_NUMBER, value):
+            raise UsageError(
+                f"--prior '{part.strip()}' is not an assumption with its value",
+                f"Write it as median=1.5; there are {', '.join(_PRIORS)}.",
+            )
+        field, low, high = _PRIORS[name]
+        given[field] = float(value)
+        if not low <= given[field] <= high:
+            raise UsageError(
+                f"--prior '{part.strip()}' is not between {low:g} and {high:g}",
+                "docs/concepts/how-demand-is-recovered.md says what each of them means.",
+            )
+    prior = structs.replace(Prior(), **given)
+    if not prior.lost + prior.job + prior.clients + prior.greedy:
+        raise UsageError(
+            "--prior leaves nothing that a load may do with delayed requests",
+            "Give one of lost, job, clients and greedy a weight above zero.",
+        )
+    return prior
 
 
 def usd_of(text: str) -> Decimal:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.instance import Instance
+from plimsoll.model.prior import Prior
 
 
 class Judgement(StrEnum):
@@ -86,6 +87,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """Patterns of classes and storage types that may be proposed, and what may get smaller."""
     deny: tuple[str, ...] = ()
     """Patterns that are not proposed; they go before `allow`."""
+    prior: Prior = Prior()
+    """What is assumed of demand that nobody saw."""
     discount: Decimal = Decimal(1)
     """What a price on demand is multiplied with, 0 < x ≤ 1: 0.8 for one fifth off."""
 

@@ -1,16 +1,33 @@
 """What was assumed to recover a demand, in sentences for people."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from plimsoll.model.plan import Loop
+from plimsoll.model.prior import Prior
 from plimsoll.plan.arrivals import Arrivals
 from plimsoll.plan.held import ASSUMED_SIZE_BYTES, Held, Seen
 from plimsoll.plan.loop import Found
-from plimsoll.plan.overload import OVERLOAD_MAX, is_seen
+from plimsoll.plan.overload import Habit, growth_quantiles, is_seen
+
+NINE_IN_TEN = np.array([0.9])
+HABITS = {
+    Habit.LOST: "dropped",
+    Habit.JOB: "queued and done later",
+    Habit.CLIENTS: "asked by clients that wait",
+    Habit.GREEDY: "part of a load that takes whatever it is given",
+}
 
 
 def assumptions_of(
-    seen: Seen, held: Held, found: Found, *, is_lower_bound: bool
+    seen: Seen,
+    held: Held,
+    found: Found,
+    weights: Mapping[Habit, float],
+    prior: Prior,
+    *,
+    is_lower_bound: bool,
 ) -> tuple[str, ...]:
     """The assumptions behind a window's demand, the gravest first; none where all was measured."""
     said = []
@@ -21,7 +38,7 @@ def assumptions_of(
     if held.stretches and found.arrivals is not None and found.arrivals.is_lost:
         said.append(_of_arrivals(found.arrivals))
     elif held.stretches:
-        said += [_of_stretches(held), _of_habit(found)]
+        said += [_of_stretches(held, prior), _of_habit(found, weights)]
     if not seen.has_size:
         said.append(
             f"Each operation is taken for {ASSUMED_SIZE_BYTES / 1024:.0f} KiB: bytes and operations "
@@ -48,7 +65,7 @@ def _of_arrivals(came: Arrivals) -> str:
     )
 
 
-def _of_stretches(held: Held) -> str:
+def _of_stretches(held: Held, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
     if shown == count:
@@ -59,12 +76,13 @@ def _of_stretches(held: Held) -> str:
             "the others are taken to be like them."
         )
     return (
-        "Demand behind the ceiling was never seen at liberty: it is taken to exceed m times the "
-        f"ceiling with a chance of 1 in m, up to {OVERLOAD_MAX:.0f} times."
+        "While the limit held, how much more was wanted could not be seen. We assume that it was less "
+        f"than {prior.overload_median:g} times the ceiling in half of such cases, and less than "
+        f"{growth_quantiles(prior, NINE_IN_TEN)[0]:.1f} times in nine of ten (--prior)."
     )
 
 
-def _of_habit(found: Found) -> str:
+def _of_habit(found: Found, weights: Mapping[Habit, float]) -> str:
     if found.loop is Loop.CLOSED:
         return (
             f"Clients were counted and spend {1e3 * found.think_s:.2g} ms elsewhere for each request"
@@ -72,7 +90,7 @@ def _of_habit(found: Found) -> str:
         )
     if found.loop is Loop.OPEN:
         return "What is not served at once is lost or done later; served faster, no more is asked."
-    return (
-        "What is not served at once may be lost, done later, or asked by clients who wait: a third "
-        "of the belief each."
-    )
+    parts = [
+        f"{100 * weights[habit]:.0f} % {text}" for habit, text in HABITS.items() if habit in weights
+    ]
+    return f"Delayed requests may have had any of these fates: {', '.join(parts)} (--prior)."

@@ -16,12 +16,14 @@ from plimsoll.model.ceiling import Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.family import BALANCES
 from plimsoll.model.plan import Band, DemandSummary, Loop
+from plimsoll.model.prior import Prior
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, Mix
 from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
 from plimsoll.plan.loop import NEEDED, Found, loop_of
+from plimsoll.plan.nature import nature_of, weighed
 from plimsoll.plan.overload import (
     NORMAL,
     Habit,
@@ -31,32 +33,36 @@ from plimsoll.plan.overload import (
     overloads_of,
 )
 
-# Which habit a load has is not told by storage metrics: a third each. Nor do connections alone: a
-# full pool with a queue before it looks like as many clients. What piles up is lost or done later.
-HABIT_WEIGHT: Mapping[Loop, Mapping[Habit, float]] = {
-    Loop.UNKNOWN: {Habit.LOST: 1 / 3, Habit.JOB: 1 / 3, Habit.CLIENTS: 1 / 3},
-    Loop.CLOSED: {Habit.LOST: 1 / 3, Habit.JOB: 1 / 3, Habit.CLIENTS: 1 / 3},
-    Loop.OPEN: {Habit.LOST: 0.7, Habit.JOB: 0.3},
-}
 # Where no work waited outside, those who were counted are all; unless little more came than could
 # be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
-SURE_LOST, PAUSING_LOST = 0.25, 0.03
+SURE_LOST, PAUSING_LOST = 0.35, 0.03
 # Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
 # one load of five some of it are clients who wait, and would come more often were they served faster.
 CAME: Mapping[Mix, Mapping[Habit, float]] = {
     Mix.UNKNOWN: {Habit.LOST: 0.4, Habit.JOB: 0.4, Habit.CLIENTS: 0.2},
     Mix.ALONE: {Habit.LOST: 0.48, Habit.JOB: 0.48, Habit.CLIENTS: 0.04},
-    Mix.SHARED: {Habit.LOST: 0.1, Habit.CLIENTS: 0.9},
+    Mix.SHARED: {Habit.LOST: 0.1, Habit.CLIENTS: 0.5, Habit.GREEDY: 0.4},
 }
+# Rollbacks tell of what reached the database and gave up there; what was refused before left none.
+ROLLED: Mapping[Habit, float] = {Habit.LOST: 0.25, Habit.JOB: 0.25, Habit.CLIENTS: 0.5}
+# What turned away a part of a queue's work turned away what was lost: hardly any of it comes back.
+TURNED_AWAY: Mapping[Habit, float] = {Habit.LOST: 0.9, Habit.JOB: 0.1}
+WAITING = (Habit.CLIENTS, Habit.GREEDY)
 # How much of such a load they are: half, for nothing tells.
 CLIENTS_SHARE = 0.5
 # Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
 # The work that waits may be a small part of a load whose greater part are clients.
-DONE: Mapping[Habit, float] = {Habit.JOB: 0.5, Habit.CLIENTS: 0.5}
+DONE: Mapping[Habit, float] = {Habit.JOB: 0.25, Habit.CLIENTS: 0.75}
 KEPT: Mapping[Habit, float] = {Habit.LOST: 0.1, Habit.JOB: 0.45, Habit.CLIENTS: 0.45}
+DEFAULT_PRIOR = Prior()
 # What came is counted to a few percent, and what it costs in storage is that of what was done.
 CAME_LOG_SD = 0.05
-QUANTILES: Mapping[Habit, int] = {Habit.LOST: 12, Habit.JOB: 6, Habit.CLIENTS: 12}
+QUANTILES: Mapping[Habit, int] = {
+    Habit.LOST: 12,
+    Habit.JOB: 6,
+    Habit.CLIENTS: 8,
+    Habit.GREEDY: 3,
+}
 # The printed band holds the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
 # With less than a twelfth of the window free of ceilings (two hours of a day), what the load does at
@@ -110,7 +116,13 @@ class Demand:
     summary: DemandSummary
 
 
-def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) -> Demand:
+def recover(
+    snapshot: Snapshot,
+    diagnosis: Diagnosis,
+    *,
+    growth: float = 1.0,
+    prior: Prior = DEFAULT_PRIOR,
+) -> Demand:
     """
     The demand behind what was served.
 
@@ -132,7 +144,8 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
     seen = seen_of(snapshot)
     held = held_of(seen, diagnosis)
     found = _believed(loop_of(snapshot, seen, held), seen, held)
-    paths = _paths(seen, held, found, growth)
+    weights = _weights(found, held, prior)
+    paths = _paths(seen, held, found, (growth, prior), weights)
     low, middle, high = _chosen(paths)
     # A window at a documented limit that never shows the storage at ease may be one long plateau.
     is_near = diagnosis.verdict in (Verdict.NEAR, Verdict.UNKNOWN)
@@ -155,7 +168,9 @@ def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0) ->
         middle=middle,
         high=high,
         is_free_seen=is_free_seen,
-        summary=_summary(seen, held, found, (low, middle, high), is_unclear=is_unclear),
+        summary=_summary(
+            seen, held, found, (low, middle, high), is_unclear=is_unclear, believed=(weights, prior)
+        ),
     )
 
 
@@ -187,13 +202,22 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _paths(seen: Seen, held: Held, found: Found, growth: float) -> tuple[Path, ...]:
+def _paths(
+    seen: Seen,
+    held: Held,
+    found: Found,
+    wanted: tuple[float, Prior],
+    weights: Mapping[Habit, float],
+) -> tuple[Path, ...]:
+    growth, prior = wanted
     if not held.stretches:
         return (Path(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
     paths = []
-    for habit, weight in _weights(found).items():
+    for habit, weight in weights.items():
+        if not weight:
+            continue
         u = middles(QUANTILES[habit])
-        rates = overloads_of(held, habit, u)
+        rates = overloads_of(held, habit, u, prior)
         every = [
             _asked(seen, held, found, habit, (float(q), row))
             for q, row in zip(u, rates, strict=True)
@@ -230,13 +254,18 @@ def _asked(
         if habit is Habit.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
             # It may be any part of all that is done.
             return seen.ops_per_s + q * (asked - seen.ops_per_s)
-        return _with_clients(seen, held, came, asked, rates) if habit is Habit.CLIENTS else asked
-    if habit is Habit.CLIENTS and most is not None:
+        return _with_clients(seen, held, came, asked, rates) if habit in WAITING else asked
+    is_all = habit is Habit.GREEDY or (habit is Habit.CLIENTS and found.is_sure)
+    # What was seen at liberty is measured, and what clients might ask for is inferred.
+    if most is not None and is_all and not all(is_seen(stretch) for stretch in held.stretches):
         return _by_clients(seen, held, most, is_wide=q > 0.5)
     if habit is Habit.JOB and found.queue_ops is not None:
         return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
     ops = _by_stretches(seen, held, rates, habit, is_wide=q > 0.5)
-    return ops if most is None else np.clip(ops, None, np.maximum(most, seen.ops_per_s))
+    if most is None or habit is Habit.LOST:
+        # Requests that are turned away are not among those in flight.
+        return ops
+    return np.clip(ops, None, np.maximum(most, seen.ops_per_s))
 
 
 def _by_clients(seen: Seen, held: Held, counted: FloatArray, *, is_wide: bool) -> FloatArray:
@@ -315,9 +344,9 @@ def _by_stretches(
     return ops
 
 
-def _weights(found: Found) -> Mapping[Habit, float]:
+def _weights(found: Found, held: Held, prior: Prior) -> Mapping[Habit, float]:
     if found.arrivals is not None and found.arrivals.is_lost:
-        return CAME[found.arrivals.mix]
+        return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
     if found.arrivals is not None and found.loop is not Loop.CLOSED:
         return DONE
     if found.is_kept:
@@ -327,7 +356,15 @@ def _weights(found: Found) -> Mapping[Habit, float]:
     if found.is_sure:
         lost = PAUSING_LOST if found.is_pausing else SURE_LOST
         return {Habit.LOST: lost, Habit.CLIENTS: 1 - lost}
-    return HABIT_WEIGHT[found.loop]
+    if found.queue_ops is not None:
+        return TURNED_AWAY
+    weights = weighed(prior, held)
+    if found.loop is not Loop.OPEN:
+        return weights
+    opened = {habit: weights[habit] for habit in (Habit.LOST, Habit.JOB)}
+    if not any(opened.values()):
+        return TURNED_AWAY
+    return {habit: weight / sum(opened.values()) for habit, weight in opened.items()}
 
 
 def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
@@ -372,6 +409,7 @@ def _summary(
     chosen: tuple[Path, Path, Path],
     *,
     is_unclear: bool,
+    believed: tuple[Mapping[Habit, float], Prior],
 ) -> DemandSummary:
     step = seen.step_s
     measured_s = float(np.count_nonzero(seen.is_measured)) * step
@@ -384,6 +422,8 @@ def _summary(
     is_lower_bound |= is_unclear or held.unexplained_ratio > FREE_RATIO
     size = seen.io_size_bytes
     served = seen.ops_per_s
+    weights, prior = believed
+    nature, greedy_ratio, nature_reason = nature_of(held, weights)
     missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
     return DemandSummary(
         measured_s=measured_s,
@@ -394,7 +434,12 @@ def _summary(
         peak_bytes_per_s=_band([float((p.ops_per_s * size).max()) for p in chosen]),
         peak_ops_per_s=_band([float(p.ops_per_s.max()) for p in chosen]),
         held_back_bytes=_band(missing),
-        assumptions=assumptions_of(seen, held, found, is_lower_bound=is_lower_bound),
+        assumptions=assumptions_of(
+            seen, held, found, weights, prior, is_lower_bound=is_lower_bound
+        ),
+        nature=nature,
+        greedy_ratio=greedy_ratio,
+        nature_reason=nature_reason,
     )
 
 

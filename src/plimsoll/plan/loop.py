@@ -7,7 +7,10 @@ active sessions) are explained at every moment, pressed or not, by two numbers t
 
     sessions = idle + b·(X·R) + c·X          Z = c ÷ b
 
-Where requests come from outside, those that are not served pile up beyond what X·R explains.
+Where requests come from outside, those that are not served pile up beyond what X·R explains; unless
+each has a connection of its own, which looks like clients who wait. So connections alone give Z and
+a bound of what clients would ask for, but not whether there are any: that takes a count of what
+waits outside the database, or of what came.
 """
 
 from dataclasses import dataclass, replace
@@ -43,6 +46,11 @@ LEAST_STEPS = 20
 # One or two connections more are no load of their own; and a tenth of them may come and go.
 NEWCOMERS = 3
 STEADY = 0.1
+ALIKE = (
+    "clients that wait look like this, and so do requests from outside with a connection each; "
+    "arrivals, or work that waits outside the database, would tell"
+)
+SURE = "; no work waited outside the database: clients wait for their answers"
 NEEDED = (
     "storage metrics alone do not tell whether clients wait for their answers; connections or "
     "active sessions recorded beside them would"
@@ -56,9 +64,9 @@ class Found:
     loop: Loop
     reason: str
     think_s: float = float("nan")
-    """Time a client spends outside storage for each request; NaN where clients were not counted."""
+    """Time a connection is held outside storage for each request; NaN where connections do not tell."""
     is_sure: bool = False
-    """Whether nothing queued outside the database, so that those who were counted are all."""
+    """Whether nothing queued outside the database, so that the clients who were counted are all."""
     is_pausing: bool = False
     """Whether clients spend more time elsewhere than a quarter of that in storage."""
     queue_ops: FloatArray | None = None
@@ -99,12 +107,20 @@ def _with_arrivals(found: Found, came: Arrivals | None) -> Found:
             ),
             arrivals=came,
         )
-    return replace(
-        found,
-        is_sure=found.is_sure or found.loop is Loop.CLOSED,
-        reason=f"{found.reason}; all that came was done",
-        arrivals=came,
-    )
+    if np.isfinite(found.think_s):
+        return replace(
+            found,
+            loop=Loop.CLOSED,
+            is_sure=True,
+            reason=f"{_plain(found.reason)}; all that came was done: clients wait for their answers",
+            arrivals=came,
+        )
+    return replace(found, reason=f"{found.reason}; all that came was done", arrivals=came)
+
+
+def _plain(reason: str) -> str:
+    """A reason without what would tell more."""
+    return reason.removesuffix(f": {ALIKE}").removesuffix(SURE)
 
 
 def _counted(
@@ -128,12 +144,10 @@ def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found 
     queue = np.where(np.isfinite(waiting), waiting, 0.0) * each
     longest = float(np.quantile(queue[inside] / seen.ops_per_s[inside], 0.9))
     if longest < QUEUE_S:
-        if counted.loop is not Loop.CLOSED:
+        if not np.isfinite(counted.think_s):
             return None
         return replace(
-            counted,
-            is_sure=True,
-            reason=counted.reason + "; no work waited outside the database",
+            counted, loop=Loop.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE
         )
     return Found(
         loop=Loop.OPEN,
@@ -230,10 +244,10 @@ def _clients(
     if think is None:
         think = max(float(other / share), 0.0)
     return Found(
-        loop=Loop.CLOSED,
+        loop=Loop.UNKNOWN,
         reason=(
             f"connections are explained to {100 * explained:.0f} % by requests in flight and "
-            f"{1e3 * think:.2g} ms elsewhere for each: clients wait for their answers"
+            f"{1e3 * think:.2g} ms elsewhere for each: {ALIKE}"
         ),
         think_s=think,
         is_pausing=think > PAUSING * float(np.median(seen.latency_s[counts & held.is_held])),
@@ -271,11 +285,10 @@ def _newcomers(
     if think is None:
         return None
     return Found(
-        loop=Loop.CLOSED,
+        loop=Loop.UNKNOWN,
         reason=(
             f"{number:.0f} connections came with the load and stayed as many while it was held back, "
-            f"each with a request in flight or {1e3 * think:.2g} ms elsewhere: clients wait for their "
-            "answers"
+            f"each with a request in flight or {1e3 * think:.2g} ms elsewhere: {ALIKE}"
         ),
         think_s=think,
         is_pausing=think > PAUSING * float(np.median(seen.latency_s[inside])),

@@ -7,8 +7,8 @@ How far demand lay above a ceiling: what is known of it, and what may be thought
 2. The same window's other work, where only that was seen: the same with a wider spread.
 3. Clients that wait for their answers: N requests in flight at latency R stand for N/(r0 + Z)
    per second when nothing holds them, Z being the time they spend elsewhere (Little's law).
-4. Nothing: then the prior below, which says that overload is as likely to exceed any number m as
-   1/m — it has no scale, so no size of overload is singled out.
+4. Nothing: then the prior. An open load reaches its ceiling by growing, some percent a month, and
+   somebody notices within weeks; so demand is most often between one and two times the ceiling.
 """
 
 from enum import StrEnum
@@ -16,6 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.held import CLEAR, Held, Seen, Stretch
 
@@ -32,11 +33,14 @@ DRIFT_LOG_SD, DRIFT_LOG_SD_MAX = 0.04, 0.35
 # A few readings may have caught the load while it rose; by how much, they tell one by one.
 FEW_LOG_SD = 0.3
 # The same window's other work: the same machine and users, but not the same job.
-POOLED_LOG_SD = 0.25
-# Time a client spends elsewhere for each request, in units of the unpressed latency: none at all for
-# one in three (scans, loads), and anything from a tenth to a hundred times for the others.
-THINK_NONE = 1 / 3
-THINK_RANGE = (0.1, 100.0)
+POOLED_LOG_SD = 0.3
+# What users ask for swings by a factor of two to four within a day: 15 % in an hour, and no more than
+# by half and half again from one time of day to another.
+SWING_LOG_SD, SWING_LOG_SD_MAX = 0.15, 0.5
+# Two ceilings a quarter apart are two: a burst rate and its baseline, not the drift of one.
+TWO_LEVELS = 1.25
+# Parts of the law of overload; a finer law would not be told apart.
+GROWTH_PARTS = 60
 NORMAL = NormalDist()
 
 
@@ -48,7 +52,9 @@ class Habit(StrEnum):
     JOB = "job"
     """A pile of work that takes as long as it takes: served faster, it is done sooner."""
     CLIENTS = "clients"
-    """A fixed number of clients: served faster, they ask for more."""
+    """Clients that wait and pause: served faster, they ask for more, up to what users want."""
+    GREEDY = "greedy"
+    """It takes whatever it is given, as far as its requests in flight allow."""
 
 
 def middles(count: int) -> FloatArray:
@@ -63,23 +69,51 @@ def is_seen(stretch: Stretch) -> bool:
     return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
-def prior_quantiles(u: FloatArray) -> FloatArray:
-    """Overload at the quantiles u of a law that exceeds m with chance 1/m, cut at OVERLOAD_MAX."""
-    found: FloatArray = 1.0 / (1.0 - u * (1.0 - 1.0 / OVERLOAD_MAX))
+def is_twice_pegged(stretch: Stretch) -> bool:
+    """Whether it was held back at two ceilings, well apart."""
+    return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
+
+
+def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
+    """
+    Overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, cut at the most.
+
+    Args:
+        length_s: how long it stayed above the ceiling: what is little above it would have dipped.
+    """
+    overload, weight = _growth(prior, length_s)
+    reached = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
+    found: FloatArray = np.interp(u, reached, overload)
     return found
 
 
-def clients_quantiles(waiting: float, u: FloatArray) -> FloatArray:
-    """Overload of clients whose requests take `waiting` times as long as unpressed, at quantiles u."""
-    low, high = np.log(THINK_RANGE)
-    share = np.clip((u - (1 - THINK_NONE)) / THINK_NONE, 0, None)
-    think = np.exp(high - (high - low) * np.clip(u / (1 - THINK_NONE), 0, 1))
-    think = np.where(share > 0, 0.0, think)
-    found: FloatArray = (waiting + think) / (1.0 + think)
-    return found
+def staying(prior: Prior, length_s: float) -> float:
+    """Chance 0–1 that a load which outgrew its ceiling stays above it for that long."""
+    return float(_growth(prior, length_s)[1].mean())
 
 
-def overloads_of(held: Held, habit: Habit, u: FloatArray) -> FloatArray:
+def exceeding(prior: Prior, overload: float) -> float:
+    """Chance 0–1 that a load which outgrew its ceiling asks for more than that many times it."""
+    if overload <= 1:
+        return 1.0
+    deviate = np.log((overload - 1.0) / (prior.overload_median - 1.0)) / prior.overload_log_sd
+    return 1 - NORMAL.cdf(float(deviate))
+
+
+def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
+    """Overloads that are equally likely beforehand, and the chance of each to stay above one."""
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in middles(GROWTH_PARTS)])
+    more = (prior.overload_median - 1.0) * np.exp(prior.overload_log_sd * deviate)
+    overload = np.minimum(1.0 + more, OVERLOAD_MAX)
+    spread = min(SWING_LOG_SD * (length_s / 3600) ** 0.5, SWING_LOG_SD_MAX)
+    if spread <= 0:
+        return overload, np.ones(overload.size)
+    # The lowest point of a random walk lies above -a with chance 2Φ(a/σ) - 1 (reflection principle).
+    stays = [2 * NORMAL.cdf(float(a) / spread) - 1 for a in np.log(overload)]
+    return overload, np.array(stays)
+
+
+def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
     """
     What every stretch asked for at the quantiles u of a habit, ops/s.
 
@@ -93,16 +127,18 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray) -> FloatArray:
     """
     columns = []
     for stretch in held.stretches:
-        demand = _alone(stretch, habit, u)
-        if habit is Habit.JOB:
-            columns.append(demand)
-            continue
-        if not is_seen(stretch) and any(is_seen(s) for s in held.stretches):
+        demand = _alone(stretch, habit, u, prior)
+        # A greedy load that ran at both its ceilings is not like one that asked for less than either.
+        is_own = is_seen(stretch) or (habit is Habit.GREEDY and is_twice_pegged(stretch))
+        if not is_own and any(is_seen(other) for other in held.stretches):
             others = [
-                _elsewhere(other, habit, u) * stretch.floor_ops_per_s for other in held.stretches
+                _elsewhere(other, habit, u, prior) * stretch.floor_ops_per_s
+                for other in held.stretches
+                if is_seen(other)
             ]
             demand = np.quantile(np.concatenate(others), u)
-        columns.append(np.maximum(demand, stretch.bound_ops_per_s))
+        least = stretch.mean_ops_per_s if habit is Habit.JOB else stretch.bound_ops_per_s
+        columns.append(np.maximum(demand, least))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
 
 
@@ -132,24 +168,27 @@ def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
     return found
 
 
-def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray) -> FloatArray:
+def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
     """Demand of a stretch over its lowest ceiling, as a guide to the window's other stretches."""
     spread = POOLED_LOG_SD if is_seen(stretch) else 0.0
-    found: FloatArray = _alone(stretch, habit, u, more=spread) / stretch.floor_ops_per_s
+    found: FloatArray = _alone(stretch, habit, u, prior, more=spread) / stretch.floor_ops_per_s
     return found
 
 
-def _alone(stretch: Stretch, habit: Habit, u: FloatArray, *, more: float = 0.0) -> FloatArray:
+def _alone(
+    stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior, *, more: float = 0.0
+) -> FloatArray:
     bound = stretch.bound_ops_per_s
     waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
-    if habit is Habit.JOB:
-        top = _seen(stretch, u, more) if is_seen(stretch) else np.full(u.size, bound * waiting)
-        return _arrivals(stretch, top, u)
     if is_seen(stretch):
         return np.maximum(_seen(stretch, u, more), bound)
-    if habit is Habit.LOST or not np.isfinite(stretch.waiting):
-        return bound * prior_quantiles(u)
-    return bound * clients_quantiles(waiting, u)
+    if habit is Habit.JOB:
+        return _arrivals(stretch, np.full(u.size, bound * waiting), u)
+    if habit is Habit.GREEDY:
+        return np.full(u.size, bound * waiting)
+    overload = growth_quantiles(prior, u, length_s=stretch.length_s)
+    # Clients that wait have a request in flight each: at full speed they ask for no more than that.
+    return bound * (np.minimum(overload, waiting) if habit is Habit.CLIENTS else overload)
 
 
 def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:

@@ -78,7 +78,7 @@ def plan(
         UsageError: wishes that contradict each other or the instance.
         CatalogError: the instance's class is not in the catalog.
     """
-    demand = recover(snapshot, diagnosis, growth=wishes.growth)
+    demand = recover(snapshot, diagnosis, growth=wishes.growth, prior=wishes.prior)
     needs = needs_of(snapshot, catalog, growth=wishes.growth)
     found = arrangements(snapshot.instance, catalog, needs, wishes)
     held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]

@@ -15,6 +15,7 @@ from plimsoll.model.plan import (
     DemandSummary,
     Judgement,
     Loop,
+    Nature,
     Option,
     Plan,
 )
@@ -44,6 +45,11 @@ _LOOPS = {
     Loop.CLOSED: "Closed loop: a fixed number of clients asks again when answered, so more supply "
     "means more throughput.",
     Loop.UNKNOWN: "Open or closed loop: not known.",
+}
+_NATURES = {
+    Nature.OPEN: "The load asks for so much and no more (likely).",
+    Nature.GREEDY: "The load takes whatever it is given (likely).",
+    Nature.UNKNOWN: "It is not known whether the load takes whatever it is given.",
 }
 
 
@@ -193,6 +199,8 @@ def _demand(plan: Plan) -> DemandOutline:
     statements = []
     if demand.measured_s > 0:
         statements.append(f"{_LOOPS[demand.loop]} {words.sentence(demand.loop_reason)}".strip())
+    if demand.nature_reason:
+        statements.append(f"{_NATURES[demand.nature]} {words.sentence(demand.nature_reason)}")
     if demand.is_lower_bound:
         statements.append(
             "Only a lower bound of the demand is known: too little of the window was free of "

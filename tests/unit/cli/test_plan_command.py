@@ -28,6 +28,7 @@ from plimsoll.cli.plan_wishes import (
     factor_of,
     growth_of,
     license_of,
+    prior_of,
     usd_of,
 )
 from plimsoll.errors import DataError, PlimsollError, UsageError
@@ -35,6 +36,7 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, Wishes
+from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot import encode_snapshot
 from unit.sinks.fixture_diagnosis import CASES
 
@@ -220,6 +222,10 @@ def test_a_day_is_long_enough():
         (("--growth", "-2x"), "--growth '-2x' is not a factor between 0 and 100"),
         (("--growth", "0"), "--growth '0' is not a factor"),
         (("--growth", "nan"), "--growth 'nan' is not a factor"),
+        (("--prior", "median"), "--prior 'median' is not an assumption with its value"),
+        (("--prior", "mean=2"), "--prior 'mean=2' is not an assumption"),
+        (("--prior", "median=1"), "--prior 'median=1' is not between 1.01 and 10"),
+        (("--prior", "lost=0,job=0,clients=0,greedy=0"), "--prior leaves nothing"),
         (("--growth", "200x"), "--growth '200x' is not a factor"),
         (("--slo", "5"), "--slo '5' is not a share between 0 and 1"),
         (("--slo", "-1%"), "--slo '-1%' is not a share"),
@@ -280,6 +286,10 @@ def test_shares_factors_and_amounts_are_read_as_people_write_them():
     assert (Decimal("0.8"), Decimal(1)) == (factor_of("20%"), factor_of("0"))
     assert (2.0, 2.0, 1.5) == tuple(growth_of(text) for text in ("2x", "2", "1.5X"))
     assert Decimal("12.50") == usd_of("$12.50") == usd_of("12.50")
+    assert Prior() == prior_of(())
+    assert Prior(overload_median=1.4, lost=0.5, greedy=0) == prior_of(
+        ("median=1.4, lost=0.5", "greedy=0")
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ def recovered(*parts) -> Demand:
 
 def test_what_came_is_the_demand():
     """
-    Of 1.6 times a ceiling, 1.25 times is too little and 2.5 is enough; storage alone cannot say.
+    Of 1.6 times a ceiling, 1.25 times is too little and 2.5 is enough; storage alone cannot say of
+    1.9.
     """
     storage, asked, ops = outside(1.6)
     counted = recovered(
@@ -58,7 +59,7 @@ def test_what_came_is_the_demand():
     assert judge(counted, fixed(1.25 * CEILING_OPS * SIZE)).judgement == Judgement.DOES_NOT
     assert judge(counted, fixed(2.5 * CEILING_OPS * SIZE)).judgement == Judgement.LIFTS
     assert judge(blind, fixed(1.25 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
-    assert judge(blind, fixed(2.5 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
+    assert judge(blind, fixed(1.9 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
 
 
 def test_requests_and_transactions_need_not_be_the_same():
@@ -87,7 +88,8 @@ def test_rollbacks_tell_of_what_gave_up():
 
     assert demand.summary.loop == Loop.OPEN
     assert "done or rolled back" in " ".join(demand.summary.assumptions)
-    assert demand.middle.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.05)
+    assert demand.low.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
+    assert demand.middle.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
 
 
 def test_clients_who_get_all_they_ask_for_lose_nothing():

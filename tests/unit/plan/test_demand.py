@@ -10,10 +10,11 @@ from plimsoll.errors import DataError, UsageError
 from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement
+from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.effect import judge
-from plimsoll.plan.overload import prior_quantiles
+from plimsoll.plan.overload import growth_quantiles, middles, staying
 
 CEILING = 100e6
 HOUR = builders.HOUR
@@ -26,7 +27,7 @@ def pressed(busy: float, *, seed: int = 1) -> Snapshot:
     return builders.snapshot(builders.held_at(demand, CEILING, rng=rng))
 
 
-def recovered(snapshot: Snapshot, **more: float) -> Demand:
+def recovered(snapshot: Snapshot, **more: float | Prior) -> Demand:
     return recover(snapshot, diagnose(snapshot, catalog()), **more)
 
 
@@ -123,16 +124,44 @@ def test_demand_seen_while_credits_lasted_is_believed():
     assert judge(found, fixed(125e6)).judgement == Judgement.DOES_NOT
 
 
-def test_overload_without_evidence_has_no_scale():
+def test_demand_that_nobody_saw_is_seldom_far_above_its_ceiling():
     """
-    The prior exceeds 2 with chance one half and 4 with chance one quarter, give or take its cut.
+    Half of the loads ask for less than 1.7 times the ceiling, nine in ten for less than three times.
     """
-    drawn = prior_quantiles((np.arange(1000) + 0.5) / 1000)
+    drawn = growth_quantiles(Prior(), (np.arange(1000) + 0.5) / 1000)
 
-    assert np.mean(drawn > 2) == pytest.approx(4 / 9, abs=0.002)
-    assert np.mean(drawn > 4) == pytest.approx(1 / 6, abs=0.002)
-    assert drawn.min() > 1
-    assert drawn.max() < 10
+    assert np.median(drawn) == pytest.approx(1.7, abs=0.01)
+    assert np.quantile(drawn, 0.9) == pytest.approx(2.95, abs=0.05)
+    assert 1 < drawn.min() < drawn.max() < 10
+
+
+def test_a_load_that_stays_above_its_ceiling_all_day_lies_further_above_it():
+    """
+    Demand that swings would have dipped below: a long plateau moves the law up, and never beyond it.
+    """
+    u = middles(20)
+    brief, long = (growth_quantiles(Prior(), u, length_s=h * 3600) for h in (0.0, 24.0))
+
+    assert np.all(long >= brief)
+    assert long[10] > 1.1 * brief[10]
+    assert 1 == staying(Prior(), 0) > staying(Prior(), 3600) > staying(Prior(), 86400) > 0.4
+
+
+def test_what_the_user_knows_goes_before_the_prior():
+    """
+    Half as much again suffices if the demand is known to lie little above the ceiling, and not if it
+    takes whatever it is given.
+    """
+    snapshot = pressed(200e6)
+    little = Prior(overload_median=1.05, overload_log_sd=0.1, job=0, greedy=0)
+    greedy = Prior(lost=0, job=0, clients=0, greedy=1)
+
+    usual, low, high = (
+        judge(recovered(snapshot, prior=one), fixed(150e6)).probability
+        for one in (Prior(), little, greedy)
+    )
+    assert high < usual < low
+    assert (0, 1) == (high, low)
 
 
 def test_without_rates_there_is_no_demand():
@@ -162,5 +191,5 @@ def test_assumptions_are_said():
     calm, held = recovered(pressed(60e6)), recovered(pressed(200e6))
 
     assert calm.summary.assumptions == ()
-    assert any("never seen at liberty" in said for said in held.summary.assumptions)
-    assert any("a third of the belief each" in said for said in held.summary.assumptions)
+    assert any("could not be seen" in said for said in held.summary.assumptions)
+    assert any("takes whatever it is given" in said for said in held.summary.assumptions)

@@ -165,15 +165,15 @@ def test_nothing_to_replay_against_is_refused():
         (0.95, 1.0, False, Judgement.LIFTS),
         (0.94, 1.0, False, Judgement.UNSURE),
         (1.0, 1.0, True, Judgement.UNSURE),
-        (0.0, 0.04, True, Judgement.DOES_NOT),
-        (0.0, 0.06, False, Judgement.UNSURE),
+        (0.0, 0.02, True, Judgement.DOES_NOT),
+        (0.0, 0.03, False, Judgement.UNSURE),
     ],
 )
 def test_verdicts_need_nearly_all_of_the_belief(
     strict: float, generous: float, is_lower_bound: bool, said: Judgement
 ):
     """
-    Lifts from 95 % with the smaller buckets, does not up to 5 % with the larger; never lifts alone.
+    Lifts from 95 % with the smaller buckets, does not up to 2 % with the larger; never lifts alone.
     """
     share = Share(strict=strict, generous=generous)
 

@@ -76,6 +76,24 @@ def test_connections_that_rate_and_latency_explain_are_clients():
     assert demand.summary.peak_ops_per_s.high == pytest.approx(60 / (BASE_S + THINK_S), rel=0.2)
 
 
+def test_a_connection_for_each_request_does_not_tell_open_from_closed():
+    """
+    Requests from outside that open a connection each are explained by what is in flight, as clients
+    are: nothing is said, and what would tell is named.
+    """
+    rng = np.random.default_rng(4)
+    asked = 2500 * builders.wander(rng, N, 0.1, memory=0.98)
+    asked[4 * builders.HOUR : 8 * builders.HOUR] = 1.5 * CEILING_OPS
+    ops = np.minimum(asked, CEILING_OPS * (1 + rng.normal(0, 0.001, N)))
+    latency = np.where(ops < asked, 0.006, BASE_S)
+    storage = builders.storage(ops * SIZE, size_bytes=SIZE, latency_s=latency)
+    summary = recovered(storage, {Metric.CONNECTION_COUNT: 20 + ops * latency}).summary
+
+    assert summary.loop == Loop.UNKNOWN
+    assert "requests from outside with a connection each" in summary.loop_reason
+    assert "work that waits outside the database, would tell" in summary.loop_reason
+
+
 def test_counted_clients_decide_what_rates_alone_cannot():
     """
     12,500 a second pass a ceiling of 18,000, and do not pass one of 7,200.

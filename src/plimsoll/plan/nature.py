@@ -1,0 +1,87 @@
+"""
+Open or greedy: whether a load has an end of its own, or takes whatever it is given.
+
+Users and schedules ask for so much and no more. A vacuum, a load job or clients without pauses run at
+whatever the ceiling is: a higher one is reached as well, and *lifts* means little for them. Storage
+metrics give odds, not proof; they move the weights of the prior by Bayes' rule:
+
+- A load that is open wanders, so it seldom stays above a ceiling for hours; a greedy one always does.
+- A greedy load runs at the burst ceiling too, whenever credits return.
+- A load that was seen below what the ceiling of that moment allowed is not greedy.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from plimsoll.model.plan import Nature
+from plimsoll.model.prior import Prior
+from plimsoll.plan.held import Held
+from plimsoll.plan.overload import Habit, exceeding, is_seen, is_twice_pegged, staying
+from plimsoll.units import format_duration
+
+# A load that was pegged at two ceilings has to lie above the higher one too, and an open one would
+# have met the lower one long before. One in four got there at a leap: a new customer.
+LEAP = 0.25
+# From here on a nature is said; below it, it is one of two that are both plausible.
+SAID_FROM = 0.7
+
+
+def weighed(prior: Prior, held: Held) -> Mapping[Habit, float]:
+    """Weights of the habits, sum 1, once it is known how long a load was held back, and where."""
+    weights = {
+        Habit.LOST: prior.lost,
+        Habit.JOB: prior.job,
+        Habit.CLIENTS: prior.clients,
+        Habit.GREEDY: prior.greedy,
+    }
+    unseen = [stretch for stretch in held.stretches if not is_seen(stretch)]
+    if unseen:
+        longest = max(unseen, key=lambda stretch: stretch.length_s)
+        stays = staying(prior, longest.length_s)
+        if is_twice_pegged(longest):
+            apart = longest.bound_ops_per_s / longest.floor_ops_per_s
+            stays *= max(exceeding(prior, apart), LEAP)
+        weights[Habit.LOST] *= stays
+        weights[Habit.CLIENTS] *= stays
+    whole = sum(weights.values())
+    return {habit: weight / whole for habit, weight in weights.items()}
+
+
+def nature_of(held: Held, weights: Mapping[Habit, float]) -> tuple[Nature, float, str]:
+    """
+    The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
+
+    A pile of work is greedy while it lasts: it is done as fast as the ceiling allows.
+    """
+    if not held.stretches:
+        return Nature.UNKNOWN, 0.0, ""
+    length = np.array([stretch.length_s for stretch in held.stretches])
+    seen = np.array([is_seen(stretch) for stretch in held.stretches])
+    greedy = weights.get(Habit.GREEDY, 0.0) + weights.get(Habit.JOB, 0.0)
+    ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
+    if ratio >= SAID_FROM:
+        nature = Nature.GREEDY
+    elif 1 - ratio >= SAID_FROM:
+        nature = Nature.OPEN
+    else:
+        nature = Nature.UNKNOWN
+    return nature, ratio, _reason(held, nature, ratio, is_seen_all=bool(seen.all()))
+
+
+def _reason(held: Held, nature: Nature, ratio: float, *, is_seen_all: bool) -> str:
+    if is_seen_all:
+        return (
+            "the load was seen below the ceiling of that moment, just before a lower one held it: it "
+            "asks for so much and no more"
+        )
+    longest = max(held.stretches, key=lambda stretch: stretch.length_s)
+    where = "at its burst ceiling and at its baseline" if is_twice_pegged(longest) else "at it"
+    text = f"it stayed {where} for up to {format_duration(longest.length_s)}"
+    chance = f"{100 * ratio:.0f} %"
+    if nature is Nature.OPEN:
+        return f"{text}; a load that takes whatever it is given (a vacuum, a load job) is unlikely ({chance})"
+    return (
+        f"{text}; with a chance of {chance} it takes whatever it is given (a vacuum, a load job, clients "
+        "without pauses): such a load reaches any ceiling, so compare hours of work"
+    )
