@@ -6,11 +6,13 @@ sign, and it is measured against a reference for *this* storage: reads and write
 batch of slow writes is not a queue.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.frame import Frame, runs_of
+from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.series import BoolArray, FloatArray
 
 # An unpressed EBS SSD volume answers in single-digit milliseconds (EBS user guide), a Multi-AZ write in
@@ -24,6 +26,12 @@ REFERENCE_FALLBACK_S = 1e-3
 TRANSFER_BYTES_PER_S = 300e6
 # A database page; only ratios are made of it.
 PAGE_BYTES = 8192.0
+# Neighbours no further apart than this may be one enforced rate: twice its usual jitter. Three such
+# samples at a documented number, or eight anywhere (what a level needs), may be a ceiling.
+FLAT_LOG = 0.01
+NEAR_LOG = 0.016
+STANDING_SAMPLES = 3
+FLAT_SAMPLES = 8
 # Below this share of the window's own high a load is light.
 CALM_LOAD = 0.6
 # A workload that breathes spreads over some hundred numbers half a percent apart.
@@ -55,7 +63,7 @@ class Congestion:
     has_queue: bool
 
 
-def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
+def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = ()) -> Congestion:
     """
     The waiting in each sample.
 
@@ -63,6 +71,7 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
         frame: what was measured.
         load: 0–1, how busy the storage was relative to the window's own high; picks the samples
             that may serve as reference.
+        ceilings: documented numbers; samples that stand at one are no reference.
 
     Source:
         Little's law: mean number in the system = rate × mean time in it.
@@ -70,9 +79,14 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
     reads = _or_by_bytes(frame.read_ops_per_s, frame.read_bytes_per_s)
     writes = _or_by_bytes(frame.write_ops_per_s, frame.write_bytes_per_s)
     ops = reads + writes
-    calm = _calm(frame, load)
-    read_s, read_seen = _unpressed(frame.read_latency_s, frame.read_bytes_per_s, reads, calm)
-    write_s, write_seen = _unpressed(frame.write_latency_s, frame.write_bytes_per_s, writes, calm)
+    standing = _standing(frame, ceilings)
+    calm = _calm(frame, load) & ~standing
+    read_s, read_seen = _unpressed(
+        frame.read_latency_s, frame.read_bytes_per_s, reads, calm, standing
+    )
+    write_s, write_seen = _unpressed(
+        frame.write_latency_s, frame.write_bytes_per_s, writes, calm, standing
+    )
     is_reference_seen = read_seen or write_seen
     has_latency = bool(
         np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
@@ -98,7 +112,9 @@ def congestion_of(frame: Frame, load: FloatArray) -> Congestion:
             by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
         else:
             latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
-            unpressed_s, is_reference_seen = _unpressed(latency_s, frame.bytes_per_s, ops, calm)
+            unpressed_s, is_reference_seen = _unpressed(
+                latency_s, frame.bytes_per_s, ops, calm, standing
+            )
             by_queue = _queue_excess(frame.queue_depth, ops * unpressed_s, calm)
             expected_busy_s = ops * unpressed_s
         reference_s = np.where(ops > 0, expected_busy_s / ops, np.nan)
@@ -137,6 +153,40 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
     return calm
 
 
+def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
+    """
+    Samples that may be at a ceiling, however fast or slow they are, so that none is a reference.
+
+    They stand at one number for minutes: three samples in a row at a documented one, eight at any.
+    A burst ceiling is fast beside the baseline that follows it, and is a queue all the same.
+    """
+    standing = np.zeros(frame.size, dtype=bool)
+    rows = tuple(ceilings)
+    for dimension, rate in (
+        (Dimension.THROUGHPUT, frame.bytes_per_s),
+        (Dimension.IOPS, frame.ops_per_s),
+    ):
+        with np.errstate(all="ignore"):
+            log_rate = np.log(rate)
+            # At a documented number: within what is enforced, and as flat as what is enforced.
+            flat = np.abs(np.diff(log_rate)) < FLAT_LOG
+        for row in rows:
+            if row.dimension == dimension and row.value > 0:
+                near = np.abs(log_rate - np.log(row.value)) < NEAR_LOG
+                standing |= _in_runs(near[1:] & near[:-1] & flat, STANDING_SAMPLES)
+        standing |= _in_runs(flat, FLAT_SAMPLES)
+    return standing
+
+
+def _in_runs(linked: BoolArray, least: int) -> BoolArray:
+    """Samples in runs of at least `least`, of which each is linked to the next; shape (n + 1,)."""
+    inside = np.zeros(linked.size + 1, dtype=bool)
+    for start, end in runs_of(linked):
+        if end - start + 1 >= least:
+            inside[start : end + 1] = True
+    return inside
+
+
 def _or_by_bytes(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
     """Operations, or where none were measured at all a stand-in for weights: bytes in pages."""
     return ops_per_s if np.isfinite(ops_per_s).any() else bytes_per_s / PAGE_BYTES
@@ -148,18 +198,24 @@ def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
 
 
 def _unpressed(
-    latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, calm: BoolArray
+    latency_s: FloatArray,
+    bytes_per_s: FloatArray,
+    ops_per_s: FloatArray,
+    calm: BoolArray,
+    standing: BoolArray,
 ) -> tuple[FloatArray, bool]:
     """Latency that each sample would have if nothing waited, and whether the window shows it."""
     with np.errstate(all="ignore"):
         transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
         # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
-    reference_s, is_seen = _reference(fixed_s, calm, ops_per_s)
+    reference_s, is_seen = _reference(fixed_s, calm, ops_per_s, standing)
     return reference_s + transfer_s, is_seen
 
 
-def _reference(latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray) -> tuple[float, bool]:
+def _reference(
+    latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray, standing: BoolArray
+) -> tuple[float, bool]:
     """
     Unpressed latency, and whether the window shows it.
 
@@ -176,8 +232,12 @@ def _reference(latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray) ->
         lowest = float(np.quantile(smooth[quiet], 0.1))
         if lowest <= REFERENCE_MAX_S:
             return lowest, True
-    lowest = float(np.quantile(smooth, 0.05))
-    return min(lowest, REFERENCE_FALLBACK_S), lowest < 0.5 * float(np.median(smooth))
+    free = smooth[~standing[known]]
+    if free.size < 10:
+        return min(float(smooth.min()), REFERENCE_FALLBACK_S), False
+    lowest = float(np.quantile(free, 0.05))
+    is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * float(np.median(smooth))
+    return min(lowest, REFERENCE_FALLBACK_S), is_seen
 
 
 def _smoothed(values: FloatArray) -> FloatArray:

@@ -63,7 +63,7 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
     frame = frame_of(snapshot)
     if frame is None:
         return Judged(frame=None, congestion=None, intervals=())
-    congestion = congestion_of(frame, load_of(frame))
+    congestion = congestion_of(frame, load_of(frame), ceilings)
     # Where operations are counted otherwise, a level of them would mean nothing.
     is_counted = Metric.WRITE_OPS_PER_S not in other_meaning(snapshot.instance)
     dimensions = RATES if is_counted else frozenset({Dimension.THROUGHPUT})
