@@ -11,6 +11,7 @@ from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.choose_instance import choose, describe
 from plimsoll.sources.merge import longest_window_steps, merge
+from plimsoll.sources.plausible import in_their_units
 from plimsoll.sources.reading import Origin, Reading
 from plimsoll.sources.resolve import Samples, metric_asked, resolve
 from plimsoll.sources.shown import counted
@@ -30,7 +31,9 @@ _ALWAYS_CLOUDWATCH = frozenset({Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S})
 MOST_STEPS = 10_000_000
 
 
-def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapshot:
+def assemble(
+    reading: Reading, *, identifier: str | None, source: str, has_units: bool = False
+) -> Snapshot:
     """
     The snapshot of one instance.
 
@@ -38,6 +41,8 @@ def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapsh
         reading: all files of the export.
         identifier: which instance, as the user said; None if there is only one.
         source: where it came from, for people.
+        has_units: the source says its units, so what it says is taken as it is; a file may have been
+            exported in others.
 
     Raises:
         UsageError: several instances and none chosen, or the chosen one is not there.
@@ -62,6 +67,9 @@ def assemble(reading: Reading, *, identifier: str | None, source: str) -> Snapsh
     mine = [p for p in parts if p.instance is None or p.instance.lower() == chosen.lower()]
     series, fine, note, more = _series(mine, reading)
     gaps += more
+    if not has_units:
+        series, odd = in_their_units(series, instance)
+        gaps += odd
     if not series and not _explains_emptiness(reading):
         raise _empty(source, resolved.unknown, gaps)
     # What lies beside the window at a finer step has a grid of its own.

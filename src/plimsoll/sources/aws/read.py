@@ -250,7 +250,12 @@ class _Run:
 
     def _assembled(self, described: Described, reading: Reading) -> Snapshot:
         name = described.instance.identifier
-        return assemble(reading, identifier=name, source=f"rds:{name} in {self._account.region}")
+        return assemble(
+            reading,
+            identifier=name,
+            source=f"rds:{name} in {self._account.region}",
+            has_units=True,
+        )
 
     # --- what is optional -------------------------------------------------------------------------
 

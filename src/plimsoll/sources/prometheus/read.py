@@ -168,7 +168,10 @@ def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[st
             )
         )
     snapshot = assemble(
-        reading, identifier=found.identifier, source=remarks.source_of(server.url, used)
+        reading,
+        identifier=found.identifier,
+        source=remarks.source_of(server.url, used),
+        has_units=True,
     )
     have = [*snapshot.series, *(t.metric for t, _ in found.tracks if t.metric is not None)]
     missing = remarks.missing_on_server(have, snapshot.instance, [u.exporter for u in used])
