@@ -1,8 +1,9 @@
 """
 From samples of one metric to one series: one statistic, one origin, one value per time.
 
-1. Of several statistics the mean is taken: Average, else Sum ÷ SampleCount. A metric that comes
-   as Maximum or Minimum only is used, with a gap that says so; sums and percentiles are not.
+1. Of several statistics the mean is taken: Average, else Sum ÷ SampleCount. Of a rate, a latency or a
+   queue nothing else is used: the largest second of a minute says nothing of the minute. Other metrics
+   that come as Maximum or Minimum only are used, with a gap that says so; sums and percentiles are not.
 2. Where one part of an export has a finer period than another, the coarser samples inside its
    time range are left out.
 3. Equal times: equal values are one sample; of different ones the last read stays, with a gap.
@@ -40,6 +41,19 @@ FEWEST_FOR_PERIOD = 10
 # Two channels round differently: a stream's sum ÷ count differs from CloudWatch's own average in
 # the last digits. Twelve digits are kept by every format, so nine are the same number.
 SAME = 1e-9
+
+
+_ONLY_AS_MEAN = frozenset(
+    {
+        Metric.READ_BYTES_PER_S,
+        Metric.WRITE_BYTES_PER_S,
+        Metric.READ_OPS_PER_S,
+        Metric.WRITE_OPS_PER_S,
+        Metric.READ_LATENCY_S,
+        Metric.WRITE_LATENCY_S,
+        Metric.QUEUE_DEPTH,
+    }
+)
 
 
 def merge(metric: Metric, parts: list[Samples]) -> tuple[Series | None, list[Gap]]:
@@ -95,6 +109,8 @@ def _of_one_statistic(metric: Metric, parts: list[Samples]) -> tuple[list[Sample
         return by_statistic[Statistic.AVERAGE], []
     if Statistic.SUM in by_statistic and Statistic.COUNT in by_statistic:
         return _means(by_statistic[Statistic.SUM], by_statistic[Statistic.COUNT]), []
+    if metric in _ONLY_AS_MEAN:
+        return [], [_no_mean(metric, by_statistic)]
     extremes = (Statistic.MAXIMUM, Statistic.MINIMUM)
     # The least balance of a period is the one that tells whether credits ran out.
     for statistic in reversed(extremes) if metric in BALANCES else extremes:
@@ -106,14 +122,16 @@ def _of_one_statistic(metric: Metric, parts: list[Samples]) -> tuple[list[Sample
                     remedy="Export the statistic Average.",
                 )
             ]
-    names = ", ".join(by_statistic)
-    return [], [
-        Gap(
-            metric=metric.value,
-            reason=f"only the statistic {names} is in the export, which says nothing of the mean",
-            remedy="Export the statistic Average.",
-        )
-    ]
+    return [], [_no_mean(metric, by_statistic)]
+
+
+def _no_mean(metric: Metric, statistics: Iterable[Statistic]) -> Gap:
+    names = ", ".join(statistics)
+    return Gap(
+        metric=metric.value,
+        reason=f"only the statistic {names} is in the export, which says nothing of the mean",
+        remedy="Export the statistic Average.",
+    )
 
 
 def _means(sums: list[Samples], counts: list[Samples]) -> list[Samples]:

@@ -197,9 +197,11 @@ def _groups(
 
 def _wide_name(head: str, path: Path) -> str:
     """The metric of a wide column; a lone `value` column takes the name of its file."""
-    short = plain(head)
-    is_unnamed = short in VALUE_NAMES or statistic_of(short) is not None
-    return f"{path.name.split('.')[0]} {head}" if is_unnamed else head
+    short, file = plain(head), path.name.split(".")[0]
+    # The word `value` says nothing, so nobody's name may be read out of it.
+    if short in VALUE_NAMES:
+        return file
+    return f"{file} {head}" if statistic_of(short) is not None else head
 
 
 # --- cells ---------------------------------------------------------------------------------------

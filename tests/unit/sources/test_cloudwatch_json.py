@@ -196,10 +196,10 @@ def test_simulated_exports_say_so(tmp_path):
     assert snapshot.gaps == ()
 
 
-def with_statistics(folder: Path, **values: float) -> Path:
+def with_statistics(folder: Path, of: str = "WriteIOPS", **values: float) -> Path:
     """One metric, each statistic of which has a value of its own."""
     results = [result(f"m{n}", "x", Values=[v] * 20) for n, v in enumerate(values.values())]
-    queries = [query(f"m{n}", "WriteIOPS", stat) for n, stat in enumerate(values)]
+    queries = [query(f"m{n}", of, stat) for n, stat in enumerate(values)]
     return saved(folder, a=answer(*results), b=queries)
 
 
@@ -225,12 +225,28 @@ def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
     [({"Maximum": 9, "Minimum": 1, "Sum": 50}, "Maximum"), ({"Minimum": 1, "p99": 8}, "Minimum")],
 )
 def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
-    snapshot = read_export(with_statistics(tmp_path, **values))
+    """
+    The most connections of a minute tell what max_connections is compared with.
+    """
+    folder = with_statistics(tmp_path, of="DatabaseConnections", **values)
+    snapshot = read_export(folder)
 
-    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [values[used]] * 20
+    assert snapshot.series[Metric.CONNECTION_COUNT].value.tolist() == [values[used]] * 20
     assert [g.reason for g in snapshot.gaps] == [
         f"only the statistic {used} is in the export, taken for the mean"
     ]
+
+
+@pytest.mark.parametrize("of", ["ReadThroughput", "WriteIOPS", "ReadLatency", "DiskQueueDepth"])
+@pytest.mark.parametrize("statistic", ["Maximum", "Minimum"])
+def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
+    """
+    A burst of a second makes a Maximum of three times the ceiling in a minute that was far from it.
+    """
+    with pytest.raises(
+        DataError, match=f"only the statistic {statistic} is in the export, which says"
+    ):
+        read_export(with_statistics(tmp_path, of=of, **{statistic: 9}))
 
 
 @pytest.mark.parametrize("stat", ["Sum", "SampleCount", "p99", "tm90"])

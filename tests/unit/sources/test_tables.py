@@ -14,6 +14,19 @@ from plimsoll.sources.export import read_export
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports" / "tables"
 
 
+def test_the_word_value_is_nobodys_name(tmp_path):
+    """
+    A table of a time and a value is about the metric its file is named after, of an unnamed instance.
+    """
+    rows = ["timestamp,value", *(f"{1615198440 + 60 * i},{20 + i % 7}" for i in range(50))]
+    file = tmp_path / "rds_cpu_utilization.csv"
+    file.write_text("\n".join(rows))
+    snapshot = read_export(file)
+
+    assert {Metric.CPU_RATIO} == set(snapshot.series)
+    assert "unnamed" == snapshot.instance.identifier
+
+
 def read(folder: Path, text: str | bytes, name: str = "t.csv", **options: str) -> Snapshot:
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_export(folder / name, **options)
