@@ -11,7 +11,8 @@ from typing import Any
 from msgspec import UNSET, Struct, field
 
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.sources.json_text import as_type
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.json_text import as_type, field_by_field
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.shown import shown
 from plimsoll.sources.times import parse_time
@@ -81,10 +82,6 @@ class _DBInstance(Struct, rename="pascal"):
     pending: _Pending | None = field(name="PendingModifiedValues", default=None)
 
 
-class _Answer(Struct):
-    instances: list[_DBInstance] = field(name="DBInstances")
-
-
 def read_answer(document: Any, reading: Reading, *, where: str) -> None:
     """
     Add every instance of an answer.
@@ -92,16 +89,26 @@ def read_answer(document: Any, reading: Reading, *, where: str) -> None:
     Args:
         document: the whole answer, a list of its DBInstances, or one of them.
 
+    A field that is not what it should be is left out, with a gap; the rest counts.
+
     Raises:
-        DataError: fields of the wrong type.
+        DataError: not an answer, or an instance without a name.
     """
     if isinstance(document, dict) and "DBInstances" in document:
-        found = as_type(document, _Answer, where).instances
-    elif isinstance(document, list):
-        found = as_type(document, list[_DBInstance], where)
-    else:
-        found = [as_type(document, _DBInstance, where)]
-    reading.described += [_instance(d) for d in found]
+        document = document["DBInstances"]
+    every = as_type(document, list[Any], where) if isinstance(document, list) else [document]
+    for one in every:
+        described, odd = field_by_field(one, _DBInstance, where)
+        reading.described.append(_instance(described))
+        reading.gaps += [_odd_field(name, one[name]) for name in odd]
+
+
+def _odd_field(name: str, value: object) -> Gap:
+    return Gap(
+        metric=name,
+        reason=f"'{shown(str(value), 40)}' is not what describe-db-instances says here, left out",
+        remedy="Export the description again with the AWS command line, without a --query filter.",
+    )
 
 
 def instance_of(document: dict[str, Any]) -> Instance:
@@ -114,7 +121,7 @@ def instance_of(document: dict[str, Any]) -> Instance:
     Raises:
         DataError: fields of the wrong type, or no identifier.
     """
-    return _instance(as_type(document, _DBInstance, "the description of an instance"))
+    return _instance(field_by_field(document, _DBInstance, "the description of an instance")[0])
 
 
 def _instance(described: _DBInstance) -> Instance:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
-from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Gap, Snapshot, is_snapshot
 from plimsoll.sources import (
     cloudwatch_json,
@@ -72,10 +71,9 @@ def read_export(
     """
     if not path.is_dir():
         return read_loaded(load(path), path, instance_file=instance_file, identifier=identifier)
-    described = [] if instance_file is None else read_instance_file(instance_file)
     reading = Reading()
     _read_folder(path, reading)
-    reading.described = described or reading.described
+    _describe(reading, instance_file)
     return assemble(reading, identifier=identifier, source=f"export folder {shown(path, 200)}")
 
 
@@ -83,16 +81,23 @@ def read_loaded(
     data: bytes, path: Path, *, instance_file: Path | None = None, identifier: str | None = None
 ) -> Snapshot:
     """As `read_export`, of a file whose content is at hand already."""
-    described = [] if instance_file is None else read_instance_file(instance_file)
     reading = Reading()
     read_bytes(data, path, reading)
-    reading.described = described or reading.described
+    _describe(reading, instance_file)
     return assemble(reading, identifier=identifier, source=f"export file {shown(path, 200)}")
 
 
-def read_instance_file(path: Path) -> list[Instance]:
+def _describe(reading: Reading, instance_file: Path | None) -> None:
+    """Let a description that was given go before those in the export."""
+    if instance_file is not None:
+        given = read_instance_file(instance_file)
+        reading.described = given.described
+        reading.gaps += given.gaps
+
+
+def read_instance_file(path: Path) -> Reading:
     """
-    The instances of a `describe-db-instances` answer, at least one.
+    Return the instances of a `describe-db-instances` answer, at least one, and what was odd in it.
 
     Raises:
         SourceError: it cannot be opened.
@@ -106,7 +111,7 @@ def read_instance_file(path: Path) -> list[Instance]:
             f"'{shown(path, 200)}' describes no instance",
             "Give the answer of 'aws rds describe-db-instances'.",
         )
-    return reading.described
+    return reading
 
 
 def _read_folder(folder: Path, reading: Reading) -> None:

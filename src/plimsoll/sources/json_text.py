@@ -11,6 +11,7 @@ from plimsoll.errors import DataError
 from plimsoll.sources.bounds import check_json, check_lines
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 _RETRY_HINT = "Export the file again; a whole JSON document ends with its last bracket."
 _CHUNK_BYTES = 1 << 23
@@ -61,6 +62,40 @@ def as_type(document: Any, kind: type[T], where: str) -> T:
             f"{where} is not what its format says: {_one_line(error)}",
             "Export the file again with the AWS command line, without a --query filter.",
         ) from error
+
+
+def field_by_field(document: Any, kind: type[S], where: str) -> tuple[S, list[str]]:
+    """
+    Convert an object to a struct, leaving out each field that is not what it should be.
+
+    Numbers and booleans written as text are taken for what they say.
+
+    Args:
+        document: a decoded object.
+        kind: a msgspec struct.
+        where: the document, for the message.
+
+    Returns:
+        The struct, and the names of the fields that were left out, as the document writes them.
+
+    Raises:
+        DataError: not an object, or a field that must be there is missing or odd.
+    """
+    if not isinstance(document, dict):
+        return as_type(document, kind, where), []
+    kept, odd = dict(document), []
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name not in kept:
+            continue
+        try:
+            value = msgspec.convert(kept[field.encode_name], field.type, strict=False)
+            kept[field.encode_name] = msgspec.to_builtins(value)
+        except (msgspec.ValidationError, RecursionError, TypeError):
+            if field.required:
+                continue
+            odd.append(field.encode_name)
+            del kept[field.encode_name]
+    return as_type(kept, kind, where), odd
 
 
 def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int]]:

@@ -46,8 +46,8 @@ def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snaps
         SourceError: the path cannot be opened.
         DataError: no file that can be read, or no sample in any.
     """
-    described = [] if instance_file is None else export.read_instance_file(instance_file)
-    reading = Reading()
+    given = Reading() if instance_file is None else export.read_instance_file(instance_file)
+    described, reading = given.described, Reading(gaps=given.gaps)
     failures: list[PlimsollError] = []
     recorded: set[str] = set()
     for file in export.data_files(path) if path.is_dir() else [path]:

@@ -129,7 +129,7 @@ def _read_bytes(
 def _described(
     snapshot: Snapshot, name: str | None, instance_file: Path, identifier: str | None
 ) -> Snapshot:
-    described = export.read_instance_file(instance_file)
-    chosen = choose([name], described, identifier)
-    instance, gaps = describe(chosen, described, [snapshot.instance])
-    return replace(snapshot, instance=instance, gaps=(*snapshot.gaps, *gaps))
+    given = export.read_instance_file(instance_file)
+    chosen = choose([name], given.described, identifier)
+    instance, gaps = describe(chosen, given.described, [snapshot.instance])
+    return replace(snapshot, instance=instance, gaps=(*snapshot.gaps, *given.gaps, *gaps))

@@ -26,7 +26,7 @@ def test_a_gp2_instance():
     """
     gp2 has no provisioned rates; RDS writes its zero throughput nevertheless.
     """
-    assert read_instance_file(FIXTURE)[0] == Instance(
+    assert read_instance_file(FIXTURE).described[0] == Instance(
         identifier="orders-primary",
         db_class="db.r5.2xlarge",
         engine="postgres",
@@ -42,7 +42,7 @@ def test_a_gp3_instance():
     """
     Throughput is in MiB/s; the region comes from the ARN where no zone is given.
     """
-    instance = read_instance_file(FIXTURE)[1]
+    instance = read_instance_file(FIXTURE).described[1]
 
     assert instance.storage == Storage(
         kind="gp3",
@@ -69,7 +69,7 @@ def test_an_aurora_instance_has_no_size():
     """
     An Aurora volume grows by itself, and RDS reports 1 GiB for it.
     """
-    assert read_instance_file(FIXTURE)[2].storage == Storage(kind="aurora-iopt1")
+    assert read_instance_file(FIXTURE).described[2].storage == Storage(kind="aurora-iopt1")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,52 @@ def test_numbers_that_cannot_be_are_unknown():
     assert instance.storage == Storage(kind="io1")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AvailabilityZone", {}),
+        ("MultiAZ", "yes"),
+        ("EngineVersion", -1),
+        ("Iops", "many"),
+        ("PendingModifiedValues", {"AllocatedStorage": []}),
+        ("ProcessorFeatures", 7),
+    ],
+)
+def test_an_odd_field_costs_itself_alone(name, value):
+    """
+    The class, the storage and the rest of the description count, and the field is named.
+    """
+    reading = Reading()
+    document = {"DBInstanceIdentifier": "a1", "DBInstanceClass": "db.r5.large", name: value}
+    read_answer({"DBInstances": [document]}, reading, where="'x'")
+    (gap,) = reading.gaps
+
+    assert "db.r5.large" == reading.described[0].db_class
+    assert name == gap.metric
+    assert "is not what describe-db-instances says here, left out" in gap.reason
+
+
+def test_a_number_written_as_text_is_a_number():
+    """
+    Tools that rewrite JSON put quotes around numbers.
+    """
+    found = described(AllocatedStorage="500", StorageType="gp3", MultiAZ="true")
+
+    assert (500.0, True) == (found.storage.size_gib, found.multi_az)
+
+
+def test_an_odd_field_is_named_beside_the_metrics(tmp_path):
+    """
+    What was left out of --instance is a gap of the snapshot.
+    """
+    instance = {"DBInstanceIdentifier": "a1", "DBInstanceClass": "db.r5.large", "Iops": "many"}
+    (tmp_path / "i.json").write_text(json.dumps({"DBInstances": [instance]}))
+    (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(3)))
+    snapshot = read_export(tmp_path / "m.json", instance_file=tmp_path / "i.json")
+
+    assert "Iops" in [gap.metric for gap in snapshot.gaps]
+
+
 def test_a_list_and_a_single_instance_are_accepted(tmp_path):
     """
     `--query DBInstances` and `--query 'DBInstances[0]'` give a list and a lone description.
@@ -105,7 +151,7 @@ def test_a_list_and_a_single_instance_are_accepted(tmp_path):
     ):
         (tmp_path / name).write_text(json.dumps(document))
 
-        assert len(read_instance_file(tmp_path / name)) == count
+        assert len(read_instance_file(tmp_path / name).described) == count
 
 
 def test_a_file_without_an_instance_is_named(tmp_path):
@@ -114,9 +160,12 @@ def test_a_file_without_an_instance_is_named(tmp_path):
         read_instance_file(tmp_path / "m.json")
 
 
-def test_a_wrong_type_is_named():
-    with pytest.raises(DataError, match="AllocatedStorage"):
-        described(AllocatedStorage="much")
+def test_an_instance_without_a_name_is_refused():
+    """
+    What cannot be told from others is no description.
+    """
+    with pytest.raises(DataError, match="DBInstanceIdentifier"):
+        described(DBInstanceIdentifier=["a1"])
 
 
 def test_an_instance_file_wins_over_the_folder(tmp_path):
