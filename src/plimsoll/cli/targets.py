@@ -117,9 +117,10 @@ def read_fleet(
 def _read_rds(name: str, reach: Reach) -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
-    account = _account(reach, name)
+    account, window_s = _account(reach, name), live_window(reach)
     try:
-        return read_instance(account, name, live_window(reach), ec2_type_of=ec2_type_of)
+        snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
+        return msgspec.structs.replace(snapshot, asked_s=window_s)
     finally:
         say_spent(account.usage)
 
@@ -145,7 +146,9 @@ def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
     from plimsoll.sources.target import with_description
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
-    snapshot = read_prometheus(server, live_window(reach), identifier=flags.identifier)
+    window_s = live_window(reach)
+    snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
+    snapshot = msgspec.structs.replace(snapshot, asked_s=window_s)
     return with_description(snapshot, flags.instance_file, flags.identifier)
 
 
@@ -226,4 +229,6 @@ def in_window(snapshot: Snapshot, name: str, reach: Reach) -> Snapshot:
             f"'{name}' holds no sample of that window",
             f"It reaches from {format_time(start)} to {format_time(end)}.",
         )
-    return found
+    # Without --from or --last the window begins with the data.
+    begins_s = window[0] if reach.since or reach.last else max(window[0], start)
+    return msgspec.structs.replace(found, asked_s=(begins_s, window[1]))

@@ -24,6 +24,7 @@ from plimsoll.diagnosis.missing import (
     VERDICT,
     missing_of,
     newer_class_of,
+    not_covered,
     pressed_throughout,
     too_short,
 )
@@ -76,6 +77,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     missing = missing_of(
         recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
     ) + missing_before_changes(snapshot.annotations, window_s)
+    missing += not_covered(snapshot, measured_s)
     db_class = snapshot.instance.db_class
     if db_class and not unknown_class and not catalog.knows(db_class):
         missing += newer_class_of(snapshot.instance)
@@ -117,6 +119,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
         annotations=snapshot.annotations,
         waiting=waiting,
         waiting_causes=causes,
+        asked_s=snapshot.asked_s,
     )
 
 

@@ -12,7 +12,7 @@ from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_duration, number
+from plimsoll.units import format_duration, format_ratio, number
 
 # Wider than any ceiling's own jitter, narrower than what workloads do.
 STILL_LOG_SD = 0.05
@@ -26,6 +26,10 @@ SHORTEST_S = 60.0
 DEEP_QUEUE = 10.0
 # Nearly all the time: a tenth may be the pause between two runs.
 THROUGHOUT_SHARE = 0.9
+# CloudWatch publishes a minute or two late, and a scrape may fail now and then.
+LATE_SHARE = 0.05
+# "Nothing binds" is not said of a time of which more than half was not seen.
+UNSEEN_SHARE = 0.5
 VERDICT = "verdict"
 """Marks a gap without which no overall verdict can be given."""
 
@@ -90,6 +94,27 @@ def missing_of(
             )
         )
     return tuple(found)
+
+
+def not_covered(snapshot: Snapshot, measured_s: float) -> tuple[Missing, ...]:
+    """Return the part of the window asked for that has no sample, where it is more than a late one."""
+    if snapshot.asked_s is None:
+        return ()
+    start_s, end_s = snapshot.asked_s
+    share = 1 - measured_s / (end_s - start_s)
+    if share <= LATE_SHARE:
+        return ()
+    return (
+        Missing(
+            name=f"{format_ratio(share)} of the window",
+            hides=VERDICT if share > UNSEEN_SHARE else "what happened in that time",
+            remedy=(
+                f"{format_duration(end_s - start_s)} were asked for, and storage was measured for "
+                f"{format_duration(measured_s)} of them. The instance may not have run, or the metrics "
+                "are not kept for so long."
+            ),
+        ),
+    )
 
 
 def newer_class_of(instance: Instance) -> tuple[Missing, ...]:

@@ -232,3 +232,13 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """Stretches in which requests waited and no ceiling explains it, in order of time."""
     waiting_causes: tuple[WaitingCause, ...] = ()
     """What may have caused them, the likeliest first; empty where nothing waited unexplained."""
+    asked_s: tuple[int, int] | None = None
+    """The window that was asked for, epoch seconds; None where all there is was read."""
+
+    @property
+    def span_s(self) -> int:
+        """Return the length of the window asked for, or of what was read: what shares are shares of."""
+        start_s, end_s = self.window_s
+        if self.asked_s is None:
+            return end_s - start_s
+        return max(end_s, self.asked_s[1]) - min(start_s, self.asked_s[0])

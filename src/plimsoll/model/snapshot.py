@@ -97,6 +97,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     real ones, whatever the clock of the series."""
     credit_clock: CreditClock | None = None
     """Of a gate; None where times are real."""
+    asked_s: tuple[int, int] | None = None
+    """The window that was asked for, epoch seconds [start, end); None where all there is was read."""
 
     @property
     def window_s(self) -> tuple[int, int] | None:
@@ -135,6 +137,7 @@ class _SnapshotFile(Struct, kw_only=True, omit_defaults=True):
     fine: list[_SeriesFile] = []
     observation: Observation | None = None
     credit_clock: CreditClock | None = None
+    asked_s: tuple[int, int] | None = None
 
 
 def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
@@ -147,13 +150,15 @@ def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
 
     Returns:
         The snapshot with the samples of the window. Series without any are left out. Annotations
-        before the window stay, since what happened before it may explain it.
+        before the window stay, since what happened before it may explain it. What was asked for
+        is then another window, and is not kept.
     """
     return msgspec.structs.replace(
         snapshot,
         series=_cut(snapshot.series, window_s),
         fine=_cut(snapshot.fine, window_s),
         annotations=tuple(a for a in snapshot.annotations if a.time_s < window_s[1]),
+        asked_s=None,
     )
 
 
@@ -183,6 +188,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
             fine=_series_files(snapshot.fine),
             observation=snapshot.observation,
             credit_clock=snapshot.credit_clock,
+            asked_s=snapshot.asked_s,
         )
     )
 
@@ -217,6 +223,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
         fine={s.metric: _series(s) for s in file.fine},
         observation=file.observation,
         credit_clock=file.credit_clock,
+        asked_s=file.asked_s,
     )
 
 

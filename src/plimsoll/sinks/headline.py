@@ -23,7 +23,7 @@ from plimsoll.units import format_duration, format_ratio, number
 def headline(diagnosis: Diagnosis) -> str:
     """Return the verdict in one plain sentence with number, unit and time."""
     about = words.subject(diagnosis.instance)
-    window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
+    window = format_duration(diagnosis.span_s)
     if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
         return _bound(about, diagnosis.binding, window, diagnosis)
     if diagnosis.verdict is Verdict.BINDS:

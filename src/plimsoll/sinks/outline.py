@@ -217,15 +217,15 @@ def _identity(diagnosis: Diagnosis) -> tuple[Fact, ...]:
 
 
 def _measured(diagnosis: Diagnosis) -> tuple[Fact, ...]:
-    start, end = diagnosis.window_s
-    share = diagnosis.measured_s / (end - start) if end > start else 0.0
+    share = diagnosis.measured_s / diagnosis.span_s if diagnosis.span_s > 0 else 0.0
+    asked = "" if diagnosis.asked_s is None else " asked for"
     facts = [
         Fact("Source", words.plain(diagnosis.source)),
         Fact("Step", f"one sample per {format_duration(diagnosis.step_s)}"),
         Fact(
             "Storage measured",
-            f"{format_duration(diagnosis.measured_s)} of {format_duration(end - start)} "
-            f"({format_ratio(share)})",
+            f"{format_duration(diagnosis.measured_s)} of {format_duration(diagnosis.span_s)}"
+            f"{asked} ({format_ratio(share)})",
         ),
     ]
     if diagnosis.instance.ebs_limits is not None:
@@ -298,7 +298,7 @@ def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
     """Limit, time, latency, queue, I/O size, confidence: those that are known."""
     if diagnosis.binding is None or shown is None:
         return ()
-    window = format_duration(diagnosis.window_s[1] - diagnosis.window_s[0])
+    window = format_duration(diagnosis.span_s)
     facts = [
         Fact("Served while pegged", words.level_with_error(shown)),
         Fact("Time at this limit", f"{format_duration(diagnosis.binding.seconds)} of {window}"),
@@ -350,7 +350,7 @@ def _next_ceiling(diagnosis: Diagnosis) -> str:
 def _time_at(at: CeilingTime, diagnosis: Diagnosis) -> Fact:
     former = at.ceiling.former_phase if at.ceiling else None
     rate = words.ceiling_value(at.ceiling) if at.ceiling else words.level(at.level, at.dimension)
-    window = diagnosis.window_s[1] - diagnosis.window_s[0]
+    window = diagnosis.span_s
     noun = "interval" if at.interval_count == 1 else "intervals"
     time = f"{format_duration(at.seconds)} ({format_ratio(at.seconds / window)} of the window)"
     return Fact(

@@ -57,6 +57,7 @@ def report(diagnosis: Diagnosis, inspection: Inspection | None = None) -> dict[s
             "duration_s": end_s - start_s,
             "step_s": diagnosis.step_s,
             "measured_s": diagnosis.measured_s,
+            "asked_s": diagnosis.span_s,
         },
         "is_simulated": diagnosis.is_simulated,
         "source": diagnosis.source,

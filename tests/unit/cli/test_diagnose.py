@@ -195,6 +195,20 @@ def test_a_class_is_understood_however_it_is_written(run, typed):
     assert "db.t3.xlarge" == json.loads(ran.out)["instance"]["db_class"]
 
 
+def test_the_window_that_was_asked_for_is_the_denominator(run):
+    """
+    Of the last ten days of an export of two, eight were not measured: the shares say so.
+    """
+    report = json.loads(run("diagnose", QUIET, "--last", "10d", "--format", "json").out)
+    text = run("diagnose", QUIET, "--last", "10d").out
+
+    assert "unknown" == report["verdict"]
+    assert 10 * 86_400 == report["window"]["asked_s"]
+    assert report["window"]["measured_s"] < 2.1 * 86_400
+    assert any("of the window" in gap["name"] for gap in report["missing"])
+    assert "of 10 d asked for" in text
+
+
 def test_flags_win_over_the_source(run):
     """
     What the command line says of the instance replaces what the snapshot says.

@@ -1,5 +1,6 @@
 """What could not be judged, what that hides, and what would supply it."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from plimsoll.diagnosis.missing import (
     SHORT_WINDOW,
     VERDICT,
     missing_of,
+    not_covered,
     pressed_throughout,
     too_short,
 )
@@ -117,6 +119,18 @@ def test_an_instance_without_a_class_misses_its_limits():
     assert "instance class" == gap.name
     assert VERDICT != gap.hides
     assert "--class" in gap.remedy
+
+
+@pytest.mark.parametrize(("measured_h", "said"), [(3.0, "70 % of the window"), (9.6, None)])
+def test_what_was_asked_for_and_not_measured_is_said(measured_h, said):
+    """
+    Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say.
+    """
+    asked_s = (builders.START_S, builders.START_S + 36_000)
+    snapshot = msgspec.structs.replace(builders.snapshot(values()), asked_s=asked_s)
+    names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
+
+    assert ([said] if said else []) == names
 
 
 def test_an_unknown_class_is_named_with_its_neighbours():

@@ -109,7 +109,7 @@ def test_no_field_of_a_diagnosis_is_lost():
     Every field of `Diagnosis` has its place in the report.
     """
     report = json.loads(render_json(pressed()[0]))
-    renamed = {"window_s": "window", "step_s": "window", "measured_s": "window"}
+    renamed = dict.fromkeys(("window_s", "step_s", "measured_s", "asked_s"), "window")
 
     assert {renamed.get(f, f) for f in Diagnosis.__struct_fields__} <= report.keys()
 
