@@ -245,6 +245,20 @@ def test_small_commits_write_more_than_they_make():
     assert any("one transaction" in remedy.text for remedy in cause.remedies)
 
 
+@pytest.mark.parametrize(("version", "written"), [(170_009, 1 * MB), (180_000, 8 * MB)])
+def test_written_wal_is_counted_from_the_first_18_on(version: int, written: float):
+    """
+    18.0 counts it already; before, rows of that name are somebody else's and what was generated stands.
+    """
+    before = reading(START_S, counters=counters(wal_bytes=0.0), io=())
+    row = io_row("client backend", object="wal", written_bytes=8 * MB * 60)
+    after = reading(START_S + 60, counters=counters(wal_bytes=1 * MB * 60), io=(row,))
+    told = with_settings(server(version_number=version), SETTINGS)
+    cause = only(wal.causes(observation(before, after, told), budget(0.0, 9 * MB)))
+
+    assert pytest.approx(written) == cause.written_bytes_per_s
+
+
 def test_wal_names_the_statements_that_make_it():
     """
     By the WAL that pg_stat_statements counts for each.

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from plimsoll.causes.concurrency import erlang_sessions, fit_curve, little, throughput
+from plimsoll.causes.concurrency import erlang_sessions, fit_curve, little, medians, throughput
 from plimsoll.causes.pool_size import size_pools
 from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, Room, Service
 
@@ -34,6 +34,16 @@ def simulated(contention: float, coherence: float, most: int, seed: int) -> list
         if n <= most
         for _ in range(3)
     ]
+
+
+def test_where_nothing_ran_or_nothing_was_done_no_throughput_was_seen():
+    """
+    Of each number of busy sessions the median counts; an idle server and a stuck one are no points.
+    """
+    points = [(2, 10.0), (2, 12.0), (2, 90.0), (0, 5.0), (3, 0.0)]
+    found = medians([LoadPoint(busy=busy, per_s=per_s) for busy, per_s in points])
+
+    assert found == (LoadPoint(busy=2.0, per_s=12.0),)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,92 @@
+"""Changing one thing of the code at a time."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mutants
+
+
+def changes(folder: Path, line: str) -> set[str]:
+    """
+    What one line is changed to.
+    """
+    path = folder / "changed.py"
+    path.write_text(line + "\n")
+    finder = mutants.Finder(path)
+    finder.visit(ast.parse(finder.plain))
+    return {mutant.source().rstrip("\n") for mutant in finder.found}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a < b", {"a <= b"}),
+        ("a <= b < c", {"a < b < c", "a <= b <= c"}),
+        ("a is not b", {"a is b"}),
+        ("(a) not in (b)", {"(a) in (b)"}),
+        ("a * b + c", {"a / b + c", "a * b - c"}),
+        ("a ** b", {"a * b"}),
+        ("a and b and c", {"a or b and c", "a and b or c"}),
+        ("not (a or b)", {" (a or b)".strip(), "not (a and b)"}),
+        ("-a", {"a"}),
+        ("a = 3", {"a = 4"}),
+        ("a = 2.0", {"a = 3.0"}),
+        ("a = True", {"a = False"}),
+    ],
+)
+def test_one_thing_is_changed_at_a_time(tmp_path: Path, line: str, expected: set[str]):
+    """
+    Each operator, boundary and number of a line gives a change of its own.
+    """
+    assert expected == {change.strip() for change in changes(tmp_path, line)}
+
+
+def test_what_says_nothing_of_behaviour_is_left_alone(tmp_path: Path):
+    """
+    Annotations, texts, and what can only fail if we are wrong are not changed.
+    """
+    assert changes(tmp_path, "a: int | None") == set()
+    assert changes(tmp_path, 'a = "b" + c') == set()
+    assert changes(tmp_path, 'a = f"{b + 1}"') == set()
+    assert changes(tmp_path, "assert a > 0") == set()
+
+
+def test_a_function_returns_nothing_instead(tmp_path: Path):
+    """
+    What a function returns is taken away, whatever stands before it on the line.
+    """
+    line = "def ä(b: int = 1) -> int: return b"
+
+    assert changes(tmp_path, line) == {
+        "def ä(b: int = 2) -> int: return b",
+        "def ä(b: int = 1) -> int: return None",
+    }
+
+
+def test_every_change_is_code():
+    """
+    A change that could not even be read would be noticed by any test.
+    """
+    for layer in ("limits", "causes"):
+        for mutant in mutants.mutants_of(layer)[::10]:
+            ast.parse(mutant.source())
+
+
+def test_what_is_explained_exists():
+    """
+    A line that was changed since needs its explanation anew.
+    """
+    for file, line, _ in mutants.explained():
+        assert line in {text.strip() for text in (mutants.ROOT / file).read_text().splitlines()}
+
+
+def test_tests_of_the_same_name_run_first():
+    """
+    They are the likeliest to notice; the rest of the layer follows.
+    """
+    tests = mutants.tests_for("causes", Path("toast.py"))
+
+    assert "test_toast.py" == Path(tests[0]).name
+    assert len(set(tests)) == len(tests) > 10
