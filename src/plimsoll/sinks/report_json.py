@@ -104,6 +104,7 @@ def instance_object(instance: Instance) -> dict[str, Any]:
         "license_model": instance.license_model,
         "region": instance.region,
         "multi_az": instance.multi_az,
+        "cluster": None if instance.cluster is msgspec.UNSET else instance.cluster,
         "launched": launched,
         "connection_max": instance.connection_max,
         "vcpu_count": instance.vcpu_count,

@@ -69,7 +69,7 @@ def test_refresh_writes_both_tables(tmp_path: Path):
 
     assert result.exit_code == 0
     assert {name: len(found) for name, found in rows.items()} == {
-        "instance_limits.csv": 412,
+        "instance_limits.csv": 423,
         "instance_limits_former.csv": 206,
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(rows)

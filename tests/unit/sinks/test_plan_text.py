@@ -100,7 +100,7 @@ def test_every_number_has_what_it_is_compared_with():
     assert "86.5 MB/s → 118 – 131 – 146 MB/s on average in the 12 h 2 min" in shown
     assert "76 ms → 4.9 – 5.2 – 6.1 ms" in shown
     assert "43 % of the instance EBS throughput credits, on 2023-02-14 02:10 UTC" in shown
-    assert "12.0 h → 6.3 h for what was served while a ceiling bound" in shown
+    assert "12.0 h → 6.3 h with tasks back to back" in shown
 
 
 def test_a_judgement_is_a_word_beside_its_sign():
