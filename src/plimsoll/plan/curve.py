@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll import kernel
-from plimsoll.model.plan import Band, CurvePoint
+from plimsoll.model.plan import Band, CurvePoint, MoveKind, Option
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.priced import UNKNOWN, Priced
+from plimsoll.plan.storages import describe_storage
 from plimsoll.plan.vectors import Vectors
 
 # Judgement: a curve of steps smaller than two percent has points that nobody could tell apart.
@@ -96,6 +97,61 @@ def served_at_once(vectors: Vectors, which: IntArray, asked: Asked) -> FloatArra
         carry=False,
     )
     return np.clip(found.served_bytes / whole, 0.0, 1.0)
+
+
+def share_of(chain: Sequence[kernel.Stage], demands: Demands) -> Band:
+    """Return the share 0–1 of the asked bytes that a chain serves at once, as the curve counts it."""
+    shares = []
+    for asked in (demands.low, demands.middle, demands.high):
+        whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum())
+        if whole <= 0:
+            shares.append(1.0)
+            continue
+        found = kernel.replay(
+            asked.ops_per_s,
+            asked.io_size_bytes,
+            step_s=asked.step_s,
+            chain=asked.started(chain),
+            carry=False,
+        )
+        served = float(found.served_bytes.sum()) / (whole * asked.step_s)
+        shares.append(min(max(served, 0.0), 1.0))
+    low, middle, high = sorted(shares)
+    return Band(low=low, middle=middle, high=high)
+
+
+def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tuple[CurvePoint, ...]:
+    """
+    Return the curve with the options on it, where nothing on it serves as much for no more.
+
+    A limit that the instance was seen not to have is left out for an option of its class, and small
+    steps are left out of the curve: an option may serve more than the curve alone would have it.
+
+    Args:
+        points: in order of price.
+        options: as shown; those without a price, or that change nothing that is paid for, are left out.
+    """
+    present = [point for point in points if point.is_present]
+    offered = [
+        CurvePoint(
+            name=f"{option.instance.db_class}, {describe_storage(option.instance.storage)}",
+            usd_per_month=option.cost.usd_per_month,
+            served_ratio=option.effect.served_ratio,
+        )
+        for option in options
+        if option.cost.usd_per_month is not None
+        and all(move.kind is not MoveKind.SCHEDULE for move in option.moves)
+    ]
+    every = [*(point for point in points if not point.is_present), *offered]
+    every.sort(key=lambda point: (point.usd_per_month, -point.served_ratio.middle))
+    kept: list[CurvePoint] = []
+    best = -1.0
+    for point in every:
+        if point.served_ratio.middle > best:
+            best = point.served_ratio.middle
+            kept.append(point)
+    kept += present
+    return tuple(sorted(kept, key=lambda point: (point.usd_per_month, not point.is_present)))
 
 
 def _served_in_order(vectors: Vectors, queue: IntArray, asked: Asked) -> FloatArray:

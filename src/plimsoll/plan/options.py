@@ -33,7 +33,9 @@ from plimsoll.model.plan import (
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.as_seen import asked_and_served, exactly, latencies_of, served_of
+from plimsoll.plan.asked import asked_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
+from plimsoll.plan.curve import Demands, share_of
 from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import Judged, judge, started
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
@@ -105,6 +107,15 @@ class Desk:
         """What was served in a mean second."""
         measured = self.demand.is_measured
         return float(self.demand.served_bytes_per_s[measured].mean()) if measured.any() else 0.0
+
+    @cached_property
+    def demands(self) -> Demands:
+        """The band of demand, as a search replays it."""
+        low, middle, high = (
+            asked_of(self.demand, path)
+            for path in (self.demand.low, self.demand.middle, self.demand.high)
+        )
+        return Demands(low=low, middle=middle, high=high)
 
     @cached_property
     def present_is_sure(self) -> bool:
@@ -230,6 +241,7 @@ class Desk:
             ),
             effect=replace(
                 judged.effect,
+                served_ratio=share_of(chain, self.demands),
                 next_ceiling=self._next_ceiling(chain),
                 work=self._work(chain),
             ),

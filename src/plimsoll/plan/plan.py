@@ -17,11 +17,11 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.plan import FASTER, FREE, CurvePoint, Option, Plan, Wishes, WorkPoint
 from plimsoll.model.price import PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.asked import Asked, asked_of
+from plimsoll.plan.asked import Asked
 from plimsoll.plan.by_price import Sooner, most_for_the_money, sooner_by_price
 from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
-from plimsoll.plan.curve import Demands, curve_of, served_at_once
+from plimsoll.plan.curve import curve_of, served_at_once, with_options
 from plimsoll.plan.demand import recover
 from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
@@ -110,9 +110,14 @@ def plan(
         present=present,
         options=options,
         unpriced=unpriced,
-        curve=tuple(
-            replace(point, served_ratio=present.effect.served_ratio) if point.is_present else point
-            for point in shelf.curve()
+        curve=with_options(
+            [
+                replace(point, served_ratio=present.effect.served_ratio)
+                if point.is_present
+                else point
+                for point in shelf.curve()
+            ],
+            options,
         ),
         work_by_price=shelf.work_by_price(),
         candidate_count=len(found),
@@ -138,8 +143,7 @@ class _Shelf:
         self._prices: Priced = priced(
             found, desk.book, needs=desk.needs, wishes=desk.wishes, catalog=desk.catalog
         )
-        self._high = asked_of(desk.demand, desk.demand.high)
-        self._middle = asked_of(desk.demand, desk.demand.middle)
+        self._high, self._middle = desk.demands.high, desk.demands.middle
         self._roles = roles_of(found, self._prices, usd_per_day_max=desk.wishes.usd_per_day_max)
 
     def priced(self, present: Option) -> tuple[Option, ...]:
@@ -181,12 +185,7 @@ class _Shelf:
 
     def curve(self) -> tuple[CurvePoint, ...]:
         """Price against the share that is served without waiting."""
-        demands = Demands(
-            low=asked_of(self._desk.demand, self._desk.demand.low),
-            middle=self._middle,
-            high=self._high,
-        )
-        return curve_of(self._found, self.vectors, self._prices, demands)
+        return curve_of(self._found, self.vectors, self._prices, self._desk.demands)
 
     def _search(self, asked: Asked) -> Found:
         return search(

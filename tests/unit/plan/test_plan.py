@@ -326,3 +326,22 @@ def test_prices_older_than_a_year_say_their_date():
 
     assert {"2025-10-15"} == {found.prices_as_of for found in years.values()}
     assert [False, False, True] == [found.are_prices_old for found in years.values()]
+
+
+@pytest.mark.parametrize("name", ["claims-pipeline", "search-service"])
+def test_no_option_lies_above_the_most_that_can_be_had(name: str):
+    """
+    The line, the table and the options count the same: what is served at once of the middle demand.
+    """
+    found = planned(example(name))
+    line = [point for point in found.curve if not point.is_present]
+    priced = [o for o in found.options if o.commands and o.cost.usd_per_month is not None]
+
+    assert priced
+    for option in priced:
+        most = max(
+            point.served_ratio.middle
+            for point in line
+            if point.usd_per_month <= option.cost.usd_per_month
+        )
+        assert option.effect.served_ratio.middle <= most
