@@ -1,0 +1,49 @@
+"""
+How long small files take that would unpack to gigabytes, and how much memory.
+
+    python bench/bombs.py
+
+Exit status 0 when each ends in one sentence within 10 s of processor time and 500 MB, 1 otherwise.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from fuzz import bombs
+
+MOST_S, MOST_BYTES = 10, 500e6
+FILES = {
+    "six million empty results, gzip": bombs.empty_results,
+    "3.4 GB of zeros, gzip": bombs.zeros,
+    "60 million rows, Parquet": lambda: bombs.rows(60_000_000),
+}
+
+
+def main() -> int:
+    is_kept = True
+    for name, make in FILES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bomb"
+            path.write_bytes(make())
+            size = path.stat().st_size
+            command = [sys.executable, "-m", "plimsoll", "diagnose", str(path)]
+            with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
+                said = child.stderr.read().decode() if child.stderr else ""
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+        seconds, memory_bytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+        is_one = said.count("\n") == 2 and said.startswith("error: ")
+        good = child.returncode == 2 and is_one and seconds < MOST_S and memory_bytes < MOST_BYTES
+        is_kept &= good
+        print(f"{name}: {size / 1e3:,.0f} kB, {seconds:.1f} s, {memory_bytes / 1e6:.0f} MB")
+        print(f"  {said.splitlines()[0] if said else 'nothing was said'}")
+    return 0 if is_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
