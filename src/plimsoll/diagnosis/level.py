@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll.diagnosis.congestion import HOT_LOG
 from plimsoll.diagnosis.frame import runs_of
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
@@ -17,6 +18,10 @@ from plimsoll.model.series import BoolArray, FloatArray, IntArray
 # coarse samples, no less than half a minute of fine ones, where requests come in bunches.
 HELD_MIN_SAMPLES = 8
 HELD_MIN_S = (30.0, 480.0)
+# At a number that is known to be a ceiling, a shorter stretch counts as well: three samples in which
+# requests waited, all within the level's own spread. Two may be neighbours by chance; of three, each
+# within half a percent, a workload that varies by three percent makes one in two hundred.
+SHORT_SAMPLES = 3
 # Holes in a run that may be bridged: so many samples always, twice as many while requests waited.
 BRIDGE_SAMPLES = 4
 BRIDGE_MAX_S = 240.0
@@ -71,6 +76,7 @@ def levels_of(
     width_s: FloatArray,
     *,
     jitter_bins: int = JITTER_BINS,
+    short_samples: int = HELD_MIN_SAMPLES,
 ) -> list[Level]:
     """
     Candidate levels of one rate, most time first. A candidate is not yet a ceiling.
@@ -81,6 +87,7 @@ def levels_of(
         excess: log of waiting relative to unpressed, NaN where not measured.
         time_s, width_s: the grid.
         jitter_bins: how far to either side of a level its samples may lie.
+        short_samples: samples of a stretch that counts where such stretches together are long enough.
     """
     usable = waited & np.isfinite(rate) & (rate > 0)
     if not usable.any():
@@ -90,7 +97,7 @@ def levels_of(
     log_rate[positive] = np.log(rate[positive])
     found: list[Level] = []
     for peak in _density_peaks(log_rate[usable], width_s[usable], jitter_bins):
-        level = _held(log_rate, peak, usable, excess, time_s, width_s)
+        level = _held(log_rate, peak, usable, excess, time_s, width_s, short_samples)
         if level is not None and not any(
             abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
         ):
@@ -122,9 +129,22 @@ def extended(
     slack = _slack(eased, excess, typical, distance, band)
     held &= ~slack
     runs = _joined(held | narrow, narrow | held, slack, distance, level.band_log, time_s, width_s)
+    runs = _with_short(runs, narrow & (excess > HOT_LOG))
     if runs.size == 0:
         return level
     return Level(value=level.value, log_sd=level.log_sd, band_log=level.band_log, runs=runs)
+
+
+def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
+    """The runs, and short ones apart from them in which every sample is hot; in order of time."""
+    apart = hot.copy()
+    for start, end in runs:
+        apart[start:end] = False
+    short = runs_of(apart)
+    short = short[short[:, 1] - short[:, 0] >= SHORT_SAMPLES]
+    every = np.concatenate((runs.reshape(-1, 2), short))
+    ordered: IntArray = every[np.argsort(every[:, 0], kind="stable")]
+    return ordered
 
 
 def _density_peaks(log_rate: FloatArray, width_s: FloatArray, jitter_bins: int) -> list[float]:
@@ -166,13 +186,14 @@ def _held(
     excess: FloatArray,
     time_s: IntArray,
     width_s: FloatArray,
+    short_samples: int,
 ) -> Level | None:
     distance = log_rate - centre
     near = usable & (np.abs(distance) < 0.04)
     spread = 1.4826 * middle(np.abs(distance[near]))
     band = float(np.clip(3.2 * spread, BAND_LOG_MIN, BAND_LOG_MAX))
     core = usable & (np.abs(distance) < band)
-    runs = _runs_at(distance, core, usable, band, excess, time_s, width_s)
+    runs = _runs_at(distance, core, usable, band, excess, time_s, width_s, short_samples)
     if runs.size == 0:
         return None
     inside = np.zeros(log_rate.size, dtype=bool)
@@ -195,6 +216,7 @@ def _runs_at(
     excess: FloatArray,
     time_s: IntArray,
     width_s: FloatArray,
+    short_samples: int,
 ) -> IntArray:
     """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
     typical = _typical_excess(excess, core)
@@ -202,7 +224,7 @@ def _runs_at(
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))
     slack = _slack(usable, excess, typical, distance, band)
-    return _joined(at_level, core, slack, distance, band, time_s, width_s)
+    return _joined(at_level, core, slack, distance, band, time_s, width_s, short_samples)
 
 
 def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
@@ -233,6 +255,7 @@ def _joined(
     band: float,
     time_s: IntArray,
     width_s: FloatArray,
+    short_samples: int = HELD_MIN_SAMPLES,
 ) -> IntArray:
     """Runs of `at_level` with short holes bridged, kept where they were held long enough."""
     runs = runs_of(at_level)
@@ -252,18 +275,18 @@ def _joined(
     seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
     core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
     span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
-    held: IntArray = joined[_is_long(core_s, width_s) & (core_s >= 0.5 * span_s)]
+    held: IntArray = joined[_is_long(core_s, width_s, short_samples) & (core_s >= 0.5 * span_s)]
     return held
 
 
-def _is_long(core_s: FloatArray, width_s: FloatArray) -> BoolArray:
+def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> BoolArray:
     """
     Which stretches were held long enough, by themselves or because they come again and again.
 
     Of seconds, eight are enough where such stretches together make twice the least time.
     """
     least_s = held_min_s(width_s)
-    short = core_s >= min(HELD_MIN_SAMPLES * middle(width_s), least_s)
+    short = core_s >= min(short_samples * middle(width_s), least_s)
     if core_s[short].sum() >= 2 * least_s:
         return short
     return core_s >= least_s

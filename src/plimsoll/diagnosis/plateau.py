@@ -22,8 +22,10 @@ from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.credits import SILENT, Account, CreditBook, Credits
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import (
+    HELD_MIN_SAMPLES,
     JITTER_BINS,
     LOOSE_BINS,
+    SHORT_SAMPLES,
     Level,
     extended,
     held_min_s,
@@ -141,8 +143,13 @@ def plateaus_of(
             continue
         numbered = eased & near_documented(rate, dimension, ceilings)
         # Only at a documented number may samples stray: elsewhere a level is all that is known.
-        searches = ((pressed, JITTER_BINS), (numbered, JITTER_BINS), (numbered, LOOSE_BINS))
-        for waited, jitter_bins in searches:
+        searches = (
+            (pressed, JITTER_BINS, HELD_MIN_SAMPLES),
+            (numbered, JITTER_BINS, HELD_MIN_SAMPLES),
+            (numbered, LOOSE_BINS, HELD_MIN_SAMPLES),
+            (numbered & pressed, JITTER_BINS, SHORT_SAMPLES),
+        )
+        for waited, jitter_bins, short_samples in searches:
             levels = levels_of(
                 rate,
                 waited,
@@ -150,6 +157,7 @@ def plateaus_of(
                 frame.time_s,
                 frame.width_s,
                 jitter_bins=jitter_bins,
+                short_samples=short_samples,
             )
             for level in levels:
                 plateau = judge(level, dimension, rate, congestion, book)

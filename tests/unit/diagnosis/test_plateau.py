@@ -405,3 +405,50 @@ def test_a_loosely_kept_baseline_is_found_in_a_dozen_samples():
     assert limit == plateau.best.ceiling.value
     assert [[3, 15]] == plateau.runs.tolist()
     assert plateau.probability > 0.9
+
+
+def visits(*minutes: int, level: float = 100e6, waiting: float = 10.0) -> Snapshot:
+    """A calm day with visits of so many minutes to one level, half an hour apart."""
+    random = rng()
+    rate = 30e6 * builders.wander(random, 12 * HOUR, 0.2)
+    latency = 0.0008 * builders.wander(random, rate.size, 0.05)
+    for index, length in enumerate(minutes):
+        start = HOUR + 30 * index
+        rate[start : start + length] = level * builders.wander(random, length, 0.001)
+        latency[start : start + length] *= waiting
+    size = 16_384 * builders.wander(random, rate.size, 0.05)
+    return builders.snapshot(builders.storage(rate, size_bytes=size, latency_s=latency))
+
+
+def test_short_visits_to_a_confirmed_level_count():
+    """
+    Once twenty minutes show that a level is a ceiling, three minutes of waiting at it are too.
+    """
+    (plateau,) = of(visits(20, 3, 2, 5))
+
+    assert [[60, 80], [90, 93], [150, 155]] == plateau.runs.tolist()
+
+
+def test_short_visits_at_ease_do_not_count():
+    """
+    The same rate for three minutes without waiting is no ceiling.
+    """
+    calm = visits(20, 3)
+    calm.series[Metric.READ_LATENCY_S].value[90:93] /= 10
+    calm.series[Metric.WRITE_LATENCY_S].value[90:93] /= 10
+    calm.series[Metric.QUEUE_DEPTH].value[90:93] /= 10
+    (plateau,) = of(calm)
+
+    assert [[60, 80]] == plateau.runs.tolist()
+
+
+def test_hovering_at_a_documented_number_is_found():
+    """
+    Visits of four minutes, again and again, are stretches at a documented limit; elsewhere not.
+    """
+    row = ceiling(EBS, Phase.FIXED, 100e6)
+    (plateau,) = of(visits(4, 4, 4, 4), row)
+
+    assert row == plateau.best.ceiling
+    assert [[60, 64], [90, 94], [120, 124], [150, 154]] == plateau.runs.tolist()
+    assert [] == of(visits(4, 4, 4, 4))
