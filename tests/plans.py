@@ -18,6 +18,7 @@ from plimsoll.model.plan import (
     Disruption,
     Effect,
     Judgement,
+    Ladder,
     Loop,
     Move,
     MoveKind,
@@ -25,6 +26,7 @@ from plimsoll.model.plan import (
     Option,
     Plan,
     Rejected,
+    Rung,
     Work,
     WorkPoint,
 )
@@ -295,6 +297,21 @@ def curve() -> tuple[CurvePoint, ...]:
     )
 
 
+def ladder() -> Ladder:
+    """A cheaper try, the recommended step, and one after it that the plan does not need."""
+    return Ladder(
+        rungs=(
+            Rung(option=2, chance=0.71, chance_after=0.71),
+            Rung(option=1, chance=0.97, chance_after=0.9),
+        ),
+        recommended=1,
+        certain=1,
+        usd_per_day_more=Decimal("0.672"),
+        step_count=1.0,
+        check="plimsoll compare rds:claims-pipeline --last 14d",
+    )
+
+
 def claims(**changed) -> Plan:
     """A ceiling that bound, with every kind of option."""
     values = {
@@ -322,6 +339,7 @@ def claims(**changed) -> Plan:
         "are_prices_old": False,
         "headline": "db.m6g.xlarge with the storage as it is lifts the ceiling for $0.67 a day more",
         "notes": ("memory was not measured: classes with less memory are left out",),
+        "ladder": None if "options" in changed else ladder(),
     }
     return Plan(**(values | changed))
 

@@ -135,3 +135,21 @@ def format_time(epoch_s: float) -> str:
 def format_clock(epoch_s: float) -> str:
     """A moment in UTC for a sentence: `2021-03-08 10:14`."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+# Between them a chance is said in tenths; nearer to none or all, in hundredths.
+_TENTHS = (0.095, 0.945)
+
+
+def in_cases(chance: float) -> str:
+    """
+    `7 of 10`; near none or all `6 of 100`, `98 of 100`, and never none or all.
+
+    Args:
+        chance: 0–1.
+    """
+    low, high = _TENTHS
+    if low <= chance < high:
+        return f"{max(round(10 * chance), 1)} of 10"
+    count = min(max(round(100 * chance), 1), 99)
+    return f"{'fewer than ' if chance < 0.005 else ''}{count} of 100"

@@ -16,6 +16,7 @@ from plimsoll.units import (
     format_ops_per_s,
     format_ratio,
     format_time,
+    in_cases,
     number,
 )
 
@@ -174,3 +175,22 @@ def test_moments_are_utc():
     """
     assert "2021-03-08T10:14:00Z" == format_time(1_615_198_440)
     assert "2021-03-08 10:14" == format_clock(1_615_198_440)
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [
+        (0.0, "fewer than 1 of 100"),
+        (0.0556, "6 of 100"),
+        (0.33, "3 of 10"),
+        (0.7, "7 of 10"),
+        (0.94, "9 of 10"),
+        (0.96, "96 of 100"),
+        (1.0, "99 of 100"),
+    ],
+)
+def test_a_chance_is_said_in_cases(chance: float, said: str):
+    """
+    In tenths, near the ends in hundredths, and never none or all.
+    """
+    assert said == in_cases(chance)

@@ -283,6 +283,34 @@ class Option(Struct, frozen=True, kw_only=True):
     """Of an option without a price; None where it has one, or where nothing priced does as much."""
 
 
+class Rung(Struct, frozen=True, kw_only=True):
+    """One step of a ladder."""
+
+    option: int
+    """Its place in the plan's options, from 0."""
+    chance: float
+    """Share 0–1 of plausible demands for which it is enough."""
+    chance_after: float
+    """The same among those for which no earlier step was."""
+
+
+class Ladder(Struct, frozen=True, kw_only=True):
+    """The steps to try one after the other, each if it is at its ceiling again."""
+
+    rungs: tuple[Rung, ...]
+    """In the order in which they would be tried: what is free, a cheaper try, the recommended, the next."""
+    recommended: int
+    """Place in `rungs` of the cheapest step that probably suffices."""
+    certain: int | None
+    """Place in the plan's options of the cheapest that is almost certain; None where nothing is."""
+    usd_per_day_more: Decimal | None
+    """Expected difference of price of the step that is kept, without the cheaper try; None where unknown."""
+    step_count: float
+    """Expected number of steps until one is enough, without the cheaper try."""
+    check: str = ""
+    """The command that says after the step whether it was enough."""
+
+
 class CurvePoint(Struct, frozen=True, kw_only=True):
     """The most that can be had for a price."""
 
@@ -332,6 +360,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     are_prices_old: bool
     """Whether that is more than a year ago."""
     headline: str
-    """One sentence: the way past, or that there is none, or that nothing needs one."""
+    """The way past in a sentence or a few, or that there is none, or that nothing needs one."""
     notes: tuple[str, ...]
     """What a reader must know: what was not checked, and why."""
+    ladder: Ladder | None = None
+    """What to try first and what after it; None where nothing needs a way past or nothing helps."""

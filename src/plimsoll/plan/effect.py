@@ -18,10 +18,11 @@ from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import BAND, Demand
 from plimsoll.plan.trials import Trial, trials_of
 from plimsoll.plan.verdict import Share, verdict_of
+from plimsoll.units import in_cases
 
 # A smaller share of time is not told apart from nothing.
 LEAST_SAID = 0.001
@@ -50,6 +51,15 @@ class Judged:
     effect: Effect
     reason: str
     settled_by: str
+    passed: BoolArray
+    """Which demands pass: every path with the least credits, then every one with the most."""
+
+
+def passing_weights(demand: Demand) -> FloatArray:
+    """Belief in each of the demands of `Judged.passed`, sum 1."""
+    weight = np.array([path.weight for path in demand.paths])
+    both: FloatArray = np.concatenate((weight, weight)) / (2 * weight.sum())
+    return both
 
 
 def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01) -> Judged:
@@ -68,9 +78,14 @@ def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01
     count = int(np.count_nonzero(demand.is_measured))
     waited = np.array(_waited(demand, trials)) / count
     loose = _loose(trials, waited * count) / count
+    is_generous = np.array([trial.is_generous for trial in trials])
+    passed = np.where(is_generous, waited - loose, waited + loose) < allowed_ratio
+    passed = np.concatenate((passed[~is_generous], passed[is_generous]))
+    # Each half of the weights is of one reading of the credits.
+    each = 2 * np.where(passed, passing_weights(demand), 0.0)
     share = Share(
-        strict=_passing(trials, waited + loose, allowed_ratio, is_generous=False),
-        generous=_passing(trials, waited - loose, allowed_ratio, is_generous=True),
+        strict=float(each[: len(demand.paths)].sum()),
+        generous=float(each[len(demand.paths) :].sum()),
     )
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
     effect = _effect(demand, trials, None)
@@ -80,6 +95,7 @@ def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01
         effect=effect,
         reason=_reason(demand, effect, share, allowed_ratio),
         settled_by=SETTLED_BY if judgement is Judgement.UNSURE else "",
+        passed=passed,
     )
 
 
@@ -93,17 +109,6 @@ def effect_of(
         DataError: the chain is empty.
     """
     return _effect(demand, _trials(demand, chain), next_ceiling)
-
-
-def _passing(
-    trials: list[Trial], ratios: FloatArray, allowed: float, *, is_generous: bool
-) -> float:
-    weights = [
-        (t.path.weight, r < allowed)
-        for t, r in zip(trials, ratios, strict=True)
-        if t.is_generous == is_generous
-    ]
-    return sum(w for w, passes in weights if passes) / sum(w for w, _ in weights)
 
 
 def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tuple[Stage, ...]:
@@ -302,18 +307,18 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
 def _reason(demand: Demand, effect: Effect, share: Share, allowed: float) -> str:
     ratio = effect.ratio_at_ceiling
     low, high = _percent(ratio.low), _percent(ratio.high)
-    of_time = low if low == high else f"{low} to {high}"
     # What was seen is the only demand there is; of that alone is nothing said to be nothing.
     is_seen = len(demand.paths) == 1 and np.array_equal(
         demand.paths[0].ops_per_s, demand.served_ops_per_s
     )
     if is_seen and ratio.high == 0:
         return "what was asked for would never wait for a ceiling"
-    text = f"{of_time} of the time at a ceiling, where {100 * allowed:g} % are allowed"
+    span = f"for {high}" if low == high else f"for {low} to {high}"
+    text = f"still at a ceiling {span} of the time (you allow {100 * allowed:g} %)"
     if len(demand.paths) == 1:
         return text
-    passing = 100 * (share.strict + share.generous) / 2
-    return f"{text}; {passing:.0f} % of plausible demands pass"
+    passing = (share.strict + share.generous) / 2
+    return f"{text}; enough in {in_cases(passing)} cases we consider possible"
 
 
 def _percent(ratio: float) -> str:

@@ -3,8 +3,10 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
-from plimsoll.model.plan import FASTER, FREE, Judgement, Option
+from plimsoll.model.plan import FASTER, FREE, Judgement, Ladder, Option
+from plimsoll.plan.ladder import PROBABLY
 from plimsoll.plan.work import text_of
+from plimsoll.units import in_cases
 
 _CENT = Decimal("0.01")
 
@@ -14,38 +16,95 @@ def headline_of(
     options: tuple[Option, ...],
     unpriced: tuple[Option, ...],
     unexplained: CeilingTime | None,
+    *,
+    ladder: Ladder | None = None,
 ) -> str:
     """
-    The way past; or that there is none, that none is sure, or that nothing needs one.
+    What to try first and what after it; or that there is no way past, or that nothing needs one.
 
     Args:
         present: what is there, judged.
         options: the ways, in their order.
         unpriced: those without a price.
         unexplained: a limit that bound and that no document names.
+        ladder: the steps to try.
     """
-    sure = [option for option in options if option.judgement is Judgement.LIFTS]
     if present.judgement is Judgement.LIFTS:
-        return _enough(present, sure)
-    first = _first(options)
+        return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
     if unexplained is not None:
-        return f"{first}what bound is in no document, so no change is sure to lift it"
+        best = "" if ladder is None else _despite(options[ladder.rungs[ladder.recommended].option])
+        return (
+            f"{_first(options)}what bound is in no document, so no change is sure to lift it{best}"
+        )
     faster = _faster(present, options)
-    if sure:
-        best = sure[0]
-        if faster is None or best.role == FREE:
-            return f"{first}{best.title} lifts the ceiling{_for(best)}"
-        return f"{first}{faster}; {best.title} lifts the ceiling altogether{_for(best)}"
+    if ladder is None:
+        return _without_steps(options, unpriced, faster)
+    chosen = options[ladder.rungs[ladder.recommended].option]
+    first = [faster] if faster is not None and chosen.role not in (FREE, FASTER) else []
+    tried = _tried(present, chosen)
+    if first and chosen.judgement is Judgement.LIFTS:
+        tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
+    said = [*first, tried, *_after(options, ladder)]
+    if chosen.role != FREE:
+        said[0] = f"{_first(options)}{said[0]}"
+    return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(said))
+
+
+def _without_steps(
+    options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None
+) -> str:
+    """Where no step has a chance that could be compared."""
+    first = _first(options)
+    sure = next((option for option in options if option.judgement is Judgement.LIFTS), None)
+    if sure is not None:
+        lead = "" if faster is None or sure.role == FREE else f"{faster}; "
+        return f"{first}{lead}{sure.title} lifts the ceiling{_for(sure)}"
     if faster is not None:
         return f"{first}{faster}; nothing that is allowed and priced lifts the ceiling altogether"
     if unpriced:
         return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
-    likely = [option for option in options if option.judgement is Judgement.UNSURE]
-    if likely:
-        best = max(likely, key=lambda option: option.probability)
-        chance = f"{100 * best.probability:.0f} % of the plausible demands"
-        return f"{first}no change is sure to lift the ceiling; {best.title}{_for(best)} passes {chance}"
     return f"{first}nothing that can be bought within these wishes lifts the ceiling"
+
+
+def _tried(present: Option, option: Option) -> str:
+    """The step to begin with: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
+    if option.role == FREE:
+        return f"stop and start it: that is free, and enough in {_cases(option.probability)}"
+    if option.judgement is Judgement.LIFTS:
+        return f"{option.title} lifts the ceiling{_for(option)}"
+    work = _work(present, option)
+    takes = f", and the same work takes {work}" if work else ""
+    what = f"{option.title} ({_price(option)}): enough in {_cases(option.probability)}{takes}"
+    if option.probability < PROBABLY:
+        return f"no change is sure to be enough; the most likely is {what}"
+    return f"try {what}"
+
+
+def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
+    """What to do if it was not enough, and what certainty costs."""
+    said = []
+    chosen = options[ladder.rungs[ladder.recommended].option]
+    later = [options[rung.option] for rung in ladder.rungs[ladder.recommended + 1 :]]
+    if later:
+        chance = in_cases(later[0].probability)
+        said.append(
+            f"if it reaches its ceiling again: {later[0].title} ({_price(later[0])}, enough in {chance})"
+        )
+    if ladder.certain is not None and chosen.judgement is not Judgement.LIFTS:
+        sure = options[ladder.certain]
+        if sure is not (later[0] if later else None):
+            said.append(f"to be almost certain today: {sure.title} ({_price(sure)})")
+    return said
+
+
+def _despite(option: Option) -> str:
+    if option.role == FREE:
+        return ""
+    return f"; {option.title} ({_price(option)}) is enough in {_cases(option.probability)}"
+
+
+def _cases(chance: float) -> str:
+    return f"{in_cases(chance)} cases we consider possible"
 
 
 def _enough(present: Option, sure: list[Option]) -> str:
@@ -63,10 +122,18 @@ def _enough(present: Option, sure: list[Option]) -> str:
 def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
     """What the cheapest much better arrangement does; None where it lifts, or there is none."""
     option = next((o for o in options if o.role == FASTER), None)
-    took, takes = present.effect.work, option.effect.work if option else None
-    if option is None or took is None or takes is None or option.judgement is Judgement.LIFTS:
+    work = None if option is None else _work(present, option)
+    if option is None or work is None or option.judgement is Judgement.LIFTS:
         return None
-    return f"{option.title} does the same work in {text_of(took, takes)}{_for(option)}"
+    return f"{option.title} does the same work in {work}{_for(option)}"
+
+
+def _work(present: Option, option: Option) -> str | None:
+    """`5.4 h instead of 12.1 h`; None where it is not known or no less."""
+    took, takes = present.effect.work, option.effect.work
+    if took is None or takes is None or takes.chained_minutes >= took.chained_minutes:
+        return None
+    return text_of(took, takes)
 
 
 def _first(options: tuple[Option, ...]) -> str:
@@ -74,8 +141,17 @@ def _first(options: tuple[Option, ...]) -> str:
     restart = next((o for o in options if o.role == FREE and o.disruption.is_restart), None)
     if restart is None or restart.judgement is Judgement.LIFTS:
         return ""
-    tail = "does not suffice" if restart.judgement is Judgement.DOES_NOT else "may not suffice"
-    return f"stop and start it first: that is free, but {tail}; then "
+    if restart.judgement is Judgement.DOES_NOT:
+        return "stop and start it first: that is free, but does not suffice; then "
+    return (
+        f"stop and start it first: that is free, and enough in {in_cases(restart.probability)} cases; "
+        "then "
+    )
+
+
+def _price(option: Option) -> str:
+    """`$0.67 a day more`."""
+    return _for(option).removeprefix(", ").removeprefix(" ").removeprefix("for ")
 
 
 def _for(option: Option) -> str:

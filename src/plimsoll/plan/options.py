@@ -15,13 +15,12 @@ from plimsoll.limits import chain_of
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
-from plimsoll.model.family import BALANCES, FAMILIES
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import FormerLimits
 from plimsoll.model.plan import (
     Cost,
     Disruption,
-    Effect,
     Judgement,
     Move,
     MoveKind,
@@ -31,25 +30,31 @@ from plimsoll.model.plan import (
     Work,
 )
 from plimsoll.model.price import PriceBook
+from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.as_seen import asked_and_served, exactly, latencies_of, served_of
+from plimsoll.plan.as_seen import exactly, observed
 from plimsoll.plan.asked import asked_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import Demands, share_of
 from plimsoll.plan.demand import Demand
-from plimsoll.plan.effect import Judged, judge, started
+from plimsoll.plan.effect import Judged, judge, passing_weights, started
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
 from plimsoll.plan.needs import Needs
 from plimsoll.plan.rules import commands_of, disruption_of
 from plimsoll.plan.schedule import spread_of
 from plimsoll.plan.storages import describe_storage
 from plimsoll.plan.work import unexplained_of, work_of
-from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _NEVER = Decimal("Infinity")
 # A limit is enforced within about a percent; and a burst of a few minutes is no proof against one.
 _LOOSELY = 1.03
 _EXCEEDED_RATIO = 0.02
+# A limit that no document names may belong to the class or to the volumes, and go with them, or lie
+# before or behind both, and stay: nothing tells, so either is as likely.
+GOES_WITH_IT = 0.5
+# A limit that is named with this chance is taken for the one that bound.
+NAMED_SURELY = 0.9
 
 
 def is_sure(option: Option) -> bool:
@@ -193,7 +198,16 @@ class Desk:
     def _present(self) -> Option:
         chain = self._chain(self.before, self.former)
         is_seen = self.wishes.growth == 1 or not chain
-        judged = self._observed() if is_seen else self._judged(chain)
+        judged = (
+            observed(
+                self.demand,
+                self.diagnosis,
+                self.snapshot,
+                allowed_ratio=self.wishes.allowed_ratio,
+            )
+            if is_seen
+            else self._judged(chain)
+        )
         return Option(
             title=_title(self.before, self.before),
             role="",
@@ -207,7 +221,7 @@ class Desk:
                 moved_bytes=None,
                 reversal="",
             ),
-            effect=judged.effect,
+            effect=replace(judged.effect, work=self._work(chain) if is_seen else None),
             cost=self.before_cost,
             usd_per_day_more=Decimal(0),
             judgement=judged.judgement,
@@ -219,9 +233,7 @@ class Desk:
     def option(self, after: Instance, role: str, *, free: FreeMove | None = None) -> Option:
         """An arrangement, judged and priced."""
         is_restart = self._needs_restart(after) if free is None else free.is_restart
-        # Storage that is changed on an old instance leaves the old limits in force.
-        keeps_old = not is_restart and after.db_class == self.before.db_class
-        chain = self._chain(after, self.former if keeps_old else None)
+        chain = self._chain_after(after, free)
         judged = self._judged(chain)
         cost = self._cost(after)
         moves = (*self._restart_moves(is_restart, free), *moves_of(self.before, after))
@@ -361,18 +373,58 @@ class Desk:
             catalog=self.catalog,
         )
 
+    @cached_property
+    def _known(self) -> dict[tuple[Stage, ...], Judged]:
+        """What was judged: options that differ in price alone are replayed once."""
+        return {}
+
     def _judged(self, chain: tuple[Stage, ...]) -> Judged:
-        judged = judge(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
-        if self.unexplained is None or judged.judgement is Judgement.DOES_NOT:
-            return judged
-        return replace_judged(
+        if chain not in self._known:
+            found = judge(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
+            self._known[chain] = self._as_far_as_known(found)
+        return self._known[chain]
+
+    def _as_far_as_known(self, judged: Judged) -> Judged:
+        """A judgement, less sure where the limit that bound may be one that no document names."""
+        chance = round(judged.probability * self.explained_ratio, 4)
+        is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT
+        if not is_less_sure:
+            return replace_stage(judged, probability=chance)
+        which = "a limit that no document names"
+        if self.unexplained is not None:
+            which = f"the limit of {_rate(self.unexplained)} that no document names"
+        return replace_stage(
             judged,
-            reason=(
-                f"{judged.reason}, if the limit of {_rate(self.unexplained)} that no document names "
-                "is not there as well"
-            ),
+            judgement=Judgement.UNSURE,
+            probability=chance,
+            reason=f"{judged.reason}, if {which} is not there as well",
             settled_by="an hour with the change, on a copy or in a quiet night",
         )
+
+    @cached_property
+    def explained_ratio(self) -> float:
+        """Chance 0–1 that a change that passes the documented limits passes what bound as well."""
+        if self.unexplained is not None:
+            return GOES_WITH_IT
+        sure = _named_ratio(self.diagnosis)
+        return 1.0 if sure >= NAMED_SURELY else sure + (1 - sure) * GOES_WITH_IT
+
+    @cached_property
+    def demand_weights(self) -> FloatArray:
+        """Belief in each plausible demand, the last for a limit that no change lifts, sum 1."""
+        ratio = self.explained_ratio
+        return np.append(ratio * passing_weights(self.demand), 1 - ratio)
+
+    def passed(self, after: Instance, *, free: FreeMove | None = None) -> BoolArray:
+        """For which of the plausible demands an arrangement is enough, shape of `demand_weights`."""
+        return np.append(self._judged(self._chain_after(after, free)).passed, False)
+
+    def _chain_after(self, after: Instance, free: FreeMove | None) -> tuple[Stage, ...]:
+        """The limits of an arrangement that is bought, or got for nothing."""
+        is_restart = self._needs_restart(after) if free is None else free.is_restart
+        # Storage that is changed on an old instance leaves the old limits in force.
+        keeps_old = not is_restart and after.db_class == self.before.db_class
+        return self._chain(after, self.former if keeps_old else None)
 
     def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
         """The lowest ceiling of a chain at the window's I/O size, for good."""
@@ -387,53 +439,6 @@ class Desk:
             value=stage.baseline * stage.stripes,
         )
 
-    def _observed(self) -> Judged:
-        """What the window itself says of what is there."""
-        demand, summary = self.demand, self.demand.summary
-        minutes = summary.held_back_s / 60
-        ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
-        is_within = ratio <= self.wishes.allowed_ratio
-        allowed = f"{100 * self.wishes.allowed_ratio:g} %"
-        mean, tail = latencies_of(demand)
-        lowest = self._lowest_balance()
-        return Judged(
-            judgement=Judgement.LIFTS if is_within else Judgement.DOES_NOT,
-            probability=1.0 if is_within else 0.0,
-            effect=Effect(
-                minutes_at_ceiling=exactly(minutes),
-                ratio_at_ceiling=exactly(ratio),
-                served_bytes_per_s=exactly(served_of(demand)),
-                served_ratio=asked_and_served(demand),
-                latency_s_mean=mean,
-                latency_s_p95=tail,
-                balance_min_ratio=lowest[0] if lowest else None,
-                balance_min_family=lowest[1] if lowest else None,
-                balance_min_s=lowest[2] if lowest else None,
-                next_ceiling=_bound(self.diagnosis.binding),
-                work=self._work(self._chain(self.before, self.former)),
-            ),
-            reason=(
-                f"a ceiling was seen to bind for {format_ratio(ratio)} of the time measured, where "
-                f"{allowed} are allowed"
-                if ratio > 0
-                else "no ceiling was seen to bind in the time measured"
-            ),
-            settled_by="",
-        )
-
-    def _lowest_balance(self) -> tuple[float, Family, int] | None:
-        """The lowest balance that was read, of what, and when; None where none was."""
-        lowest: tuple[float, Family, int] | None = None
-        for metric, family in BALANCES.items():
-            series = self.snapshot.series.get(metric)
-            if series is None or not np.isfinite(series.value).any():
-                continue
-            at = int(np.nanargmin(series.value))
-            value = float(series.value[at])
-            if lowest is None or value < lowest[0]:
-                lowest = value, family, int(series.time_s[at])
-        return lowest
-
 
 def _key(stage: Stage) -> tuple[str, float, float, int]:
     return stage.name, stage.baseline, stage.burst, stage.stripes
@@ -443,15 +448,12 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def replace_judged(judged: Judged, *, reason: str, settled_by: str) -> Judged:
-    """The same effect, of which nothing can be promised."""
-    return Judged(
-        judgement=Judgement.UNSURE,
-        probability=judged.probability,
-        effect=judged.effect,
-        reason=reason,
-        settled_by=settled_by,
-    )
+def _named_ratio(diagnosis: Diagnosis) -> float:
+    """Chance 0–1 that the limits that bound are those they are named for, by time; 1 where none is."""
+    named = [one for one in diagnosis.intervals if one.family is not Family.UNKNOWN]
+    seconds = np.array([one.end_s - one.start_s for one in named], dtype=np.float64)
+    sure = np.array([one.attribution for one in named])
+    return float((seconds * sure).sum() / seconds.sum()) if seconds.sum() > 0 else 1.0
 
 
 def _title(before: Instance, after: Instance, *, is_restart: bool = False) -> str:
@@ -475,14 +477,3 @@ def _limit(stage: Stage) -> str:
 def _rate(time: CeilingTime) -> str:
     is_bytes = time.dimension is Dimension.THROUGHPUT
     return (format_bytes_per_s if is_bytes else format_ops_per_s)(time.level)
-
-
-def _bound(binding: CeilingTime | None) -> NextCeiling | None:
-    if binding is None:
-        return None
-    return NextCeiling(
-        family=binding.family,
-        phase=binding.phase,
-        dimension=binding.dimension,
-        value=binding.level,
-    )

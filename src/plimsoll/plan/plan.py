@@ -20,17 +20,18 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.by_price import Sooner, most_for_the_money, sooner_by_price
 from plimsoll.plan.candidates import Arrangements, arrangements
+from plimsoll.plan.climb import Climb, Tried, climb_of, key_of, ladder_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import curve_of, served_at_once, with_options
 from plimsoll.plan.demand import recover
 from plimsoll.plan.headline import headline_of
+from plimsoll.plan.ladder import PROBABLY
 from plimsoll.plan.moves import free_moves, legacy_of
 from plimsoll.plan.needs import needs_of
 from plimsoll.plan.options import Desk, better_first, is_sure
 from plimsoll.plan.priced import Priced, priced
 from plimsoll.plan.roles import (
     CHEAPEST,
-    SAME_STORAGE,
     SMALLER,
     cheaper_failing,
     preferred,
@@ -96,9 +97,11 @@ def plan(
     present = desk.present()
     shelf = _Shelf(desk, found)
     free = _free(desk)
-    options = _without_doubles((*free, *shelf.priced(present)))
+    bought, climb = shelf.priced(present)
+    options = _without_doubles((*free, *bought))
     unpriced = shelf.unpriced(options)
     as_of = _oldest(present, options)
+    ladder = ladder_of(climb, options)
     return Plan(
         instance=snapshot.instance,
         window_s=diagnosis.window_s,
@@ -125,8 +128,9 @@ def plan(
         prices_as_of=as_of,
         are_prices_old=as_of is not None
         and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
-        headline=headline_of(present, options, unpriced, desk.unexplained),
+        headline=headline_of(present, options, unpriced, desk.unexplained, ladder=ladder),
         notes=(*found.notes, *desk.notes, *_refused(found)),
+        ladder=ladder,
     )
 
 
@@ -146,21 +150,24 @@ class _Shelf:
         self._high, self._middle = desk.demands.high, desk.demands.middle
         self._roles = roles_of(found, self._prices, usd_per_day_max=desk.wishes.usd_per_day_max)
 
-    def priced(self, present: Option) -> tuple[Option, ...]:
-        """The cheapest of every role that holds at the high demand, and what may do for less."""
+    def priced(self, present: Option) -> tuple[tuple[Option, ...], Climb | None]:
+        """The cheapest of every role that holds at the high demand, and the steps of the ladder."""
         sure = self._search(self._high)
         options = []
         for role, chosen in sure.roles.items():
             option = self._best(chosen, role, sure)
             if option is not None:
                 options.append(option)
+        climb = None
         if is_sure(present):
             options = [option for option in options if is_sure(option) and _costs_less(option)]
         else:
             options = [option for option in options if option.role != SMALLER]
-            options += self._likely(options) + self._faster()
-            options = options or self._most()
-        return tuple(sorted(options, key=better_first))
+            climb = self._climb(sure, UNSURE if options else SUSPECTED)
+            options += self._faster() + self._steps(climb)
+            if not any(option.probability >= PROBABLY for option in options):
+                options += self._most()
+        return tuple(sorted(options, key=better_first)), climb
 
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first, each with its break-even."""
@@ -198,17 +205,26 @@ class _Shelf:
             tie=preferred(self._found),
         )
 
-    def _likely(self, sure: list[Option]) -> list[Option]:
-        """What passes the middle demand for less than what surely does."""
-        middle = self._search(self._middle)
-        role = UNSURE if sure else SUSPECTED
-        found = []
-        for name in (CHEAPEST, SAME_STORAGE):
-            for index in middle.roles.get(name, ())[:1]:
-                option = self._desk.option(self._found.instance(index), role)
-                if not is_sure(option):
-                    found.append(self._with_rejected(option, index, middle, self._middle))
-        return found
+    def _climb(self, sure: Found, role: str) -> Climb | None:
+        """The steps to try; what holds at the high demand may be one of them."""
+        also = [Tried(index=index, asked=self._high, result=sure) for index in sure.roles[CHEAPEST]]
+        return climb_of(
+            self._desk,
+            self._found,
+            self.vectors,
+            self._prices,
+            self._roles,
+            role=role,
+            also=also,
+        )
+
+    def _steps(self, climb: Climb | None) -> list[Option]:
+        """The steps that are bought, each with what is cheaper and fails where it just passes."""
+        return [
+            self._with_rejected(step.option, step.tried.index, step.tried.result, step.tried.asked)
+            for step in (() if climb is None else climb.steps)
+            if step.tried is not None
+        ]
 
     @cached_property
     def _sooner(self) -> tuple[Sooner, ...]:
@@ -313,15 +329,11 @@ def _costs_less(option: Option) -> bool:
 
 def _without_doubles(options: tuple[Option, ...]) -> tuple[Option, ...]:
     """Each arrangement once, under its first role."""
-    seen: list[tuple[Instance, bool]] = []
-    kept = []
+    first: dict[tuple[Instance, bool], Option] = {}
     for option in options:
-        key = (option.instance, option.role == FREE and option.disruption.is_restart)
-        if key in seen or (option.role != FREE and any(key[0] == one for one, _ in seen)):
-            continue
-        seen.append(key)
-        kept.append(option)
-    return tuple(kept)
+        # What an old instance is sold with its restart is another thing than the same without it.
+        first.setdefault(key_of(option), option)
+    return tuple(first.values())
 
 
 def _refused(found: Arrangements) -> tuple[str, ...]:

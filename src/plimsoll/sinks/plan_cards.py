@@ -22,7 +22,7 @@ from plimsoll.model.plan import (
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.sinks.facts import Fact
-from plimsoll.units import format_bytes, format_duration, format_ratio, number
+from plimsoll.units import format_bytes, format_duration, format_ratio, in_cases, number
 
 _STORAGE_MOVES = frozenset(
     {MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT}
@@ -46,8 +46,8 @@ class OptionRow:
     judgement: Judgement
     verdict: str
     """`lifts`; of what is there `suffices`."""
-    sure: str
-    """For `unsure`: the share of plausible demands under which it lifts; empty otherwise."""
+    chance: str
+    """In how many of the cases considered possible it is enough; empty for what is there as it was seen."""
     minutes: str
     served: str
     without_waiting: str
@@ -89,7 +89,7 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         role="" if is_present else _role(option),
         judgement=option.judgement,
         verdict=judged,
-        sure=said_as.probability(option.probability) if is_unsure else "",
+        chance="" if is_present and not is_unsure else _chance(option.probability),
         minutes=said_as.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
         served=(
             said_as.UNKNOWN if is_spread(option) else said_as.bytes_per_s(effect.served_bytes_per_s)
@@ -103,6 +103,11 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         disruption="" if is_present else _short_disruption(option),
         next_ceiling=said_as.next_ceiling(effect.next_ceiling, is_short=True),
     )
+
+
+def _chance(of: float) -> str:
+    """`7 of 10`, `< 1 of 100`."""
+    return in_cases(of).replace("fewer than", "<")
 
 
 def _role(option: Option) -> str:

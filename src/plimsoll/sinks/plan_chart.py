@@ -267,8 +267,11 @@ def proposed(plan: Plan) -> Option | None:
     """
     What the headline leads with; None without.
 
-    The most time for the money, or the first that lifts; what saves most where nothing needs a way past.
+    The recommended step; without one the most time for the money, or the first that lifts; what saves
+    most where nothing needs a way past.
     """
+    if plan.ladder is not None:
+        return plan.options[plan.ladder.rungs[plan.ladder.recommended].option]
     lifting = [option for option in plan.options if option.judgement is Judgement.LIFTS]
     if plan.present.judgement is Judgement.LIFTS:
         known = [option for option in lifting if option.usd_per_day_more is not None]

@@ -20,6 +20,7 @@ from plimsoll.model.plan import (
     DemandSummary,
     Disruption,
     Effect,
+    Ladder,
     Move,
     NextCeiling,
     Option,
@@ -61,6 +62,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "present": _option(plan.present),
         "options": [_option(option) for option in plan.options],
         "unpriced": [_option(option) for option in plan.unpriced],
+        "ladder": None if plan.ladder is None else _ladder(plan.ladder),
         "curve": [_point(point) for point in plan.curve],
         "work_by_price": [_work_point(point) for point in plan.work_by_price],
         "candidate_count": plan.candidate_count,
@@ -190,6 +192,20 @@ def _work_point(point: WorkPoint) -> dict[str, Any]:
         "usd_per_day_more": _usd(point.usd_per_day_more),
         "work_minutes": point.work.chained_minutes,
         "work_minutes_independent": point.work.independent_minutes,
+    }
+
+
+def _ladder(ladder: Ladder) -> dict[str, Any]:
+    return {
+        "rungs": [
+            {"option": rung.option, "chance": rung.chance, "chance_after": rung.chance_after}
+            for rung in ladder.rungs
+        ],
+        "recommended": ladder.recommended,
+        "certain": ladder.certain,
+        "usd_per_day_more": _usd(ladder.usd_per_day_more),
+        "step_count": ladder.step_count,
+        "check": ladder.check,
     }
 
 

@@ -6,6 +6,7 @@ from plimsoll.model.plan import Plan
 from plimsoll.sinks.markdown import bullets, escaped, facts, table
 from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_outline import (
+    CHECK_LEAD,
     NEVER_RUN,
     PlanOutline,
     plan_outline,
@@ -39,6 +40,12 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
     if demand.assumptions:
         yield "Assumed:"
         yield bullets(demand.assumptions)
+    if said.steps:
+        yield f"{level} What to try"
+        yield bullets(said.steps)
+        if said.check:
+            yield escaped(CHECK_LEAD)
+            yield f"```sh\n{said.check}\n```"
     yield f"{level} Options"
     yield escaped(said.present)
     yield _priced(said.rows)
@@ -68,12 +75,22 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
 
 def _priced(rows: Iterable[OptionRow]) -> str:
     return table(
-        ("", "Change", "Verdict", "At a ceiling", "$ a day", "Difference", "$ a month"),
+        (
+            "",
+            "Change",
+            "Verdict",
+            "Enough in",
+            "At a ceiling",
+            "$ a day",
+            "Difference",
+            "$ a month",
+        ),
         (
             (
                 row.number,
                 f"{row.title}{f' ({row.role})' if row.role else ''}",
                 _verdict(row),
+                row.chance,
                 row.minutes,
                 row.usd_per_day,
                 row.usd_per_day_more,
@@ -95,7 +112,7 @@ def _done(rows: Iterable[OptionRow]) -> str:
 
 
 def _verdict(row: OptionRow) -> str:
-    return f"{SIGNS[row.judgement]} {row.verdict}{f', {row.sure}' if row.sure else ''}"
+    return f"{SIGNS[row.judgement]} {row.verdict}"
 
 
 def _card(card: OptionCard, level: str) -> Iterable[str]:

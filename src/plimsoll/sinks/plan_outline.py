@@ -31,11 +31,13 @@ from plimsoll.sinks.plan_cards import (
     option_card,
     option_row,
 )
+from plimsoll.sinks.plan_steps import steps_of
 from plimsoll.units import format_duration, format_ratio, number
 
 # A curve of more points than this is read as a picture; the JSON form has all of them.
 _POINTS_SHOWN = 10
 
+CHECK_LEAD = "After the step and a day of the usual load, this says whether it was enough:"
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
 
@@ -88,6 +90,10 @@ class PlanOutline:
     present: str
     """Why what is there is judged so, and what would settle it; may be empty."""
     demand: DemandOutline
+    steps: tuple[str, ...]
+    """What to try first and what after it, with prices and chances; may be empty."""
+    check: str
+    """A shell line that says after the step whether it was enough; may be empty."""
     rows: tuple[OptionRow, ...]
     """What is there, then the options as they are ranked."""
     no_option: str
@@ -117,6 +123,8 @@ def plan_outline(plan: Plan) -> PlanOutline:
         conditions=_conditions(plan),
         present=_present(plan.present),
         demand=_demand(plan),
+        steps=steps_of(plan),
+        check="" if plan.ladder is None else words.plain(plan.ladder.check),
         rows=(present, *(card.row for card in (*cards, *unpriced))),
         no_option=_no_option(plan),
         cards=cards,

@@ -20,6 +20,7 @@ from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_commands import command_lines
 from plimsoll.sinks.plan_outline import (
+    CHECK_LEAD,
     NEVER_RUN,
     DemandOutline,
     PlanOutline,
@@ -30,6 +31,8 @@ from plimsoll.sinks.plan_words import PRICE_UNKNOWN, SIGNS, UNKNOWN
 WIDTH_MIN, WIDTH_MAX = 40, 120
 # Below this there is no room for tables: each option is a paragraph.
 _NARROW = 76
+# From here on a table has room for the price beside its difference.
+_ROOMY = 92
 # From here on tables say what an option disturbs, and what binds next.
 _WIDE = 110
 
@@ -80,6 +83,13 @@ def _parts(said: PlanOutline, width: int) -> Iterable[RenderableType]:
 def _body(said: PlanOutline, width: int) -> Iterable[RenderableType]:
     yield terminal.heading("What was asked for")
     yield from _demand(said.demand, width)
+    if said.steps:
+        yield terminal.heading("What to try")
+        yield terminal.bullets([styled(step) for step in said.steps])
+        if said.check:
+            yield terminal.indented(styled(CHECK_LEAD))
+            broken = [f"    {part}" for part in command_lines(said.check, width - 4)]
+            yield Group(Text("\n".join(broken), no_wrap=True, overflow="ignore"))
     yield terminal.heading("Options")
     if said.present:
         yield terminal.indented(styled(said.present))
@@ -128,7 +138,9 @@ def _tables(rows: Sequence[OptionRow], width: int) -> Iterable[RenderableType]:
         names.add_row(row.number, _named(row))
     yield terminal.indented(names)
     yield Text()
-    titles = ["", "Verdict", "At a ceiling", "$ a day", "Difference"]
+    # In 80 columns the whole price stands with each option alone.
+    titles = ["", "Verdict", "Enough in", "At a ceiling"]
+    titles += ["$ a day", "Difference"] if width >= _ROOMY else ["Difference"]
     titles += ["$ a month", "Disruption"] if width >= _WIDE else ["Disruption"]
     yield _table(titles, [_priced(row, titles) for row in rows], wraps=("Disruption",))
     yield Text()
@@ -142,9 +154,10 @@ def _named(row: OptionRow) -> Text:
 
 
 def _priced(row: OptionRow, titles: Sequence[str]) -> list[str | Text]:
+    per_day = [row.usd_per_day] if "$ a day" in titles else []
     per_month = [row.usd_per_month] if "$ a month" in titles else []
-    money = [row.usd_per_day, row.usd_per_day_more, *per_month]
-    return [row.number, _verdict(row), row.minutes, *money, row.disruption]
+    money = [*per_day, row.usd_per_day_more, *per_month]
+    return [row.number, _verdict(row), row.chance, row.minutes, *money, row.disruption]
 
 
 def _done(row: OptionRow) -> list[str | Text]:
@@ -156,15 +169,14 @@ def _paragraph(row: OptionRow) -> Text:
     price = f"{row.usd_per_day} a day" if is_priced else PRICE_UNKNOWN
     if row.usd_per_day_more not in ("", UNKNOWN):
         price += f", {row.usd_per_day_more}"
-    tail = f"; at a ceiling {row.minutes}; {price}"
+    chance = f"; enough in {row.chance} cases" if row.chance else ""
+    tail = f"{chance}; at a ceiling {row.minutes}; {price}"
     return Text.assemble(f"{row.number}: ", glued(row.title), " ", _verdict(row), glued(tail))
 
 
 def _verdict(row: OptionRow) -> Text:
-    """`✕ does not`, `? unsure, 71 %`."""
-    sure = f", {row.sure}" if row.sure else ""
-    text = glued(f"{SIGNS[row.judgement]} {row.verdict}{sure}")
-    return Text(text, style=_STYLES[row.judgement])
+    """`✕ does not`."""
+    return Text(glued(f"{SIGNS[row.judgement]} {row.verdict}"), style=_STYLES[row.judgement])
 
 
 def _card(card: OptionCard, width: int) -> Iterable[RenderableType]:

@@ -137,7 +137,7 @@ def test_belief_is_the_weight_of_demands_that_pass():
 
     assert judged.probability == pytest.approx(0.75)
     assert judged.judgement == Judgement.UNSURE
-    assert "75 % of plausible demands pass" in judged.reason
+    assert "enough in 8 of 10 cases we consider possible" in judged.reason
     assert judged.settled_by
 
 
@@ -190,9 +190,9 @@ def test_a_reason_says_how_long_and_how_sure():
     many = judge(demand_of(level(200.0), level(201.0)), fixed(500.0))
 
     assert "what was asked for would never wait for a ceiling" == calm.reason
-    assert "19.0 % to 21.0 % of the time at a ceiling, where 1 % are allowed" == some.reason
-    assert judge(grown, fixed(500.0)).reason.startswith("under 0.1 % of the time")
-    assert "under 0.1 % of the time at a ceiling, where 1 % are allowed; 100 %" in many.reason
+    assert "still at a ceiling for 19.0 % to 21.0 % of the time (you allow 1 %)" == some.reason
+    assert judge(grown, fixed(500.0)).reason.startswith("still at a ceiling for under 0.1 % of")
+    assert "under 0.1 % of the time (you allow 1 %); enough in 99 of 100 cases" in many.reason
 
 
 def test_when_a_plateau_began_is_known_to_the_step():

@@ -111,7 +111,7 @@ def test_a_judgement_is_a_word_beside_its_sign():
 
     assert "✓ lifts" in shown
     assert "✕ does not" in shown
-    assert "? unsure, 71 %" in shown
+    assert "? unsure 7 of 10" in shown
     assert "What would settle it: Run one night with two of the three jobs" in shown
 
 

@@ -1,0 +1,232 @@
+"""
+Which step to try first, and what to try after it.
+
+A change of class is reversible, so what decides is not certainty but what a try costs. Every plausible
+demand says which options pass it; demands carry weights, so they say how likely an option is to be
+enough, and how likely it still is after a cheaper one was not. Among the options that are worth a try
+the ladder is the sequence with the least expected cost, found from its end.
+
+Rule 1: an option is a rung only if nothing cheaper is as likely to be enough.
+Rule 2: chances are those of the options; nothing is fitted here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.model.series import BoolArray, FloatArray
+
+# The recommended step is the cheapest that is enough with this chance. With calibrated chances spread
+# evenly above the mark, (1 + 0.84) / 2 = 92 of 100 recommended steps are enough.
+PROBABLY = 0.84
+# The ladder ends with a step that is almost certain: the mark from which an option is said to lift.
+CERTAIN = 0.95
+# A cheaper step that is enough less often than in two of five cases is not worth a restart.
+WORTH_A_TRY = 0.4
+# A step after one that was not enough is to halve the doubt: more steps than that, each with its
+# restart, nobody would climb.
+HALVES = 0.5
+# Chances closer than this cannot be told apart: they are counted in some thirty plausible demands.
+STEP = 0.03
+# A likelier step that costs less than a hundredth of the whole more, or less than ten cents a day, is
+# taken at once: nobody risks a second restart for that.
+NEARLY = 0.01
+NEARLY_USD = 0.1
+# What a step that was not enough costs besides its own price: days at the ceiling until that is seen,
+# a restart, somebody's hours. Taken as three days' price of the instance as it is, spread over the
+# month after which a plan is made anew: a tenth of the daily price.
+FAILED_STEP = 3 / 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    """An option as the ladder sees it."""
+
+    usd_per_day: float
+    """More than now; less than zero where it costs less."""
+    chance: float
+    """Chance 0–1 that it is enough."""
+    passed: BoolArray
+    """For which plausible demands it is, shape (demands,)."""
+    trouble: int = 0
+    """How much it disturbs; of equal prices and chances the least goes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """A sequence of candidates to try, each if those before it were not enough."""
+
+    places: tuple[int, ...]
+    """Of the candidates, in order."""
+    chances_after: tuple[float, ...]
+    """Chance that each is enough, given that none before it was."""
+    recommended: int
+    """Place in `places` of the cheapest that probably suffices."""
+    usd_per_day: float
+    """Expected price of the step that is kept, climbing from the free or the recommended one."""
+    count: float
+    """Expected number of steps of that climb."""
+
+
+def frontier(candidates: Sequence[Candidate], *, usd_per_day_now: float = 0.0) -> list[int]:
+    """
+    Places of the candidates than which nothing cheaper is as likely to be enough, by price.
+
+    Of nearly equal prices the likelier stays, of nearly equal chances too what disturbs less. Nothing
+    stands behind the first that is almost certain.
+    """
+
+    def key(place: int) -> tuple[int, float, int, int]:
+        one = candidates[place]
+        return (round(one.usd_per_day / NEARLY_USD), -round(one.chance, 2), one.trouble, place)
+
+    best = 0.0
+    kept: list[int] = []
+    for place in sorted(range(len(candidates)), key=key):
+        chance = candidates[place].chance
+        if chance < best + STEP and not chance >= CERTAIN > best:
+            continue
+        while kept and _is_nearly(candidates[kept[-1]], candidates[place], usd_per_day_now):
+            kept.pop()
+        kept.append(place)
+        best = chance
+        if best >= CERTAIN:
+            break
+    return kept
+
+
+def steps_of(
+    candidates: Sequence[Candidate],
+    weight: FloatArray,
+    *,
+    free: int | None = None,
+    usd_per_day_now: float = 0.0,
+) -> Steps | None:
+    """
+    The steps to try, and with which to begin.
+
+    Args:
+        candidates: options, in any order.
+        weight: of the plausible demands, shape (demands,), sum 1.
+        free: a candidate that is tried first because it costs nothing.
+        usd_per_day_now: price of what is there; what a failed step costs follows from it.
+
+    Returns:
+        The steps; None where no candidate is ever enough.
+    """
+    rungs = [n for n in frontier(candidates, usd_per_day_now=usd_per_day_now) if n != free]
+    if free is not None and candidates[free].chance >= PROBABLY:
+        rungs = [n for n in rungs if candidates[n].chance > candidates[free].chance]
+        climb = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
+        return _steps(candidates, weight, [], [free, *climb.after(free)], free)
+    if not rungs:
+        return None if free is None else _steps(candidates, weight, [], [free], free)
+    climb = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
+    likely = [n for n in rungs if candidates[n].chance >= PROBABLY]
+    begin = min(likely, key=lambda n: climb.cost(free, n)) if likely else rungs[-1]
+    tries = [
+        n
+        for n in rungs[: rungs.index(begin)]
+        if candidates[n].chance >= WORTH_A_TRY and climb.cost(free, n) < climb.cost(free, begin)
+    ]
+    cheaper = [min(tries, key=lambda n: climb.cost(free, n))] if tries else []
+    first = [] if free is None else [free]
+    return _steps(candidates, weight, cheaper, [*first, begin, *climb.after(begin)], begin)
+
+
+def _is_nearly(cheaper: Candidate, likelier: Candidate, usd_per_day_now: float) -> bool:
+    """Whether the likelier one costs hardly more."""
+    whole = max(usd_per_day_now + likelier.usd_per_day, 0.0)
+    return likelier.usd_per_day - cheaper.usd_per_day <= max(NEARLY_USD, NEARLY * whole)
+
+
+class _Climb:
+    """Expected costs of trying one rung after another, from the last rung backwards."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        weight: FloatArray,
+        rungs: Sequence[int],
+        failed_usd: float,
+    ) -> None:
+        """Find the best next rung of every rung."""
+        self._candidates, self._weight, self._failed_usd = candidates, weight, failed_usd
+        self._rungs = list(rungs)
+        self._next: dict[int, int | None] = {}
+        for place in reversed(self._rungs):
+            self._next[place] = self._best_after(place)
+
+    def after(self, place: int) -> list[int]:
+        """The rungs to climb if one was not enough."""
+        found = []
+        following = self._next[place] if place in self._next else self._best_after(place)
+        while following is not None:
+            found.append(following)
+            following = self._next[following]
+        return found
+
+    def cost(self, failed: int | None, place: int) -> float:
+        """Expected dollars a day of trying a rung after another failed, and climbing on if need be."""
+        price = self._candidates[place].usd_per_day
+        following = self._next[place]
+        if following is None:
+            return price
+        chance = self.chance_after(failed, place)
+        rest = self._failed_usd + self.cost(place, following)
+        return chance * price + (1 - chance) * rest
+
+    def chance_after(self, failed: int | None, place: int) -> float:
+        """Chance that a rung is enough given that another was not."""
+        if failed is None:
+            return self._candidates[place].chance
+        passed = [self._candidates[n].passed for n in (failed, place)]
+        return _chance(passed[1], ~passed[0], self._weight)
+
+    def _best_after(self, place: int) -> int | None:
+        chance = self._candidates[place].chance
+        later = [n for n in self._rungs if self._candidates[n].chance > chance and n in self._next]
+        if not later:
+            return None
+        worth = [n for n in later if self.chance_after(place, n) >= HALVES] or later[-1:]
+        return min(worth, key=lambda n: (self.cost(place, n), self._rungs.index(n)))
+
+
+def _chance(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
+    """Share of the weights of some demands that pass; zero where there is none of them."""
+    whole = float(weight[among].sum())
+    return float(weight[among & passed].sum()) / whole if whole > 0 else 0.0
+
+
+def _steps(
+    candidates: Sequence[Candidate],
+    weight: FloatArray,
+    cheaper: Sequence[int],
+    climb: Sequence[int],
+    recommended: int,
+) -> Steps:
+    """The steps with their chances; a cheaper try stands before the recommended step."""
+    at = climb.index(recommended)
+    places = [*climb[:at], *cheaper, *climb[at:]]
+    chances, is_left = [], np.ones(weight.size, dtype=np.bool_)
+    for place in places:
+        chances.append(_chance(candidates[place].passed, is_left, weight))
+        is_left &= ~candidates[place].passed
+    left, price, count = 1.0, 0.0, 0.0
+    is_open = np.ones(weight.size, dtype=np.bool_)
+    for place in climb:
+        count += left
+        one = candidates[place]
+        enough = left * _chance(one.passed, is_open, weight)
+        # Behind the last rung nothing is known to be better: it is kept.
+        price += (left if place == climb[-1] else enough) * one.usd_per_day
+        left -= enough
+        is_open &= ~one.passed
+    return Steps(
+        places=tuple(places),
+        chances_after=tuple(chances),
+        recommended=places.index(recommended),
+        usd_per_day=price,
+        count=count,
+    )
