@@ -65,6 +65,18 @@ def test_uses_are_told_apart_by_counters():
     assert Use.DEFAULT == use()
 
 
+@pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
+def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
+    """
+    A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight.
+    """
+    written = msgspec.structs.replace(
+        table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0
+    )
+
+    assert use == use_of(written, counted_s=days * 86_400.0)
+
+
 def test_the_published_settings_are_kept():
     """
     0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go.

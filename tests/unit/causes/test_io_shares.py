@@ -275,6 +275,25 @@ def test_wal_names_the_statements_that_make_it():
     assert any("30 MB/s by update orders" in e.text for e in cause.evidence)
 
 
+def test_of_many_statements_the_three_with_the_most_wal_are_named():
+    """
+    In their order, whichever came first.
+    """
+    rates = {"select a": 2, "select b": 8, "select c": 4, "select d": 16}
+    first = tuple(statement(text, query_id=n) for n, text in enumerate(rates))
+    last = tuple(
+        statement(text, query_id=n, calls=60, wal_bytes=rate * MB * 60)
+        for n, (text, rate) in enumerate(rates.items())
+    )
+    seen = minute(
+        first={"wal_bytes": 0.0}, last={"wal_bytes": 40 * MB * 60}, statements=(first, last)
+    )
+    cause = only(wal.causes(seen, budget(0.0, 40 * MB)))
+    named = [piece.text for piece in cause.evidence if piece.kind == "statement"]
+
+    assert named == ["16 MB/s by select d", "8 MB/s by select b", "4 MB/s by select c"]
+
+
 def spilled(**changes) -> Observation:
     """
     A minute of 20 MB/s into files of 20 MB, with five sessions at work at once.

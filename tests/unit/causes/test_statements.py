@@ -151,6 +151,19 @@ def test_the_mean_call_is_a_capture():
     assert pytest.approx(2.04) == capture.execution_s
 
 
+def test_a_mean_call_has_every_kind_of_block():
+    """
+    Ten calls dirtied 50 blocks, wrote 30, and read and wrote 20 and 10 of temporary files.
+    """
+    counts = {"dirtied_blocks": 50, "written_blocks": 30, "temp_read_blocks": 20}
+    (capture,) = captures_between(
+        (), (statement(TEXT, calls=10, temp_written_blocks=10, **counts),)
+    )
+
+    found = capture.blocks
+    assert (5, 3, 2, 1) == (found.dirtied, found.written, found.temp_read, found.temp_written)
+
+
 def test_a_long_statement_is_one_short_line():
     """
     White space is one space, the end is cut.

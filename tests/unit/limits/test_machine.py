@@ -31,6 +31,15 @@ def test_what_a_host_told_wins():
     assert of(host, Family.CONNECTIONS)[0].value == 77
 
 
+def test_a_single_connection_is_a_limit():
+    """
+    0 stands for no limit on SQL Server; 1 is one.
+    """
+    (ceiling,) = of(instance(connection_max=1), Family.CONNECTIONS)
+
+    assert ceiling.value == 1
+
+
 @pytest.mark.parametrize("number", [0, -1, -(10**18), 10**18])
 def test_impossible_numbers_are_unknown(number: int):
     """

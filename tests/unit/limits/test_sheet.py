@@ -1,5 +1,7 @@
 """The sheet of `plimsoll limits`: rows, knee, balances, what cannot be reached, notes."""
 
+from itertools import pairwise
+
 import pytest
 
 from plimsoll.catalog.load import catalog
@@ -34,6 +36,18 @@ def test_rows_go_from_a_page_to_a_mebibyte():
         8, 16, 32, 64, 128, 256, 512, 1024,
     ]  # fmt: skip
     assert len(TABLE_SIZES) == 8
+
+
+def test_the_curve_passes_through_the_rows():
+    """
+    It goes from 8 KiB to 1 MiB in equal steps of a sixteenth of a doubling, and meets every row.
+    """
+    found = sheet(instance())
+    sizes = [row.io_size_bytes / KIB for row in found.curve]
+
+    assert (8, 1024) == (sizes[0], sizes[-1])
+    assert [2 ** (1 / 16)] * 112 == pytest.approx([b / a for a, b in pairwise(sizes)])
+    assert list(found.rows) == list(found.curve)[::16]
 
 
 def test_small_io_meets_iops_and_large_io_throughput():
