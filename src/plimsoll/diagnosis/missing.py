@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plimsoll.diagnosis.congestion import REFERENCE_FALLBACK_S, REFERENCE_MAX_S, Congestion
+from plimsoll.diagnosis.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
 from plimsoll.limits.layout import is_aurora
@@ -205,10 +205,10 @@ def pressed_throughout(
         return ()
     queue, latency_s = frame.queue_depth, congestion.latency_s
     with np.errstate(all="ignore"):
-        # Where limits are documented, one request per 1,000 IOPS is no queue (EBS user guide, "I/O
-        # characteristics"); where they are not, the device may be at its own.
+        # Where limits are documented and far, many requests at a documented latency are no sign of one;
+        # where they are not, the device may be at its own.
         has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
-        is_deep = (queue >= DEEP_QUEUE) & (~(latency_s <= REFERENCE_FALLBACK_S) | (not has_limits))
+        is_deep = (queue >= DEEP_QUEUE) & (not has_limits)
         is_slow = (latency_s > REFERENCE_MAX_S) & (frame.ops_per_s * latency_s >= 1.0)
     known = np.isfinite(queue) | np.isfinite(latency_s)
     pressed = (is_deep | is_slow) & known

@@ -114,7 +114,7 @@ def causes_of(
     others = _cpu(frame, inside) + _replication(frame, inside, outside, instance)
     # The same load did not wait before: then bursts within it are the less likely reading.
     rest = [*fault, *within] if fault[0].has_evidence else [*within, *fault]
-    return tuple(sorted([*found, *still, *others, *rest], key=lambda c: not c.has_evidence))
+    return (*found, *still, *others, *rest)
 
 
 def _outside(waiting: tuple[UnexplainedWaiting, ...], frame: Frame) -> BoolArray:

@@ -214,7 +214,7 @@ def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
         (0.005, (), True),
         (0.0005, (), False),
         (0.02, DOCUMENTED, True),
-        (0.005, DOCUMENTED, True),
+        (0.005, DOCUMENTED, False),
     ],
 )
 def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ceilings, is_open):

@@ -145,8 +145,8 @@ def idle_nights(values, rng):
 
 
 def single_spikes(values, rng):
-    """A very slow minute now and then."""
-    at = rng.integers(0, TWO_DAYS, 30)
+    """Four very slow minutes now and then."""
+    at = (np.arange(30, TWO_DAYS, 150)[:, None] + np.arange(4)).ravel()
     for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
         values[metric][at] *= 50
 
@@ -159,8 +159,9 @@ def checkpoints(values, rng):
 
 
 def jitter(values, rng):
-    """Latency that doubles for hours."""
+    """Latency of slow storage that doubles for hours: 6.4 ms becomes 14 ms."""
     for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric] *= 8
         values[metric][900:1300] *= 2.2
 
 
@@ -216,7 +217,7 @@ def test_queue_depth_alone_shows_waiting():
 
 def test_a_queue_that_contradicts_the_latency_is_not_waiting():
     """
-    Latency 20 times as high with the usual queue at the usual rate cannot both be true.
+    Latency 4 times as high with the usual queue at the usual rate cannot both be true.
     """
     values = slow_for_three_hours(np.random.default_rng(8), times=4.0)
     calm = builders.storage(40e6 * np.ones(TWO_DAYS), latency_s=0.0008)
