@@ -90,7 +90,7 @@ def field_by_field(document: Any, kind: type[S], where: str) -> tuple[S, list[st
         try:
             value = msgspec.convert(kept[field.encode_name], field.type, strict=False)
             kept[field.encode_name] = msgspec.to_builtins(value)
-        except (msgspec.ValidationError, RecursionError, TypeError):
+        except (msgspec.ValidationError, RecursionError, TypeError, UnicodeError):
             if field.required:
                 continue
             odd.append(field.encode_name)

@@ -337,3 +337,11 @@ def test_half_a_pair_of_surrogates_is_one_sentence(text):
         read_answer({"DBInstances": [text]}, Reading(), where="'x'")
 
     assert caught.value.message.isprintable()
+
+
+@pytest.mark.parametrize("field", ["AllocatedStorage", "MultiAZ", "Iops"])
+def test_half_a_pair_of_surrogates_costs_its_own_field(field):
+    """
+    A number that is no text either is left out, and the class is still known.
+    """
+    assert "db.r5.large" == described(DBInstanceClass="db.r5.large", **{field: "\ud800x"}).db_class
