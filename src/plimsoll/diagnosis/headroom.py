@@ -63,7 +63,8 @@ def resources_of(
         if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
             resource = _at_legacy(resource, _held_ceiling(family, ceilings))
         if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
-            resource = _on_credits(resource, values, frame, _held_ceiling(family, ceilings))
+            held = _held_ceiling(family, ceilings)
+            resource = _on_credits(resource, (values, width_s), frame, held)
         found.append(resource)
     return tuple(found)
 
@@ -162,21 +163,29 @@ def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
 
 
 def _on_credits(
-    resource: Resource, values: FloatArray | None, frame: Frame | None, held: Ceiling | None
+    resource: Resource,
+    used: tuple[FloatArray | None, FloatArray],
+    frame: Frame | None,
+    held: Ceiling | None,
 ) -> Resource:
-    """Judge a resource that went above its baseline: by its burst ceiling, and by the credits left."""
+    """
+    Judge a resource that went above its baseline: by its burst ceiling, and by the credits left.
+
+    Args:
+        used: what was used of it, and its own sample widths: the network has other samples than storage.
+    """
+    values, width_s = used
     assert held is not None
     assert values is not None
-    assert frame is not None
-    above_s = float(frame.width_s[values > ABOVE_BASELINE * held.value].sum())
+    above_s = float(width_s[values > ABOVE_BASELINE * held.value].sum())
     baseline = _rate(held)
     note = f"above its baseline of {baseline} for {format_duration(above_s)}, on credits"
     balance = held.balance_metric or FAMILIES[resource.family].balance
-    left = frame.balances.get(balance) if balance else None
+    left = frame.balances.get(balance) if frame and balance else None
     verdict = resource.verdict
     if left is None or not np.isfinite(left).any():
         note += "; how many are left was not measured"
-        is_long = above_s / 60 >= _near_min_minutes(frame.width_s)
+        is_long = above_s / 60 >= _near_min_minutes(width_s)
         verdict = Verdict.NEAR if is_long else verdict
     else:
         least = float(np.nanmin(left))
@@ -186,8 +195,8 @@ def _on_credits(
 
 
 def _rate(ceiling: Ceiling) -> str:
-    is_bytes = ceiling.dimension == Dimension.THROUGHPUT
-    return format_bytes_per_s(ceiling.value, 5) if is_bytes else format_ops_per_s(ceiling.value)
+    is_ops = ceiling.dimension == Dimension.IOPS
+    return format_ops_per_s(ceiling.value) if is_ops else format_bytes_per_s(ceiling.value, 5)
 
 
 def _used(

@@ -128,6 +128,18 @@ def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
     assert "50 % of them were left" in resource.note
 
 
+def test_a_network_above_its_baseline_has_samples_of_its_own():
+    """
+    It is judged by its own samples: storage may have been read at fewer moments, or never.
+    """
+    burst = ceiling(Family.NETWORK, Phase.BURST, 250e6)
+    received = builders.series(Metric.NETWORK_RECEIVE_BYTES_PER_S, minutes(20e6, 200e6, 30))
+    wanted = "above its baseline of 125 MB/s for 30 min, on credits"
+    for others in ((), (builders.storage(minutes(20e6, 20e6, 0, total=200)),)):
+        resource = of(Family.NETWORK, received, *others, ceilings=(*CEILINGS, burst))
+        assert wanted in resource.note
+
+
 @pytest.mark.parametrize(
     ("peak", "balance", "verdict"),
     [
