@@ -105,16 +105,9 @@ def diagnose(
 
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
     """
-    is_every = flags.identifier == "*" and not target.startswith((RDS, PROMETHEUS))
-    if is_fleet(target) or is_every:
-        told = InstanceFlags(identifier="*", instance_file=flags.instance_file)
+    if is_several(target, flags):
         is_of_one = has_plan or png is not None or dsn is not None or duration is not None
-        if is_of_one or flags != (told if is_every else InstanceFlags()):
-            raise UsageError(
-                f"'{target}' names many instances: --png, --dsn, --plan and what was bought are said "
-                "of one",
-                "Leave them out, or name one instance.",
-            )
+        refuse_of_one(target, flags, is_of_one=is_of_one)
         raise typer.Exit(_fleet(target, flags, reach, form, width, html=html, lists_all=lists_all))
     if has_plan and form == Format.JSON:
         raise UsageError(
@@ -143,6 +136,28 @@ def diagnose(
         failed.say("no plan")
     crashed = failed is not None and failed.is_crash
     raise typer.Exit(FAILED if crashed else EXIT[diagnosis.verdict])
+
+
+def is_several(target: str, flags: InstanceFlags) -> bool:
+    """Return whether every instance of an account or an export is meant."""
+    is_file = not target.startswith((RDS, PROMETHEUS))
+    return is_fleet(target) or (is_file and flags.identifier == "*")
+
+
+def refuse_of_one(target: str, flags: InstanceFlags, *, is_of_one: bool) -> None:
+    """
+    Refuse what only a single instance can have.
+
+    Raises:
+        UsageError: an option of one instance, or what was bought, beside several instances.
+    """
+    every = InstanceFlags(identifier="*", instance_file=flags.instance_file)
+    if is_of_one or flags != (InstanceFlags() if is_fleet(target) else every):
+        raise UsageError(
+            f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
+            "need a single one",
+            "Leave them out, or name one instance.",
+        )
 
 
 def _next_step(

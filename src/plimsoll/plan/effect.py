@@ -7,7 +7,7 @@ An instance's bucket has no published capacity: a demand is replayed with the sm
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Judged:
     effect: Effect
     reason: str
     settled_by: str
-    passed: BoolArray
+    passed: BoolArray = field(compare=False)
     """Which demands pass: every path with the least credits, then every one with the most."""
 
 

@@ -99,7 +99,7 @@ def plan(
     free = _free(desk)
     bought, climb = shelf.priced(present)
     options = _without_doubles((*free, *bought))
-    unpriced = shelf.unpriced(options)
+    unpriced = shelf.unpriced(options, climb)
     as_of = _oldest(present, options)
     ladder = ladder_of(climb, options)
     return Plan(
@@ -132,6 +132,12 @@ def plan(
         notes=(*found.notes, *desk.notes, *_refused(found)),
         ladder=ladder,
     )
+
+
+def _asked_by(climb: Climb | None) -> tuple[Asked, ...]:
+    """Return the demands for which the steps of the ladder were found."""
+    steps = climb.steps if climb is not None else ()
+    return tuple(step.tried.asked for step in steps if step.tried is not None)
 
 
 class _Shelf:
@@ -169,7 +175,7 @@ class _Shelf:
                 options += self._most()
         return tuple(sorted(options, key=better_first)), climb
 
-    def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    def unpriced(self, options: tuple[Option, ...], climb: Climb | None) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first, each with its break-even."""
         desk = self._desk
         if desk.present_is_sure or desk.wishes.usd_per_day_max is not None:
@@ -178,7 +184,7 @@ class _Shelf:
             self._found,
             self.vectors,
             self._prices,
-            (self._high, self._middle),
+            (self._high, self._middle, *_asked_by(climb)),
             allowed_ratio=desk.wishes.allowed_ratio,
         )
         made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]

@@ -1,7 +1,7 @@
 """
 What has no price, beside what has one: how cheap it would have to be.
 
-Rule 1: what has no price is searched at every demand at which priced arrangements are, by size, with
+Rule 1: what has no price is searched at every demand at which priced arrangements are, those of the ladder too, by size, with
         the cheapest storage first: an unknown price is no reason to show only the largest.
 Rule 2: an unknown price stays unknown; the break-even is the price at which it would cost as much as
         the cheapest shown option that suffices at least as probably.

@@ -344,7 +344,7 @@ def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
     """
     folder = recorded(tmp_path / "e", quiet())
 
-    with pytest.raises(UsageError, match="many instances"):
+    with pytest.raises(UsageError, match="several instances"):
         CliRunner().invoke(
             app, ["diagnose", str(folder), "--identifier", "*", *options], catch_exceptions=False
         )
