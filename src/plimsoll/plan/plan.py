@@ -184,7 +184,7 @@ class _Shelf:
             self._found,
             self.vectors,
             self._prices,
-            (self._high, self._middle, *_asked_by(climb)),
+            (self._high, *(_asked_by(climb) or (self._middle,))),
             allowed_ratio=desk.wishes.allowed_ratio,
         )
         made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]
