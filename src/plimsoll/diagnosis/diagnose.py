@@ -65,7 +65,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
     judged, found, waiting = _judged(snapshot, epochs)
     intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
-    time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, catalog)
+    time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog)
     frame_now = judged.frame
     resources = resources_of(recent, frame_now, ceilings, time_at)
     measured_s = _measured_s(frame)

@@ -5,7 +5,7 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 """
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
-from plimsoll.diagnosis.lookup import lookup_moves, lookup_text
+from plimsoll.diagnosis.lookup import lookup_moves, lookup_text, own_number
 from plimsoll.diagnosis.rate_words import describe, format_ceiling, format_rate
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
@@ -89,7 +89,7 @@ def _bound(
                 f"{who} stayed at {rate} {spell}, first at {format_clock(first)}: "
                 f"{_unknown_text(at.dimension)}{tail}"
             ),
-            text=_joined(_unknown_meaning(instance, context, at), _fine_text(mine, step_s)),
+            text=_joined(_unknown_meaning(instance, context, at, mine), _fine_text(mine, step_s)),
             moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context, at),
         )
     code = FAMILIES[at.family].code
@@ -156,7 +156,9 @@ def _pending(instance: Instance) -> list[Finding]:
     ]
 
 
-def _unknown_meaning(instance: Instance, context: str, at: CeilingTime) -> str:
+def _unknown_meaning(
+    instance: Instance, context: str, at: CeilingTime, mine: list[Interval]
+) -> str:
     if context.startswith(LOADING):
         return (
             "In these hours storage is filled from S3, at a rate that no document tells: a level found "
@@ -172,6 +174,13 @@ def _unknown_meaning(instance: Instance, context: str, at: CeilingTime) -> str:
             "Aurora documents neither throughput nor IOPS for its cluster volume, so no number can be "
             "compared with this level. The instance's network to the volume, its CPU, or the volume "
             "itself may set it."
+        )
+    own = own_number(at, mine)
+    if own is not None:
+        return (
+            f"The number is that of its own {describe(own.ceiling)}, but that is ruled out "
+            "(the reason is below): something else stops at the same rate, or credits are not what "
+            "is documented."
         )
     if at.lookalikes:
         return lookup_text(at, instance)

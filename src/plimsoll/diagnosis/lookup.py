@@ -16,8 +16,8 @@ from plimsoll.diagnosis.binding import matching_z
 from plimsoll.diagnosis.rate_words import format_rate
 from plimsoll.limits.documented import Documented, documented
 from plimsoll.limits.layout import is_aurora
-from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.diagnosis import CeilingTime, Interval, Lookalike
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.diagnosis import CeilingTime, Interval, Lookalike, RuledOut
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.units import MIB
 
@@ -38,12 +38,20 @@ def with_lookalikes(
     time_at: tuple[CeilingTime, ...],
     intervals: tuple[Interval, ...],
     instance: Instance,
+    ceilings: tuple[Ceiling, ...],
     catalog: Catalog,
 ) -> tuple[CeilingTime, ...]:
-    """Return the times at ceilings, each of unknown origin with what is documented at its level."""
+    """
+    Return the times at ceilings, each of unknown origin with what is documented at its level.
+
+    What this instance's own ceilings have was weighed before, and ruled out: it is no candidate, whoever
+    else has it.
+    """
     if is_aurora(instance) or all(at.ceiling is not None for at in time_at):
         return time_at
-    numbers = documented(catalog, engine_family(instance.engine) or "postgres")
+    own = {(c.dimension, c.value) for c in ceilings}
+    every = documented(catalog, engine_family(instance.engine) or "postgres")
+    numbers = [n for n in every if (n.dimension, n.value) not in own]
     return tuple(
         replace(at, lookalikes=_lookalikes(at, intervals, instance, numbers))
         if at.ceiling is None
@@ -120,6 +128,16 @@ def _lookalike(number: Documented, instance: Instance) -> Lookalike:
         flags=f"--class {classes[0]}",
         value=number.value,
     )
+
+
+def own_number(at: CeilingTime, intervals: Iterable[Interval]) -> RuledOut | None:
+    """Return the instance's own ceiling that has the number of a level and was ruled out all the same."""
+    for interval in intervals:
+        for row in interval.ruled_out:
+            is_same = row.ceiling.dimension is at.dimension
+            if is_same and matching_z(at.level, row.ceiling.value, 0.0) is not None:
+                return row
+    return None
 
 
 def lookup_text(at: CeilingTime, instance: Instance) -> str:

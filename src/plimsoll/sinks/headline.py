@@ -131,7 +131,8 @@ def _gap(diagnosis: Diagnosis) -> str:
     parts = ["the window is too short"] if is_short else []
     if names:
         rest = [f"{len(names) - 3} more"] if len(names) > 3 else []
-        verb = "is" if len(names) == 1 else "are"
+        # A name may be that of several metrics.
+        verb = "is" if len(names) == 1 and " and " not in names[0] else "are"
         parts.append(f"{words.series_of(names[:3] + rest)} {verb} missing")
     return f": {', and '.join(parts)}" if parts else ""
 

@@ -79,6 +79,24 @@ def test_a_number_that_nothing_has_is_not_explained(instance):
     assert "No documented limit has this number" in diagnosis.findings[0].text
 
 
+def test_the_instances_own_number_is_no_candidate_where_it_was_ruled_out():
+    """
+    81.4 MB/s after twenty hours of rest: credits rule out the baseline of db.m5.large, and that the
+    same number is documented for other classes explains nothing.
+    """
+    rng = np.random.default_rng(4)
+    rate = np.concatenate((10e6 * builders.wander(rng, 1200, 0.1), np.full(40, 81.4e6)))
+    rate[1200:] *= 1 + 1e-3 * rng.standard_normal(40)
+    latency_s = np.where(np.arange(1240) < 1200, 0.8e-3, 8e-3) * builders.wander(rng, 1240, 0.05)
+    m5 = Instance(db_class="db.m5.large", engine="postgres")
+    values = builders.storage(rate, latency_s=latency_s)
+    diagnosis = diagnose(builders.snapshot(values, instance=m5), catalog())
+
+    assert [] == texts(diagnosis)
+    assert "its own instance EBS throughput baseline" in diagnosis.findings[0].text
+    assert "ruled out" in diagnosis.findings[0].text
+
+
 def test_a_named_limit_is_not_looked_up():
     """
     A level that the class explains needs no other explanation.
