@@ -50,6 +50,8 @@ WAITED_LOG = {
     (False, True): float(np.log(2.2)),
     (False, False): float(np.log(8.0)),
 }
+# Refutes a level by itself: below every bound, which cuts it.
+AT_EASE = -100.0
 # In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
 WAITED_SHARE = 0.85
 # Beside a level that is held lies some pressed time below it: minutes that were pegged in part.
@@ -85,7 +87,7 @@ def weights_of(case: Case) -> dict[str, float]:
         raw = sign.weigh(case)
         weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
     _scale(weights, STEADINESS, _steadiness_factor(case, weights))
-    if is_proven(case) and np.isfinite(case.signs.log_excess):
+    if is_proven(case) and (np.isfinite(case.signs.log_excess) or case.is_few):
         # Behind an empty balance the rate is the baseline, whether or not requests were seen to wait.
         total = sum(weights[name] for name in WAITING)
         _scale(weights, WAITING, 1.0 if total >= -1 else -1 / total)
@@ -139,9 +141,12 @@ def _match(case: Case) -> float:
 
 def _waiting(case: Case) -> float:
     signs = case.signs
+    least = WAITED_LOG[case.is_numbered, signs.is_reference_seen]
+    if case.is_few and not signs.least_log_excess >= least:
+        return AT_EASE
     if not np.isfinite(signs.log_excess):
         return -1.5
-    over = signs.log_excess - WAITED_LOG[case.is_numbered, signs.is_reference_seen]
+    over = signs.log_excess - least
     # Steady demand at a documented number is common; to be there at ease refutes it quickly.
     return (12.0 if case.is_numbered and over < 0 else 4.0) * over
 
@@ -259,7 +264,8 @@ SIGNS: tuple[Sign, ...] = (
         low=-6.0,
         high=2.5,
         why="a ceiling that delays nobody is not one, so its absence weighs most; slow storage waits"
-        " as well, so its presence is worth 12 to 1 at most",
+        " as well, so its presence is worth 12 to 1 at most; of fewer than eight samples each must"
+        " have waited, because chance puts a few at a number",
         weigh=_waiting,
         tell=words.tell_waiting,
     ),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plimsoll.diagnosis.congestion import HOT_LOG
 from plimsoll.diagnosis.rate_words import describe, format_rate
 from plimsoll.diagnosis.signs import Case
 from plimsoll.model.metric import METRICS, Metric
@@ -58,6 +59,8 @@ def tell_waiting(case: Case) -> Told:
     )
     if stretch.queue_depth is not None:
         text += f"; queue depth was {number(stretch.queue_depth, 2)}"
+    if case.is_few and not case.signs.least_log_excess > HOT_LOG:
+        text += f"; they did not wait in every one of the {case.signs.samples} samples"
     return Told(text, seen, usual)
 
 

@@ -12,7 +12,7 @@ from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.credits import SILENT, Account
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.diagnosis.level import Level, middle
+from plimsoll.diagnosis.level import HELD_MIN_SAMPLES, Level, middle
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
@@ -33,6 +33,8 @@ class Signs:
     """Short-term spread of log(rate) away from it."""
     log_excess: float
     """Median log of waiting relative to unpressed."""
+    least_log_excess: float
+    """Least log of waiting of a sample in the band at the level; NaN where one was not measured."""
     waited_share: float
     """Share of the samples in the narrow band around the level that waited."""
     free_above_ratio: float
@@ -102,6 +104,16 @@ class Case:
         """Whether a documented number is its likelier explanation."""
         return self.documented > 0.5
 
+    @property
+    def is_few(self) -> bool:
+        """
+        Whether the level was held by so few samples that chance may have put them there.
+
+        Of the four thousand samples of a fortnight of five minutes, some three neighbours lie at one
+        of a dozen documented numbers by chance; that all of them waited is what chance does not do.
+        """
+        return self.signs.samples < HELD_MIN_SAMPLES
+
 
 def signs_of(
     level: Level,
@@ -141,6 +153,7 @@ def signs_of(
     if congestion.is_measured:
         pressed_near &= excess > HOT_LOG
     pressed = excess[inside & np.isfinite(excess)]
+    core = excess[inside & (np.abs(distance) < level.band_log)]
     cpu = frame.cpu_ratio[inside & np.isfinite(frame.cpu_ratio)]
     return Signs(
         minutes=at_s / 60,
@@ -149,6 +162,7 @@ def signs_of(
         log_sd=level.log_sd,
         log_sd_elsewhere=_short_term_spread(rate, ~inside),
         log_excess=middle(pressed) if pressed.size else float("nan"),
+        least_log_excess=float(core.min()) if core.size else float("nan"),
         waited_share=waited_s / in_band_s if in_band_s > 0 else float("nan"),
         free_above_ratio=float(width_s[free].sum()) / max(at_s, 1.0),
         above_ratio=float(width_s[distance > max(0.03, 2 * level.band_log)].sum()) / max(at_s, 1.0),

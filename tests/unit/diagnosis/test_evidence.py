@@ -35,6 +35,7 @@ CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
 
 SEEN = Signs(
     minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
+    least_log_excess=1.5,
     waited_share=1.0, free_above_ratio=0.0, above_ratio=0.0, entered_from_above=0.0,
     left_upwards=0.0, pressed_above_ratio=0.0, pressed_below_ratio=0.0, is_reference_seen=True,
     elasticity=0.02, cpu_ratio=0.3,

@@ -42,6 +42,7 @@ PLAIN = Signs(
     log_sd=0.006,
     log_sd_elsewhere=0.03,
     log_excess=float(np.log(2.5)),
+    least_log_excess=float(np.log(2.0)),
     waited_share=0.9,
     free_above_ratio=0.0,
     above_ratio=0.0,
