@@ -79,15 +79,17 @@ class World:
 
 def simulated() -> dict[str, np.ndarray]:
     """
-    A day behind the baseline of db.r5.2xlarge, in CloudWatch's names and units.
+    Four hours behind the baseline of db.r5.2xlarge without credits, then eight in which they come back,
+    in CloudWatch's names and units.
     """
     rng = np.random.default_rng(7)
     demand = builders.working_day(rng, 6e7, 5e8, hours=HOURS)
     held = builders.held_at(demand, mb_per_s(287.5), rng=rng, size_bytes=64 * 1024)
-    values = {METRICS[m].cloudwatch: v for m, v in held.items()}
+    # Load comes at the fourth hour of a working day: here with the first, whose credits were spent before.
+    values = {METRICS[m].cloudwatch: np.roll(v, -4 * 60) for m, v in held.items()}
     size = demand.size
     values |= {
-        "EBSByteBalance%": np.round(np.linspace(99, 0, size)),
+        "EBSByteBalance%": np.round(np.clip(np.linspace(-50, 99, size), 0, None)),
         "EBSIOBalance%": np.full(size, 99.0),
         "CPUUtilization": np.round(rng.uniform(20, 60, size), 3),
         "DatabaseConnections": np.round(rng.uniform(20, 40, size)),
