@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.errors import UsageError
-from plimsoll.model.ceiling import Phase
+from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.family import BALANCES
 from plimsoll.model.plan import Band, DemandSummary, Loop
@@ -21,7 +21,7 @@ from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, Mix
 from plimsoll.plan.assumed import assumptions_of
-from plimsoll.plan.held import Held, Seen, Stretch, held_of, seen_of
+from plimsoll.plan.held import CLEAR, TURN_STEPS, Held, Seen, Stretch, held_of, seen_of
 from plimsoll.plan.loop import NEEDED, Found, loop_of
 from plimsoll.plan.nature import nature_of, weighed
 from plimsoll.plan.overload import (
@@ -105,6 +105,8 @@ class Demand:
     """Share 0–1 of each bucket that was full when the window began, by stage name, where measured."""
     burst_s: Mapping[str, tuple[float, float]]
     """Least and most seconds for which a bucket pays burst − baseline, where it was learned."""
+    is_joined: bool = False
+    """Whether the volume joins requests: more were served than it may count as operations."""
     paths: tuple[Path, ...]
     low: Path
     """At least this was asked for."""
@@ -163,6 +165,7 @@ def recover(
         latency_s=seen.latency_s,
         balance_at_start=_balances(snapshot, seen),
         burst_s=_burst_s(diagnosis),
+        is_joined=_is_joined(seen, diagnosis),
         paths=paths,
         low=low,
         middle=middle,
@@ -200,6 +203,26 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
         low, high = fit.capacity - 2 * fit.capacity_se, fit.capacity + 2 * fit.capacity_se
         found[fit.family.value] = (max(low, 0.0) / extra, high / extra)
     return found
+
+
+def _is_joined(seen: Seen, diagnosis: Diagnosis) -> bool:
+    """
+    Whether more requests were served than the volume's limit of operations, however many it bursts.
+
+    Source:
+        Amazon EBS user guide, "I/O characteristics": sequential operations that follow one another
+        on a volume of solid state are counted as one, up to 256 KiB.
+    """
+    known = [
+        c.value
+        for c in diagnosis.ceilings
+        if c.family == Family.VOLUME_IOPS and c.phase != Phase.LEGACY
+    ]
+    if not known:
+        return False
+    counted = (seen.ops_per_s * seen.counted_ratio)[seen.is_measured]
+    # The steps of a turn may be counted in the wrong minute; one more is a rate that was served.
+    return int(np.count_nonzero(counted > CLEAR * max(known))) > TURN_STEPS
 
 
 def _paths(

@@ -28,8 +28,6 @@ FREE_LEAST = 3
 FREE_LOG_SD = 0.07
 # Clients are counted; what each does elsewhere is known to a fifth.
 COUNTED_LOG_SD = 0.2
-# It walks on while it is not seen: some percent in an hour, but it stays the same load.
-DRIFT_LOG_SD, DRIFT_LOG_SD_MAX = 0.04, 0.35
 # A few readings may have caught the load while it rose; by how much, they tell one by one.
 FEW_LOG_SD = 0.3
 # The same window's other work: the same machine and users, but not the same job.
@@ -130,13 +128,14 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> Float
         demand = _alone(stretch, habit, u, prior)
         # A greedy load that ran at both its ceilings is not like one that asked for less than either.
         is_own = is_seen(stretch) or (habit is Habit.GREEDY and is_twice_pegged(stretch))
-        if not is_own and any(is_seen(other) for other in held.stretches):
+        if not is_own:
             others = [
-                _elsewhere(other, habit, u, prior) * stretch.floor_ops_per_s
+                _elsewhere(other, u) * stretch.floor_ops_per_s
                 for other in held.stretches
-                if is_seen(other)
+                if _is_guide(other, stretch)
             ]
-            demand = np.quantile(np.concatenate(others), u)
+            # What is thought of a load that was never seen is one more witness, no weaker than another.
+            demand = np.quantile(np.concatenate([demand, *others]), u) if others else demand
         least = stretch.mean_ops_per_s if habit is Habit.JOB else stretch.bound_ops_per_s
         columns.append(np.maximum(demand, least))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
@@ -168,20 +167,28 @@ def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
     return found
 
 
-def _elsewhere(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
-    """Demand of a stretch over its lowest ceiling, as a guide to the window's other stretches."""
-    spread = POOLED_LOG_SD if is_seen(stretch) else 0.0
-    found: FloatArray = _alone(stretch, habit, u, prior, more=spread) / stretch.floor_ops_per_s
+def _is_guide(other: Stretch, stretch: Stretch) -> bool:
+    """
+    Whether one stretch's demand, which was seen, tells of another's: only at one and the same ceiling.
+
+    Demand does not grow with the ceiling it meets: half as much again as a baseline says nothing of
+    what was asked for at a limit of twice that baseline.
+    """
+    apart = other.floor_ops_per_s / stretch.floor_ops_per_s
+    return is_seen(other) and 1 / TWO_LEVELS <= apart <= TWO_LEVELS
+
+
+def _elsewhere(other: Stretch, u: FloatArray) -> FloatArray:
+    """Demand of a stretch that was seen over its lowest ceiling, as a guide to another."""
+    found: FloatArray = _seen(other, u, POOLED_LOG_SD) / other.floor_ops_per_s
     return found
 
 
-def _alone(
-    stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior, *, more: float = 0.0
-) -> FloatArray:
+def _alone(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
     bound = stretch.bound_ops_per_s
     waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
     if is_seen(stretch):
-        return np.maximum(_seen(stretch, u, more), bound)
+        return np.maximum(_seen(stretch, u, 0.0), bound)
     if habit is Habit.JOB:
         return _arrivals(stretch, np.full(u.size, bound * waiting), u)
     if habit is Habit.GREEDY:
@@ -195,7 +202,8 @@ def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
     rates = np.log(stretch.free_ops_per_s)
     few = FEW_LOG_SD**2 / rates.size
-    drift = min(DRIFT_LOG_SD**2 * stretch.length_s / 3600, DRIFT_LOG_SD_MAX**2)
+    # A stretch asks for the mean of a walk: a third of the variance of where the walk ends.
+    drift = min(SWING_LOG_SD**2 * stretch.length_s / 3600, SWING_LOG_SD_MAX**2) / 3
     spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + drift + more**2))
     found: FloatArray = np.exp(np.median(rates) + spread * deviate)
     return found

@@ -22,6 +22,8 @@ class Share:
 
     strict: float
     generous: float
+    nearly: float
+    """Belief 0–1 in demands that do not fail clearly: with the most credits and an error of replay."""
 
 
 def verdict_of(share: Share, *, is_lower_bound: bool) -> Judgement:
@@ -32,7 +34,7 @@ def verdict_of(share: Share, *, is_lower_bound: bool) -> Judgement:
         share: belief in demands under which it is held back for less than what is allowed.
         is_lower_bound: only a lower bound of demand is known; then it never *lifts*.
     """
-    if share.generous <= 1 - DOES_NOT_FROM:
+    if share.nearly <= 1 - DOES_NOT_FROM:
         return Judgement.DOES_NOT
     if share.strict >= LIFTS_FROM and not is_lower_bound:
         return Judgement.LIFTS

@@ -8,6 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.errors import DataError, UsageError
 from plimsoll.kernel import Stage
+from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement
 from plimsoll.model.prior import Prior
@@ -122,6 +123,19 @@ def test_demand_seen_while_credits_lasted_is_believed():
     assert found.summary.peak_bytes_per_s.middle == pytest.approx(160e6, rel=0.1)
     assert judge(found, fixed(250e6)).judgement == Judgement.LIFTS
     assert judge(found, fixed(125e6)).judgement == Judgement.DOES_NOT
+
+
+@pytest.mark.parametrize(("size_kib", "is_joined"), [(32, True), (64, False)])
+def test_more_requests_than_a_volume_counts_were_joined(size_kib: int, *, is_joined: bool):
+    """
+    A gp3 volume of 125 MiB/s and 3,000 operations served 4,000 requests of 32 KiB: it joined them.
+    """
+    rng = np.random.default_rng(5)
+    day = builders.working_day(rng, 30e6, 300e6, spread=0.02)
+    served = builders.held_at(day, 131.07e6, rng=rng, size_bytes=size_kib * 1024.0)
+    volume = Instance(engine="postgres", storage=Storage(kind="gp3", size_gib=200))
+
+    assert is_joined == recovered(builders.snapshot(served, instance=volume)).is_joined
 
 
 def test_demand_that_nobody_saw_is_seldom_far_above_its_ceiling():

@@ -160,7 +160,7 @@ def test_nothing_to_replay_against_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("strict", "generous", "is_lower_bound", "said"),
+    ("strict", "nearly", "is_lower_bound", "said"),
     [
         (0.95, 1.0, False, Judgement.LIFTS),
         (0.94, 1.0, False, Judgement.UNSURE),
@@ -170,14 +170,41 @@ def test_nothing_to_replay_against_is_refused():
     ],
 )
 def test_verdicts_need_nearly_all_of_the_belief(
-    strict: float, generous: float, is_lower_bound: bool, said: Judgement
+    strict: float, nearly: float, is_lower_bound: bool, said: Judgement
 ):
     """
-    Lifts from 95 % with the smaller buckets, does not up to 2 % with the larger; never lifts alone.
+    Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone.
     """
-    share = Share(strict=strict, generous=generous)
+    share = Share(strict=strict, generous=strict, nearly=nearly)
 
     assert verdict_of(share, is_lower_bound=is_lower_bound) == said
+
+
+@pytest.mark.parametrize(("minutes", "said"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)])
+def test_does_not_is_said_of_twice_what_is_allowed(minutes: int, said: Judgement):
+    """
+    Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear.
+    """
+    asked = level(1000.0, minutes=minutes)
+
+    assert said == judge(demand_of(asked), fixed(500.0), allowed_ratio=0.15).judgement
+
+
+def test_joined_requests_may_be_fewer_operations():
+    """
+    1,000 requests of 10 kB are no more than 39 operations of 256 KiB: a limit of 500 may suffice.
+    """
+    volume = (
+        Stage(
+            name="volume_iops", baseline=500.0, burst=500.0, counts="ops", unit_bytes=256 * 1024.0
+        ),
+    )
+    alone, joined = (
+        judge(demand_of(level(1000.0), is_joined=is_joined), volume) for is_joined in (False, True)
+    )
+
+    assert (Judgement.DOES_NOT, 0.0) == (alone.judgement, alone.probability)
+    assert (Judgement.UNSURE, 0.5) == (joined.judgement, joined.probability)
 
 
 def test_a_reason_says_how_long_and_how_sure():

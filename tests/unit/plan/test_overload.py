@@ -1,0 +1,73 @@
+"""What is believed of a stretch's demand, by what was seen of it and of others."""
+
+import numpy as np
+import pytest
+
+from plimsoll.model.prior import Prior
+from plimsoll.plan.held import Held, Run, Stretch
+from plimsoll.plan.overload import Habit, middles, overloads_of
+
+U = middles(20)
+
+
+def stretch(
+    ceiling: float, *, free: tuple[float, ...] = (), start: int = 0, hours: int = 1
+) -> Stretch:
+    end = start + 60 * hours
+    run = Run(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=1e4)
+    return Stretch(
+        runs=(run,),
+        floor_ops_per_s=ceiling,
+        bound_ops_per_s=ceiling,
+        mean_ops_per_s=ceiling,
+        free_ops_per_s=np.array(free),
+        length_s=3600.0 * hours,
+        pressed_count=0,
+        waiting=2.0,
+    )
+
+
+def lost(*stretches: Stretch) -> np.ndarray:
+    none = np.zeros(600)
+    held = Held(
+        is_held=none > 0,
+        full_log_rise=(0.0, 1.0),
+        is_partly=none > 0,
+        unexplained_ratio=0.0,
+        ceiling_ops_per_s=none,
+        stretches=stretches,
+    )
+    return overloads_of(held, Habit.LOST, U, Prior())
+
+
+def test_demand_seen_at_one_ceiling_says_nothing_of_another():
+    """
+    1,600 asked of a baseline of 1,000 are no 4,800 asked of a limit of 3,000.
+    """
+    seen, other = stretch(1000.0, free=(1600.0,) * 30), stretch(3000.0, start=200)
+
+    assert lost(other)[:, 0] == pytest.approx(lost(seen, other)[:, 1])
+
+
+def test_demand_seen_at_a_ceiling_guides_what_was_not_seen_there():
+    """
+    2,500 seen of 1,000 lift what is thought of another hour at 1,000, and leave the lower demands in.
+    """
+    seen, other = stretch(1000.0, free=(2500.0,) * 30), stretch(1000.0, start=200)
+    alone, guided = lost(other)[:, 0], lost(seen, other)[:, 1]
+
+    assert np.median(alone) < np.median(guided) < 2500
+    assert guided[0] < 1.3 * 1000
+
+
+def test_demand_that_was_seen_is_less_certain_the_longer_it_is_hidden():
+    """
+    After an hour at a ceiling it is known to a fifth; after twelve, to a third or so.
+    """
+    rates = (2000.0,) * 30
+    brief, long = (
+        np.std(np.log(lost(stretch(1000.0, free=rates, hours=h))[:, 0])) for h in (1, 12)
+    )
+
+    assert brief < 0.2
+    assert 0.25 < long < 0.5
