@@ -55,6 +55,12 @@ class Congestion:
     """Operation-weighted latency; from queue ÷ IOPS (Little) where latency is not measured."""
     reference_s: FloatArray
     """Unpressed latency of each sample's mix of reads and writes."""
+    quickest_s: FloatArray
+    """
+    What that mix takes in the quickest tenth of the window: no less than unpressed.
+
+    NaN where every sample may be at a ceiling, or the quickest are slower than any SSD.
+    """
     is_measured: bool
     """Whether latency or queue depth was there at all."""
     is_reference_seen: bool
@@ -81,13 +87,9 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
     ops = reads + writes
     standing = _standing(frame, ceilings)
     calm = _calm(frame, load) & ~standing
-    read_s, read_seen = _unpressed(
-        frame.read_latency_s, frame.read_bytes_per_s, reads, calm, standing
-    )
-    write_s, write_seen = _unpressed(
-        frame.write_latency_s, frame.write_bytes_per_s, writes, calm, standing
-    )
-    is_reference_seen = read_seen or write_seen
+    of_reads = _unpressed(frame.read_latency_s, frame.read_bytes_per_s, reads, calm, standing)
+    of_writes = _unpressed(frame.write_latency_s, frame.write_bytes_per_s, writes, calm, standing)
+    is_reference_seen = of_reads.is_seen or of_writes.is_seen
     has_latency = bool(
         np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
     )
@@ -97,13 +99,14 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
         directions = [
             (rate, seen, unpressed)
             for rate, seen, unpressed in (
-                (reads, frame.read_latency_s, read_s),
-                (writes, frame.write_latency_s, write_s),
+                (reads, frame.read_latency_s, of_reads),
+                (writes, frame.write_latency_s, of_writes),
             )
             if np.isfinite(rate).any() and (np.isfinite(seen).any() or not has_latency)
         ]
-        busy_s = sum((_weighted(r, seen) for r, seen, _ in directions), np.zeros(frame.size))
-        expected_busy_s = sum((_weighted(r, s) for r, _, s in directions), np.zeros(frame.size))
+        busy_s = _busy_s([(r, seen) for r, seen, _ in directions], frame.size)
+        expected_busy_s = _busy_s([(r, own.expected_s) for r, _, own in directions], frame.size)
+        quickest_busy_s = _busy_s([(r, own.quickest_s) for r, _, own in directions], frame.size)
         if len(directions) == 1:
             ops = directions[0][0]
         by_latency = np.log(busy_s / expected_busy_s)
@@ -112,12 +115,12 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
             by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
         else:
             latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
-            unpressed_s, is_reference_seen = _unpressed(
-                latency_s, frame.bytes_per_s, ops, calm, standing
-            )
-            by_queue = _queue_excess(frame.queue_depth, ops * unpressed_s, calm)
-            expected_busy_s = ops * unpressed_s
+            of_all = _unpressed(latency_s, frame.bytes_per_s, ops, calm, standing)
+            is_reference_seen = of_all.is_seen
+            expected_busy_s, quickest_busy_s = ops * of_all.expected_s, ops * of_all.quickest_s
+            by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
         reference_s = np.where(ops > 0, expected_busy_s / ops, np.nan)
+        quickest_s = np.where(ops > 0, quickest_busy_s / ops, np.nan)
     by_latency[~np.isfinite(by_latency)] = np.nan
     log_excess = _mean_of_known(by_latency, by_queue)
     return Congestion(
@@ -125,6 +128,7 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
         log_excess_smooth=_moving_mean(log_excess),
         latency_s=latency_s,
         reference_s=reference_s,
+        quickest_s=quickest_s,
         is_measured=bool(np.isfinite(log_excess).any()),
         is_reference_seen=is_reference_seen,
         has_latency=has_latency,
@@ -192,9 +196,27 @@ def _or_by_bytes(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
     return ops_per_s if np.isfinite(ops_per_s).any() else bytes_per_s / PAGE_BYTES
 
 
+def _busy_s(parts: list[tuple[FloatArray, FloatArray]], size: int) -> FloatArray:
+    """Return rate × latency of all directions together: requests under way."""
+    total = np.zeros(size)
+    for rate, latency_s in parts:
+        total = total + _weighted(rate, latency_s)
+    return total
+
+
 def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
     # No operations have no latency: CloudWatch then reports 0 or nothing; either adds no waiting.
     return np.where(ops_per_s == 0, 0.0, ops_per_s * latency_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unpressed:
+    """Latency that each sample of one direction would have if nothing waited; shape (n,)."""
+
+    expected_s: FloatArray
+    quickest_s: FloatArray
+    is_seen: bool
+    """Whether the window shows it; otherwise the first is general, the second a bound or NaN."""
 
 
 def _unpressed(
@@ -203,41 +225,46 @@ def _unpressed(
     ops_per_s: FloatArray,
     calm: BoolArray,
     standing: BoolArray,
-) -> tuple[FloatArray, bool]:
-    """Latency that each sample would have if nothing waited, and whether the window shows it."""
+) -> _Unpressed:
+    """Return what a request takes unpressed: one latency for all samples, and its own transfer."""
     with np.errstate(all="ignore"):
         transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
         # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
-    reference_s, is_seen = _reference(fixed_s, calm, ops_per_s, standing)
-    return reference_s + transfer_s, is_seen
+    reference_s, quickest_s, is_seen = _reference(fixed_s, calm, ops_per_s, standing)
+    return _Unpressed(
+        expected_s=reference_s + transfer_s, quickest_s=quickest_s + transfer_s, is_seen=is_seen
+    )
 
 
 def _reference(
     latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray, standing: BoolArray
-) -> tuple[float, bool]:
+) -> tuple[float, float, bool]:
     """
-    Unpressed latency, and whether the window shows it.
+    Return unpressed latency, the window's own quickest, and whether the first is the window's too.
 
     The tenth percentile, over calm samples, of latency smoothed over five samples: low enough to
     find the calm hours between plateaus, smooth enough not to take jitter for calm. Half-loaded
-    hours may hold waiting of their own, hence not the median.
+    hours may hold waiting of their own, hence not the median. Where the load is never light, the
+    quickest tenth of what stands at no number is a bound: requests take no less when unpressed.
     """
     known = np.isfinite(latency_s) & (latency_s > 0) & (ops_per_s > 0)
     if not known.any():
-        return REFERENCE_FALLBACK_S, False
+        return REFERENCE_FALLBACK_S, float("nan"), False
     quiet = calm[known]
     smooth = _smoothed(latency_s[known])
     if quiet.sum() >= max(10, 0.02 * known.sum()):
         lowest = float(np.quantile(smooth[quiet], 0.1))
         if lowest <= REFERENCE_MAX_S:
-            return lowest, True
+            return lowest, lowest, True
     free = smooth[~standing[known]]
     if free.size < 10:
-        return min(float(smooth.min()), REFERENCE_FALLBACK_S), False
+        return min(float(smooth.min()), REFERENCE_FALLBACK_S), float("nan"), False
+    tenth = float(np.quantile(free, 0.1))
+    quickest = tenth if tenth <= REFERENCE_MAX_S else float("nan")
     lowest = float(np.quantile(free, 0.05))
     is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * float(np.median(smooth))
-    return min(lowest, REFERENCE_FALLBACK_S), is_seen
+    return min(lowest, REFERENCE_FALLBACK_S), quickest, is_seen
 
 
 def _smoothed(values: FloatArray) -> FloatArray:

@@ -28,7 +28,11 @@ class UnexplainedWaiting(Struct, frozen=True, kw_only=True):
     """Latency ÷ reference, median while they waited."""
     latency_s: float
     latency_reference_s: float
-    """Median latency while they waited, and what the same mix takes when storage is not pressed."""
+    """
+    Median latency while they waited, and what the same mix takes when storage is not pressed.
+
+    A window that never shows that is measured by its quickest tenth, which may be slower.
+    """
     queue_depth: float | None
     bytes_per_s: float | None
     ops_per_s: float | None

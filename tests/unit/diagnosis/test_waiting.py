@@ -6,7 +6,10 @@ import pytest
 import builders
 from builders import HOUR, START_S, wander
 from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.congestion import Congestion
 from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.waiting import waits_of
 from plimsoll.diagnosis.waiting_findings import CODE
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.instance import Instance, Storage
@@ -236,3 +239,66 @@ def test_shares_of_the_ceilings_are_of_the_mean_rate():
     assert sorted(ratios, reverse=True) == ratios
     first = stretch.shares[0]
     np.testing.assert_allclose(first.ratio * first.value, stretch.ops_per_s)
+
+
+def judged(times: float, *, queue_times: float) -> bool:
+    """Whether a sample counts as waiting, of storage that takes 6 ms unpressed at 2,000 IOPS."""
+    unpressed_s = 0.006
+    values = builders.storage(np.full(10, 2000.0 * 16 * KIB), latency_s=times * unpressed_s)
+    frame = frame_of(builders.snapshot(values))
+    assert frame is not None
+    reference_s = np.full(10, unpressed_s)
+    excess = np.full(10, np.log(np.sqrt(times * queue_times)))
+    congestion = Congestion(
+        log_excess=excess, log_excess_smooth=excess, latency_s=times * reference_s,
+        reference_s=reference_s, quickest_s=reference_s, is_measured=True, is_reference_seen=True,
+        has_latency=True, has_queue=True,
+    )  # fmt: skip
+    (waits,) = set(waits_of(frame, congestion).tolist())
+    return bool(waits)
+
+
+@pytest.mark.parametrize(("times", "waits"), [(2.1, False), (2.9, False), (3.1, True), (8.0, True)])
+def test_waiting_begins_at_three_times_the_unpressed_latency(times, waits):
+    """
+    Latency within three times the reference is what mix, size and load do to it.
+    """
+    assert waits == judged(times, queue_times=times)
+
+
+@pytest.mark.parametrize(("queue_times", "waits"), [(1.0, False), (2.0, False), (3.0, True)])
+def test_latency_and_queue_must_agree(queue_times, waits):
+    """
+    Four times the latency beside an unchanged or doubled queue is a fault of one of the metrics.
+    """
+    assert waits == judged(4.0, queue_times=queue_times)
+
+
+@pytest.mark.parametrize("minutes", [180, 1700])
+@pytest.mark.parametrize("usual_s", [0.0019, 0.0024, 0.006])
+def test_steady_load_is_measured_by_its_own_quickest_hours(usual_s, minutes):
+    """
+    Storage that always takes 2.4 ms, and four times that for hours, is four times as slow, not nine.
+
+    The load never falls, so nothing shows this storage unpressed; its own quickest tenth is the bound.
+    """
+    rng = np.random.default_rng(10)
+    latency = usual_s * wander(rng, TWO_DAYS, 0.05)
+    latency[1000 : 1000 + minutes] *= 4
+    diagnosis = of(builders.storage(40e6 * wander(rng, TWO_DAYS, 0.1), latency_s=latency))
+
+    assert Verdict.UNKNOWN == diagnosis.verdict
+    (stretch,) = diagnosis.waiting
+    np.testing.assert_allclose(stretch.times, 4, rtol=0.1)
+    np.testing.assert_allclose(stretch.latency_reference_s, usual_s, rtol=0.1)
+
+
+def test_steady_load_that_never_waits_is_left_alone():
+    """
+    Storage that always takes 6 ms under a steady load is slow, and nothing in it waits.
+    """
+    rng = np.random.default_rng(11)
+    latency = 0.006 * wander(rng, TWO_DAYS, 0.1)
+    diagnosis = of(builders.storage(40e6 * wander(rng, TWO_DAYS, 0.1), latency_s=latency))
+
+    assert () == diagnosis.waiting
