@@ -30,9 +30,10 @@ LEAST_SAID = 0.001
 RISE, RISE_POWER = 0.6, 6
 # A step in which requests waited for less than half of it is not at a ceiling.
 SHARE_OF_STEP = 0.5
-# Does not is asked of demands that wait for twice what is allowed. Where all plausible demands agree, nine
-# replays of ten lie within a tenth of the true time; of a few minutes, edges and sizes may make twice as
-# many, so a demand nearer to what is allowed is not told apart from one that passes.
+# Does not is asked of demands that wait for twice what is allowed. Where all plausible demands of a
+# simulated incident nearly agree, one replay in four still says a fifth too much; of a few minutes,
+# edges and sizes may make twice as many. A demand nearer to what is allowed is not told from one that
+# passes.
 CLEARLY = 2.0
 # "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
 BURST_S = 1800.0
