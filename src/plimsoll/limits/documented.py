@@ -6,6 +6,7 @@ gp2 and gp3 change. What a customer provisions has no number of its own and is n
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct
@@ -44,6 +45,8 @@ class Documented(Struct, frozen=True, kw_only=True):
     """Least and most allocated storage that has it; zeros for classes."""
 
 
+# A few engines and one catalog; reading some two hundred classes backwards takes longer than a diagnosis.
+@lru_cache(maxsize=8)
 def documented(catalog: Catalog, engine: str) -> tuple[Documented, ...]:
     """
     Return every documented number of the four storage rates, present and former.

@@ -67,3 +67,10 @@ def test_classes_that_rds_does_not_sell_are_no_candidates():
     offered = set(catalog().classes())
 
     assert all(set(n.classes) <= offered for n in documented(catalog(), "postgres"))
+
+
+def test_numbers_are_gathered_once():
+    """
+    The same catalog and engine give the same object, not one more search of all classes.
+    """
+    assert documented(catalog(), "postgres") is documented(catalog(), "postgres")
