@@ -169,7 +169,14 @@ def plateaus_of(
                         level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
                     )
                     again = judge(wider, dimension, rate, congestion, book)
-                    judged.append(again if again.probability >= ACCEPT else plateau)
+                    if again.probability >= ACCEPT:
+                        judged.append(again)
+                    elif plateau.documented > 0.5 and not congestion.is_reference_seen:
+                        # Nothing shows what ease is here, so a shorter queue refutes nothing: a rate
+                        # within the spread of a number that is known to bind is held by it.
+                        judged.append(replace(plateau, runs=wider.runs))
+                    else:
+                        judged.append(plateau)
     # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
     # that nobody charts.
     judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))

@@ -20,7 +20,7 @@ from plimsoll.diagnosis import sign_words as words
 from plimsoll.diagnosis.binding import EMPTY_RATIO
 from plimsoll.diagnosis.credits import Credits
 from plimsoll.diagnosis.sign_words import Told
-from plimsoll.diagnosis.signs import Case
+from plimsoll.diagnosis.signs import INELASTIC, Case
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import balance_metrics
 
@@ -38,8 +38,6 @@ USUAL_SAMPLES = 4
 HALF_SAMPLES = 3
 # A minute's rate that strays by more than this is not an enforced one; by less, it may be.
 FLAT_LOG_SD = 0.008
-# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
-INELASTIC = 0.06
 # Shorter than this a level may be chance, longer it is a habit of something.
 HELD_MINUTES = 20
 # Waiting that no error of the reference explains: a third longer than a reference this window shows,

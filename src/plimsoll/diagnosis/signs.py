@@ -17,6 +17,12 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 
+# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
+INELASTIC = 0.06
+# An enforced rate itself varies by 0.6 % (USUAL_LOG_SD in score.py), which is INELASTIC of this. Waiting
+# that varies less can show that a rate is held, but not that it moves along.
+WAITING_LOG_SD = 0.1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
@@ -231,4 +237,7 @@ def _elasticity(distance: FloatArray, excess: FloatArray, inside: BoolArray, lev
     if held.sum() < 8:
         return float("nan")
     spread = 1.4826 * middle(np.abs(excess[held] - middle(excess[held])))
-    return level.log_sd / spread if spread > 0.05 else float("nan")
+    if spread <= 0.05:
+        return float("nan")
+    ratio = level.log_sd / spread
+    return ratio if spread > WAITING_LOG_SD or ratio < INELASTIC else float("nan")
