@@ -1,6 +1,6 @@
 """One arrangement as an option: its moves, commands, effect, cost and judgement."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replace_stage
 from decimal import Decimal
@@ -10,12 +10,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.kernel import Stage, ceiling_curve, replay
+from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.limits import chain_of
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
-from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import FormerLimits
 from plimsoll.model.plan import (
@@ -37,7 +36,8 @@ from plimsoll.plan.asked import asked_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import Demands, share_of
 from plimsoll.plan.demand import Demand
-from plimsoll.plan.effect import Judged, judge, passing_weights, started
+from plimsoll.plan.effect import Judged, judge, passing_weights
+from plimsoll.plan.enforced import refuted_notes, refuted_of
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
 from plimsoll.plan.needs import Needs
 from plimsoll.plan.rules import commands_of, disruption_of
@@ -47,9 +47,6 @@ from plimsoll.plan.work import unexplained_of, work_of
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _NEVER = Decimal("Infinity")
-# A limit is enforced within about a percent; and a burst of a few minutes is no proof against one.
-_LOOSELY = 1.03
-_EXCEEDED_RATIO = 0.02
 # A limit that no document names may belong to the class or to the volumes, and go with them, or lie
 # before or behind both, and stay: nothing tells, so either is as likely.
 GOES_WITH_IT = 0.5
@@ -133,25 +130,10 @@ class Desk:
         return replace(self.before, multi_az=self.snapshot.instance.multi_az)
 
     @cached_property
-    def unenforced(self) -> tuple[Stage, ...]:
-        """Documented limits of what is there that the window exceeded for longer than credits last."""
+    def refuted(self) -> Mapping[Stage, Stage | None]:
+        """Documented limits of what is there that are not enforced, and what is left of each."""
         chain = chain_of(self.before, self.catalog, use_former=self.former)
-        allowed = max(self.wishes.allowed_ratio, _EXCEEDED_RATIO)
-        return tuple(stage for stage in chain if self._exceeded_ratio(stage) > allowed)
-
-    def _exceeded_ratio(self, stage: Stage) -> float:
-        """Share of the measured time in which more was served than a stage lets through."""
-        looser = replace_stage(
-            stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY
-        )
-        found = replay(
-            self.demand.served_ops_per_s,
-            self.demand.io_size_bytes,
-            step_s=self.demand.step_s,
-            chain=started(self.demand, [looser], is_generous=True),
-            carry=False,
-        )
-        return float(found.throttled_ratio[self.demand.is_measured].mean())
+        return refuted_of(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -162,11 +144,7 @@ class Desk:
                 f"The limit of {_rate(self.unexplained)} is in no document, so whether another class "
                 "or storage has it is not known."
             )
-        found += [
-            f"More was served for hours than the documented {_limit(stage)} lets through, so it is not "
-            "enforced here; for this class it is left out of account."
-            for stage in self.unenforced
-        ]
+        found += refuted_notes(self.refuted)
         if self.wishes.growth == 1:
             found += unexplained_of(self.demand, self.present().effect.work)
         found += self._price_notes()
@@ -314,11 +292,14 @@ class Desk:
         """How long the same work takes; None where a limit that no document names set its pace."""
         if self.unexplained is not None:
             return None
-        # A limit that was seen not to be enforced is left out for every class that has the same one:
+        # A limit that was seen not to be enforced is not for every class that has the same one either:
         # equal limits take equal time.
-        unenforced = {_key(stage) for stage in self.unenforced}
-        kept = tuple(stage for stage in chain if _key(stage) not in unenforced)
-        return work_of(self.demand, kept, growth=self.wishes.growth)
+        left = {_key(stage): most for stage, most in self.refuted.items()}
+        return work_of(
+            self.demand,
+            _known(left.get(_key(stage), stage) for stage in chain),
+            growth=self.wishes.growth,
+        )
 
     def helps(self, option: Option) -> bool:
         """Whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
@@ -332,13 +313,9 @@ class Desk:
         chain = chain_of(instance, self.catalog, use_former=former)
         if instance.db_class != self.before.db_class:
             return chain
-        return tuple(
-            stage
-            for stage in chain
-            if not any(
-                (one.name, one.baseline) == (stage.name, stage.baseline) for one in self.unenforced
-            )
-        )
+        # A restart brings other limits; those that keep their number are the same limit.
+        left = {_place(stage): most for stage, most in self.refuted.items()}
+        return _known(left.get(_place(stage), stage) for stage in chain)
 
     def _needs_restart(self, after: Instance) -> bool:
         """Whether a change of an old instance's storage counts on the present limits of its class."""
@@ -444,6 +421,14 @@ def _key(stage: Stage) -> tuple[str, float, float, int]:
     return stage.name, stage.baseline, stage.burst, stage.stripes
 
 
+def _place(stage: Stage) -> tuple[str, float]:
+    return stage.name, stage.baseline
+
+
+def _known(chain: Iterable[Stage | None]) -> tuple[Stage, ...]:
+    return tuple(stage for stage in chain if stage is not None)
+
+
 def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
@@ -467,11 +452,6 @@ def _title(before: Instance, after: Instance, *, is_restart: bool = False) -> st
     else:
         parts.append(describe_storage(after.storage))
     return ", ".join(parts)
-
-
-def _limit(stage: Stage) -> str:
-    say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
-    return f"{FAMILIES[Family(stage.name)].name} of {say(stage.baseline * stage.stripes)}"
 
 
 def _rate(time: CeilingTime) -> str:
