@@ -10,7 +10,7 @@ from contract.tree import ROOT
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.plan import plan_snapshot
 from plimsoll.cli.wire import diagnose_snapshot
-from plimsoll.model.plan import FASTER, Band, Option, Plan, Wishes
+from plimsoll.model.plan import FASTER, Band, Option, Plan, Rung, RungKind, Wishes
 from plimsoll.model.snapshot import decode_snapshot
 
 PAGE = ROOT / "docs" / "concepts" / "published-incidents-planned.md"
@@ -20,12 +20,16 @@ LOOSELY, EXACTLY = 0.1, 0.005
 
 
 @cache
-def planned(name: str) -> Plan:
-    """The plan of an example; of the search service with the published class alone."""
+def planned(name: str, *, allow: tuple[str, ...] = (), keep_storage: bool = False) -> Plan:
+    """The plan of an example."""
     snapshot = decode_snapshot((ROOT / "examples" / name / "snapshot.json").read_bytes())
-    asked = Wishes(allow=("db.r5.4xlarge",), keep_storage=True)
-    wishes = asked if name == "search-service" else Wishes()
+    wishes = Wishes(allow=allow, keep_storage=keep_storage)
     return plan_snapshot(diagnose_snapshot(snapshot), snapshot, wishes)
+
+
+def published_plan() -> Plan:
+    """The plan of the search service with the published class alone."""
+    return planned("search-service", allow=("db.r5.4xlarge",), keep_storage=True)
 
 
 def faster() -> Option:
@@ -33,7 +37,7 @@ def faster() -> Option:
 
 
 def published_class() -> Option:
-    options = planned("search-service").options
+    options = published_plan().options
     return next(o for o in options if o.instance.db_class == "db.r5.4xlarge")
 
 
@@ -66,7 +70,9 @@ def restart() -> list[float]:
     former = catalog().former_limits("db.r5.2xlarge")
     assert former
     legacy = {one.ebs_baseline_bytes_per_s / 1e6 for one in former}
-    now = planned("search-service").options[0].effect.next_ceiling.value / 1e6
+    now = catalog().instance_limits("db.r5.2xlarge").ebs_baseline_bytes_per_s / 1e6
+    restart = published_plan().options[0]
+    assert all(f"{rate:g} MB/s" in restart.moves[0].text for rate in (212.5, now))
     return [212.5 if 212.5 in legacy else 0.0, now]
 
 
@@ -88,7 +94,7 @@ def restart() -> list[float]:
             SEARCH,
             "mean throughput",
             lambda: [
-                planned("search-service").present.effect.served_bytes_per_s.middle / 1e6,
+                published_plan().present.effect.served_bytes_per_s.middle / 1e6,
                 *scaled(published_class().effect.served_bytes_per_s, 1e-6),
             ],
             LOOSELY,
@@ -97,7 +103,7 @@ def restart() -> list[float]:
             SEARCH,
             "latency",
             lambda: [
-                planned("search-service").present.effect.latency_s_mean.middle * 1e3,
+                published_plan().present.effect.latency_s_mean.middle * 1e3,
                 *scaled(published_class().effect.latency_s_mean, 1e3),
             ],
             LOOSELY,
@@ -118,6 +124,47 @@ def test_the_page_says_what_is_foretold(
     Every number of the column, prices and documented limits exactly, bands within a tenth.
     """
     assert told() == pytest.approx(foretold(section, row), rel=tolerance)
+
+
+def rungs(plan: Plan) -> dict[str, Rung]:
+    """The steps of a ladder by the class of each."""
+    assert plan.ladder is not None
+    return {plan.options[r.option].instance.db_class: r for r in plan.ladder.rungs}
+
+
+@pytest.mark.parametrize("wishes", [{}, {"allow": ("db.r5.4xlarge",), "keep_storage": True}])
+def test_the_step_that_ended_the_first_incident_stands_on_its_ladder(wishes: dict[str, object]):
+    """
+    The service went a size up: that is shown with a chance of two in five at least, whatever is cheaper.
+    """
+    step = rungs(planned("search-service", **wishes))["db.r5.4xlarge"]
+
+    assert step.chance >= 0.4
+
+
+def test_what_is_as_large_in_all_its_limits_is_as_likely_to_be_enough():
+    """
+    db.r5.4xlarge lets through all that db.r5.2xlarge does after a restart, so its chance is no less.
+    """
+    found = rungs(planned("search-service"))
+
+    assert found["db.r5.4xlarge"].chance >= found["db.r5.2xlarge"].chance
+
+
+def test_the_step_that_ended_the_second_incident_is_recommended():
+    """
+    A load job takes what it is given: the step that saves most hours for the dollar comes first, and the
+    plan says that no size keeps such a load below its ceiling.
+    """
+    plan = planned("claims-pipeline")
+    step = plan.ladder.rungs[plan.ladder.recommended]
+    chosen = plan.options[step.option]
+
+    assert ("db.m6g.xlarge", RungKind.SOONER) == (chosen.instance.db_class, step.kind)
+    assert step.chance >= 0.7
+    assert "db.m6g.xlarge" in plan.headline.partition(":")[0]
+    assert "No size makes a load that takes whatever it is given" in plan.headline
+    assert "19.66 MB/s" in plan.ladder.note
 
 
 def test_a_request_carries_as_much_as_the_page_says():

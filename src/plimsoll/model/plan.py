@@ -47,10 +47,28 @@ class Nature(StrEnum):
     """Neither is likely enough to be said."""
 
 
+class RungKind(StrEnum):
+    """Why a step stands on the ladder."""
+
+    FREE = "free"
+    """It costs nothing, so it is tried first."""
+    SIZE_UP = "size up"
+    """The next size of the same family with the storage as it is: what is done most often. The steps
+    after it do not count on it."""
+    ENOUGH = "enough"
+    """It is enough for a share of plausible demands."""
+    SOONER = "sooner"
+    """It does the same work sooner: for a load that takes whatever it is given."""
+
+
 FREE = "free"
 """Role of what costs nothing."""
+A_SIZE_UP = "a size up"
+"""Role of the next size of the same family, with the storage as it is."""
 FASTER = "faster for the money"
 """Role of what saves the most time of the same work for each dollar that it costs more."""
+FASTER_STILL = "faster still"
+"""Role of the same beyond what is faster for the money."""
 
 
 class MoveKind(StrEnum):
@@ -289,16 +307,19 @@ class Rung(Struct, frozen=True, kw_only=True):
     option: int
     """Its place in the plan's options, from 0."""
     chance: float
-    """Share 0–1 of plausible demands for which it is enough."""
+    """Share 0–1 of plausible demands for which it is enough; of a step that does the same work sooner,
+    the chance that the load takes whatever it is given."""
     chance_after: float
     """The same among those for which no earlier step was."""
+    kind: RungKind = RungKind.ENOUGH
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
     """The steps to try one after the other, each if it is at its ceiling again."""
 
     rungs: tuple[Rung, ...]
-    """In the order in which they would be tried: what is free, a cheaper try, the recommended, the next."""
+    """In the order in which they would be tried: what is free, a size up, a cheaper try, the recommended,
+    the next."""
     recommended: int
     """Place in `rungs` of the cheapest step that probably suffices."""
     certain: int | None
@@ -309,6 +330,8 @@ class Ladder(Struct, frozen=True, kw_only=True):
     """Expected number of steps until one is enough, without the cheaper try."""
     check: str = ""
     """The command that says after the step whether it was enough."""
+    note: str = ""
+    """A sentence: what no step changes for a load that takes whatever it is given; empty for others."""
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):

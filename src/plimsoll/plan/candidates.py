@@ -83,14 +83,18 @@ class Arrangements:
         same = np.flatnonzero(self.is_same_class & self.is_same_storage)
         return int(same[0]) if same.size else None
 
+    def limits(self, index: int) -> InstanceLimits | None:
+        """The class of an arrangement; None for an instance that has none."""
+        return self.classes[int(self.class_index[index])]
+
     def instance(self, index: int) -> Instance:
         """The instance as it would be."""
-        limits = self.classes[self.class_index[index]]
+        limits = self.limits(index)
         return arranged(self.before, limits, self.storages[self.storage_index[index]])
 
     def name(self, index: int) -> str:
         """`db.m5.large, gp3 400 GiB`"""
-        limits = self.classes[self.class_index[index]]
+        limits = self.limits(index)
         storage = describe_storage(self.storages[self.storage_index[index]])
         return ", ".join(part for part in (limits.db_class if limits else "", storage) if part)
 

@@ -2,20 +2,27 @@
 The ladder of a plan: every plausible demand's cheapest arrangement is a candidate for a step.
 
 An option is worth showing only if nothing cheaper is as likely to be enough. Such an option is the
-cheapest that passes some plausible demand, so one search for each demand finds them all.
+cheapest that passes some plausible demand, so one search for each demand finds them all; what is shown
+for another reason is judged as well.
+
+Beside them stands the next size of the same family with the storage as it is, where it is worth a try:
+that is the step which most people take, so they are told how likely it is to be enough.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import numpy as np
+
+from plimsoll.catalog.names import class_name, size_order
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import FREE, Judgement, Ladder, Option, Rung
+from plimsoll.model.plan import A_SIZE_UP, FREE, Judgement, Ladder, Option, Rung, RungKind
 from plimsoll.model.series import BoolArray
 from plimsoll.plan.asked import Asked, asked_of
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.demand import Path
-from plimsoll.plan.ladder import Candidate, Steps, steps_of
+from plimsoll.plan.ladder import WORTH_A_TRY, Candidate, Steps, chance_of, steps_of
 from plimsoll.plan.moves import FreeMove, free_moves
 from plimsoll.plan.options import Desk
 from plimsoll.plan.priced import Priced
@@ -42,8 +49,10 @@ class Step:
 
     option: Option
     tried: Tried | None
-    """None for what is free."""
+    """None for what no search found: what is free, or a size up."""
+    chance: float
     chance_after: float
+    kind: RungKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +63,7 @@ class Climb:
     recommended: int
     usd_per_day_more: Decimal | None
     step_count: float
+    note: str = ""
 
 
 def climb_of(
@@ -84,9 +94,7 @@ def climb_of(
     usd = _usd_per_day(prices, [one.index for one in tried])
     tried = [one for one in tried if one.index in usd]
     candidates = [_candidate(desk, found, one.index, usd[one.index]) for one in tried]
-    move = next(
-        (m for m in free_moves(desk.before, desk.catalog, former=desk.former) if m.is_restart), None
-    )
+    move = restart_of(desk)
     if move is not None:
         candidates.append(_free(desk, move))
     now = desk.before_cost.usd_per_day
@@ -96,7 +104,18 @@ def climb_of(
         free=None if move is None else len(tried),
         usd_per_day_now=float(now or 0),
     )
-    return None if steps is None else _climb(desk, found, tried, move, steps, role)
+    if steps is None:
+        return None
+    climb = _climb(desk, found, tried, move, steps, role)
+    up = _size_up(desk, found, roles[SAME_STORAGE])
+    known = _usd_per_day(prices, [] if up is None else [up])
+    return climb if up is None or up not in known else _with_size_up(climb, desk, found, up, move)
+
+
+def restart_of(desk: Desk) -> FreeMove | None:
+    """The stop and start that brings an old instance the present limits; None where it has them."""
+    every = free_moves(desk.before, desk.catalog, former=desk.former)
+    return next((move for move in every if move.is_restart), None)
 
 
 def ladder_of(climb: Climb | None, options: Sequence[Option]) -> Ladder | None:
@@ -115,13 +134,19 @@ def ladder_of(climb: Climb | None, options: Sequence[Option]) -> Ladder | None:
     certain = (n for n, o in enumerate(options) if o.judgement is Judgement.LIFTS)
     return Ladder(
         rungs=tuple(
-            Rung(option=place, chance=options[place].probability, chance_after=step.chance_after)
+            Rung(
+                option=place,
+                chance=step.chance,
+                chance_after=step.chance_after,
+                kind=step.kind,
+            )
             for place, step in zip(places, climb.steps, strict=True)
         ),
         recommended=climb.recommended,
         certain=next(certain, None),
         usd_per_day_more=climb.usd_per_day_more if is_difference else None,
         step_count=climb.step_count,
+        note=climb.note,
     )
 
 
@@ -202,10 +227,62 @@ def _climb(
         else:
             one = tried[place]
             option = desk.option(found.instance(one.index), role)
-        made.append(Step(option=option, tried=one, chance_after=round(chance, 4)))
+        made.append(
+            Step(
+                option=option,
+                tried=one,
+                chance=option.probability,
+                chance_after=round(chance, 4),
+                kind=RungKind.FREE if one is None else RungKind.ENOUGH,
+            )
+        )
     return Climb(
         steps=tuple(made),
         recommended=steps.recommended,
         usd_per_day_more=round(Decimal(steps.usd_per_day), 4),
         step_count=round(steps.count, 2),
+    )
+
+
+def _size_up(desk: Desk, found: Arrangements, is_allowed: BoolArray) -> int | None:
+    """The next larger size of the class that is worth a try, with the storage as it is."""
+    own = desk.before.db_class
+    if own is None:
+        return None
+    family, size = class_name(own).rpartition(".")[0], size_order(own)
+    places = np.flatnonzero(is_allowed).tolist()
+    names = {place: one.db_class for place in places if (one := found.limits(place))}
+    larger = [i for i, name in names.items() if name.rpartition(".")[0] == family]
+    for index in sorted(larger, key=lambda i: size_order(names[i])):
+        if size_order(names[index]) > size:
+            passed = desk.passed(found.instance(index))
+            if float(desk.demand_weights[passed].sum()) >= WORTH_A_TRY:
+                return index
+    return None
+
+
+def _with_size_up(
+    climb: Climb, desk: Desk, found: Arrangements, index: int, move: FreeMove | None
+) -> Climb:
+    """The ladder with a size up before the steps that are bought, unless it is one of them."""
+    option = desk.option(found.instance(index), A_SIZE_UP)
+    if any(key_of(step.option) == key_of(option) for step in climb.steps):
+        return climb
+    is_left = np.ones(desk.demand_weights.size, dtype=np.bool_)
+    if move is not None:
+        is_left = ~desk.passed(move.instance, free=move)
+    step = Step(
+        option=option,
+        tried=None,
+        chance=option.probability,
+        chance_after=round(
+            chance_of(desk.passed(option.instance), is_left, desk.demand_weights), 4
+        ),
+        kind=RungKind.SIZE_UP,
+    )
+    at = 0 if move is None else 1
+    return replace(
+        climb,
+        steps=(*climb.steps[:at], step, *climb.steps[at:]),
+        recommended=climb.recommended + int(climb.recommended >= at),
     )

@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
-from plimsoll.model.plan import FASTER, FREE, Judgement, Ladder, Option
+from plimsoll.model.plan import FASTER, FREE, Judgement, Ladder, Option, RungKind
 from plimsoll.plan.ladder import PROBABLY
 from plimsoll.plan.work import text_of
 from plimsoll.units import in_cases
@@ -18,6 +18,7 @@ def headline_of(
     unexplained: CeilingTime | None,
     *,
     ladder: Ladder | None = None,
+    is_open: bool = False,
 ) -> str:
     """
     What to try first and what after it; or that there is no way past, or that nothing needs one.
@@ -28,6 +29,7 @@ def headline_of(
         unpriced: those without a price.
         unexplained: a limit that bound and that no document names.
         ladder: the steps to try.
+        is_open: whether the load asks for so much and no more: hours of work then mean little.
     """
     if present.judgement is Judgement.LIFTS:
         return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
@@ -36,11 +38,14 @@ def headline_of(
         return (
             f"{_first(options)}what bound is in no document, so no change is sure to lift it{best}"
         )
+    if ladder is not None and ladder.rungs[ladder.recommended].kind is RungKind.SOONER:
+        return _by_hours(present, options, ladder)
     faster = _faster(present, options)
     if ladder is None:
         return _without_steps(options, unpriced, faster)
     chosen = options[ladder.rungs[ladder.recommended].option]
-    first = [faster] if faster is not None and chosen.role not in (FREE, FASTER) else []
+    is_told = faster is not None and not is_open and chosen.role not in (FREE, FASTER)
+    first = [faster] if faster is not None and is_told else []
     tried = _tried(present, chosen)
     if first and chosen.judgement is Judgement.LIFTS:
         tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
@@ -84,7 +89,8 @@ def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
     """What to do if it was not enough, and what certainty costs."""
     said = []
     chosen = options[ladder.rungs[ladder.recommended].option]
-    later = [options[rung.option] for rung in ladder.rungs[ladder.recommended + 1 :]]
+    rungs = ladder.rungs[ladder.recommended + 1 :]
+    later = [options[rung.option] for rung in rungs if rung.kind is RungKind.ENOUGH]
     if later:
         chance = in_cases(later[0].probability)
         said.append(
@@ -94,7 +100,26 @@ def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
         sure = options[ladder.certain]
         if sure is not (later[0] if later else None):
             said.append(f"to be almost certain today: {sure.title} ({_price(sure)})")
+    if chosen.role == FREE and not later:
+        said.append("where that is not, nothing that is allowed and priced is likely to be")
     return said
+
+
+def _by_hours(present: Option, options: tuple[Option, ...], ladder: Ladder) -> str:
+    """For a load that takes whatever it is given: how soon its work is done, and what no step does."""
+    chosen, *later = (options[rung.option] for rung in ladder.rungs[ladder.recommended :])
+    said = [f"{_first(options)}try {chosen.title} ({_price(chosen)}): the same work takes"]
+    said[0] += f" {_work(present, chosen)}"
+    said.append(_capital(ladder.note.partition(";")[0]))
+    said += [
+        f"If that is not soon enough: {one.title} ({_price(one)}), {_work(present, one)}"
+        for one in later
+    ]
+    return ". ".join(said)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _despite(option: Option) -> str:

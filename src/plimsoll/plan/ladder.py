@@ -6,12 +6,14 @@ demand says which options pass it; demands carry weights, so they say how likely
 enough, and how likely it still is after a cheaper one was not. Among the options that are worth a try
 the ladder is the sequence with the least expected cost, found from its end.
 
-Rule 1: an option is a rung only if nothing cheaper is as likely to be enough.
-Rule 2: chances are those of the options; nothing is fitted here.
+Rule 1: an option is a rung only if nothing cheaper that is bought is as likely to be enough.
+Rule 2: what is free is tried first, and everything that is bought is judged by the demands for which
+        it was not enough: it takes no rung away.
+Rule 3: chances are those of the options; nothing is fitted here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -115,24 +117,38 @@ def steps_of(
     Returns:
         The steps; None where no candidate is ever enough.
     """
-    rungs = [n for n in frontier(candidates, usd_per_day_now=usd_per_day_now) if n != free]
-    if free is not None and candidates[free].chance >= PROBABLY:
-        rungs = [n for n in rungs if candidates[n].chance > candidates[free].chance]
-        climb = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
-        return _steps(candidates, weight, [], [free, *climb.after(free)], free)
+    if free is None:
+        cheaper, climb = _bought(candidates, weight, usd_per_day_now)
+        return _steps(candidates, weight, cheaper, climb, climb[0]) if climb else None
+    chance, is_left = candidates[free].chance, ~candidates[free].passed
+    left = float(weight[is_left].sum())
+    if chance >= CERTAIN or not left:
+        return _steps(candidates, weight, [], [free], free)
+    after = [replace(one, chance=chance_of(one.passed, is_left, weight)) for one in candidates]
+    cheaper, climb = _bought(after, np.where(is_left, weight / left, 0.0), usd_per_day_now)
+    # Nothing is recommended that hardly ever is enough where what is free was not.
+    is_likely = bool(climb) and after[climb[0]].chance >= min(WORTH_A_TRY, chance)
+    if chance >= PROBABLY or not is_likely:
+        return _steps(candidates, weight, [], [free, *climb], free)
+    return _steps(candidates, weight, cheaper, [free, *climb], climb[0])
+
+
+def _bought(
+    candidates: Sequence[Candidate], weight: FloatArray, usd_per_day_now: float
+) -> tuple[list[int], list[int]]:
+    """A cheaper try, and the recommended step with those after it; both may be empty."""
+    rungs = frontier(candidates, usd_per_day_now=usd_per_day_now)
     if not rungs:
-        return None if free is None else _steps(candidates, weight, [], [free], free)
+        return [], []
     climb = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
     likely = [n for n in rungs if candidates[n].chance >= PROBABLY]
-    begin = min(likely, key=lambda n: climb.cost(free, n)) if likely else rungs[-1]
+    begin = min(likely, key=climb.cost) if likely else rungs[-1]
     tries = [
         n
         for n in rungs[: rungs.index(begin)]
-        if candidates[n].chance >= WORTH_A_TRY and climb.cost(free, n) < climb.cost(free, begin)
+        if candidates[n].chance >= WORTH_A_TRY and climb.cost(n) < climb.cost(begin)
     ]
-    cheaper = [min(tries, key=lambda n: climb.cost(free, n))] if tries else []
-    first = [] if free is None else [free]
-    return _steps(candidates, weight, cheaper, [*first, begin, *climb.after(begin)], begin)
+    return [min(tries, key=climb.cost)] if tries else [], [begin, *climb.after(begin)]
 
 
 def _is_nearly(cheaper: Candidate, likelier: Candidate, usd_per_day_now: float) -> bool:
@@ -161,20 +177,20 @@ class _Climb:
     def after(self, place: int) -> list[int]:
         """The rungs to climb if one was not enough."""
         found = []
-        following = self._next[place] if place in self._next else self._best_after(place)
+        following = self._next[place]
         while following is not None:
             found.append(following)
             following = self._next[following]
         return found
 
-    def cost(self, failed: int | None, place: int) -> float:
+    def cost(self, place: int, failed: int | None = None) -> float:
         """Expected dollars a day of trying a rung after another failed, and climbing on if need be."""
         price = self._candidates[place].usd_per_day
         following = self._next[place]
         if following is None:
             return price
         chance = self.chance_after(failed, place)
-        rest = self._failed_usd + self.cost(place, following)
+        rest = self._failed_usd + self.cost(following, place)
         return chance * price + (1 - chance) * rest
 
     def chance_after(self, failed: int | None, place: int) -> float:
@@ -182,7 +198,7 @@ class _Climb:
         if failed is None:
             return self._candidates[place].chance
         passed = [self._candidates[n].passed for n in (failed, place)]
-        return _chance(passed[1], ~passed[0], self._weight)
+        return chance_of(passed[1], ~passed[0], self._weight)
 
     def _best_after(self, place: int) -> int | None:
         chance = self._candidates[place].chance
@@ -190,10 +206,10 @@ class _Climb:
         if not later:
             return None
         worth = [n for n in later if self.chance_after(place, n) >= HALVES] or later[-1:]
-        return min(worth, key=lambda n: (self.cost(place, n), self._rungs.index(n)))
+        return min(worth, key=lambda n: (self.cost(n, place), self._rungs.index(n)))
 
 
-def _chance(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
+def chance_of(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
     """Share of the weights of some demands that pass; zero where there is none of them."""
     whole = float(weight[among].sum())
     return float(weight[among & passed].sum()) / whole if whole > 0 else 0.0
@@ -211,14 +227,14 @@ def _steps(
     places = [*climb[:at], *cheaper, *climb[at:]]
     chances, is_left = [], np.ones(weight.size, dtype=np.bool_)
     for place in places:
-        chances.append(_chance(candidates[place].passed, is_left, weight))
+        chances.append(chance_of(candidates[place].passed, is_left, weight))
         is_left &= ~candidates[place].passed
     left, price, count = 1.0, 0.0, 0.0
     is_open = np.ones(weight.size, dtype=np.bool_)
     for place in climb:
         count += left
         one = candidates[place]
-        enough = left * _chance(one.passed, is_open, weight)
+        enough = left * chance_of(one.passed, is_open, weight)
         # Behind the last rung nothing is known to be better: it is kept.
         price += (left if place == climb[-1] else enough) * one.usd_per_day
         left -= enough

@@ -14,7 +14,17 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import FASTER, FREE, CurvePoint, Option, Plan, Wishes, WorkPoint
+from plimsoll.model.plan import (
+    FASTER,
+    FREE,
+    CurvePoint,
+    Nature,
+    Option,
+    Plan,
+    RungKind,
+    Wishes,
+    WorkPoint,
+)
 from plimsoll.model.price import PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked
@@ -24,6 +34,7 @@ from plimsoll.plan.climb import Climb, Tried, climb_of, key_of, ladder_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import curve_of, served_at_once, with_options
 from plimsoll.plan.demand import recover
+from plimsoll.plan.greedy import greedy_climb
 from plimsoll.plan.headline import headline_of
 from plimsoll.plan.ladder import PROBABLY
 from plimsoll.plan.moves import free_moves, legacy_of
@@ -128,7 +139,14 @@ def plan(
         prices_as_of=as_of,
         are_prices_old=as_of is not None
         and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
-        headline=headline_of(present, options, unpriced, desk.unexplained, ladder=ladder),
+        headline=headline_of(
+            present,
+            options,
+            unpriced,
+            desk.unexplained,
+            ladder=ladder,
+            is_open=demand.summary.nature is Nature.OPEN,
+        ),
         notes=(*found.notes, *desk.notes, *_refused(found)),
         ladder=ladder,
     )
@@ -170,7 +188,9 @@ class _Shelf:
         else:
             options = [option for option in options if option.role != SMALLER]
             climb = self._climb(sure, UNSURE if options else SUSPECTED)
-            options += self._faster() + self._steps(climb)
+            by_hours = self._by_hours()
+            options += self._faster() + self._steps(by_hours) + self._steps(climb)
+            climb = by_hours or climb
             if not any(option.probability >= PROBABLY for option in options):
                 options += self._most()
         return tuple(sorted(options, key=better_first)), climb
@@ -212,8 +232,11 @@ class _Shelf:
         )
 
     def _climb(self, sure: Found, role: str) -> Climb | None:
-        """The steps to try; what holds at the high demand may be one of them."""
-        also = [Tried(index=index, asked=self._high, result=sure) for index in sure.roles[CHEAPEST]]
+        """The steps to try; what holds at the high demand or works sooner may be one of them."""
+        places = [index for chosen in sure.roles.values() for index in chosen]
+        faster = self._fastest_for_the_money
+        places += [] if faster is None else [faster]
+        also = [Tried(index=index, asked=self._high, result=sure) for index in places]
         return climb_of(
             self._desk,
             self._found,
@@ -224,12 +247,22 @@ class _Shelf:
             also=also,
         )
 
+    def _by_hours(self) -> Climb | None:
+        """The steps for a load that takes whatever it is given; None for others."""
+        if self._desk.demand.summary.nature is not Nature.GREEDY:
+            return None
+        return greedy_climb(self._desk, self._found, self._prices, self._sooner)
+
     def _steps(self, climb: Climb | None) -> list[Option]:
         """The steps that are bought, each with what is cheaper and fails where it just passes."""
         return [
-            self._with_rejected(step.option, step.tried.index, step.tried.result, step.tried.asked)
+            step.option
+            if step.tried is None
+            else self._with_rejected(
+                step.option, step.tried.index, step.tried.result, step.tried.asked
+            )
             for step in (() if climb is None else climb.steps)
-            if step.tried is not None
+            if step.kind is not RungKind.FREE
         ]
 
     @cached_property
@@ -259,16 +292,19 @@ class _Shelf:
             if (usd := self._prices.usd_per_month_more(one.index)) is not None
         )
 
-    def _faster(self) -> list[Option]:
-        """What saves the most time of the same work for each dollar more."""
+    @cached_property
+    def _fastest_for_the_money(self) -> int | None:
+        """What saves the most time of the same work for each dollar more; None where nothing does."""
         present = self._desk.present().effect.work
         if present is None:
-            return []
+            return None
         usd = [float(self._prices.usd_per_month_more(one.index) or 0) for one in self._sooner]
         place = most_for_the_money(self._sooner, present, usd)
-        if place is None:
-            return []
-        return [self._desk.option(self._found.instance(self._sooner[place].index), FASTER)]
+        return None if place is None else self._sooner[place].index
+
+    def _faster(self) -> list[Option]:
+        index = self._fastest_for_the_money
+        return [] if index is None else [self._desk.option(self._found.instance(index), FASTER)]
 
     def _most(self) -> list[Option]:
         """Where nothing holds: the cheapest of those that serve the most at once."""

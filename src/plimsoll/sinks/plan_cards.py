@@ -47,7 +47,10 @@ class OptionRow:
     verdict: str
     """`lifts`; of what is there `suffices`."""
     chance: str
-    """In how many of the cases considered possible it is enough; empty for what is there as it was seen."""
+    """In how many of the cases considered possible it is enough; empty for what is there as it was seen.
+    Of a load that takes whatever it is given, how long the same work takes."""
+    chance_said: str
+    """The same as a clause: `enough in 7 of 10 cases`; may be empty."""
     minutes: str
     served: str
     without_waiting: str
@@ -83,13 +86,19 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
     is_present = number_ == "now"
     is_unsure = option.judgement is Judgement.UNSURE
     judged = said_as.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
+    if said_as.is_by_hours(plan):
+        answer, said = said_as.work(effect.work) or said_as.UNKNOWN, "the same work takes {}"
+    else:
+        answer = "" if is_present and not is_unsure else _chance(option.probability)
+        said = "enough in {} cases"
     return OptionRow(
         number=number_,
         title=words.plain(option.title),
-        role="" if is_present else _role(option),
+        role="" if is_present else _role(plan, option),
         judgement=option.judgement,
         verdict=judged,
-        chance="" if is_present and not is_unsure else _chance(option.probability),
+        chance=answer,
+        chance_said=answer and said.format(answer),
         minutes=said_as.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
         served=(
             said_as.UNKNOWN if is_spread(option) else said_as.bytes_per_s(effect.served_bytes_per_s)
@@ -110,14 +119,17 @@ def _chance(of: float) -> str:
     return in_cases(of).replace("fewer than", "<")
 
 
-def _role(option: Option) -> str:
+def _role(plan: Plan, option: Option) -> str:
     """`cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
     role = words.plain(option.role)
     if option.break_even is not None:
         return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
-    return (
-        f"{role} that lifts" if role == _CHEAPEST and option.judgement is Judgement.LIFTS else role
-    )
+    if role == _CHEAPEST and option.judgement is Judgement.LIFTS:
+        role += " that lifts"
+    ladder = plan.ladder
+    if ladder is not None and plan.options[ladder.rungs[ladder.recommended].option] is option:
+        role += ", recommended"
+    return role
 
 
 def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
@@ -259,9 +271,9 @@ def _same_work(before: Effect, after: Effect) -> str:
     """How long the jobs take, back to back; nothing where nothing was held back."""
     if before.work is None or after.work is None:
         return ""
-    chained = _arrow(*(_minutes(one.work.chained_minutes) for one in (before, after) if one.work))
+    chained = _arrow(*(said_as.work(one.work) for one in (before, after)))
     independent = _minutes(after.work.independent_minutes)
-    if independent == _minutes(after.work.chained_minutes):
+    if independent == said_as.work(after.work):
         return chained
     return f"{chained} with tasks back to back; {independent} if each keeps its start time"
 

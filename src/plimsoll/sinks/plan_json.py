@@ -198,7 +198,12 @@ def _work_point(point: WorkPoint) -> dict[str, Any]:
 def _ladder(ladder: Ladder) -> dict[str, Any]:
     return {
         "rungs": [
-            {"option": rung.option, "chance": rung.chance, "chance_after": rung.chance_after}
+            {
+                "option": rung.option,
+                "kind": rung.kind.value,
+                "chance": rung.chance,
+                "chance_after": rung.chance_after,
+            }
             for rung in ladder.rungs
         ],
         "recommended": ladder.recommended,
@@ -206,6 +211,7 @@ def _ladder(ladder: Ladder) -> dict[str, Any]:
         "usd_per_day_more": _usd(ladder.usd_per_day_more),
         "step_count": ladder.step_count,
         "check": ladder.check,
+        "note": ladder.note,
     }
 
 

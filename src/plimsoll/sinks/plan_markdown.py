@@ -48,7 +48,7 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
             yield f"```sh\n{said.check}\n```"
     yield f"{level} Options"
     yield escaped(said.present)
-    yield _priced(said.rows)
+    yield _priced(said.rows, said.enough)
     yield _done(said.rows)
     yield escaped(said.no_option)
     for card in said.cards:
@@ -73,13 +73,13 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
         yield bullets(said.notes)
 
 
-def _priced(rows: Iterable[OptionRow]) -> str:
+def _priced(rows: Iterable[OptionRow], enough: str) -> str:
     return table(
         (
             "",
             "Change",
             "Verdict",
-            "Enough in",
+            enough,
             "At a ceiling",
             "$ a day",
             "Difference",

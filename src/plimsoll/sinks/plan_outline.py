@@ -38,6 +38,7 @@ from plimsoll.units import format_duration, format_ratio, number
 _POINTS_SHOWN = 10
 
 CHECK_LEAD = "After the step and a day of the usual load, this says whether it was enough:"
+ENOUGH_IN, SAME_WORK = "Enough in", "Same work"
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
 
@@ -94,6 +95,8 @@ class PlanOutline:
     """What to try first and what after it, with prices and chances; may be empty."""
     check: str
     """A shell line that says after the step whether it was enough; may be empty."""
+    enough: str
+    """Title of the column that says what an option is good for."""
     rows: tuple[OptionRow, ...]
     """What is there, then the options as they are ranked."""
     no_option: str
@@ -125,6 +128,7 @@ def plan_outline(plan: Plan) -> PlanOutline:
         demand=_demand(plan),
         steps=steps_of(plan),
         check="" if plan.ladder is None else words.plain(plan.ladder.check),
+        enough=SAME_WORK if said_as.is_by_hours(plan) else ENOUGH_IN,
         rows=(present, *(card.row for card in (*cards, *unpriced))),
         no_option=_no_option(plan),
         cards=cards,

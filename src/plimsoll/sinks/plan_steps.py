@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from plimsoll.model.plan import FREE, Ladder, Option, Plan
+from plimsoll.model.plan import Ladder, Option, Plan, RungKind
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.units import in_cases, number
@@ -14,7 +14,8 @@ def steps_of(plan: Plan) -> tuple[str, ...]:
     if ladder is None:
         return ()
     said = [_step(plan, place) for place in range(len(ladder.rungs))]
-    return tuple(part for part in (*said, _certain(plan, ladder), _expected(ladder)) if part)
+    said += [words.sentence(ladder.note), _certain(plan, ladder), _expected(ladder)]
+    return tuple(part for part in said if part)
 
 
 def _step(plan: Plan, place: int) -> str:
@@ -22,28 +23,52 @@ def _step(plan: Plan, place: int) -> str:
     rung, recommended = plan.ladder.rungs[place], plan.ladder.recommended
     option = plan.options[rung.option]
     named = _named(option, rung.option)
+    if rung.kind is RungKind.SOONER:
+        return _sooner(plan, place, named)
     chance = f"enough in {in_cases(rung.chance)} cases we consider possible"
-    if option.role == FREE:
+    if rung.kind is RungKind.FREE:
         lead = "Recommended, and free" if place == recommended else "First, as it is free"
         return f"{lead}: {named}: {chance}."
+    after = f"then enough in {in_cases(rung.chance_after)} cases"
+    if rung.kind is RungKind.SIZE_UP:
+        later = "; where what is free was not, in " + in_cases(rung.chance_after) if place else ""
+        return f"Only a size up: {named}: {chance}{later}."
     if place < recommended:
         return f"Cheaper try: {named}: {chance}."
     if place == recommended:
         return f"Recommended: {named}: {chance}."
-    then = f"then enough in {in_cases(rung.chance_after)} cases"
-    return f"If it reaches its ceiling again: {named}: {then}."
+    return f"If it reaches its ceiling again: {named}: {after}."
+
+
+def _sooner(plan: Plan, place: int, named: str) -> str:
+    """`Recommended: option 2, db.m6g.xlarge ($0.67 a day more): the same work in 6.9 h instead of …`."""
+    assert plan.ladder is not None
+    rung = plan.ladder.rungs[place]
+    took, takes = (
+        said_as.work(one.effect.work) for one in (plan.present, plan.options[rung.option])
+    )
+    work = f"the same work in {takes} instead of {took}"
+    if place > plan.ladder.recommended:
+        return f"If that is not soon enough: {named}: {work}."
+    return f"Recommended: {named}: {work}, as the load takes whatever it is given in {in_cases(rung.chance)} cases."
 
 
 def _certain(plan: Plan, ladder: Ladder) -> str:
     """What certainty costs, where it is no step of its own."""
     if ladder.certain is None or any(rung.option == ladder.certain for rung in ladder.rungs):
         return ""
-    return f"Almost certain today: {_named(plan.options[ladder.certain], ladder.certain)}."
+    lead = "Almost certain today"
+    if said_as.is_by_hours(plan):
+        lead = "Almost certain to stay below its ceiling, if the load asks for so much and no more"
+    return f"{lead}: {_named(plan.options[ladder.certain], ladder.certain)}."
 
 
 def _expected(ladder: Ladder) -> str:
-    count = len(ladder.rungs) - ladder.recommended
-    if ladder.usd_per_day_more is None or count < 2:
+    first, *rest = ladder.rungs[ladder.recommended :]
+    later = [rung for rung in rest if rung.kind is RungKind.ENOUGH]
+    if first.kind is RungKind.FREE and not later:
+        return "Where that is not enough, nothing that is allowed and priced is likely to be."
+    if ladder.usd_per_day_more is None or not later:
         return ""
     steps = f"{number(ladder.step_count, 2)} steps"
     return f"Expected: {steps}, and {_more(ladder.usd_per_day_more)} for the one that is kept."

@@ -93,7 +93,7 @@ def _body(said: PlanOutline, width: int) -> Iterable[RenderableType]:
     yield terminal.heading("Options")
     if said.present:
         yield terminal.indented(styled(said.present))
-    yield from _tables(said.rows, width)
+    yield from _tables(said.rows, said.enough, width)
     if said.no_option:
         yield terminal.indented(styled(said.no_option))
     for card in said.cards:
@@ -123,7 +123,7 @@ def _demand(said: DemandOutline, width: int) -> Iterable[RenderableType]:
         yield terminal.bullets([styled(text) for text in said.assumptions])
 
 
-def _tables(rows: Sequence[OptionRow], width: int) -> Iterable[RenderableType]:
+def _tables(rows: Sequence[OptionRow], enough: str, width: int) -> Iterable[RenderableType]:
     """
     What each is; what it is judged, costs and disturbs; what it does.
 
@@ -139,7 +139,7 @@ def _tables(rows: Sequence[OptionRow], width: int) -> Iterable[RenderableType]:
     yield terminal.indented(names)
     yield Text()
     # In 80 columns the whole price stands with each option alone.
-    titles = ["", "Verdict", "Enough in", "At a ceiling"]
+    titles = ["", "Verdict", enough, "At a ceiling"]
     titles += ["$ a day", "Difference"] if width >= _ROOMY else ["Difference"]
     titles += ["$ a month", "Disruption"] if width >= _WIDE else ["Disruption"]
     yield _table(titles, [_priced(row, titles) for row in rows], wraps=("Disruption",))
@@ -169,7 +169,7 @@ def _paragraph(row: OptionRow) -> Text:
     price = f"{row.usd_per_day} a day" if is_priced else PRICE_UNKNOWN
     if row.usd_per_day_more not in ("", UNKNOWN):
         price += f", {row.usd_per_day_more}"
-    chance = f"; enough in {row.chance} cases" if row.chance else ""
+    chance = f"; {row.chance_said}" if row.chance_said else ""
     tail = f"{chance}; at a ceiling {row.minutes}; {price}"
     return Text.assemble(f"{row.number}: ", glued(row.title), " ", _verdict(row), glued(tail))
 

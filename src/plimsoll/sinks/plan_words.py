@@ -11,7 +11,15 @@ Rule 3: a price that is not known is said so; it is no zero and no blank.
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from plimsoll.model.plan import Band, DemandSummary, Judgement, NextCeiling, Plan
+from plimsoll.model.plan import (
+    Band,
+    DemandSummary,
+    Judgement,
+    NextCeiling,
+    Plan,
+    RungKind,
+    Work,
+)
 from plimsoll.sinks import words
 from plimsoll.units import GIB, KIB, MIB, format_latency, number
 
@@ -54,6 +62,12 @@ def is_seen(demand: DemandSummary) -> bool:
     return demand.measured_s > 0 and demand.held_back_s == 0
 
 
+def is_by_hours(plan: Plan) -> bool:
+    """Whether what counts is how soon the work is done: the load takes whatever it is given."""
+    ladder = plan.ladder
+    return ladder is not None and ladder.rungs[ladder.recommended].kind is RungKind.SOONER
+
+
 def band(values: Band, said: Callable[[float], str], unit: str = "") -> str:
     """`3 – 5 – 9 min`; one number where all three read the same."""
     parts = [said(value) for value in (values.low, values.middle, values.high)]
@@ -84,6 +98,14 @@ def minutes(at: Band, *, is_observed: bool) -> str:
     text = band(at, said, unit)
     # On its own `< 1 min` reads better in words.
     return f"under {text[2:]}" if text.startswith("< ") and _DASH not in text else text
+
+
+def work(done: Work | None) -> str:
+    """How long the same work takes with its tasks back to back: `6.9 h`; empty where it is not known."""
+    if done is None:
+        return ""
+    value = done.chained_minutes
+    return minutes(Band(low=value, middle=value, high=value), is_observed=False)
 
 
 def share_served(of: Band, *, is_observed: bool) -> str:
