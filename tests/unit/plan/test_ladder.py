@@ -174,3 +174,27 @@ def test_each_step_halves_the_doubt():
     chances = [options[place].chance for place in found.places]
     assert PROBABLY <= chances[0]
     assert all(b >= 1 - (1 - a) / 2 - 1e-9 for a, b in pairwise(chances))
+
+
+def test_what_is_free_takes_no_bought_step_away():
+    """
+    A bought step is tried where the free one was not enough: there nine of ten remain nine of ten,
+    although over all demands the free one is as likely.
+    """
+    free = Candidate(usd_per_day=0, chance=0.6, passed=np.arange(10) < 6)
+    bought = Candidate(usd_per_day=24, chance=0.4, passed=np.arange(10) >= 6)
+    found = steps_of([bought, free], TEN, free=1)
+
+    assert found is not None
+    assert ((1, 0), 1) == (found.places, found.recommended)
+    assert pytest.approx((0.6, 1.0)) == found.chances_after
+
+
+def test_what_hardly_helps_where_a_free_step_failed_is_not_recommended():
+    """
+    With the free step's limits and a little more, it costs money and passes one demand of ten more.
+    """
+    found = steps_of([candidate(24, 7), candidate(0, 6)], TEN, free=1)
+
+    assert found is not None
+    assert 1 == found.places[found.recommended]

@@ -68,7 +68,10 @@ def test_markdown_says_what_the_text_says():
     assert "> **Simulated data.**" in shown
     assert "### 2. db.m6g.xlarge, storage as it is: ✓ lifts" in shown
     assert f"```sh\n{plans.order('db.m6g.xlarge')}\n```" in shown
-    assert "| 2 | db.m6g.xlarge, storage as it is (cheapest that lifts, recommended) | ✓ lifts |" in shown
+    assert (
+        "| 2 | db.m6g.xlarge, storage as it is (cheapest that lifts, recommended) | ✓ lifts |"
+        in shown
+    )
     assert f"**{NEVER_RUN}**" in shown
 
 
