@@ -308,7 +308,7 @@ def ladder() -> Ladder:
         certain=1,
         usd_per_day_more=Decimal("0.672"),
         step_count=1.0,
-        check="plimsoll compare rds:claims-pipeline --last 14d",
+        check="plimsoll compare rds:claims-pipeline --at MOMENT --class-a db.t3.xlarge",
     )
 
 

@@ -1,7 +1,7 @@
 """
 The command that a report prints for the next step, complete: it can be copied and runs as it stands.
 
-Rule 1: every printed `plimsoll plan` is made here, with the target, the window and the flags that were given.
+Rule 1: every printed `plimsoll plan` and `compare` is made here, with the target, the window and the flags that were given.
 Rule 2: a secret that was typed once is not printed.
 """
 
@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from plimsoll.cli.targets import PROMETHEUS, RDS, STANDARD_INPUT, Reach
 from plimsoll.cli.wire import InstanceFlags
+from plimsoll.model.instance import Instance
+from plimsoll.units import MIB
 
 # What a tenant is called is no secret; what else stands in a header may be one.
 _OPEN_HEADERS = ("x-scope-orgid",)
@@ -32,6 +34,8 @@ _OF_REACH = {
     "profile": "--profile",
     "region": "--region",
 }
+MOMENT = "MOMENT"
+"""What stands in a command for the time of a change."""
 _SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
 
 
@@ -57,12 +61,39 @@ def plan_command(
             return None
         for name in ("last", "since", "until"):
             del window[name]
-    parts += _given(window, reach)
-    for name, option in _SEVERAL.items():
-        for value in getattr(reach, name):
-            parts += [option, str(value)]
-    if reach.max_api_calls != Reach().max_api_calls:
-        parts += ["--max-api-calls", str(reach.max_api_calls)]
+    parts += [*_given(window, reach), *_repeated(_SEVERAL, reach)]
+    return shlex.join(parts)
+
+
+def check_command(target: str, flags: InstanceFlags, reach: Reach, before: Instance) -> str:
+    """
+    Return the command that compares the days around a change; empty for what is not read live.
+
+    Args:
+        target: as it was given.
+        flags: as they were given.
+        reach: as it was given.
+        before: the instance as it is now: after the change a source no longer knows it.
+    """
+    if not is_live(target) or not _is_open(target, reach):
+        return ""
+    parts = ["plimsoll", "compare", target, "--at", MOMENT]
+    storage = before.storage
+    rate = storage.provisioned_bytes_per_s
+    was = {
+        "--class-a": before.db_class,
+        "--storage-a": storage.kind,
+        "--size-gib-a": storage.size_gib,
+        "--iops-a": storage.provisioned_ops_per_s,
+        "--throughput-mibps-a": None if rate is None else rate / MIB,
+    }
+    for option, value in was.items():
+        if value is not None:
+            parts += [option, f"{value:.12g}" if isinstance(value, float) else str(value)]
+    common = {name: _OF_FLAGS[name] for name in ("identifier", "instance_file", "engine")}
+    access = {name: _OF_REACH[name] for name in ("profile", "region")}
+    several = {name: _SEVERAL[name] for name in ("match", "headers")}
+    parts += [*_given(common, flags), *_given(access, reach), *_repeated(several, reach)]
     return shlex.join(parts)
 
 
@@ -77,6 +108,16 @@ def _given(names: dict[str, str], given: InstanceFlags | Reach) -> Iterator[str]
         if value is not None:
             yield option
             yield f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _repeated(names: dict[str, str], reach: Reach) -> Iterator[str]:
+    for name, option in names.items():
+        for value in getattr(reach, name):
+            yield option
+            yield str(value)
+    if reach.max_api_calls != Reach().max_api_calls:
+        yield "--max-api-calls"
+        yield str(reach.max_api_calls)
 
 
 def _is_open(target: str, reach: Reach) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from plimsoll.cli import options
 from plimsoll.cli.diagnose import Format
 from plimsoll.cli.moments import today
-from plimsoll.cli.next_command import is_live
+from plimsoll.cli.next_command import check_command, is_live
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
     check_instance,
@@ -186,6 +186,9 @@ def plan(
     check_window(snapshot, is_short_allowed=is_short_allowed)
     diagnosis = diagnose_snapshot(snapshot)
     found = plan_snapshot(diagnosis, snapshot, wishes, prices)
+    if found.ladder is not None:
+        check = check_command(target, flags, reach, snapshot.instance)
+        found = replace(found, ladder=replace(found.ladder, check=check))
     _print(found, form, width)
     _write_files(diagnosis, snapshot, found, html=html, chart=chart)
     raise typer.Exit(status_of(diagnosis, found))

@@ -18,7 +18,7 @@ from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.priced import UNKNOWN, Priced
 from plimsoll.plan.search import FAILS, held_back
 from plimsoll.plan.vectors import Vectors
-from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
+from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio, number
 
 CHEAPEST = "cheapest"
 SAME_CLASS = "same class"
@@ -139,10 +139,10 @@ def rejected(
     instance = found.instance(index)
     chain = chain_of(instance, catalog)
     late = held_back(asked, chain) & asked.is_measured
-    steps, allowed = int(late.sum()), asked.allowed_steps(allowed_ratio)
+    steps, measured = int(late.sum()), int(asked.is_measured.sum())
     minutes = steps * asked.step_s / 60
-    allowed_minutes = allowed * asked.step_s / 60
-    share = steps / max(int(asked.is_measured.sum()), 1)
+    allowed_minutes = allowed_ratio * measured * asked.step_s / 60
+    share = steps / max(measured, 1)
     ceiling = _binding(asked, chain, late)
     at = f" at {ceiling}" if ceiling else ""
     return Rejected(
@@ -150,7 +150,7 @@ def rejected(
         usd_per_month=prices.usd_per_month(index),
         reason=(
             f"{minutes:,.0f} minutes ({format_ratio(share)}){at},"
-            f" where {allowed_minutes:,.0f} are allowed"
+            f" where {number(allowed_minutes, 3)} are allowed"
         ),
     )
 

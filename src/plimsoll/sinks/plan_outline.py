@@ -37,7 +37,10 @@ from plimsoll.units import format_duration, format_ratio, number
 # A curve of more points than this is read as a picture; the JSON form has all of them.
 _POINTS_SHOWN = 10
 
-CHECK_LEAD = "After the step and a day of the usual load, this says whether it was enough:"
+CHECK_LEAD = (
+    "After the step and a day of the usual load, this compares it with the day before; MOMENT is the time "
+    "of the step, for example 2026-11-20T10:00Z:"
+)
 ENOUGH_IN, SAME_WORK = "Enough in", "Same work"
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
