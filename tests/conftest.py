@@ -13,8 +13,9 @@ import alike
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
 # new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
-settings.register_profile("same", derandomize=True, database=None)
-settings.register_profile("search", print_blob=True)
+# A busy machine takes long for what is quick elsewhere: no example has a deadline.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("search", print_blob=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 # Numbers that stand in whatever modules a worker happens to have loaded would make other examples in
 # every order of tests.

@@ -150,7 +150,7 @@ def test_a_snapshot_with_an_observation_round_trips():
     [
         ((PRESSED, "--for", "60s"), "no --dsn names one"),
         ((PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
-        (("rds:*", "--dsn", DSN), "'rds:*' names many instances"),
+        (("rds:*", "--dsn", DSN), "'rds:*' matches several instances"),
     ],
 )
 def test_what_cannot_be_is_refused(run, arguments, message):

@@ -386,7 +386,7 @@ def test_a_plan_is_not_part_of_the_json_report(diagnosed):
     """
     with pytest.raises(UsageError, match="the JSON report has no plan"):
         diagnosed(PRESSED, "--format", "json")
-    with pytest.raises(UsageError, match="--plan and what was bought are said of one"):
+    with pytest.raises(UsageError, match="--plan and the instance options need a single one"):
         diagnosed("rds:*")
 
 
