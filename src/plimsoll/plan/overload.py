@@ -129,11 +129,7 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> Float
         # A greedy load that ran at both its ceilings is not like one that asked for less than either.
         is_own = is_seen(stretch) or (habit is Habit.GREEDY and is_twice_pegged(stretch))
         if not is_own:
-            others = [
-                _elsewhere(other, u) * stretch.floor_ops_per_s
-                for other in held.stretches
-                if _is_guide(other, stretch)
-            ]
+            others = [_elsewhere(other, stretch, u) for other in held.stretches if is_seen(other)]
             # What is thought of a load that was never seen is one more witness, no weaker than another.
             demand = np.quantile(np.concatenate([demand, *others]), u) if others else demand
         least = stretch.mean_ops_per_s if habit is Habit.JOB else stretch.bound_ops_per_s
@@ -167,21 +163,18 @@ def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
     return found
 
 
-def _is_guide(other: Stretch, stretch: Stretch) -> bool:
+def _elsewhere(other: Stretch, stretch: Stretch, u: FloatArray) -> FloatArray:
     """
-    Whether one stretch's demand, which was seen, tells of another's: only at one and the same ceiling.
+    Demand of a stretch that was seen, as a guide to another.
 
-    Demand does not grow with the ceiling it meets: half as much again as a baseline says nothing of
-    what was asked for at a limit of twice that baseline.
+    At one and the same ceiling by how far it lay above it. At another ceiling as it is: demand does not
+    grow with the ceiling it meets, and half as much again as a baseline is not half as much again as a
+    limit of twice that baseline. What was served bounds it from below.
     """
+    found = _seen(other, u, POOLED_LOG_SD)
     apart = other.floor_ops_per_s / stretch.floor_ops_per_s
-    return is_seen(other) and 1 / TWO_LEVELS <= apart <= TWO_LEVELS
-
-
-def _elsewhere(other: Stretch, u: FloatArray) -> FloatArray:
-    """Demand of a stretch that was seen over its lowest ceiling, as a guide to another."""
-    found: FloatArray = _seen(other, u, POOLED_LOG_SD) / other.floor_ops_per_s
-    return found
+    is_same = 1 / TWO_LEVELS <= apart <= TWO_LEVELS
+    return found / apart if is_same else np.maximum(found, stretch.bound_ops_per_s)
 
 
 def _alone(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:

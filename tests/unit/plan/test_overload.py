@@ -40,13 +40,18 @@ def lost(*stretches: Stretch) -> np.ndarray:
     return overloads_of(held, Habit.LOST, U, Prior())
 
 
-def test_demand_seen_at_one_ceiling_says_nothing_of_another():
+def test_demand_does_not_grow_with_the_ceiling_it_meets():
     """
-    1,600 asked of a baseline of 1,000 are no 4,800 asked of a limit of 3,000.
+    1,600 asked of a baseline of 1,000 are no 4,800 asked of a limit of 3,000: that witness says that
+    little more was wanted there, and the prior remains the other one.
     """
     seen, other = stretch(1000.0, free=(1600.0,) * 30), stretch(3000.0, start=200)
+    alone, guided = lost(other)[:, 0], lost(seen, other)[:, 1]
 
-    assert lost(other)[:, 0] == pytest.approx(lost(seen, other)[:, 1])
+    assert (guided <= alone).all()
+    assert np.median(guided) < np.median(alone)
+    assert 3000 == pytest.approx(guided[0])
+    assert guided[-1] > 1.8 * 3000
 
 
 def test_demand_seen_at_a_ceiling_guides_what_was_not_seen_there():
