@@ -120,7 +120,8 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
 
 def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
     """
-    Nothing stays mounted and no server stays.
+    Nothing stays mounted and no server stays. Ten minutes or so are mostly too few to tell what binds,
+    and then the status says that; the report is there all the same.
     """
     before = left_behind()
     lab = subprocess.Popen(
@@ -142,7 +143,7 @@ def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
     lab.send_signal(signal.SIGINT)
     report, rest = lab.communicate(timeout=60)
 
-    assert lab.returncode in (0, 1), rest
+    assert lab.returncode in (0, 1, 2), rest
     assert "interrupted; reporting what there is" in rest
     assert "GROUND TRUTH" in report
     assert before == left_behind()
