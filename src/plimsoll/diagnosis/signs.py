@@ -24,6 +24,10 @@ INELASTIC = 0.06
 WAITING_LOG_SD = 0.1
 
 
+# An enforced rate jitters by up to .6 % over a minute (level.py); no workload is as steady by itself.
+ENFORCED_JITTER_LOG = 0.006
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
     """What was observed of one level; ratios and logs, NaN where it could not be measured."""
@@ -229,7 +233,9 @@ def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
     steps = steps[np.isfinite(steps)]
     if steps.size < 20:
         return float("nan")
-    return float(1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2))
+    spread = float(1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2))
+    # What stands still elsewhere is at another ceiling: it shows nothing of the workload's own noise.
+    return spread if spread >= ENFORCED_JITTER_LOG else float("nan")
 
 
 def _elasticity(distance: FloatArray, excess: FloatArray, inside: BoolArray, level: Level) -> float:
