@@ -48,8 +48,8 @@ def refuted_of(
 def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
     """A sentence for each limit that is not enforced."""
     return [
-        f"More was served for hours than the documented {_limit(stage)} lets through, so it is not "
-        f"enforced here; for this class {_left(most)}."
+        f"More was served for hours than the documented {_limit(stage)}, so that limit is not enforced "
+        f"here and {_left(most)}."
         for stage, most in refuted.items()
     ]
 
@@ -68,9 +68,7 @@ def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
 
 
 def _left(most: Stage | None) -> str:
-    return (
-        "it is left out of account" if most is None else f"only its maximum of {_rate(most)} counts"
-    )
+    return "was ignored" if most is None else f"only its maximum of {_rate(most)} was counted"
 
 
 def _limit(stage: Stage) -> str:

@@ -105,7 +105,7 @@ def test_the_search_service_is_stopped_and_started_first():
     assert takes < 0.8 * took
     assert "stop-db-instance" in restart.commands[0]
     assert found.headline.startswith("stop and start it first: that is free")
-    assert any("12,000 IOPS lets through, so it is not enforced" in note for note in found.notes)
+    assert any("12,000 IOPS, so that limit is not enforced" in note for note in found.notes)
 
 
 def test_the_published_remedy_of_the_search_service_is_told_as_the_law_has_it():
