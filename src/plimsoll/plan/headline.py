@@ -3,8 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
-from plimsoll.model.plan import FASTER, FREE, Judgement, Ladder, Option, RungKind
-from plimsoll.plan.ladder import PROBABLY
+from plimsoll.model.plan import FASTER, FREE, PROBABLY, Judgement, Ladder, Option, RungKind
 from plimsoll.plan.work import text_of
 from plimsoll.units import in_cases
 

@@ -17,11 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll.model.plan import PROBABLY
 from plimsoll.model.series import BoolArray, FloatArray
 
-# The recommended step is the cheapest that is enough with this chance. With calibrated chances spread
-# evenly above the mark, (1 + 0.84) / 2 = 92 of 100 recommended steps are enough.
-PROBABLY = 0.84
 # The ladder ends with a step that is almost certain: the mark from which an option is said to lift.
 CERTAIN = 0.95
 # A cheaper step that is enough less often than in two of five cases is not worth a restart.

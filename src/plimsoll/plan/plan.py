@@ -17,6 +17,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.plan import (
     FASTER,
     FREE,
+    PROBABLY,
     CurvePoint,
     Nature,
     Option,
@@ -36,7 +37,6 @@ from plimsoll.plan.curve import curve_of, served_at_once, with_options
 from plimsoll.plan.demand import recover
 from plimsoll.plan.greedy import greedy_climb
 from plimsoll.plan.headline import headline_of
-from plimsoll.plan.ladder import PROBABLY
 from plimsoll.plan.moves import free_moves, legacy_of
 from plimsoll.plan.needs import needs_of
 from plimsoll.plan.options import Desk, better_first, is_sure

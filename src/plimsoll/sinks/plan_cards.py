@@ -128,7 +128,8 @@ def _role(plan: Plan, option: Option) -> str:
         role += " that lifts"
     ladder = plan.ladder
     if ladder is not None and plan.options[ladder.rungs[ladder.recommended].option] is option:
-        role += ", recommended"
+        is_advised = said_as.is_recommended(ladder, ladder.recommended)
+        role += ", recommended" if is_advised else ", the most likely"
     return role
 
 

@@ -27,7 +27,8 @@ def _step(plan: Plan, place: int) -> str:
         return _sooner(plan, place, named)
     chance = f"enough in {in_cases(rung.chance)} cases we consider possible"
     if rung.kind is RungKind.FREE:
-        lead = "Recommended, and free" if place == recommended else "First, as it is free"
+        is_advised = said_as.is_recommended(plan.ladder, place)
+        lead = "Recommended, and free" if is_advised else "First, as it is free"
         return f"{lead}: {named}: {chance}."
     after = f"then enough in {in_cases(rung.chance_after)} cases"
     if rung.kind is RungKind.SIZE_UP:
@@ -36,7 +37,8 @@ def _step(plan: Plan, place: int) -> str:
     if place < recommended:
         return f"Cheaper try: {named}: {chance}."
     if place == recommended:
-        return f"Recommended: {named}: {chance}."
+        is_advised = said_as.is_recommended(plan.ladder, place)
+        return f"{'Recommended' if is_advised else 'Most likely'}: {named}: {chance}."
     return f"If it reaches its ceiling again: {named}: {after}."
 
 

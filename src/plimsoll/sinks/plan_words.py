@@ -12,9 +12,11 @@ from collections.abc import Callable
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from plimsoll.model.plan import (
+    PROBABLY,
     Band,
     DemandSummary,
     Judgement,
+    Ladder,
     NextCeiling,
     Plan,
     RungKind,
@@ -60,6 +62,13 @@ def is_observed(plan: Plan) -> bool:
 def is_seen(demand: DemandSummary) -> bool:
     """Whether what was served is what was asked for: measured, and no ceiling bound."""
     return demand.measured_s > 0 and demand.held_back_s == 0
+
+
+def is_recommended(ladder: Ladder, place: int) -> bool:
+    """Return whether a step is the one to take, and likely enough to be called so."""
+    rung = ladder.rungs[place]
+    is_likely = rung.kind is RungKind.SOONER or rung.chance >= PROBABLY
+    return place == ladder.recommended and is_likely
 
 
 def is_by_hours(plan: Plan) -> bool:

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from plimsoll.plan.ladder import PROBABLY, Candidate, frontier, steps_of
+from plimsoll.model.plan import PROBABLY
+from plimsoll.plan.ladder import Candidate, frontier, steps_of
 
 TEN = np.full(10, 0.1)
 

@@ -1,0 +1,43 @@
+"""The steps of a ladder in sentences: what is recommended, and what is only the most likely."""
+
+import pytest
+from msgspec.structs import replace
+
+from plans import claims, ladder
+from plimsoll.model.plan import PROBABLY, Plan, Rung, RungKind
+from plimsoll.sinks.plan_cards import option_row
+from plimsoll.sinks.plan_steps import steps_of
+
+
+def plan_of(chance: float, *, option: int = 1, kind: RungKind = RungKind.ENOUGH) -> Plan:
+    """The plan of the claims pipeline with one step only, which has this chance."""
+    rung = Rung(option=option, chance=chance, chance_after=chance, kind=kind)
+    return claims(ladder=replace(ladder(), rungs=(rung,), recommended=0))
+
+
+@pytest.mark.parametrize(
+    ("chance", "kind", "option", "expected"),
+    [
+        (PROBABLY, RungKind.ENOUGH, 1, "Recommended:"),
+        (PROBABLY - 0.01, RungKind.ENOUGH, 1, "Most likely:"),
+        (PROBABLY, RungKind.FREE, 0, "Recommended, and free:"),
+        (PROBABLY - 0.01, RungKind.FREE, 0, "First, as it is free:"),
+    ],
+)
+def test_only_a_step_that_is_probably_enough_is_recommended(chance, kind, option, expected):
+    """
+    Below the mark the best of a bad lot is named for what it is.
+    """
+    said = steps_of(plan_of(chance, kind=kind, option=option))
+
+    assert said[0].startswith(expected)
+
+
+def test_the_table_calls_it_recommended_only_then_too():
+    """
+    The table and the sentences say the same of one step.
+    """
+    likely, unlikely = plan_of(PROBABLY), plan_of(PROBABLY - 0.01)
+
+    assert option_row(likely, likely.options[1], "2").role.endswith(", recommended")
+    assert option_row(unlikely, unlikely.options[1], "2").role.endswith(", the most likely")
