@@ -17,6 +17,7 @@ from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.pg_stat_queries import FACTS, GUARDS, reading_query
+from plimsoll.sources.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg
@@ -257,6 +258,7 @@ class DatabaseProbe:
         connection = psycopg.connect(
             make_conninfo(self._dsn, **CONNECTION), row_factory=dict_row, prepare_threshold=None
         )
+        decode_safely(connection)
         connection.read_only = True
         self._connection = connection
         return connection

@@ -19,6 +19,7 @@ from plimsoll.sources.pg_stat import (
     refusal,
     told,
 )
+from plimsoll.sources.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg
@@ -129,6 +130,7 @@ class Asker:
         connection = psycopg.connect(
             make_conninfo(self._dsn, **CONNECTION), autocommit=True, prepare_threshold=None
         )
+        decode_safely(connection)
         info = connection.info
         self.place = f"{info.host}:{info.port}/{info.dbname}"
         self.vcpu_count = processors_of(info.backend_pid, info.user, info.dbname)

@@ -20,6 +20,7 @@ from plimsoll.sources.pg_stat import (
     refusal,
     told,
 )
+from plimsoll.sources.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,11 +48,13 @@ def connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
     if not is_connection_string(dsn):
         raise not_a_connection_string()
     try:
-        return psycopg.connect(
+        connection = psycopg.connect(
             make_conninfo(dsn, **CONNECTION), autocommit=True, prepare_threshold=None
         )
     except psycopg.Error as error:
         raise refusal(error, dsn) from None
+    decode_safely(connection)
+    return connection
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.sources.pg_stat import CONNECTION, is_connection_string, is_refusal, told
+from plimsoll.sources.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg
@@ -144,6 +145,7 @@ def visited(address: Address) -> Iterator[Console]:
             f"{product} did not answer: {reason}",
             "Check host and port, that it runs, and that it takes another client.",
         ) from None
+    decode_safely(connection)
     try:
         yield Console(connection, address.kind, address.dsn)
     finally:
