@@ -58,7 +58,9 @@ class Trigger(Struct, frozen=True, kw_only=True):
         return min(at, self.cap) if self.cap is not None else at
 
 
-class _Case(Struct, frozen=True, kw_only=True):
+class Case(Struct, frozen=True, kw_only=True):
+    """A large table or TOAST relation beside what autovacuum does about it."""
+
     relation: Relation
     table: Relation
     use: Use
@@ -68,14 +70,17 @@ class _Case(Struct, frozen=True, kw_only=True):
 
     @property
     def is_toast(self) -> bool:
+        """Whether it holds a table's values."""
         return self.relation.owner_oid is not None
 
     @property
     def subject(self) -> str:
+        """For people."""
         return f"{self.table.name} (TOAST)" if self.is_toast else self.table.name
 
     @property
     def fit(self) -> Fit:
+        """Return the settings that fit its use."""
         return FITS[self.use]
 
     @property
@@ -96,8 +101,8 @@ class _Case(Struct, frozen=True, kw_only=True):
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Large tables whose settings do not fit, those with the most dead rows at the trigger first."""
     del budget  # Settings move no bytes by themselves.
-    unfit = [case for case in _cases(observation) if not _fits(case)]
-    unfit.sort(key=lambda case: (case.trigger.is_enabled, -case.dead_now, case.subject))
+    unfit = [case for case in cases_of(observation) if not _fits(case)]
+    unfit.sort(key=lambda case: (-case.dead_now, case.subject))
     found = [_cause(observation, case) for case in unfit[:_TOLD_MAX]]
     if len(unfit) > _TOLD_MAX:
         found.append(_rest(unfit[_TOLD_MAX:]))
@@ -168,7 +173,7 @@ def _server_number(observation: Observation, name: str) -> float | None:
         return None
 
 
-def _cases(observation: Observation) -> list[_Case]:
+def cases_of(observation: Observation) -> list[Case]:
     """Every large table and TOAST relation."""
     last = {relation.oid: relation for relation in observation.last.relations}
     first = {relation.oid: relation for relation in observation.first.relations}
@@ -185,7 +190,7 @@ def _cases(observation: Observation) -> list[_Case]:
             continue
         known = relation.row_estimate is not None and relation.row_estimate > 0
         found.append(
-            _Case(
+            Case(
                 relation=relation,
                 table=table,
                 use=use,
@@ -220,29 +225,25 @@ def _dead_per_s(
     return died / counted_s if counted_s and counted_s > 0 and died > 0 else None
 
 
-def _fits(case: _Case) -> bool:
+def _fits(case: Case) -> bool:
+    # Where it never comes, `autovacuum_off` says so.
     if not case.trigger.is_enabled:
-        return False
+        return True
     if case.use in {Use.DEFAULT, Use.APPEND_ONLY}:
         return True
     return case.dead_now <= _TOO_LATE * case.dead_then
 
 
-def _cause(observation: Observation, case: _Case) -> Cause:
+def _cause(observation: Observation, case: Case) -> Cause:
     now_s = _lasting_s(observation, case, case.dead_now)
-    if not case.trigger.is_enabled:
-        title = f"autovacuum is off for {case.subject}: {number(case.relation.dead_rows)} dead rows"
-        code = "AutovacuumDisabled"
-    else:
-        title = (
-            f"autovacuum waits for {number(case.dead_now, 3)} dead rows in {case.subject}; "
-            f"{number(case.dead_then, 3)} would fit {case.use.value}"
-        )
-        code = "AutovacuumTooLate"
-    is_grave = not case.trigger.is_enabled or case.dead_now >= _MANY_ROWS
+    title = (
+        f"autovacuum waits for {number(case.dead_now, 3)} dead rows in {case.subject}; "
+        f"{number(case.dead_then, 3)} would fit {case.use.value}"
+    )
+    is_grave = case.dead_now >= _MANY_ROWS
     return Cause(
         kind=CauseKind.AUTOVACUUM_SETTINGS,
-        code=code,
+        code="AutovacuumTooLate",
         severity="warning" if is_grave or (now_s or 0.0) >= _LONG_S else "note",
         subject=case.subject,
         title=title,
@@ -253,7 +254,7 @@ def _cause(observation: Observation, case: _Case) -> Cause:
     )
 
 
-def _text(case: _Case) -> str:
+def _text(case: Case) -> str:
     counts = case.table
     text = (
         f"Used as: {case.use.value} (since counters began {counts.inserted:,} inserts, "
@@ -267,7 +268,7 @@ def _text(case: _Case) -> str:
     return text
 
 
-def _evidence(observation: Observation, case: _Case, now_s: float | None) -> tuple[Evidence, ...]:
+def _evidence(observation: Observation, case: Case, now_s: float | None) -> tuple[Evidence, ...]:
     trigger = case.trigger
     found = [
         Evidence(
@@ -303,18 +304,8 @@ def _evidence(observation: Observation, case: _Case, now_s: float | None) -> tup
     return tuple(found)
 
 
-def _remedy(observation: Observation, case: _Case) -> Remedy:
+def _remedy(observation: Observation, case: Case) -> Remedy:
     prefix = "toast." if case.is_toast else ""
-    if not case.trigger.is_enabled:
-        if observation.server.settings.get("autovacuum") == "off":
-            command = "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();"
-        else:
-            command = f"ALTER TABLE {case.table.name} SET ({prefix}autovacuum_enabled = true);"
-        return Remedy(
-            text="Switch it on again.",
-            commands=(command,),
-            expected=f"a vacuum at {number(case.dead_now)} dead rows",
-        )
     fit = case.fit
     every = case.interval_s(case.dead_then)
     lasts = _lasting_s(observation, case, case.dead_then)
@@ -337,7 +328,7 @@ def _remedy(observation: Observation, case: _Case) -> Remedy:
     )
 
 
-def _lasting_s(observation: Observation, case: _Case, dead_rows: float) -> float | None:
+def _lasting_s(observation: Observation, case: Case, dead_rows: float) -> float | None:
     """
     The least time that cost limits leave a vacuum of so many dead rows; None where not known.
 
@@ -362,7 +353,7 @@ def _lasting_s(observation: Observation, case: _Case, dead_rows: float) -> float
     return pace.seconds_of(touched + of_indexes, touched)
 
 
-def _rest(cases: Sequence[_Case]) -> Cause:
+def _rest(cases: Sequence[Case]) -> Cause:
     names = ", ".join(case.subject for case in cases[:5])
     return Cause(
         kind=CauseKind.AUTOVACUUM_SETTINGS,

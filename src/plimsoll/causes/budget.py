@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from plimsoll.causes.danger import rank_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import DatabaseReading, Index, IoRow, Observation, Relation
 
@@ -117,11 +118,19 @@ def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: fl
 
 
 def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """The largest first; those without bytes after them, by severity."""
+    """
+    The worst first: by severity, then by what it does to the service, then by bytes.
+
+    What is alike stays in its detector's order, which knows what is the worst of its kind.
+    """
     order = {"critical": 0, "warning": 1, "note": 2}
-    return tuple(
-        sorted(causes, key=lambda c: (order.get(c.severity, 3), -(c.bytes_per_s or 0.0), c.code))
-    )
+
+    def key(cause: Cause) -> tuple[int, int, float, int]:
+        danger, place = rank_of(cause)
+        moved = -(cause.bytes_per_s or 0.0)
+        return order.get(cause.severity, 3), danger, moved, place
+
+    return tuple(sorted(causes, key=key))
 
 
 def _estimated(observation: Observation) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from plimsoll.causes import (
+    autovacuum_off,
     autovacuum_settings,
     checkpoints,
     connections,
@@ -34,6 +35,7 @@ from plimsoll.model.diagnosis import Missing
 DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     toast.causes,
     vacuum.causes,
+    autovacuum_off.causes,
     autovacuum_settings.causes,
     statements.causes,
     checkpoints.causes,

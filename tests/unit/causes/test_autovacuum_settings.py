@@ -220,20 +220,6 @@ def test_18_caps_what_is_waited_for():
     assert old.evidence[0].value == pytest.approx(600 * MILLION, rel=0.001)
 
 
-def test_a_table_without_autovacuum_is_a_warning():
-    """
-    Switched off for a large table, or for the server: the way back on is told.
-    """
-    owner, _ = documents(options={"autovacuum_enabled": "false"})
-    off = with_settings(server(), {"autovacuum": "off"})
-    of_table = by_subject(watched(owner))["public.documents"]
-    of_server = by_subject(watched(owner, told=off))["public.documents"]
-
-    assert ("AutovacuumDisabled", "warning") == (of_table.code, of_table.severity)
-    assert "autovacuum_enabled = true" in of_table.remedies[0].commands[0]
-    assert "ALTER SYSTEM" in of_server.remedies[0].commands[0]
-
-
 def test_indexes_lengthen_a_vacuum():
     """
     Every vacuum reads all of a table's indexes.
