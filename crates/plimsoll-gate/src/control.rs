@@ -5,6 +5,7 @@
 //! | `{"ask": "status"}` | balances, rates of the last second, lateness, what binds, the chain |
 //! | `{"ask": "set", "chain": […], "balance_ratio": […] or null}` | the new balances |
 //! | `{"ask": "balance", "stage": "…", "ratio": 0.0}` | the new balances |
+//! | `{"ask": "lift"}` | that all limits are lifted; the record ends with it |
 //! | `{"ask": "stop"}` | how it was unmounted; then the gate ends |
 //!
 //! What is no question is answered with `{"error": "…", "hint": "…"}`.
@@ -39,6 +40,7 @@ enum Question {
     Status {},
     Set { chain: Vec<StageConfig>, balance_ratio: Option<Vec<f64>> },
     Balance { stage: String, ratio: f64 },
+    Lift {},
     Stop {},
 }
 
@@ -144,6 +146,11 @@ impl Control {
             }
             Question::Set { chain, balance_ratio } => self.set(&chain, balance_ratio),
             Question::Balance { stage, ratio } => self.set_balance(&stage, ratio),
+            Question::Lift {} => {
+                self.recorder.end();
+                self.park.lift();
+                Ok(json!({ "lifted": true }))
+            }
             Question::Stop {} => Ok(Value::Null),
         }
     }
@@ -241,7 +248,7 @@ fn ending_of(ending: Ending) -> Value {
 fn no_question(error: &serde_json::Error) -> Refusal {
     Refusal::new(
         format!("that is no question: {error}"),
-        r#"Ask {"ask": "status"}, or set, balance or stop, as one JSON document a line."#,
+        r#"Ask {"ask": "status"}, or set, balance, lift or stop, as one JSON document a line."#,
     )
 }
 

@@ -25,6 +25,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::buffers::Buffers;
+use crate::claim::claim;
 use crate::clock::{Clock, measure_timer_error_s};
 use crate::config::{Chain, Config};
 use crate::control::{Control, Stop};
@@ -40,8 +41,10 @@ use crate::recorder::Recorder;
 use crate::refusal::Refusal;
 use crate::workers::Workers;
 
-/// How long whoever uses the mount may take to leave it once the gate is to end.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long whoever uses the mount may take to leave it once the gate is to end: programs that have
+/// just ended leave their files a moment later. Who is to be waited for is waited for before, by
+/// whoever ends the gate; the mount of a gate whose owner was killed is gone within a second.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// How long files that are still open are served after the mount was detached.
 const LINGER: Duration = Duration::from_secs(2);
@@ -79,6 +82,9 @@ struct Running {
 /// It cannot be mounted as told, or not be unmounted.
 pub fn run(config: &Config) -> Result<(), Refusal> {
     let places = mount::prepare(config)?;
+    // Held until the process ends: two gates over the same files would be two budgets and two caches.
+    let _claim = claim(&places.backing)?;
+    mount::prepare_image(config, &places.backing)?;
     let socket = listen(&config.socket)?;
     let running = start(config, places, socket)?;
     let done = running.serve(config);

@@ -17,6 +17,7 @@ compile_error!("the gate needs Linux and its FUSE");
 
 pub mod buffers;
 pub mod cache_bound;
+pub mod claim;
 pub mod clock;
 pub mod config;
 pub mod control;

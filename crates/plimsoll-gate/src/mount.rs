@@ -2,7 +2,8 @@
 //!
 //! Rule 1: what stands in the way is said in one sentence before anything is mounted.
 //! Rule 2: a mount whose daemon is gone is taken away; one that lives is not ours to touch.
-//! Rule 3: what was written is on the disk before a mount that is still in use is let go.
+//! Rule 3: a mount that is still in use loses its name first, so that it is gone within the time of
+//! grace, however long its users and the disk take. Then what was written is brought to the disk.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -31,7 +32,7 @@ const FUSE: &str = "/dev/fuse";
 const MOUNTS: &str = "/proc/self/mountinfo";
 const FUSERMOUNTS: [&str; 2] = ["fusermount3", "fusermount"];
 
-/// How long a mount that lives may take to tell its root's attributes; nothing limits that.
+/// How long a mount that lives may take to open its root; nothing limits that.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// How often a busy mount is tried again; there is nothing to be told by.
@@ -79,9 +80,6 @@ pub fn prepare(config: &Config) -> Result<Places, Refusal> {
                 "Choose a place outside the mount point.",
             ));
         }
-    }
-    if config.mode == Mode::BlockImage {
-        prepare_image(&backing, config.image_bytes)?;
     }
     Ok(Places { backing, mount })
 }
@@ -139,7 +137,10 @@ fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
     let parent = parent.canonicalize().map_err(|_| wrong("is not there"))?;
     let mount = parent.join(place.file_name().ok_or_else(|| wrong("has no name"))?);
     while let Some(kind) = mounted_at(&mount) {
-        if kind.starts_with("fuse") && is_stuck(&mount) {
+        if kind.starts_with("fuse") && is_silent(&mount) {
+            if !is_gate_half_dead(Path::new("/proc")) {
+                return Err(wrong(&format!("is in use: something of type {kind} does not answer")));
+            }
             abort(&mount);
         }
         if !kind.starts_with("fuse") || !is_dead(&mount) {
@@ -166,8 +167,14 @@ fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// Make the image where there is none.
-fn prepare_image(backing: &Path, bytes: Option<u64>) -> Result<(), Refusal> {
+/// Make the image where there is none; nothing in mode `fs`.
+///
+/// # Errors
+/// The folder holds something else, or has no room.
+pub fn prepare_image(config: &Config, backing: &Path) -> Result<(), Refusal> {
+    if config.mode == Mode::Fs {
+        return Ok(());
+    }
     let image = backing.join(IMAGE);
     let is_other = |entry: fs::DirEntry| entry.file_name() != OsStr::new(IMAGE);
     let others = fs::read_dir(backing).map(|entries| entries.flatten().any(is_other));
@@ -180,7 +187,7 @@ fn prepare_image(backing: &Path, bytes: Option<u64>) -> Result<(), Refusal> {
     if image.is_file() {
         return Ok(());
     }
-    let Some(bytes) = bytes else {
+    let Some(bytes) = config.image_bytes else {
         return Err(Refusal::new(
             format!("'{}' is not there", image.display()),
             "Give image_bytes, so that it is made.",
@@ -196,7 +203,7 @@ fn prepare_image(backing: &Path, bytes: Option<u64>) -> Result<(), Refusal> {
 }
 
 /// Take the mount away: at once if nobody uses it, else within the time of grace, else by force of
-/// detaching it. With the file that keeps a detached one reachable, for a last write-out.
+/// detaching it. With the file that keeps a detached one reachable, for writing out what it holds.
 ///
 /// # Errors
 /// It stays where it is.
@@ -212,8 +219,8 @@ pub fn unmount(place: &Path, grace: Duration) -> Result<(Ending, Option<File>), 
         }
     }
     let held = File::open(place).ok();
-    write_out(held.as_ref());
     detach(place)?;
+    write_out(held.as_ref());
     Ok((Ending::Detached, held))
 }
 
@@ -257,21 +264,22 @@ fn fusermount() -> Option<PathBuf> {
     places.into_iter().find(|program| program.is_file())
 }
 
-/// Whether a mount has lost its daemon: then every access fails at once.
+/// Whether a mount has lost its daemon: then it cannot be listed. Its attributes may still be known to
+/// the kernel, which then answers for the daemon.
 fn is_dead(place: &Path) -> bool {
-    let error = fs::metadata(place).err().and_then(|error| error.raw_os_error());
+    let error = fs::read_dir(place).err().and_then(|error| error.raw_os_error());
     let of = |errno: Errno| Some(errno.raw_os_error());
     error == of(Errno::NOTCONN) || error == of(Errno::CONNABORTED)
 }
 
-/// Whether a mount answers nothing because what is left of a killed gate holds its connection: a
-/// thread that waits in the kernel for what the gate alone could have done.
-fn is_stuck(place: &Path) -> bool {
+/// Whether a mount answers nothing, as one does while what is left of a killed gate holds its
+/// connection: a thread that waits in the kernel for what the gate alone could have done.
+fn is_silent(place: &Path) -> bool {
     let (tell, told) = channel();
     let place = place.to_path_buf();
     // The thread may wait for ever; it goes with the connection, or with us.
-    thread::spawn(move || tell.send(fs::metadata(&place).is_ok()));
-    told.recv_timeout(ANSWER_MAX).is_err() && is_gate_half_dead(Path::new("/proc"))
+    thread::spawn(move || tell.send(fs::read_dir(&place).is_ok()));
+    told.recv_timeout(ANSWER_MAX).is_err()
 }
 
 /// Whether the first thread of a gate has ended and another one has not.

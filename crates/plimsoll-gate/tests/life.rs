@@ -360,3 +360,80 @@ fn it_stays_small() {
 
     assert!(kib < 48 * 1024, "it takes {kib} KiB");
 }
+
+/// One backing folder has one gate: a second one is refused, by whatever path, and also for a folder
+/// within it or around it; the first goes on. A folder beside it is free.
+#[test]
+fn a_backing_folder_has_one_gate() {
+    let Some(mut gate) = Setup::new().mount() else { return };
+    let inner = gate.backing().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let link = gate.beside("link");
+    std::os::unix::fs::symlink(gate.backing(), &link).unwrap();
+    let who = format!("process {}, mounted at '{}'", gate.pid(), gate.mount().display());
+
+    for (backing, what) in
+        [(link, "is in use by another gate"), (inner, "shares files"), (gate.beside(""), "shares")]
+    {
+        let said = refusal_of(Setup::new().with("backing", json!(backing)));
+        assert!(said.contains(what) && said.contains(&who), "{said}");
+    }
+
+    fs::write(gate.mount().join("still"), "here").unwrap();
+    fs::create_dir(gate.beside("next")).unwrap();
+    let beside = Setup::new().with("backing", json!(gate.beside("next"))).mount().unwrap();
+    drop(beside);
+    gate.stop();
+    let again = Setup::new().with("backing", json!(gate.backing())).mount().unwrap();
+    assert_eq!("here", fs::read_to_string(again.mount().join("still")).unwrap());
+}
+
+/// A killed gate's mount is found dead though the kernel remembers its root, and its claim is free.
+#[test]
+fn a_dead_mount_is_found_though_its_attributes_are_known() {
+    let Some(gate) = Setup::new().mount() else { return };
+    fs::metadata(gate.mount()).unwrap();
+    let setup = gate.kill();
+
+    let mut again = setup.mount().unwrap();
+
+    again.stop();
+    assert!(!is_mounted(&again.mount()));
+}
+
+/// A busy mount loses its name within a second, whoever still uses it; what was written is on the disk.
+#[test]
+fn a_busy_mount_is_gone_within_a_second() {
+    let Some(mut gate) = Setup::new().mount() else { return };
+    let mut file = File::create(gate.mount().join("open")).unwrap();
+    file.write_all(&noise(500_000, 2)).unwrap();
+    let begun = std::time::Instant::now();
+    rustix::process::kill_process(gate.pid(), Signal::TERM).unwrap();
+
+    while is_mounted(&gate.mount()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+
+    let passed = begun.elapsed();
+    assert!(passed.as_secs_f64() < 1.0, "{passed:?}");
+    assert_eq!(0, gate.wait());
+    assert_eq!(noise(500_000, 2), fs::read(gate.backing().join("open")).unwrap());
+}
+
+/// Once limits are lifted nothing waits, the record has ended, and the mount serves on.
+#[test]
+fn lifted_limits_hold_nobody_up() {
+    let setup = Setup::new().with_stage("volume", "operations", 1.0, json!({}));
+    let Some(mut gate) = setup.mount() else { return };
+    assert_eq!(json!({"lifted": true}), gate.ask(&json!({"ask": "lift"})));
+    let lines = gate.record().len();
+    let begun = std::time::Instant::now();
+
+    for number in 0..100 {
+        File::create(gate.mount().join(format!("{number}"))).unwrap().sync_all().unwrap();
+    }
+
+    assert!(begun.elapsed().as_secs_f64() < 20.0);
+    gate.stop();
+    assert_eq!(lines, gate.record().len());
+}
