@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import time
 from collections.abc import Sequence
 from math import isfinite
@@ -56,6 +57,8 @@ class Home(Struct, frozen=True, kw_only=True):
     owner_pid: int
     daemon_mount: str
     """Where the daemon's file system is; the mount itself, except in block mode."""
+    owner_ticks: int | None = None
+    """When the owner began, so that another process with its number is not taken for it."""
 
 
 class GateStatus(Struct, frozen=True, kw_only=True):
@@ -317,12 +320,23 @@ def known_gates() -> list[GateControl]:
 
 
 def is_alive(control: GateControl) -> bool:
-    """Whether a daemon listens at the gate's socket."""
+    """
+    Whether a daemon listens at the gate's socket.
+
+    What is left of a killed one may hold the socket open for a while, and never answers.
+    """
     with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
         line.settimeout(_PATIENCE_S)
         line.connect(str(control.folder / SOCKET))
-        return True
+        peer = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        pid, _, _ = _PEER.unpack(peer)
+        # The number is 0 for who is in another namespace of processes.
+        return pid == 0 or not gate_place.has_ended(pid)
     return False
+
+
+# struct ucred: process, user and group (unix(7)).
+_PEER = struct.Struct("3i")
 
 
 def _known(ratio: float | None) -> float:

@@ -7,12 +7,15 @@ Rule 2: only mounts of a gate are ever detached: /proc/self/mountinfo says which
 
 import contextlib
 import os
+import queue
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 
 from msgspec import Struct
@@ -41,6 +44,8 @@ class Mounted(Struct, frozen=True, kw_only=True):
     kind: str
     """`ext4`, `fuse.plimsoll-gate`"""
     device: str
+    number: str = ""
+    """Of the device, as `0:45`."""
 
 
 def find_daemon() -> Path:
@@ -142,7 +147,12 @@ def parse_mounts(text: str) -> list[Mounted]:
         before, after = left.split(" "), right.split(" ")
         if separator and len(before) >= 5 and len(after) >= 2:
             found.append(
-                Mounted(place=Path(_plain(before[4])), kind=after[0], device=_plain(after[1]))
+                Mounted(
+                    place=Path(_plain(before[4])),
+                    kind=after[0],
+                    device=_plain(after[1]),
+                    number=before[2],
+                )
             )
     return found
 
@@ -166,17 +176,103 @@ def is_gate_at(place: Path) -> bool:
     return found is not None and found.kind.startswith("fuse")
 
 
+class Answer(Enum):
+    """What a mount answers to who opens it."""
+
+    SERVED = "served"
+    DEAD = "dead"
+    """Its daemon is gone: every access fails at once."""
+    NONE = "none"
+    """Nothing: its daemon is stopped, or what is left of a killed one holds the connection."""
+
+
+def answer_of(place: Path, patience_s: float = 2.0) -> Answer:
+    """
+    Return what the mount at a path answers.
+
+    It is opened, and not only looked at: attributes may be known to the kernel, which then answers for a
+    daemon that is gone.
+
+    Args:
+        place: of the mount.
+        patience_s: how long it may take. A mount that answers at all does so in milliseconds.
+    """
+    answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+
+    def look() -> None:
+        try:
+            os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY))
+        except OSError as error:
+            answers.put(Answer.DEAD if error.errno in _DEAD else Answer.SERVED)
+        else:
+            answers.put(Answer.SERVED)
+
+    # It may wait for ever, and goes with the connection, or with us.
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        return answers.get(timeout=patience_s)
+    except queue.Empty:
+        return Answer.NONE
+
+
 def is_dead(place: Path) -> bool:
     """Whether the mount at a path has lost its daemon: every access to it fails at once."""
-    try:
-        os.stat(place)  # noqa: PTH116 - the path may be anything
-    except OSError as error:
-        return error.errno in _DEAD
-    return False
+    return answer_of(place) is Answer.DEAD
 
 
 # ENOTCONN: the daemon is gone. ECONNABORTED: the connection was ended from /sys.
 _DEAD = (107, 103)
+
+
+def abort(place: Path) -> None:
+    """End the connection of a mount that answers nothing, so that whoever waits for it gets an error."""
+    found = mounted_at(place)
+    minor = found.number.partition(":")[2] if found is not None else ""
+    try:
+        # Where it is mounted, a plain user may do this to mounts of his own.
+        (_CONNECTIONS / minor / "abort").write_text("1")
+    except OSError:
+        # Ends the connection, and then finds that the mount is in use. Only root may.
+        tool = find_tool("umount")
+        if tool is not None:
+            subprocess.run([tool, "-f", str(place)], capture_output=True, check=False)  # noqa: S603
+
+
+_CONNECTIONS = Path("/sys/fs/fuse/connections")
+
+
+def has_ended(pid: int) -> bool:
+    """Whether there is no such process, or nothing but its entry is left."""
+    return _stat_of(pid)[:1] in ([], ["Z"])
+
+
+def started_ticks(pid: int) -> int | None:
+    """Return when a process began, in ticks since the machine did; None where it cannot be seen."""
+    fields = _stat_of(pid)
+    return int(fields[_STARTED]) if len(fields) > _STARTED else None
+
+
+# proc(5): the state is field 3, the start field 22.
+_STARTED = 22 - 3
+
+
+def _stat_of(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat from the state on; none if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return []
+    # The name before it may hold blanks and brackets.
+    return text.rpartition(")")[2].split()
+
+
+def unmount(place: Path) -> bool:
+    """Take a mount away if nobody uses it; whether it is gone."""
+    for tool, *flags in (("umount",), (_FUSERMOUNT, "-u")):
+        path = find_tool(tool)
+        if path is not None and mounted_at(place) is not None:
+            subprocess.run([path, *flags, str(place)], capture_output=True, check=False)  # noqa: S603
+    return mounted_at(place) is None
 
 
 def detach(place: Path) -> None:
@@ -253,7 +349,8 @@ def new_home() -> Path:
     Raises:
         SourceError: it cannot be made, or its path is too long for a socket.
     """
-    home = Path(tempfile.mkdtemp(prefix="gate-", dir=gates_folder()))
+    # Whose it is stands in the name: who is killed before he wrote more down leaves no riddle.
+    home = Path(tempfile.mkdtemp(prefix=f"gate-{os.getpid()}-", dir=gates_folder()))
     if len(os.fsencode(home / "gate.sock")) > _SOCKET_PATH_MAX:
         home.rmdir()
         raise SourceError(
