@@ -7,6 +7,7 @@ This file starts and ends things in the right order; what they are is said elsew
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -33,12 +34,17 @@ from plimsoll.lab.gate_config import (
     stages_of,
 )
 from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
+from plimsoll.lab.gate_users import User, said_of
 from plimsoll.model.instance import Instance
 
 # The storage rules of RDS depend on the engine; this is the one most of our users run.
 DEFAULT_ENGINE = "postgres"
 _GLANCE_S = 1.0
 _VOID = 2
+
+# A command that ended may have left a server in the mount, for which nobody will press Ctrl-C in a script:
+# a minute is what PostgreSQL's own tools give a server to shut down (pg_ctl, PGCTLTIMEOUT).
+_PATIENCE_S = 60.0
 
 
 class GateFlags(Struct, frozen=True, kw_only=True):
@@ -81,7 +87,9 @@ def mount_until_told(flags: GateFlags) -> int:
             with gate:
                 _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
                 _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
-                _watch(gate, flags)
+                _until_ctrl_c(gate, flags)
+                # Ctrl-C once more takes the mount from who still uses it.
+                gate.leave(_tell_users, None)
         except KeyboardInterrupt:
             _end_line()
         gate.check()
@@ -120,6 +128,8 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         except KeyboardInterrupt:
             _end_line()
             status = command.stop()
+        with suppress(KeyboardInterrupt):
+            gate.leave(_tell_users, _PATIENCE_S)
         gate.stop()
         gate.check()
         void = _finish(gate, flags)
@@ -216,6 +226,18 @@ def truth_path(output: Path) -> Path:
     """The file of the truth beside a snapshot: `run.json` has `run.truth.json`."""
     name = output.name.removesuffix(".gz").removesuffix(".json")
     return output.with_name(f"{name}.truth.json")
+
+
+def _until_ctrl_c(gate: Gate, flags: GateFlags) -> None:
+    try:
+        _watch(gate, flags)
+    except KeyboardInterrupt:
+        _end_line()
+
+
+def _tell_users(users: Sequence[User]) -> None:
+    _say(f"limits lifted; the mount is still in use by {said_of(users)}")
+    _say("it is unmounted as soon as they have left it; Ctrl-C ends it now, and they get errors")
 
 
 def _watch(gate: Gate, flags: GateFlags, command: Command | None = None) -> None:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,8 +30,6 @@ from plimsoll.lab.gate_control import (
     GateControl,
     GateStatus,
     Home,
-    is_alive,
-    known_gates,
 )
 from plimsoll.lab.gate_record import (
     Change,
@@ -42,6 +40,8 @@ from plimsoll.lab.gate_record import (
     snapshot_of,
     truth_of,
 )
+from plimsoll.lab.gate_stale import clean_stale
+from plimsoll.lab.gate_users import User, users_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot
@@ -51,6 +51,10 @@ from plimsoll.units import KIB
 _START_S = 30.0
 # The keeper itself ends the daemon within 25 s, by force if need be, and undoes each step in 60 s.
 _END_S = 240.0
+
+# Who still uses the mount is looked for this often, and named once a moment has passed.
+_GLANCE_S = 0.1
+_MOMENT_S = 0.5
 
 # Two minutes of lines at clock 1, with room to spare.
 _TAIL_BYTES = 256 * KIB
@@ -241,9 +245,38 @@ class Gate:
             self._keeper.wait(seconds)
         return self._keeper.poll() is not None
 
+    def leave(self, tell: Callable[[Sequence[User]], None], patience_s: float | None) -> bool:
+        """
+        Lift all limits, end the record, and unmount as soon as nobody uses the mount.
+
+        Args:
+            tell: called with those who use it, at first and whenever others do.
+            patience_s: how long to wait; None as long as it takes.
+
+        Returns:
+            Whether nobody uses it any more; `stop` takes it from who still does.
+        """
+        with contextlib.suppress(PlimsollError):
+            self._known.ask({"ask": "lift"})
+        end = None if patience_s is None else time.monotonic() + patience_s
+        # Who has just ended leaves its files a moment later.
+        told: list[User] | None = None
+        since = time.monotonic()
+        while self.is_running and not gate_place.unmount(self.mount):
+            if end is not None and time.monotonic() >= end:
+                return False
+            users = users_of(self.mount)
+            if users != told and time.monotonic() - since >= _MOMENT_S:
+                tell(users)
+                told = users
+            self.wait(_GLANCE_S)
+        return True
+
     def stop(self) -> None:
         """
         Unmount, end the daemon, and wait for both; nothing if that was done.
+
+        Who still uses the mount loses it within a second: `leave` waits for them.
 
         Raises:
             SourceError: a mount could not be taken away.
@@ -352,6 +385,7 @@ class Gate:
                 mount=str(self.mount),
                 backing=str(self.backing),
                 owner_pid=os.getpid(),
+                owner_ticks=gate_place.started_ticks(os.getpid()),
                 daemon_mount=str(self._daemon_mount),
             )
         )
@@ -403,37 +437,6 @@ def _resolved(place: Path) -> Path:
     """The path as the mount table has it; the last part stays, since a dead mount cannot be entered."""
     place = place.absolute()
     return place.parent.resolve() / place.name if place.name not in {"", ".."} else place.resolve()
-
-
-def clean_stale() -> list[Path]:
-    """
-    Take away what gates left behind that were killed together with their keeper.
-
-    Returns:
-        The mounts that were taken away.
-    """
-    taken = []
-    for control in known_gates():
-        with contextlib.suppress(PlimsollError):
-            home = control.home
-            if is_alive(control) or _is_process(home.owner_pid):
-                continue
-            for place in (Path(home.mount), Path(home.daemon_mount)):
-                if gate_place.is_gate_at(place) and gate_place.is_dead(place):
-                    gate_place.detach(place)
-                    taken.append(place)
-            gate_place.remove_home(control.folder)
-    return taken
-
-
-def _is_process(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _complaint(home: Path) -> tuple[str, str]:

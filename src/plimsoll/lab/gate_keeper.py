@@ -4,10 +4,12 @@ The keeper of a gate: starts the daemon, waits for its owner to go, takes everyt
 Run as a program of its own (`python -I gate_keeper.py`), with nothing but the standard library, in a
 session of its own: Ctrl-C in the terminal reaches the owner, not the daemon. The owner holds the
 keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
-too, and the keeper undoes what was done, in reverse, ends the daemon and takes its mount away.
+too, and the keeper undoes what was done, in reverse, ends the daemon and takes its mount away. If the
+keeper is killed, the daemon is told to end and takes its mount away itself.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -16,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +47,11 @@ def main() -> int:
     with Path(job["log"]).open("ab") as log:
         try:
             daemon = subprocess.Popen(  # noqa: S603 - the owner's own command
-                job["daemon"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                job["daemon"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                preexec_fn=_end_with_us(),  # noqa: PLW1509 - there are no other threads here
             )
         except OSError as error:
             log.write(f"error: {job['daemon'][0]} cannot be run: {error.strerror}\n".encode())
@@ -60,6 +67,22 @@ def main() -> int:
             if not is_bidden:
                 _clear(job)
     return status
+
+
+def _end_with_us() -> Callable[[], None]:
+    """Return what a daemon does before it starts so that it is told to end when the keeper is killed."""
+    keeper, call = os.getpid(), ctypes.CDLL(None).prctl
+
+    def ask() -> None:
+        call(_SET_DEATH_SIGNAL, signal.SIGTERM.value, 0, 0, 0)
+        if os.getppid() != keeper:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
+
+
+# PR_SET_PDEATHSIG of prctl(2).
+_SET_DEATH_SIGNAL = 1
 
 
 def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:

@@ -59,6 +59,8 @@ def answer(question: dict, config: dict, balances: dict) -> dict:
             balances.clear()
             balances.update(zip([s["name"] for s in chain], ratios, strict=True))
             return {"done": True}
+        case {"ask": "lift"}:
+            return {"lifted": True}
         case _:
             return {"error": "this is no question", "hint": "Ask for the status."}
 

@@ -15,8 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.lab import gate as gate_module
-from plimsoll.lab import gate_place
+from plimsoll.lab import gate_place, gate_stale
 from plimsoll.lab.gate import Gate, clean_stale
 from plimsoll.lab.gate_config import GateSetup, parse_limits
 from plimsoll.lab.gate_control import GateControl, find_gate, known_gates, status_of
@@ -383,13 +382,13 @@ def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
     gate = make()
     with gate:
         control = GateControl(gate.folder)
-        monkeypatch.setattr(gate_module, "_is_process", lambda _pid: False)
+        monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: False)
         clean_stale()
         assert [gate.folder] == [known.folder for known in known_gates()]
-    monkeypatch.setattr(gate_module, "_is_process", lambda _pid: True)
+    monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: True)
     clean_stale()
     assert control.folder.exists()
-    monkeypatch.setattr(gate_module, "_is_process", lambda _pid: False)
+    monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: False)
     clean_stale()
 
     assert [] == known_gates()

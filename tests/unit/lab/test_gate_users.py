@@ -1,0 +1,55 @@
+"""Who uses a mount is found by where processes stand and what they have open."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plimsoll.lab.gate_users import User, said_of, users_of
+
+HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("way", ["file", "directory"])
+def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, way: str):
+    """
+    Its number and name are told; who uses a folder beside it is not.
+    """
+    for name in ("disk", "disk2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    place = tmp_path / "disk"
+    file = place / "file" if way == "file" else "/dev/null"
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLDS, str(path)],
+            cwd=where,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for path, where in (
+            (file, place if way == "directory" else "/"),
+            (tmp_path / "disk2" / "file", tmp_path / "disk2"),
+        )
+    ]
+    assert [b"open\n"] * 2 == [other.stdout.readline() for other in others]
+    found = users_of(place)
+    for other in others:
+        other.communicate()
+
+    assert [others[0].pid] == [user.pid for user in found]
+    assert found[0].name.startswith("python")
+    assert [] == users_of(place)
+
+
+def test_some_are_named_and_the_rest_counted():
+    """
+    Three names find the program; none at all says that it cannot be seen.
+    """
+    users = [User(pid=number, name="postgres") for number in range(1, 6)]
+
+    assert "a process that cannot be seen from here" == said_of([])
+    assert "postgres (1)" == said_of(users[:1])
+    assert "postgres (1) and postgres (2)" == said_of(users[:2])
+    assert "postgres (1), postgres (2), postgres (3) and 2 more" == said_of(users)
