@@ -10,11 +10,13 @@ from plimsoll.model.database import DatabaseReading, Index, IoRow, Observation, 
 
 # A quarter and a twentieth are judgements: what takes a quarter decides what storage has to be bought,
 # and what takes less than a twentieth is below what one can see in a graph of the whole.
-_CRITICAL_SHARE = 0.25
+CRITICAL_SHARE = 0.25
 _WARNING_SHARE = 0.05
 # Of an idle server anything is a large share. The smallest class that RDS sells may move
 # 10.9 MB/s for ever (db.t3.micro, 87 Mbit/s); a twentieth of that is worth no more than a note.
 SMALL_BYTES_PER_S = 0.5e6
+# The version that began to count WAL in `pg_stat_io`.
+_COUNTS_WAL_IO = 180_000
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -71,8 +73,11 @@ def budget_of(
     if read is None and (estimated := _estimated(observation)) is not None:
         (read, written), is_estimated = estimated, True
     wal = _wal_bytes_per_s(observation)
-    if written is not None and observation.server.version_number < 180_000 and wal is not None:
-        written += wal
+    if observation.server.version_number < _COUNTS_WAL_IO:
+        # A reset counter of WAL leaves what was written unknown; one that is hidden leaves it out.
+        hidden = None if "wal" in observation.resets else 0.0
+        added = hidden if wal is None else wal
+        written = None if written is None or added is None else written + added
     return Budget(
         read_bytes_per_s=read,
         written_bytes_per_s=written,
@@ -112,7 +117,7 @@ def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: fl
         return "note"
     # Of an idle server anything is a large share.
     share = max((of_load or 0.0) if bytes_per_s >= SMALL_BYTES_PER_S else 0.0, of_ceiling or 0.0)
-    if share >= _CRITICAL_SHARE:
+    if share >= CRITICAL_SHARE:
         return "critical"
     return "warning" if share >= _WARNING_SHARE else "note"
 
@@ -142,19 +147,16 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
     among them; temporary files are written.
     """
     first, last = observation.first.counters, observation.last.counters
-    before, after = first.backend_written_bytes, last.backend_written_bytes
-    if observation.first.io is not None or before is None or after is None:
-        return None
-    if observation.seconds <= 0:
+    if observation.first.io is not None or "io" in observation.resets or observation.seconds <= 0:
         return None
     read = (last.blocks_read - first.blocks_read) * observation.server.block_bytes
     read -= _grown_bytes(observation)
-    written = (
-        (after - before)
-        + (last.checkpoint_written_bytes - first.checkpoint_written_bytes)
-        + (last.background_written_bytes - first.background_written_bytes)
-        + (last.temp_bytes - first.temp_bytes)
-    )
+    written = float(last.temp_bytes - first.temp_bytes)
+    for name in ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes"):
+        before, after = getattr(first, name), getattr(last, name)
+        if before is None or after is None:
+            return None
+        written += after - before
     return max(read, 0) / observation.seconds, max(written, 0.0) / observation.seconds
 
 

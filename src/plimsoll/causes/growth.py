@@ -60,6 +60,14 @@ def per_s(observation: Observation, name: str) -> float | None:
     return float(after - before) / observation.seconds
 
 
+def checkpoints_between(observation: Observation) -> tuple[int, int]:
+    """Checkpoints timed and requested between the readings; none where they were not counted."""
+    first, last = observation.first.counters, observation.last.counters
+    timed = (last.checkpoints_timed or 0) - (first.checkpoints_timed or 0)
+    requested = (last.checkpoints_requested or 0) - (first.checkpoints_requested or 0)
+    return max(timed, 0), max(requested, 0)
+
+
 def setting_of(observation: Observation, name: str) -> float | None:
     """A setting that is a number, in the server's base unit; None where it is not known."""
     try:

@@ -17,6 +17,7 @@ from plimsoll.causes import (
     checkpoints,
     connections,
     poolers,
+    reset_gaps,
     sequential_scans,
     statements,
     temporary_files,
@@ -27,6 +28,7 @@ from plimsoll.causes import (
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
 from plimsoll.causes.consequences import in_order
+from plimsoll.causes.unexplained import unexplained
 from plimsoll.causes.vacuum_runs import uncounted_by
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
@@ -101,6 +103,7 @@ def inspect(
     budget = replace(budget, uncounted_bytes_per_s=uncounted_by(observation))
     server = observation.server
     found = found_by_all(observation, budget)
+    left = unexplained(budget, found)
     return Inspection(
         place=server.place,
         version=server.version,
@@ -111,10 +114,12 @@ def inspect(
         load_read_bytes_per_s=budget.read_bytes_per_s,
         load_written_bytes_per_s=budget.written_bytes_per_s,
         load_is_estimated=budget.is_estimated,
+        unexplained_bytes_per_s=None if left is None else left.bytes_per_s,
+        unexplained_share=None if left is None else left.share,
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
         causes=found,
-        missing=missing_of(observation),
+        missing=(*reset_gaps.missing_of(observation, budget, left), *missing_of(observation)),
         query_count=observation.query_count,
         received_bytes=observation.received_bytes,
         asked_s=observation.asked_s,

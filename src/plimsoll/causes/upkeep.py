@@ -18,7 +18,13 @@ import math
 
 from msgspec import Struct
 
-from plimsoll.causes.growth import IndexGrowth, TableGrowth, per_s, setting_of
+from plimsoll.causes.growth import (
+    IndexGrowth,
+    TableGrowth,
+    checkpoints_between,
+    per_s,
+    setting_of,
+)
 from plimsoll.model.database import Observation
 
 _CHECKPOINT_TIMEOUT_S = 300.0
@@ -104,7 +110,7 @@ def _read(index: IndexGrowth, grown: float, observation: Observation) -> float:
 
 def _changed(leaves: float, entries: float, observation: Observation) -> tuple[float, float]:
     """Leaves changed, each once between two checkpoints, and images of them in WAL, per second."""
-    came = _checkpoints(observation)
+    came = sum(checkpoints_between(observation))
     timeout_s = setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
     between_s = observation.seconds / came if came else timeout_s
     changed = leaves * -math.expm1(-entries * between_s / observation.seconds / leaves) / between_s
@@ -150,10 +156,3 @@ def _image_bytes(observation: Observation) -> float:
         return most
     mean = (whole - records * (_RECORD_BYTES + _ENTRY_LEAST_BYTES)) / images
     return min(most, mean) if mean > 0 else most
-
-
-def _checkpoints(observation: Observation) -> int:
-    """Those that came between the readings."""
-    first, last = observation.first.counters, observation.last.counters
-    came = last.checkpoints_timed - first.checkpoints_timed
-    return max(came + last.checkpoints_requested - first.checkpoints_requested, 0)

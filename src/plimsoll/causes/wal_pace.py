@@ -12,7 +12,7 @@ from math import ceil
 from msgspec import Struct
 
 from plimsoll.causes.budget import rates_of
-from plimsoll.causes.growth import per_s, setting_of
+from plimsoll.causes.growth import checkpoints_between, per_s, setting_of
 from plimsoll.model.database import Observation
 from plimsoll.units import GIB, MIB
 
@@ -87,15 +87,16 @@ def pace_of(observation: Observation) -> Pace | None:
     if wal is None or observation.server.is_standby:
         return None
     pages = per_s(observation, "wal_full_pages") or 0.0
-    first, last = observation.first.counters, observation.last.counters
+    timed, requested = checkpoints_between(observation)
+    ever = observation.last.counters
     max_wal_mib = setting_of(observation, "max_wal_size")
     return Pace(
         wal_bytes_per_s=wal,
         full_page_bytes_per_s=min(pages * observation.server.block_bytes, wal),
-        timed=max(last.checkpoints_timed - first.checkpoints_timed, 0),
-        requested=max(last.checkpoints_requested - first.checkpoints_requested, 0),
-        timed_ever=last.checkpoints_timed,
-        requested_ever=last.checkpoints_requested,
+        timed=timed,
+        requested=requested,
+        timed_ever=ever.checkpoints_timed or 0,
+        requested_ever=ever.checkpoints_requested or 0,
         timeout_s=setting_of(observation, "checkpoint_timeout"),
         completion_ratio=setting_of(observation, "checkpoint_completion_target"),
         max_wal_bytes=None if max_wal_mib is None else max_wal_mib * MIB,

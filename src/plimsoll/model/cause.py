@@ -85,6 +85,10 @@ class Inspection(Struct, frozen=True, kw_only=True):
     """What the database as a whole asked the system to read and write; None where not known."""
     load_is_estimated: bool = False
     """Whether that follows from blocks, checkpoints and WAL, as before PostgreSQL 16."""
+    unexplained_bytes_per_s: float | None = None
+    """What of the load none of the causes explains, at least; None where the load is not known."""
+    unexplained_share: float | None = None
+    """The same as a share of the load, 0–1."""
     ceiling_bytes_per_s: float | None
     """The binding ceiling that shares are of; None where none is known."""
     ceiling_name: str

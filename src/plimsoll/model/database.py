@@ -191,10 +191,10 @@ class Counters(Struct, frozen=True, kw_only=True):
     sessions_abandoned: int | None = None
     sessions_fatal: int | None = None
     sessions_killed: int | None = None
-    checkpoints_timed: int = 0
-    checkpoints_requested: int = 0
-    checkpoint_written_bytes: float = 0.0
-    background_written_bytes: float = 0.0
+    checkpoints_timed: int | None = 0
+    checkpoints_requested: int | None = 0
+    checkpoint_written_bytes: float | None = 0.0
+    background_written_bytes: float | None = 0.0
     backend_written_bytes: float | None = None
     """By backends themselves; from 16 on out of `pg_stat_io`."""
     wal_bytes: float | None = None
@@ -290,6 +290,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     """In order of time; several of one place are several moments."""
     toast_samples: tuple[ToastSample, ...] = ()
     """Of logical decoding, where somebody asked for it."""
+    resets: tuple[str, ...] = ()
+    """What was reset between the readings and is in neither: `io`, `wal`, `bgwriter`, `checkpointer`,
+    `statements`, `relations`."""
     missing: tuple[tuple[str, str], ...] = ()
     """What could not be read and what would supply it: (`statements`, `GRANT …`)."""
     query_count: int = 0

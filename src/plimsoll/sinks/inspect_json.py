@@ -47,6 +47,7 @@ def inspection_document(inspection: Inspection) -> dict[str, Any]:
             "read_bytes_per_s": inspection.load_read_bytes_per_s,
             "written_bytes_per_s": inspection.load_written_bytes_per_s,
             "is_estimated": inspection.load_is_estimated,
+            "unexplained_bytes_per_s": inspection.unexplained_bytes_per_s,
         },
         "ceiling": None
         if ceiling is None

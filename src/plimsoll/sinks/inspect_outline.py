@@ -22,6 +22,10 @@ SEVERITY_SIGNS = {"critical": "▲", "warning": "◆", "note": "●"}
 
 # Below these a rate or a time is said in the smaller unit.
 _MB, _KB = 1e5, 1e3
+# Of a server that does next to nothing nobody asks what is left unexplained.
+_LOAD_LEAST = 0.5e6
+# From half of the load on, a report without a finding says how much it does not explain. A judgement.
+_MUCH_UNEXPLAINED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,16 @@ def headline(inspection: Inspection) -> str:
     counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
     below = " and ".join(_counted(count, noun) for count, noun in counts if count)
     tail = f"; {below} below" if below else ""
+    tail += _unexplained(inspection)
     return f"Nothing in {place} called for a change in {time} of watching{tail}."
+
+
+def _unexplained(inspection: Inspection) -> str:
+    """That most of the load has no cause here, where it does."""
+    share, left = inspection.unexplained_share, inspection.unexplained_bytes_per_s
+    if share is None or left is None or share < _MUCH_UNEXPLAINED or left < _LOAD_LEAST:
+        return ""
+    return f"; no cause explains {format_ratio(share)} of the load, {rate(left)}"
 
 
 def size_of(cause: Cause) -> str:
@@ -195,6 +208,8 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
         Fact(name, "unknown" if value is None else f"{rate(value)}{estimated}")
         for name, value in (("Reads", read), ("Writes", written), ("Together", together))
     ]
+    if (together or 0.0) >= _LOAD_LEAST:
+        facts += _left(inspection)
     vacuums = _uncounted(inspection)
     if vacuums:
         text = f"about {rate(vacuums)} more: the server counts a vacuum when it ends"
@@ -212,6 +227,15 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
     value = words.published(ceiling, "bytes/s")
     facts.append(Fact("Ceiling", f"{value}{f', {named}' if named else ''}{share}"))
     return tuple(facts)
+
+
+def _left(inspection: Inspection) -> list[Fact]:
+    """What of the load no cause explains."""
+    left, share = inspection.unexplained_bytes_per_s, inspection.unexplained_share
+    if left is None or share is None:
+        return []
+    told = f"at least {rate(left)}, {format_ratio(share)} of the load" if left else "nothing"
+    return [Fact("Not explained", told)]
 
 
 def _uncounted(inspection: Inspection) -> float:

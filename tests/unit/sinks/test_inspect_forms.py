@@ -95,6 +95,7 @@ def test_numbers_are_si_and_unrounded():
         "read_bytes_per_s": 120e6,
         "written_bytes_per_s": 93e6,
         "is_estimated": False,
+        "unexplained_bytes_per_s": None,
     } == document["load"]
     assert {"name": inspections.CEILING, "bytes_per_s": 287.5e6} == document["ceiling"]
     assert "2021-03-08T11:00:00Z" == document["window"]["start"]

@@ -1,7 +1,7 @@
 """A reading beside what is needed to compare it with another: counters of each database alone."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,6 +28,10 @@ class Moment:
     reading: DatabaseReading
     databases: dict[int, Row]
     """Row of `DATABASES` without the identifier, by identifier."""
+    database_oid: int | None = None
+    """Of the one that was connected to."""
+    resets: Mapping[str, float | None] = field(default_factory=dict)
+    """When counters of the whole server were last reset, by name; epoch seconds, None for never."""
 
 
 def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseReading, bool]:

@@ -16,6 +16,7 @@ from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.sources.database.connect import Asker, Silent
 from plimsoll.sources.database.moment import Moment, compared, has_gone_back
 from plimsoll.sources.database.reader import EVERYTHING, Reader, Run, Want
+from plimsoll.sources.database.resets import without_reset
 
 __all__ = ["EVERYTHING", "Want", "observe"]
 
@@ -142,6 +143,9 @@ class _Watch:
         else:
             first, last = self._described(first, last)
         before, after, has_left_out = compared(first, last)
+        (before, after), reset = without_reset(
+            first, last, (before, after), self._reader.server.version_number
+        )
         if has_left_out:
             self.note("counters", "A database was dropped or reset meanwhile and is left out.")
         if self._hole_count:
@@ -152,6 +156,7 @@ class _Watch:
             last=after,
             glances=tuple(self._glances),
             poolers=tuple(self._pooler_readings),
+            resets=reset,
             missing=tuple((self._reader.missing | self._notes).items()),
             query_count=asker.query_count,
             received_bytes=asker.received_bytes,

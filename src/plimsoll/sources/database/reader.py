@@ -6,7 +6,7 @@ connection ends the reading (`Silent`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,7 +22,7 @@ from plimsoll.model.database import (
     ServerSelf,
     Statement,
 )
-from plimsoll.sources.database import queries
+from plimsoll.sources.database import queries, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
 from plimsoll.sources.database.moment import Moment, counters_of
 from plimsoll.sources.database.rows import (
@@ -237,8 +237,11 @@ class Reader:
         io = self._io()
         relations, indexes = self._relations()
         by_database = {row[0]: row[1:] for row in databases}
+        ours = self._part("databases", resets.OUR_DATABASE)
         return Moment(
             databases=by_database,
+            database_oid=ours[0][0] if ours else None,
+            resets=self._resets(),
             reading=DatabaseReading(
                 time_s=time_s,
                 counters=counters_of(
@@ -254,6 +257,15 @@ class Reader:
                 statements=self._statements(is_last=is_last),
             ),
         )
+
+    def _resets(self) -> dict[str, float | None]:
+        """When counters of the whole server were last reset; what is not told is not known."""
+        times = self._part("resets", resets.reset_times(self.server.version_number)) or []
+        if self._statements_at is not None and Want.STATEMENTS in self._wants:
+            schema, version = self._statements_at
+            if queries.numbered(version) >= (1, 9):
+                times = times + (self._part("resets", resets.statements_reset_time(schema)) or [])
+        return dict(times)
 
     def _io(self) -> tuple[IoRow, ...] | None:
         asked = queries.io(self.server.version_number)
@@ -467,6 +479,4 @@ def _spent_s(statement: Statement, before: Statement | None) -> float:
 
 
 def _replaced(moment: Moment, **fields: object) -> Moment:
-    return Moment(
-        reading=msgspec.structs.replace(moment.reading, **fields), databases=moment.databases
-    )
+    return replace(moment, reading=msgspec.structs.replace(moment.reading, **fields))

@@ -1,0 +1,162 @@
+"""
+Counters that were reset between two readings: they are unknown, never zero.
+
+Somebody calls `pg_stat_reset_shared('io')`, and the difference of two readings is nothing or a part of what
+was done. Rule 1: a reset is known by the time that the server keeps of it, or by a counter that fell.
+Rule 2: what was reset is taken out of both readings, so that no difference can be made of it; its name goes
+to `Observation.resets`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation
+from plimsoll.sources.database.moment import Moment
+
+# When the counters of the whole server were last set to zero, by name. The checkpointer's are those of the
+# background writer before 17. Each view has one row, or the same time in every row.
+_TIMES = {
+    "wal": ("pg_stat_wal", 140_000),
+    "bgwriter": ("pg_stat_bgwriter", 140_000),
+    "io": ("pg_stat_io", 160_000),
+    "checkpointer": ("pg_stat_checkpointer", 170_000),
+}
+
+_WAL = ("wal_bytes", "wal_full_pages", "wal_records")
+_CHECKPOINTS = ("checkpoints_timed", "checkpoints_requested", "checkpoint_written_bytes")
+_BACKGROUND = ("background_written_bytes",)
+_SPLIT_VERSION = 170_000
+_IO_VERSION = 160_000
+
+
+def reset_times(version_number: int) -> str:
+    """Name and time of the last reset of each kind of counter that this version keeps apart."""
+    views = [(name, view) for name, (view, since) in _TIMES.items() if version_number >= since]
+    return " union all ".join(
+        f"select '{name}', "  # noqa: S608 - names of the table above
+        f"pg_catalog.max(extract(epoch from v.stats_reset))::pg_catalog.float8 "
+        f"from pg_catalog.{view} v"
+        for name, view in views
+    )
+
+
+# The database we are connected to: its tables are reset with it.
+OUR_DATABASE = (
+    "select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()"
+)
+
+
+def statements_reset_time(schema: str) -> str:
+    """When pg_stat_statements was last emptied; `schema` comes quoted from the server."""
+    return (
+        f"select 'statements', extract(epoch from i.stats_reset)::pg_catalog.float8 "  # noqa: S608
+        f"from {schema}.pg_stat_statements_info() i"
+    )
+
+
+def without_reset(
+    first: Moment, last: Moment, readings: tuple[DatabaseReading, DatabaseReading], version: int
+) -> tuple[tuple[DatabaseReading, DatabaseReading], tuple[str, ...]]:
+    """
+    Both readings without counters that were reset in between, and their names.
+
+    Args:
+        first: the earlier moment, with the times of resets.
+        last: the later one.
+        readings: of these moments, as `compared` made them.
+        version: `server_version_num`.
+    """
+    names = _reset_between(first, last)
+    emptied = [_emptied(reading, names, version) for reading in readings]
+    before = emptied[0]
+    if "statements" in names:
+        # What is counted now was done since, so in the window: it is subtracted from nothing.
+        before = replace(before, statements=() if before.statements is not None else None)
+    if "relations" in names:
+        before = replace(before, relations=(), indexes=())
+    return (before, emptied[1]), tuple(names)
+
+
+def _reset_between(first: Moment, last: Moment) -> list[str]:
+    """Names of what was reset: `io`, `wal`, `bgwriter`, `checkpointer`, `statements`, `relations`."""
+    names = [
+        name
+        for name, then in first.resets.items()
+        if name in last.resets and last.resets[name] not in (None, then)
+    ]
+    one, two = first.reading, last.reading
+    if "io" not in names and _has_fallen(_io_rows(one.io), _io_rows(two.io)):
+        names.append("io")
+    counted = [
+        ("wal", _WAL),
+        ("bgwriter", _BACKGROUND),
+        ("bgwriter" if "checkpointer" not in last.resets else "checkpointer", _CHECKPOINTS),
+    ]
+    for name, fields in counted:
+        fell = any(_fell(one.counters, two.counters, field) for field in fields)
+        if fell and name not in names:
+            names.append(name)
+    if _tables_were_reset(first, last):
+        names.append("relations")
+    return names
+
+
+def _tables_were_reset(first: Moment, last: Moment) -> bool:
+    before, after = (m.databases.get(m.database_oid or 0) for m in (first, last))
+    # 14 says the first time of a reset when a database is first counted.
+    if before and after and before[-1] not in (None, after[-1]):
+        return True
+    if before and after and before[-1] is None and after[-1] is not None and before[0]:
+        return True
+    return _has_fallen(_rows(first.reading.relations), _rows(last.reading.relations))
+
+
+def _emptied(reading: DatabaseReading, names: Iterable[str], version: int) -> DatabaseReading:
+    gone: list[str] = []
+    if "wal" in names:
+        gone += _WAL
+    if "bgwriter" in names:
+        gone += _BACKGROUND
+        gone += _CHECKPOINTS if version < _SPLIT_VERSION else ()
+        gone += ("backend_written_bytes",) if version < _IO_VERSION else ()
+    if "checkpointer" in names:
+        gone += _CHECKPOINTS
+    if "io" in names:
+        gone.append("backend_written_bytes")
+    if "relations" in names:
+        # The database's own blocks were reset with its tables, and before 16 the load follows from them.
+        gone += ("backend_written_bytes",) if version < _IO_VERSION else ()
+    counters = replace(reading.counters, **dict.fromkeys(gone))
+    return replace(reading, counters=counters, io=None if "io" in names else reading.io)
+
+
+def _fell(before: Counters, after: Counters, field: str) -> bool:
+    then, now = getattr(before, field), getattr(after, field)
+    return then is not None and now is not None and now < then
+
+
+def _io_rows(rows: Iterable[IoRow] | None) -> dict[Any, tuple[float, ...]]:
+    return {
+        (row.backend_type, row.object, row.context): (
+            row.read_bytes,
+            row.written_bytes,
+            row.extended_bytes,
+        )
+        for row in rows or ()
+    }
+
+
+def _rows(relations: Iterable[Relation]) -> dict[Any, tuple[float, ...]]:
+    return {r.oid: (r.inserted, r.updated, r.deleted, r.seq_scans) for r in relations}
+
+
+def _has_fallen(before: dict[Any, tuple[float, ...]], after: dict[Any, tuple[float, ...]]) -> bool:
+    """Whether any counter is lower than it was; rows that are in one alone tell nothing."""
+    return any(
+        now < then
+        for key, values in before.items()
+        if key in after
+        for then, now in zip(values, after[key], strict=True)
+    )
