@@ -206,7 +206,7 @@ class _Lab:
         server = Server(postgres.dsn, lambda text: text)
         about = server.facts()
         table = replace(server.existing_table(about, _TABLE), is_own=True)
-        plan, notes = fitted(plan, about, has_prewarm=True)
+        plan, notes = fitted(plan, about, has_prewarm=server.has_prewarm())
         points, alone = list[SweepPoint](), list[SweepPoint]()
         watch = _Watch(gate)
         for phase in phases_of(chain):

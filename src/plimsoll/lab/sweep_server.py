@@ -3,7 +3,9 @@ The server that a sweep reads, the table it reads there, and what can be seen of
 
 Rule 1: sessions are read only, with a time limit on every statement, under our application name. Only
         with leave is a table made, and then dropped again.
-Rule 2: no password is in any message: what the server says is passed through `hide` first.
+Rule 2: names are found in pg_catalog alone, and no view is read: what the database's owner made does not
+        run with our rights.
+Rule 3: no password is in any message: what the server says is passed through `hide` first.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
 from plimsoll.lab.sweep_plan import Told
+from plimsoll.model.sql_name import SAFE_PATH, quoted_name, spellings
 from plimsoll.units import GIB, KIB, MIB, format_bytes
 
 if TYPE_CHECKING:
@@ -38,46 +41,68 @@ SCRATCH_PREFIX = "plimsoll_sweep_"
 
 _CONNECTION = {"application_name": APPLICATION_NAME, "connect_timeout": "5"}
 
+_PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[] as path"
+_GUARDS = (
+    f"set search_path = {SAFE_PATH}; set row_security = off; "
+    f"set statement_timeout = '{STATEMENT_S}s'; set lock_timeout = '2s'; "
+    "set default_transaction_isolation = 'read committed'; "
+    "set default_transaction_deferrable = off"
+)
+# Somebody may put a view in the place of a table; servers since August 2024 can refuse to expand it.
+_KEEP_VIEWS_OUT = """
+select pg_catalog.set_config(name, 'view, foreign-table', false)
+from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
+"""
+# Functions of a database's owner may run when a table is made; a superuser can keep them out.
+_NO_EVENT_TRIGGERS = """
+select pg_catalog.set_config('event_triggers', 'off', false)
+from pg_catalog.pg_roles where rolname = current_user and rolsuper
+"""
+
 _FACTS = """
-select current_setting('server_version_num')::int as version_number,
-       split_part(current_setting('server_version'), ' ', 1) as version,
-       current_setting('block_size')::int as block_bytes,
-       pg_size_bytes(current_setting('shared_buffers')) as buffers_bytes,
-       pg_size_bytes(current_setting('effective_cache_size')) as cache_bytes,
-       coalesce(current_setting('debug_io_direct', true), '') as direct,
-       current_setting('io_max_combine_limit', true) as combine_limit,
-       (select reset_val = 'on' from pg_settings where name = 'default_transaction_read_only')
+select pg_catalog.current_setting('server_version_num')::int as version_number,
+       pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version,
+       pg_catalog.current_setting('block_size')::int as block_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')) as buffers_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('effective_cache_size')) as cache_bytes,
+       coalesce(pg_catalog.current_setting('debug_io_direct', true), '') as direct,
+       pg_catalog.current_setting('io_max_combine_limit', true) as combine_limit,
+       (select reset_val = 'on' from pg_catalog.pg_settings where name = 'default_transaction_read_only')
            as is_read_only,
-       pg_is_in_recovery() as is_standby,
-       current_setting('max_connections')::int
-           - (select count(*) from pg_stat_activity where backend_type = 'client backend')
-           - current_setting('superuser_reserved_connections')::int as connections_left,
-       current_user::text as role
+       pg_catalog.pg_is_in_recovery() as is_standby,
+       pg_catalog.current_setting('max_connections')::int
+           - (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend')
+           - pg_catalog.current_setting('superuser_reserved_connections')::int as connections_left,
+       current_user::pg_catalog.text as role
 """
 
 # Plain tables of the main fork that the role may read, the largest first.
 _LARGEST = """
-select c.oid::regclass::text as name, pg_relation_size(c.oid) as size_bytes
-from pg_class c
+select c.oid::pg_catalog.regclass::pg_catalog.text as name, pg_catalog.pg_relation_size(c.oid) as size_bytes
+from pg_catalog.pg_class c
 where c.relkind in ('r', 'm') and c.relpersistence <> 't'
-  and has_table_privilege(c.oid, 'select')
+  and pg_catalog.has_table_privilege(c.oid, 'select')
 order by 2 desc, 1
 limit 1
 """
 _NAMED = """
-select c.oid::regclass::text as name, pg_relation_size(c.oid) as size_bytes, c.relkind as kind
-from pg_class c where c.oid = to_regclass(%s)
+select c.oid::pg_catalog.regclass::pg_catalog.text as name,
+       pg_catalog.pg_relation_size(c.oid) as size_bytes, c.relkind as kind
+from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
+         with ordinality w (schema, name, place)
+     join pg_catalog.pg_namespace n on n.nspname = w.schema
+     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
+order by w.place
+limit 1
 """
-_HAS_PREWARM = """
-select exists (select from pg_proc p join pg_depend d on d.objid = p.oid and d.deptype = 'e'
-               join pg_extension e on e.oid = d.refobjid
-               where e.extname = 'pg_prewarm' and p.proname = 'pg_prewarm'
-                 and has_function_privilege(p.oid, 'execute')) as has_prewarm
-"""
-
-_CAN_EVICT = """
-select coalesce(bool_or(has_function_privilege(oid, 'execute')), false) as can_evict
-from pg_proc where proname = 'pg_buffercache_evict_relation'
+# A function in C: only superusers make those, so nobody else's has taken its place.
+_FUNCTION = """
+select pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname) as name
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'c'
+where p.proname = %s and pg_catalog.has_function_privilege(p.oid, 'execute')
+  and exists (select from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
+limit 1
 """
 
 
@@ -132,6 +157,9 @@ class Server:
             hide: strikes passwords out of a text.
         """
         self._dsn, self._hide = dsn, hide
+        self._path: tuple[str, ...] = ()
+        self.prewarm = ""
+        """`pg_prewarm` with its schema, once it was looked for and found."""
 
     def connect(self, *, is_read_only: bool = True) -> "psycopg.Connection[dict[str, Any]]":
         """
@@ -151,8 +179,10 @@ class Server:
                 prepare_threshold=None,
                 autocommit=True,
             )
-            connection.execute(f"set statement_timeout = '{STATEMENT_S}s'".encode())
-            connection.execute("set lock_timeout = '2s'")
+            row = connection.execute(_PATH).fetchone()
+            self._path = tuple(row["path"]) if row is not None else ()
+            connection.execute(_GUARDS.encode())
+            connection.execute(_KEEP_VIEWS_OUT)
             if is_read_only:
                 connection.execute("set default_transaction_read_only = on")
         except psycopg.Error as error:
@@ -193,7 +223,7 @@ class Server:
         assert row is not None
         return ServerFacts(**row)
 
-    def _row(self, query: str, *values: str) -> dict[str, Any] | None:
+    def _row(self, query: str, *values: object) -> dict[str, Any] | None:
         """
         One row of a session of its own.
 
@@ -208,15 +238,20 @@ class Server:
             except psycopg.Error as error:
                 raise self.told(error, "unable to ask the server") from None
 
+    def _named(self, text: str) -> dict[str, Any] | None:
+        pairs = spellings(text, self._path)
+        return self._row(_NAMED, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
     def has_prewarm(self) -> bool:
         """Whether `pg_prewarm`, which reads chosen blocks, can be called in this database."""
-        row = self._row(_HAS_PREWARM)
-        return bool(row and row["has_prewarm"])
+        row = self._row(_FUNCTION, "pg_prewarm")
+        self.prewarm = row["name"] if row else ""
+        return bool(self.prewarm)
 
-    def can_evict(self, connection: "psycopg.Connection[dict[str, Any]]") -> bool:
-        """Whether a table of ours can be taken out of the buffers; only a superuser's can."""
-        row = connection.execute(_CAN_EVICT.encode()).fetchone()
-        return bool(row and row["can_evict"])
+    def evicting(self, connection: "psycopg.Connection[dict[str, Any]]") -> str:
+        """Name what takes a table of ours out of the buffers; empty where only a superuser could."""
+        row = connection.execute(_FUNCTION.encode(), ["pg_buffercache_evict_relation"]).fetchone()
+        return row["name"] if row else ""
 
     def existing_table(self, facts: ServerFacts, named: str | None) -> Table:
         """
@@ -230,7 +265,7 @@ class Server:
             "Name a larger one with --table, or give --allow-writes: then a table of "
             f"{format_bytes(scratch_bytes(facts))} is made, read and dropped."
         )
-        row = self._row(_LARGEST) if named is None else self._row(_NAMED, named)
+        row = self._row(_LARGEST) if named is None else self._named(named)
         if named is not None and (row is None or row["kind"] not in ("r", "m")):
             raise UsageError(f"there is no table '{named}'", "Write it as schema.table.")
         if row is None or row["size_bytes"] < least:
@@ -259,12 +294,15 @@ class Server:
                 "the server takes no writes, so no table can be made there",
                 "Leave --allow-writes out, and name a large --table.",
             )
-        name = f"{SCRATCH_PREFIX}{uuid4().hex[:12]}"
+        plain = f"{SCRATCH_PREFIX}{uuid4().hex[:12]}"
         blocks = scratch_bytes(facts) // facts.block_bytes
         with self.connect(is_read_only=False) as connection:
+            schema = next((one for one in self._path if one != "pg_catalog"), "public")
+            name = f"{quoted_name(schema)}.{plain}"
             try:
+                connection.execute(_NO_EVENT_TRIGGERS)
                 _fill(connection, name, blocks, facts, tell)
-                row = connection.execute(_NAMED.encode(), [name]).fetchone()
+                row = connection.execute(_NAMED.encode(), [[schema], [plain]]).fetchone()
                 assert row is not None
                 yield Table(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
             except psycopg.Error as error:
@@ -275,6 +313,7 @@ class Server:
                     suppress(psycopg.Error, PlimsollError),
                     self.connect(is_read_only=False) as last,
                 ):
+                    last.execute(_NO_EVENT_TRIGGERS)
                     last.execute(f"drop table if exists {name}".encode())
 
 
@@ -298,14 +337,14 @@ def _fill(
     tell(f"making a table of {blocks:,} blocks, one row in each")
     connection.execute("set statement_timeout = 0")
     connection.execute(
-        f"create unlogged table {name} (filler text storage plain)"
+        f"create unlogged table {name} (filler pg_catalog.text storage plain)"
         f" with (autovacuum_enabled = off)".encode()
     )
     done = 0
     while done < blocks:
         some = min(_ROWS_AT_ONCE, blocks - done)
         connection.execute(
-            f"insert into {name} select repeat('x', {width}) from generate_series(1, {some})".encode()  # noqa: S608
+            f"insert into {name} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {some})".encode()  # noqa: S608
         )
         done += some
     # Every row is marked as visible now, so that reading it later writes nothing.

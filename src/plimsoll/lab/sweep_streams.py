@@ -52,15 +52,15 @@ _SETTINGS = (
 )
 # What a session counts is shown, to others and to itself, when it reports; a statement with this asks
 # it to do so when it ends.
-_REPORT = "pg_stat_force_next_flush()"
+_REPORT = "pg_catalog.pg_stat_force_next_flush()"
 _OWN_COUNTS = """
-select coalesce(sum(reads), 0)::bigint as reads, coalesce(sum(read_bytes), 0)::bigint as bytes
-from pg_stat_get_backend_io(pg_backend_pid()) where object = 'relation'
+select coalesce(pg_catalog.sum(reads), 0)::bigint as reads, coalesce(pg_catalog.sum(read_bytes), 0)::bigint as bytes
+from pg_catalog.pg_stat_get_backend_io(pg_catalog.pg_backend_pid()) where object = 'relation'
 """
 _SEEN = """
-select count(*) filter (where state = 'active' and wait_event_type = 'IO') as waiting,
-       count(*) filter (where state = 'active' and wait_event_type is null) as computing
-from pg_stat_activity where pid = any(%s)
+select pg_catalog.count(*) filter (where state = 'active' and wait_event_type = 'IO') as waiting,
+       pg_catalog.count(*) filter (where state = 'active' and wait_event_type is null) as computing
+from pg_catalog.pg_stat_activity where pid = any(%s)
 """
 
 
@@ -106,7 +106,10 @@ class _Stream:
         part: Part,
         step: Step,
         facts: ServerFacts,
+        *,
+        prewarm: str,
     ) -> None:
+        self._prewarm = prewarm
         self.connection, self._table, self._part = connection, table, part
         self._step, self._facts = step, facts
         self._blocks = step.size_bytes // facts.block_bytes
@@ -161,10 +164,10 @@ class _Stream:
         for _ in range(min(requests, self._slots)):
             begins.append(self._part.first + self._place * self._blocks)
             self._place = (self._place + self._stride) % self._slots
+        call = f"{self._prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
         row = self.connection.execute(
-            b"select sum(pg_prewarm(%s::regclass, 'buffer', 'main', b, b + %s)) as blocks, "
-            + _REPORT.encode()
-            + b" from unnest(%s::bigint[]) as b",
+            f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
+            f" from pg_catalog.unnest(%s::bigint[]) as b".encode(),
             [self._table.name, self._blocks - 1, begins],
         ).fetchone()
         return int(row["blocks"]) if row else 0
@@ -174,7 +177,7 @@ class _Stream:
         count = min(requests * self._blocks, self._part.count - self._place)
         first = self._part.first + self._place
         self.connection.execute(
-            f"select count(*), {_REPORT} from {self._table.name}"  # noqa: S608 - quoted by the server
+            f"select pg_catalog.count(*), {_REPORT} from {self._table.name}"  # noqa: S608 - quoted by the server
             f" where ctid >= '({first},0)' and ctid < '({first + count},0)'".encode()
         )
         self._place += count
@@ -204,7 +207,7 @@ class Streams:
             self._onlooker = server.connect()
             for _ in range(count):
                 self._sessions.append(server.connect())
-            self._evicts = table.is_own and server.can_evict(self._onlooker)
+            self._evicting = server.evicting(self._onlooker) if table.is_own else ""
         except BaseException:
             self.close()
             raise
@@ -238,13 +241,15 @@ class Streams:
         block_count = self._table.size_bytes // self._facts.block_bytes
         parts = parts_of(block_count, step.depth)
         streams = [
-            _Stream(connection, self._table, part, step, self._facts)
+            _Stream(connection, self._table, part, step, self._facts, prewarm=self._server.prewarm)
             for connection, part in zip(self._sessions, parts, strict=False)
         ]
         for stream in streams:
             stream.prepare()
-        if self._evicts:
-            self._onlooker.execute("select pg_buffercache_evict_relation(%s)", [self._table.name])
+        if self._evicting:
+            self._onlooker.execute(
+                f"select {self._evicting}(%s::pg_catalog.regclass)".encode(), [self._table.name]
+            )
         run = _Run(streams, step, bytes_max)
         at_start()
         try:

@@ -6,6 +6,8 @@ Rule 1: a statement runs in a transaction of its own that is read only and alway
 Rule 2: the server itself sees to it that what we send is one statement (extended protocol), so that
         none ends the transaction it runs in.
 Rule 3: no password is in any message or file.
+Rule 4: our own statements find names in pg_catalog alone. Those that people name look there first, then
+        in the role's own path. A superuser runs no statement that another role wrote, unless it is named.
 """
 
 import re
@@ -17,10 +19,12 @@ from msgspec.structs import replace
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, Source, Unrecorded, likeness
+from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.explain_allowed import parameter_count, refusal
 from plimsoll.sources.explain_json import capture_of
 from plimsoll.sources.explain_statements import Wanted, without_comments
 from plimsoll.sources.pg_stat import DatabaseProbe, without_password
+from plimsoll.sources.pg_stat_queries import BEGIN, GUARDS
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 APPLICATION_NAME = "plimsoll"
 LOCK_TIMEOUT_MS = 500
 _PREPARED = "plimsoll_explain"
+_OURS = ("plan_cache_mode", "search_path")
 _CONNECTION = {
     "application_name": APPLICATION_NAME,
     "connect_timeout": "5",
@@ -42,13 +47,21 @@ _SYSTEM = ("pg_", "information_schema.", "unnest", "generate_series", "select", 
 # A list of that many is read to find the statements that may be run among them.
 _LOOKED_AT = 1000
 
+# Whoever may do these things may be made to do them by a function in somebody else's statement.
+_SELF = """
+select pg_catalog.current_setting('block_size')::int as block_bytes,
+       (select r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user)
+       or pg_catalog.pg_has_role(current_user, 'pg_execute_server_program', 'usage')
+       or pg_catalog.pg_has_role(current_user, 'pg_write_server_files', 'usage') as is_powerful
+"""
 _EXTENSION = """
 select n.nspname as schema,
-       (string_to_array(e.extversion, '.'))[1]::int * 1000
-           + (string_to_array(e.extversion, '.'))[2]::int as version
-from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+       (pg_catalog.string_to_array(e.extversion, '.'))[1]::int * 1000
+           + (pg_catalog.string_to_array(e.extversion, '.'))[2]::int as version
+from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
 where e.extname = 'pg_stat_statements'
 """
+
 # Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
 _STATEMENTS = """
 select coalesce(queryid, 0) as query_id, query as text, calls, rows, total_exec_time / 1000 as exec_s,
@@ -56,9 +69,10 @@ select coalesce(queryid, 0) as query_id, query as text, calls, rows, total_exec_
        shared_blks_dirtied as dirtied_blocks, shared_blks_written as written_blocks,
        temp_blks_read as temp_read_blocks, temp_blks_written as temp_written_blocks,
        {read_time} / 1000 as read_s, {write_time} / 1000 as write_s,
-       wal_bytes::float8 as wal_bytes
-from {schema}.pg_stat_statements
-where dbid = (select oid from pg_database where datname = current_database())
+       wal_bytes::double precision as wal_bytes,
+       userid = (select r.oid from pg_catalog.pg_roles r where r.rolname = current_user) as is_own
+from {schema}.pg_stat_statements(true)
+where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
       and toplevel
 order by total_exec_time desc
 limit {limit}
@@ -87,8 +101,11 @@ class Recorder:
         self.role = facts.role
         self._dsn = dsn
         self._connection = self._connect()
-        row = self._rows("select current_setting('block_size')::int as block_bytes")[0]
+        self._path = self._search_path()
+        row = self._rows(_SELF)[0]
         self.block_bytes = int(row["block_bytes"])
+        self._is_powerful = bool(row["is_powerful"])
+        self._own: set[int] = set()
 
     def close(self) -> None:
         """End the connection."""
@@ -167,6 +184,9 @@ class Recorder:
             raise self._refusal(error) from None
         is_timed = self._setting("track_io_timing") == "on"
         timed = {} if is_timed else {"read_s": None, "write_s": None}
+        self._own = {row["query_id"] for row in rows if row["is_own"]}
+        for row in rows:
+            del row["is_own"]
         return tuple(Statement(**{**row, **timed}) for row in rows)
 
     def wanted_of(
@@ -174,18 +194,23 @@ class Recorder:
     ) -> tuple[list[Wanted], list[Unrecorded]]:
         """The first `count` statements that only read, of tables, and what hid others from us."""
         wanted: list[Wanted] = []
-        hidden = 0
+        hidden = others = 0
         for statement in statements:
             if statement.text == _HIDDEN:
                 hidden += 1
             elif len(wanted) < count and _reads_tables(statement.text):
+                if self._is_powerful and statement.query_id not in self._own:
+                    others += 1
+                    continue
                 text = without_comments(statement.text)
                 wanted.append(Wanted(statement=text, query_id=statement.query_id))
+        unrecorded = [_of_others(others)] if others else []
         if not hidden:
-            return wanted, []
+            return wanted, unrecorded
         reason = f"{hidden} statements of other users are hidden from the role '{self.role}'"
         remedy = f"GRANT pg_read_all_stats TO {_quoted(self.role)};"
-        return wanted, [Unrecorded(statement=_HIDDEN, reason=reason, remedy=remedy)]
+        hid = Unrecorded(statement=_HIDDEN, reason=reason, remedy=remedy)
+        return wanted, [*unrecorded, hid]
 
     def _explained(
         self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
@@ -206,7 +231,11 @@ class Recorder:
         return next(iter(rows[0].values()))
 
     def _begin(self, timeout_s: int, *, allows_writes: bool, is_generic: bool) -> None:
-        self._send(f"begin transaction read {'write' if allows_writes else 'only'}")
+        access = "write" if allows_writes else "only"
+        self._send(
+            f"begin transaction isolation level read committed, read {access}, not deferrable"
+        )
+        self._send(f"set local search_path = {self._path}")
         self._send(f"set local statement_timeout = {timeout_s * 1000}")
         self._send(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
         # So that a statement is planned by its parameters or without them, never by habit.
@@ -232,10 +261,8 @@ class Recorder:
             return
         try:
             self._send("rollback to savepoint plimsoll_explain")
-            if self._rows(
-                "select 1 as x from pg_prepared_statements where name = 'plimsoll_explain'"
-            ):
-                self._send(f"deallocate {_PREPARED}")
+            # An error where nothing was prepared; the transaction ends anyway.
+            self._send(f"deallocate {_PREPARED}")
         except psycopg.Error:
             pass
         try:
@@ -279,9 +306,24 @@ class Recorder:
             return cursor.fetchall()
 
     def _rows(self, statement: str) -> list[dict[str, Any]]:
+        """Rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
-            cursor.execute(statement.encode())
-            return cursor.fetchall()
+            try:
+                cursor.execute(f"{BEGIN}; {GUARDS}".encode())
+                return cursor.execute(statement.encode()).fetchall()
+            finally:
+                if not self._connection.closed:
+                    cursor.execute("rollback")
+
+    def _search_path(self) -> str:
+        """The role's path behind pg_catalog, so that nobody's function takes the place of the server's."""
+        with self._connection.cursor() as cursor:
+            row = cursor.execute(
+                "select pg_catalog.current_schemas(false)::pg_catalog.text[] as path"
+            ).fetchone()
+        path = row["path"] if row is not None else []
+        others = (quoted_name(schema) for schema in path if schema != "pg_catalog")
+        return ", ".join(("pg_catalog", *others, "pg_temp"))
 
     def _setting(self, name: str) -> str:
         return str(next(iter(self._rows(f"show {name}")[0].values())))
@@ -348,9 +390,18 @@ def _reads_tables(statement: str) -> bool:
     )
 
 
+def _of_others(count: int) -> Unrecorded:
+    return Unrecorded(
+        statement="statements of other roles",
+        reason=f"{count} statements were left out: other roles wrote them, and their functions would run "
+        "with your rights, which reach beyond this database",
+        remedy="Record as a role that is no superuser, or name a statement with --statement.",
+    )
+
+
 def _completed(capture: Capture, wanted: Wanted, *, is_generic: bool) -> Capture:
     # What we set ourselves is not the server's setting.
-    settings = {k: v for k, v in capture.settings.items() if k != "plan_cache_mode"}
+    settings = {k: v for k, v in capture.settings.items() if k not in _OURS}
     return replace(
         capture,
         query_id=wanted.query_id if capture.query_id is None else capture.query_id,

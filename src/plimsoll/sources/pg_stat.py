@@ -195,6 +195,7 @@ class DatabaseProbe:
             raise not_a_connection_string()
         try:
             connection = self._connect()
+            connection.execute(GUARDS)
             row = _one_row(connection, FACTS)
             connection.rollback()
         except psycopg.Error as error:
@@ -259,7 +260,10 @@ class DatabaseProbe:
             make_conninfo(self._dsn, **CONNECTION), row_factory=dict_row, prepare_threshold=None
         )
         decode_safely(connection)
+        # A database's or a role's settings may ask for serializable, deferrable ones, which wait.
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         connection.read_only = True
+        connection.deferrable = False
         self._connection = connection
         return connection
 

@@ -3,65 +3,79 @@ Every statement Plimsoll sends to a PostgreSQL server, and nothing else is sent.
 
 Rule 1: statistics views and settings only; no table of the user's is ever read.
 Rule 2: one row comes back per statement, whatever the size of the server.
+Rule 3: every function, relation and type is named with its schema, and `SAFE_PATH` is set before anything
+        that uses an operator: the owner of a database chooses its search_path, and what we call runs
+        with our rights, which may be a superuser's.
 The views' columns by version: PostgreSQL documentation, "The Cumulative Statistics System",
 editions 14 to 18, checked against live servers.
 """
 
+from plimsoll.model.sql_name import SAFE_PATH
+
+# A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
+BEGIN = "begin transaction isolation level read committed, read only, not deferrable"
+
 # `set local` ends with the transaction, so a pooler in between hands on a clean connection.
+# Policies of tables are their owners' code: with row_security off the server refuses to run them.
 # Two seconds and a tenth are judgements: the statements below take about a millisecond, so what
 # takes longer waits for something, and a recorder must not be part of what it waits for.
-GUARDS = "set local statement_timeout = '2s'; set local lock_timeout = '100ms'"
+# Ten seconds end a transaction of ours that nobody ends because we were stopped in the middle.
+GUARDS = (
+    f"set local search_path = {SAFE_PATH}; set local statement_timeout = '2s'; "
+    "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '10s'; "
+    "set local row_security = off"
+)
 
 # A role without pg_read_all_settings does not see the row data_directory of pg_settings;
 # `show data_directory` would be an error instead.
 FACTS = """
-select current_user::text as role,
-       current_setting('server_version') as version,
-       current_setting('max_connections')::int as connection_max,
-       (select setting from pg_settings where name = 'data_directory') as data_directory,
-       pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all_sessions
+select current_user::pg_catalog.text as role,
+       pg_catalog.current_setting('server_version') as version,
+       pg_catalog.current_setting('max_connections')::int as connection_max,
+       (select setting from pg_catalog.pg_settings where name = 'data_directory') as data_directory,
+       pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all_sessions
 """
 
 # The number of databases and the time of the last reset tell when a sum cannot be compared with
 # the one before: dropping a database or resetting one database's statistics changes it.
 _TRANSACTIONS = """
-select coalesce(sum(xact_commit + xact_rollback), 0)::bigint as transaction_count,
-       coalesce(sum(xact_rollback), 0)::bigint as rollback_count,
-       concat(count(*), ' ', max(stats_reset)) as transaction_epoch
-from pg_stat_database
+select coalesce(pg_catalog.sum(xact_commit + xact_rollback), 0)::bigint as transaction_count,
+       coalesce(pg_catalog.sum(xact_rollback), 0)::bigint as rollback_count,
+       pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.max(stats_reset)) as transaction_epoch
+from pg_catalog.pg_stat_database
 """
 
 # Without pg_read_all_stats all columns that tell what a session is are null. Our own is left out.
 _SESSIONS = """
-select count(*) filter (where backend_type = 'client backend') as connection_count,
-       count(*) filter (where backend_type = 'client backend' and state = 'active')
+select pg_catalog.count(*) filter (where backend_type = 'client backend') as connection_count,
+       pg_catalog.count(*) filter (where backend_type = 'client backend' and state = 'active')
            as active_count,
-       count(*) filter (where backend_type = 'client backend' and state = 'active'
+       pg_catalog.count(*) filter (where backend_type = 'client backend' and state = 'active'
                           and wait_event_type is not null) as waiting_count,
-       count(*) filter (where backend_type is null) as hidden_count
-from pg_stat_activity
-where pid <> pg_backend_pid() and application_name is distinct from 'plimsoll'
+       pg_catalog.count(*) filter (where backend_type is null) as hidden_count
+from pg_catalog.pg_stat_activity
+where pid <> pg_catalog.pg_backend_pid() and application_name is distinct from 'plimsoll'
 """
 
 # Relation extension writes too. Since 18 the view counts bytes, and WAL with them.
 _IO_SINCE_18 = """
-select coalesce(sum(read_bytes), 0)::bigint as read_bytes,
-       coalesce(sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)), 0)::bigint
+select coalesce(pg_catalog.sum(read_bytes), 0)::bigint as read_bytes,
+       coalesce(pg_catalog.sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)), 0)::bigint
            as written_bytes,
-       max(stats_reset)::text as io_epoch
-from pg_stat_io
+       pg_catalog.max(stats_reset)::pg_catalog.text as io_epoch
+from pg_catalog.pg_stat_io
 """
 
 # 16 and 17 count operations, all of op_bytes each, and no WAL.
 _IO_16_AND_17 = """
-select coalesce(sum(reads * op_bytes), 0)::bigint as read_bytes,
-       coalesce(sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes), 0)::bigint
+select coalesce(pg_catalog.sum(reads * op_bytes), 0)::bigint as read_bytes,
+       coalesce(pg_catalog.sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes), 0)::bigint
            as written_bytes,
-       max(stats_reset)::text as io_epoch
-from pg_stat_io
+       pg_catalog.max(stats_reset)::pg_catalog.text as io_epoch
+from pg_catalog.pg_stat_io
 """
 
-_NO_IO = "select null::bigint as read_bytes, null::bigint as written_bytes, null::text as io_epoch"
+_NO_IO = "select null::bigint as read_bytes, null::bigint as written_bytes, null::pg_catalog.text as io_epoch"
 
 
 def reading_query(version_number: int) -> str:

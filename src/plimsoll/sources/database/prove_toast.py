@@ -13,6 +13,7 @@ from typing import Any
 
 from plimsoll.errors import UsageError
 from plimsoll.model.toast import ToastCase, ToastProof
+from plimsoll.sources.database.named_table import table_named
 from plimsoll.sources.database.scratch import Scratch, scratch_schema
 
 # The value that the story is told with: five full chunks, 10 kB where a chunk is 2 kB.
@@ -20,7 +21,7 @@ _CHUNKS = 5
 # Sizes at which chunks are counted beside it: just two chunks, 10 kB by the letter, and 100 kB.
 _SIZES_BYTES = (10_000, 100_000)
 
-_TABLE = "create table {s}.t (id int primary key, n int, body text)"
+_TABLE = "create table {s}.t (id int primary key, n int, body pg_catalog.text)"
 _KEEPER = """
 create function {s}.keep() returns trigger language plpgsql as $$
 begin
@@ -67,7 +68,7 @@ _STATEMENTS = (
         1,
         (
             "create trigger k before update on {s}.t for each row "
-            "execute function suppress_redundant_updates_trigger()"
+            "execute function pg_catalog.suppress_redundant_updates_trigger()"
         ),
     ),
     (
@@ -95,28 +96,28 @@ _COPY_ROWS = 20
 _LOOKED_AT_ROWS = 1000
 _VALUE_MAX_BYTES = 1024**2
 
-_TABLE_NAMED = """
-select format('%%I.%%I', n.nspname, c.relname)
-from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where c.oid = to_regclass(%s) and c.relkind in ('r', 'p')
-"""
 _COPY = "create table {s}.copy (like {table} including storage including compression)"
 _COPY_FILL = """
 insert into {s}.copy
 select * from (select * from {table} limit %s) r
-where pg_column_size(r.{column}) <= %s
-order by pg_column_size(r.{column}) desc
+where pg_catalog.pg_column_size(r.{column}) <= %s
+order by pg_catalog.pg_column_size(r.{column}) desc
 limit %s
 """
 _COPY_LARGEST = """
-select plimsoll_row, {column}::text, pg_column_size({column})
+select plimsoll_row, pg_catalog.format('%s', {column}), pg_catalog.pg_column_size({column})
 from {s}.copy where {column} is not null
 order by 3 desc limit 1
 """
+# A value is turned into text and back. That runs code of a type's owner where the type is a domain, is
+# made of others or has casts of its own; only superusers make base types.
 _COLUMNS = """
-select a.attname::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod)
-from pg_attribute a
-where a.attrelid = to_regclass(%s) and a.attnum > 0 and not a.attisdropped and a.attlen = -1
+select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname),
+       pg_catalog.format_type(a.atttypid, a.atttypmod),
+       t.typtype = 'b' and coalesce(e.typtype, 'b') = 'b'
+from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+     left join pg_catalog.pg_type e on e.oid = t.typelem
+where a.attrelid = %s and a.attnum > 0 and not a.attisdropped and a.attlen = -1
   and a.attstorage in ('x', 'e', 'm') and a.attgenerated = ''
 order by a.attnum
 """
@@ -155,7 +156,7 @@ def prove_toast(dsn: str, *, table: str | None = None) -> ToastProof:
 
 def _chunk_bytes(scratch: Scratch, notes: list[str]) -> int:
     """As the control file says; where the role may not see it, as many as fill a quarter of a page."""
-    asked = "select max_toast_chunk_size from pg_control_init()"
+    asked = "select max_toast_chunk_size from pg_catalog.pg_control_init()"
     if not scratch.is_refused(asked):
         return int(scratch.value(asked))
     notes.append(
@@ -204,7 +205,9 @@ def _by_storage(scratch: Scratch, chunk_bytes: int, notes: list[str]) -> Iterato
         size_bytes = _CHUNKS * chunk_bytes
         value = compressible(size_bytes) if is_compressible else incompressible(size_bytes)
         label = f"{storage} ({method})" if method else storage
-        if method == "lz4" and scratch.is_refused("create table {s}.z (a text compression lz4)"):
+        if method == "lz4" and scratch.is_refused(
+            "create table {s}.z (a pg_catalog.text compression lz4)"
+        ):
             notes.append("this server was built without lz4")
             continue
         with _row_of(scratch, value, storage, method) as stored_bytes:
@@ -232,22 +235,28 @@ def _row_of(scratch: Scratch, value: str, storage: str, method: str = "") -> Ite
     if scratch.is_refused("insert into {s}.t values (1, 0, %s)", value):
         yield None
     else:
-        yield int(scratch.value("select pg_column_size(body) from {s}.t"))
+        yield int(scratch.value("select pg_catalog.pg_column_size(body) from {s}.t"))
     # Only where nothing failed: after an error the transaction takes no statement but its end.
     scratch.run("drop table {s}.t")
 
 
 def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCase]:
     """Of each column with a value out of line: the row left alone, and the value sent again."""
-    named = scratch.value(_TABLE_NAMED, table)
+    named = table_named(scratch.connection, table, scratch.path)
     if named is None:
         raise UsageError(
             f"there is no table '{table}' in this database",
-            "Name it with its schema, as public.documents.",
+            "Name it with its schema, for example public.documents.",
         )
-    columns = scratch.run(_COLUMNS, table)
-    for name, quoted, of_type in columns:
-        names = {"table": str(named), "column": str(quoted), "type": str(of_type)}
+    columns = scratch.run(_COLUMNS, named.oid)
+    for name, quoted, of_type, is_base in columns:
+        if not is_base:
+            notes.append(
+                f"{named.name}.{quoted} was left out: sending a value of the type {of_type} again "
+                "may run code of its owner"
+            )
+            continue
+        names = {"table": named.name, "column": str(quoted), "type": str(of_type)}
         scratch.run(_COPY, **names)
         scratch.run(_COPY_FILL, _LOOKED_AT_ROWS, _VALUE_MAX_BYTES, _COPY_ROWS, **names)
         scratch.run("alter table {s}.copy add plimsoll_row int generated always as identity")
@@ -255,10 +264,12 @@ def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCa
         if pair and pair[-1].chunks_written:
             yield from pair
         else:
-            notes.append(f"no value of {table}.{name} that was looked at is stored out of line")
+            notes.append(
+                f"no value of {named.name}.{quoted} that was looked at is stored out of line"
+            )
         scratch.run("drop table {s}.copy")
     if not columns:
-        notes.append(f"{table} has no column whose values can be stored out of line")
+        notes.append(f"{named.name} has no column whose values can be stored out of line")
 
 
 def _pair(scratch: Scratch, name: str, names: dict[str, str]) -> Iterator[ToastCase]:
@@ -313,10 +324,10 @@ def _counted(
 def _rows_touched(scratch: Scratch, counted: str) -> tuple[int, int, int]:
     """Rows of the table updated, and of its TOAST relation inserted and deleted, so far."""
     ((updated, written, dead),) = scratch.run(
-        "select pg_stat_get_xact_tuples_updated(oid), "
-        "pg_stat_get_xact_tuples_inserted(reltoastrelid), "
-        "pg_stat_get_xact_tuples_deleted(reltoastrelid) "
-        "from pg_class where oid = '{s}.{counted}'::regclass",
+        "select pg_catalog.pg_stat_get_xact_tuples_updated(oid), "
+        "pg_catalog.pg_stat_get_xact_tuples_inserted(reltoastrelid), "
+        "pg_catalog.pg_stat_get_xact_tuples_deleted(reltoastrelid) "
+        "from pg_catalog.pg_class where oid = '{s}.{counted}'::pg_catalog.regclass",
         counted=counted,
     )
     return updated, written, dead

@@ -6,6 +6,7 @@ Rule 2: no lock above ACCESS SHARE, and that only where a size is asked for.
 Rule 3: rows are bounded by the numbers below, whatever the size of the database.
 Rule 4: a part that fails (a right, an extension, a view of another vendor's server) fails alone.
 Rule 5: object identifiers are written into statements as numbers; nothing that is text is.
+Rule 6: every function, relation and type is named with its schema (`pg_stat_queries`, rule 3).
 
 Columns by version: PostgreSQL documentation, "The Cumulative Statistics System", editions 14 to 18,
 checked against live servers. The functions are those below pg_stat_all_tables and
@@ -34,44 +35,46 @@ DATABASES_MAX = 10_000
 
 # Read-only, and without workers or a compiler that a large catalog could tempt the planner to use.
 GUARDS = (
-    f"begin transaction read only; {pg_stat_queries.GUARDS}; set local jit = off; "
+    f"{pg_stat_queries.BEGIN}; {pg_stat_queries.GUARDS}; set local jit = off; "
     "set local max_parallel_workers_per_gather = 0"
 )
 END = "rollback"
 
 FACTS = """
-select current_user::text,
-       current_setting('server_version'),
-       current_setting('server_version_num')::int,
-       pg_is_in_recovery(),
-       current_setting('block_size')::int,
-       array(select r from unnest(array['pg_monitor', 'pg_read_all_stats', 'pg_read_all_settings']) r
-             where pg_has_role(current_user, r, 'usage'))
+select current_user::pg_catalog.text,
+       pg_catalog.current_setting('server_version'),
+       pg_catalog.current_setting('server_version_num')::int,
+       pg_catalog.pg_is_in_recovery(),
+       pg_catalog.current_setting('block_size')::int,
+       array(select r from pg_catalog.unnest(array['pg_monitor', 'pg_read_all_stats', 'pg_read_all_settings']) r
+             where pg_catalog.pg_has_role(current_user, r, 'usage'))
 """
 
 # Tells one run of a server from the next, and one server from another behind the same name.
-RUN = "select extract(epoch from pg_postmaster_start_time())::float8, pg_is_in_recovery()"
+RUN = "select extract(epoch from pg_catalog.pg_postmaster_start_time())::double precision, pg_catalog.pg_is_in_recovery()"
 
 # After a crash counters begin at zero, and this is the time of the recovery.
-COUNTED_FROM = "select extract(epoch from stats_reset)::float8 from pg_stat_bgwriter"
+COUNTED_FROM = (
+    "select extract(epoch from stats_reset)::double precision from pg_catalog.pg_stat_bgwriter"
+)
 
-MOMENT = "select extract(epoch from clock_timestamp())::float8"
+MOMENT = "select extract(epoch from pg_catalog.clock_timestamp())::double precision"
 
 # The control file knows how long a TOAST chunk may be.
-TOAST_CHUNK = "select max_toast_chunk_size from pg_control_init()"
+TOAST_CHUNK = "select max_toast_chunk_size from pg_catalog.pg_control_init()"
 
 EXTENSIONS = """
-select e.extname::text, e.extversion, quote_ident(n.nspname)
-from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+select e.extname::pg_catalog.text, e.extversion, pg_catalog.quote_ident(n.nspname)
+from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
 order by 1
 """
 
 # `reset_val`, not `setting`: the guards above have changed some for our own transaction.
-SETTINGS = r"""
+SETTINGS = """
 select name, coalesce(reset_val, '')
-from pg_settings
+from pg_catalog.pg_settings
 where name ~ '^(autovacuum|vacuum_|checkpoint_|bgwriter_|wal_|max_wal|min_wal|track_|io_|log_temp)'
-   or name ~ '^(auto_explain\.|pg_stat_statements\.|rds\.|tcp_keepalives|max_parallel)'
+   or name ~ '^(auto_explain[.]|pg_stat_statements[.]|rds[.]|tcp_keepalives|max_parallel)'
    or name ~ '(_timeout|_io_concurrency|_mem|_buffers|_connections|_flush_after|_page_cost)$'
    or name in ('full_page_writes', 'synchronous_commit', 'default_toast_compression',
                'effective_cache_size', 'hash_mem_multiplier', 'temp_file_limit', 'block_size',
@@ -83,14 +86,14 @@ order by name
 
 # Of other users' sessions a role without pg_read_all_stats sees process, user, database, application.
 SESSIONS = f"""
-select pid, backend_type, usename::text, datname::text, application_name, host(client_addr), state,
+select pid, backend_type, usename::pg_catalog.text, datname::pg_catalog.text, application_name, pg_catalog.host(client_addr), state,
        wait_event_type, wait_event,
-       extract(epoch from clock_timestamp() - backend_start)::float8,
-       extract(epoch from clock_timestamp() - xact_start)::float8,
-       extract(epoch from clock_timestamp() - state_change)::float8,
+       extract(epoch from pg_catalog.clock_timestamp() - backend_start)::double precision,
+       extract(epoch from pg_catalog.clock_timestamp() - xact_start)::double precision,
+       extract(epoch from pg_catalog.clock_timestamp() - state_change)::double precision,
        query_id
-from pg_stat_activity
-where pid <> pg_backend_pid()
+from pg_catalog.pg_stat_activity
+where pid <> pg_catalog.pg_backend_pid()
 limit {SESSIONS_MAX}
 """  # noqa: S608 - constants
 
@@ -102,26 +105,26 @@ def transactions(version_number: int) -> str:
     There a file with the statistics of all tables is written and read for every such question.
     """
     if version_number < 150_000:
-        return "select null::bigint, null::float8"
+        return "select null::bigint, null::double precision"
     return """
-select sum(xact_commit + xact_rollback)::bigint, sum(active_time) / 1000
-from pg_stat_database
+select pg_catalog.sum(xact_commit + xact_rollback)::bigint, pg_catalog.sum(active_time) / 1000
+from pg_catalog.pg_stat_database
 """
 
 
 def vacuums(version_number: int) -> str:
     """Vacuums that are running, in all databases; 18 knows how long each slept for its limit."""
-    delay = "p.delay_time" if version_number >= 180_000 else "null::float8"
+    delay = "p.delay_time" if version_number >= 180_000 else "null::double precision"
     return f"""
 select p.pid, p.relid,
-       coalesce((select format('%I.%I', n.nspname, c.relname)
-                 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                 where c.oid = p.relid and p.datname = current_database()),
-                format('%s: relation %s', p.datname, p.relid)),
+       coalesce((select pg_catalog.format('%I.%I', n.nspname, c.relname)
+                 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                 where c.oid = p.relid and p.datname = pg_catalog.current_database()),
+                pg_catalog.format('%s: relation %s', p.datname, p.relid)),
        p.phase, p.heap_blks_total, p.heap_blks_scanned, p.heap_blks_vacuumed, p.index_vacuum_count,
        a.backend_type = 'autovacuum worker', a.query like '%to prevent wraparound%',
-       extract(epoch from clock_timestamp() - a.xact_start)::float8, {delay}
-from pg_stat_progress_vacuum p join pg_stat_activity a on a.pid = p.pid
+       extract(epoch from pg_catalog.clock_timestamp() - a.xact_start)::double precision, {delay}
+from pg_catalog.pg_stat_progress_vacuum p join pg_catalog.pg_stat_activity a on a.pid = p.pid
 where p.relid is not null
 """  # noqa: S608 - constants
 
@@ -130,8 +133,8 @@ where p.relid is not null
 DATABASES = f"""
 select datid, xact_commit, xact_rollback, temp_files, temp_bytes, blks_read, blks_hit, sessions,
        sessions_abandoned, sessions_fatal, sessions_killed,
-       extract(epoch from stats_reset)::float8
-from pg_stat_database
+       extract(epoch from stats_reset)::double precision
+from pg_catalog.pg_stat_database
 order by numbackends desc, datid
 limit {DATABASES_MAX}
 """  # noqa: S608 - constants
@@ -142,15 +145,15 @@ def checkpoints(version_number: int) -> str:
     if version_number >= 170_000:
         return """
 select c.num_timed, c.num_requested, c.buffers_written, b.buffers_clean, null::bigint
-from pg_stat_checkpointer c, pg_stat_bgwriter b
+from pg_catalog.pg_stat_checkpointer c, pg_catalog.pg_stat_bgwriter b
 """
     return """
 select checkpoints_timed, checkpoints_req, buffers_checkpoint, buffers_clean, buffers_backend
-from pg_stat_bgwriter
+from pg_catalog.pg_stat_bgwriter
 """
 
 
-WAL = "select wal_bytes::float8, wal_fpi, wal_records from pg_stat_wal"
+WAL = "select wal_bytes::double precision, wal_fpi, wal_records from pg_catalog.pg_stat_wal"
 
 
 def io(version_number: int) -> str | None:
@@ -158,25 +161,25 @@ def io(version_number: int) -> str | None:
     if version_number < 160_000:
         return None
     columns = (
-        "read_bytes::float8, write_bytes::float8, extend_bytes::float8"
+        "read_bytes::double precision, write_bytes::double precision, extend_bytes::double precision"
         if version_number >= 180_000
-        else "(reads * op_bytes)::float8, (writes * op_bytes)::float8, (extends * op_bytes)::float8"
+        else "(reads * op_bytes)::double precision, (writes * op_bytes)::double precision, (extends * op_bytes)::double precision"
     )
     return f"""
 select backend_type, object, context, {columns}, read_time, write_time
-from pg_stat_io
+from pg_catalog.pg_stat_io
 where coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0) > 0
 """  # noqa: S608 - constants
 
 
 _ACTIVITY = """
-       pg_stat_get_blocks_fetched({0}) + pg_stat_get_tuples_inserted({0})
-       + pg_stat_get_tuples_updated({0}) + pg_stat_get_tuples_deleted({0})
+       pg_catalog.pg_stat_get_blocks_fetched({0}) + pg_catalog.pg_stat_get_tuples_inserted({0})
+       + pg_catalog.pg_stat_get_tuples_updated({0}) + pg_catalog.pg_stat_get_tuples_deleted({0})
 """
 
 _COUNTED = """
        c.relkind in ('r', 'm') and c.relpersistence <> 't'
-       and c.relnamespace not in (select oid from pg_namespace where nspname in
+       and c.relnamespace not in (select oid from pg_catalog.pg_namespace where nspname in
                                   ('pg_catalog', 'information_schema', 'pg_toast'))
 """
 
@@ -185,7 +188,7 @@ def tables_chosen() -> str:
     """The tables with the most blocks and changes so far, with their TOAST relation, or 0."""
     return f"""
 select c.oid, c.reltoastrelid
-from pg_class c
+from pg_catalog.pg_class c
 where {_COUNTED}
 order by c.relpages::bigint + {_ACTIVITY.format("c.oid")}
          + case when c.reltoastrelid <> 0 then {_ACTIVITY.format("c.reltoastrelid")} else 0 end desc,
@@ -198,7 +201,7 @@ def tables_largest(count: int) -> str:
     """The largest tables as of their last vacuum or analyze: no statistics are looked at."""
     return f"""
 select c.oid, c.reltoastrelid
-from pg_class c
+from pg_catalog.pg_class c
 where {_COUNTED}
 order by c.relpages desc, c.oid
 limit {int(count)}
@@ -209,41 +212,41 @@ def tables_since(newest: int) -> str:
     """Tables made after the relation with the identifier `newest`, with their TOAST relation, or 0."""
     return f"""
 select c.oid, c.reltoastrelid
-from pg_class c
+from pg_catalog.pg_class c
 where {_COUNTED} and c.oid > {int(newest)}
 order by c.oid
 limit {TABLES_MAX}
 """  # noqa: S608 - numbers and constants
 
 
-NEWEST = "select max(oid) from pg_class"
+NEWEST = "select pg_catalog.max(oid) from pg_catalog.pg_class"
 
 # The index counters of one table: scans, blocks fetched, blocks hit.
 _INDEXES_OF = """
   left join lateral (
-    select sum(pg_stat_get_numscans(i.indexrelid))::bigint as scans,
-           sum(pg_stat_get_blocks_fetched(i.indexrelid)
-               - pg_stat_get_blocks_hit(i.indexrelid))::bigint as blocks_read
-    from pg_index i where i.indrelid = c.oid) x on true
+    select pg_catalog.sum(pg_catalog.pg_stat_get_numscans(i.indexrelid))::bigint as scans,
+           pg_catalog.sum(pg_catalog.pg_stat_get_blocks_fetched(i.indexrelid)
+               - pg_catalog.pg_stat_get_blocks_hit(i.indexrelid))::bigint as blocks_read
+    from pg_catalog.pg_index i where i.indrelid = c.oid) x on true
 """
 
 
 def relations(oids: Iterable[int]) -> str:
     """Counters of tables and TOAST relations by identifier; a relation that is gone gives no row."""
     return f"""
-select c.oid, format('%I.%I', n.nspname, c.relname), c.relkind, c.relispartition, c.reltoastrelid,
-       c.relpages, c.reltuples::float8, c.reloptions,
-       pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
-       pg_stat_get_tuples_hot_updated(c.oid), pg_stat_get_tuples_deleted(c.oid),
-       pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
-       pg_stat_get_mod_since_analyze(c.oid), pg_stat_get_ins_since_vacuum(c.oid),
-       pg_stat_get_numscans(c.oid), pg_stat_get_tuples_returned(c.oid), x.scans,
-       pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid),
-       pg_stat_get_blocks_hit(c.oid), x.blocks_read,
-       extract(epoch from pg_stat_get_last_vacuum_time(c.oid))::float8,
-       extract(epoch from pg_stat_get_last_autovacuum_time(c.oid))::float8,
-       pg_stat_get_vacuum_count(c.oid), pg_stat_get_autovacuum_count(c.oid)
-from pg_class c join pg_namespace n on n.oid = c.relnamespace {_INDEXES_OF}
+select c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), c.relkind, c.relispartition, c.reltoastrelid,
+       c.relpages, c.reltuples::double precision, c.reloptions,
+       pg_catalog.pg_stat_get_tuples_inserted(c.oid), pg_catalog.pg_stat_get_tuples_updated(c.oid),
+       pg_catalog.pg_stat_get_tuples_hot_updated(c.oid), pg_catalog.pg_stat_get_tuples_deleted(c.oid),
+       pg_catalog.pg_stat_get_live_tuples(c.oid), pg_catalog.pg_stat_get_dead_tuples(c.oid),
+       pg_catalog.pg_stat_get_mod_since_analyze(c.oid), pg_catalog.pg_stat_get_ins_since_vacuum(c.oid),
+       pg_catalog.pg_stat_get_numscans(c.oid), pg_catalog.pg_stat_get_tuples_returned(c.oid), x.scans,
+       pg_catalog.pg_stat_get_blocks_fetched(c.oid) - pg_catalog.pg_stat_get_blocks_hit(c.oid),
+       pg_catalog.pg_stat_get_blocks_hit(c.oid), x.blocks_read,
+       extract(epoch from pg_catalog.pg_stat_get_last_vacuum_time(c.oid))::double precision,
+       extract(epoch from pg_catalog.pg_stat_get_last_autovacuum_time(c.oid))::double precision,
+       pg_catalog.pg_stat_get_vacuum_count(c.oid), pg_catalog.pg_stat_get_autovacuum_count(c.oid)
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace {_INDEXES_OF}
 where c.oid = any({_oids(oids)})
 """  # noqa: S608 - numbers and constants
 
@@ -251,18 +254,20 @@ where c.oid = any({_oids(oids)})
 def indexes(version_number: int, table_oids: Iterable[int]) -> str:
     """The largest and busiest indexes of the tables."""
     last_scan = (
-        "pg_stat_get_lastscan(i.indexrelid)" if version_number >= 160_000 else "null::timestamptz"
+        "pg_catalog.pg_stat_get_lastscan(i.indexrelid)"
+        if version_number >= 160_000
+        else "null::pg_catalog.timestamptz"
     )
     return f"""
-select i.indexrelid, format('%I.%I', n.nspname, c.relname), i.indrelid, c.relpages,
-       pg_stat_get_numscans(i.indexrelid),
-       pg_stat_get_blocks_fetched(i.indexrelid) - pg_stat_get_blocks_hit(i.indexrelid),
-       pg_stat_get_blocks_hit(i.indexrelid), i.indisunique,
-       i.indexrelid in (select conindid from pg_constraint where contype in ('p', 'u', 'x', 'f')),
-       i.indisvalid, extract(epoch from {last_scan})::float8
-from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+select i.indexrelid, pg_catalog.format('%I.%I', n.nspname, c.relname), i.indrelid, c.relpages,
+       pg_catalog.pg_stat_get_numscans(i.indexrelid),
+       pg_catalog.pg_stat_get_blocks_fetched(i.indexrelid) - pg_catalog.pg_stat_get_blocks_hit(i.indexrelid),
+       pg_catalog.pg_stat_get_blocks_hit(i.indexrelid), i.indisunique,
+       i.indexrelid in (select conindid from pg_catalog.pg_constraint where contype in ('p', 'u', 'x', 'f')),
+       i.indisvalid, extract(epoch from {last_scan})::double precision
+from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where i.indrelid = any({_oids(table_oids)}) and c.relkind = 'i'
-order by c.relpages::bigint + pg_stat_get_blocks_fetched(i.indexrelid) desc, i.indexrelid
+order by c.relpages::bigint + pg_catalog.pg_stat_get_blocks_fetched(i.indexrelid) desc, i.indexrelid
 limit {INDEXES_MAX}
 """  # noqa: S608 - numbers and constants
 
@@ -275,10 +280,10 @@ def sizes(oids: Iterable[int]) -> str:
     left out: we do not queue.
     """
     return f"""
-select c.oid, pg_relation_size(c.oid)
-from pg_class c
+select c.oid, pg_catalog.pg_relation_size(c.oid)
+from pg_catalog.pg_class c
 where c.oid = any({_oids(oids)})
-  and c.oid not in (select relation from pg_locks
+  and c.oid not in (select relation from pg_catalog.pg_locks
                     where mode = 'AccessExclusiveLock' and relation is not null)
 """  # noqa: S608 - numbers and constants
 
@@ -286,8 +291,8 @@ where c.oid = any({_oids(oids)})
 def definitions(index_oids: Iterable[int]) -> str:
     """How indexes were made."""
     return f"""
-select c.oid, pg_get_indexdef(c.oid)
-from pg_class c
+select c.oid, pg_catalog.pg_get_indexdef(c.oid)
+from pg_catalog.pg_class c
 where c.oid = any({_oids(index_oids)})
 """  # noqa: S608 - numbers and constants
 
@@ -299,13 +304,13 @@ def columns(table_oids: Iterable[int]) -> str:
     pg_stats tells widths only of columns that the role may select.
     """
     return f"""
-select a.attrelid, a.attname::text, format_type(a.atttypid, a.atttypmod), a.attstorage,
+select a.attrelid, a.attname::pg_catalog.text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attstorage,
        a.attcompression,
-       (select s.avg_width from pg_stats s
+       (select s.avg_width from pg_catalog.pg_stats s
         where s.schemaname = n.nspname and s.tablename = c.relname and s.attname = a.attname
-        order by s.inherited limit 1)::float8,
-       has_column_privilege(c.oid, a.attnum, 'select')
-from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+        order by s.inherited limit 1)::double precision,
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'select')
+from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where a.attrelid = any({_oids(table_oids)}) and a.attnum > 0 and not a.attisdropped
   and a.attlen = -1 and a.attstorage <> 'p'
 order by a.attrelid, a.attnum
@@ -328,21 +333,21 @@ def statements(schema: str, extension_version: str, known: Iterable[int] | None)
     if version < (1, 8):
         return None
     times = (
-        "sum(shared_blk_read_time + local_blk_read_time), sum(shared_blk_write_time + local_blk_write_time)"
+        "pg_catalog.sum(shared_blk_read_time + local_blk_read_time), pg_catalog.sum(shared_blk_write_time + local_blk_write_time)"
         if version >= (1, 11)
-        else "sum(blk_read_time), sum(blk_write_time)"
+        else "pg_catalog.sum(blk_read_time), pg_catalog.sum(blk_write_time)"
     )
     which = "" if known is None else f"and queryid = any({_query_ids(known)})"
     return f"""
-select queryid, sum(calls)::bigint, sum(rows)::bigint, sum(total_exec_time),
-       sum(shared_blks_read)::bigint, sum(shared_blks_hit)::bigint,
-       sum(shared_blks_dirtied)::bigint, sum(shared_blks_written)::bigint,
-       sum(temp_blks_read)::bigint, sum(temp_blks_written)::bigint,
-       {times}, sum(wal_bytes)::float8
+select queryid, pg_catalog.sum(calls)::bigint, pg_catalog.sum(rows)::bigint, pg_catalog.sum(total_exec_time),
+       pg_catalog.sum(shared_blks_read)::bigint, pg_catalog.sum(shared_blks_hit)::bigint,
+       pg_catalog.sum(shared_blks_dirtied)::bigint, pg_catalog.sum(shared_blks_written)::bigint,
+       pg_catalog.sum(temp_blks_read)::bigint, pg_catalog.sum(temp_blks_written)::bigint,
+       {times}, pg_catalog.sum(wal_bytes)::double precision
 from {schema}.pg_stat_statements(false)
 where queryid is not null {which}
 group by queryid
-order by sum(total_exec_time) + sum(shared_blks_read + shared_blks_written + temp_blks_written) desc,
+order by pg_catalog.sum(total_exec_time) + pg_catalog.sum(shared_blks_read + shared_blks_written + temp_blks_written) desc,
          queryid
 limit {STATEMENTS_MAX}
 """  # noqa: S608 - numbers, constants and a name quoted by the server
@@ -351,8 +356,8 @@ limit {STATEMENTS_MAX}
 def statements_known(schema: str) -> str:
     """All identifiers of statements, and whether some are hidden from the role."""
     return f"""
-select coalesce(array_agg(distinct queryid) filter (where queryid is not null), '{{}}'),
-       coalesce(bool_or(queryid is null), false)
+select coalesce(pg_catalog.array_agg(distinct queryid) filter (where queryid is not null), '{{}}'),
+       coalesce(pg_catalog.bool_or(queryid is null), false)
 from {schema}.pg_stat_statements(false)
 """  # noqa: S608 - a name quoted by the server
 
@@ -360,7 +365,7 @@ from {schema}.pg_stat_statements(false)
 def statement_texts(schema: str, query_ids: Iterable[int]) -> str:
     """The beginning of the texts, which are normalised: they hold no values."""
     return f"""
-select queryid, left(min(query), {STATEMENT_TEXT_CHARACTERS_MAX})
+select queryid, pg_catalog.left(pg_catalog.min(query), {STATEMENT_TEXT_CHARACTERS_MAX})
 from {schema}.pg_stat_statements(true)
 where queryid = any({_query_ids(query_ids)})
 group by queryid
@@ -373,7 +378,7 @@ def numbered(version: str) -> tuple[int, ...]:
 
 
 def _oids(numbers: Iterable[int]) -> str:
-    return f"'{{{_listed(numbers)}}}'::oid[]"
+    return f"'{{{_listed(numbers)}}}'::pg_catalog.oid[]"
 
 
 def _query_ids(numbers: Iterable[int]) -> str:

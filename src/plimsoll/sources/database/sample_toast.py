@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.model.sql_name import SAFE_PATH
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.database.decoded import Change, change_of
+from plimsoll.sources.database.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.database.scratch import connected
 from plimsoll.sources.pg_stat import told
 
@@ -40,17 +42,20 @@ _EVERY_S = 0.25
 _OUT_OF_LINE_BYTES = 2_000
 _KNOWS_CHUNK_ID = 170_000
 
-_GUARDS = "set statement_timeout = '20s'; set lock_timeout = '500ms'"
-_TABLE = """
-select c.oid::int8, format('%%I.%%I', n.nspname, c.relname), c.relreplident::text
-from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where c.oid = to_regclass(%s) and c.relkind = 'r'
-"""
+# Of the session, not of a transaction: a slot that goes with its session needs a connection of its own.
+# The second one idles in a transaction for as long as a sample lasts.
+_GUARDS = (
+    f"set search_path = {SAFE_PATH}; set row_security = off; set statement_timeout = '20s'; "
+    f"set lock_timeout = '500ms'; set idle_in_transaction_session_timeout = '{3 * SECONDS_MAX}s'"
+)
+# Keys are compared with text that is turned into their type; with a type of somebody's own, that may
+# run code of its owner. Rows of such a table are not looked up.
 _COLUMNS = """
-select a.attname::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
+select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
        a.attlen = -1 and a.attstorage in ('x', 'e', 'm'),
-       coalesce(a.attnum = any(i.indkey), false)
-from pg_attribute a left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
+       coalesce(a.attnum = any(i.indkey), false),
+       t.typtype = 'e' or t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indisprimary
 where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
@@ -62,6 +67,8 @@ class _Column(Struct, frozen=True, kw_only=True):
     type: str
     may_be_out_of_line: bool
     is_key: bool
+    is_comparable: bool
+    """Whether comparing a value with text runs nobody's code but the server's."""
 
 
 class _Tally(Struct, kw_only=True):
@@ -107,12 +114,16 @@ def sample_toast(
     assert 0 < seconds <= SECONDS_MAX
     try:
         with connected(dsn) as asker, connected(dsn) as past:
-            asker.execute(_GUARDS)
-            past.execute(_GUARDS)
+            path = path_of(asker)
+            for connection in (asker, past):
+                connection.execute(_GUARDS)
+                keep_views_out(connection)
             _refuse_what_cannot_be(asker)
-            named, columns, has_old_rows = _described(asker, table)
+            named, columns, has_old_rows = _described(asker, table, path)
             # No id is assigned to a transaction that only reads, so the slot need not wait for it.
-            past.execute("begin transaction isolation level repeatable read read only")
+            past.execute(
+                "begin transaction isolation level repeatable read, read only, not deferrable"
+            )
             past.execute("select 1")
             slot = f"plimsoll_{asker.info.backend_pid}"
             begun_s = clock()
@@ -152,7 +163,9 @@ def sample_toast(
 
 
 def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None:
-    row = asker.execute("select current_setting('wal_level'), pg_is_in_recovery()").fetchone()
+    row = asker.execute(
+        "select pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()"
+    ).fetchone()
     assert row is not None
     if row[0] != "logical":
         raise UsageError(
@@ -165,21 +178,20 @@ def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None
 
 
 def _described(
-    asker: "psycopg.Connection[tuple[Any, ...]]", table: str
+    asker: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
 ) -> tuple[str, tuple[_Column, ...], bool]:
     """The table's name as the server quotes it, its columns, whether old rows are logged whole."""
-    row = asker.execute(_TABLE, (table,)).fetchone()
-    if row is None:
+    found = table_named(asker, table, path)
+    if found is None or found.is_partitioned:
         raise UsageError(
             f"there is no table '{table}' in this database",
-            "Name it with its schema, as public.documents; of a partitioned table, one partition.",
+            "Name it with its schema, for example public.documents; of a partitioned table, one partition.",
         )
-    oid, named, identity = row
     columns = tuple(
-        _Column(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k)
-        for n, q, t, o, k in asker.execute(_COLUMNS, (oid,)).fetchall()
+        _Column(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k, is_comparable=c)
+        for n, q, t, o, k, c in asker.execute(_COLUMNS, (found.oid,)).fetchall()
     )
-    return named, columns, identity == "f"
+    return found.name, columns, found.replica_identity == "f"
 
 
 def _decoded(
@@ -192,7 +204,8 @@ def _decoded(
     """Lines about the table, and whether the sample lasted as long as it should."""
     (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
     made = asker.execute(
-        "select lsn from pg_create_logical_replication_slot(%s, 'test_decoding', true)", (slot,)
+        "select lsn from pg_catalog.pg_create_logical_replication_slot(%s, 'test_decoding', true)",
+        (slot,),
     ).fetchone()
     assert made is not None
     try:
@@ -201,17 +214,18 @@ def _decoded(
         while is_whole and (left_s := until_s - clock()) > 0:
             sleep(min(_EVERY_S, left_s))
             grown = asker.execute(
-                "select pg_current_wal_lsn() - %s::pg_lsn <= %s", (made[0], wal_bytes_max)
+                "select pg_catalog.pg_current_wal_lsn() - %s::pg_catalog.pg_lsn <= %s",
+                (made[0], wal_bytes_max),
             ).fetchone()
             is_whole = bool(grown and grown[0])
         rows = asker.execute(
-            "select data from pg_logical_slot_get_changes(%s, pg_current_wal_lsn(), null, "
-            "'skip-empty-xacts', '1') where starts_with(data, %s)",
+            "select data from pg_catalog.pg_logical_slot_get_changes(%s, pg_catalog.pg_current_wal_lsn(), null, "
+            "'skip-empty-xacts', '1') where pg_catalog.starts_with(data, %s)",
             (slot, f"table {named}: "),
         ).fetchall()
     finally:
         if not asker.closed:
-            asker.execute("select pg_drop_replication_slot(%s)", (slot,))
+            asker.execute("select pg_catalog.pg_drop_replication_slot(%s)", (slot,))
     return [row[0] for row in rows], is_whole
 
 
@@ -225,21 +239,22 @@ class _Past:
         columns: Sequence[_Column],
     ) -> None:
         self._connection = connection
-        self._keys = [c for c in columns if c.is_key]
+        keys = [c for c in columns if c.is_key]
+        self._keys = keys if all(key.is_comparable for key in keys) else []
         self._values = [c for c in columns if c.may_be_out_of_line]
         self._asked = 0
         out = (
-            "pg_column_toast_chunk_id({0}) is not null"
+            "pg_catalog.pg_column_toast_chunk_id({0}) is not null"
             if connection.info.server_version >= _KNOWS_CHUNK_ID
-            else f"pg_column_size({{0}}) >= {_OUT_OF_LINE_BYTES}"
+            else f"pg_catalog.pg_column_size({{0}}) >= {_OUT_OF_LINE_BYTES}"
         )
         parts = ", ".join(
-            f"md5(convert_to(format('%%s', {c.quoted}), 'UTF8')), {c.quoted} is null, "
+            f"pg_catalog.md5(pg_catalog.convert_to(pg_catalog.format('%%s', {c.quoted}), 'UTF8')), {c.quoted} is null, "
             f"coalesce({out.format(c.quoted)}, false)"
             for c in self._values
         )
         where = " and ".join(f"{c.quoted} = %s::{c.type}" for c in self._keys)
-        self._query = f"select {parts} from {named} where {where}"  # noqa: S608 - quoted by the server
+        self._query = f"select {parts} from only {named} where {where}"  # noqa: S608 - quoted by the server
 
     def key_of(self, row: Change) -> tuple[str | None, ...] | None:
         """What names the row; None where the table has no primary key."""

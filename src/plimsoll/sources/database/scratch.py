@@ -5,6 +5,8 @@ Rule 1: the transaction is always rolled back. Nobody else ever sees the schema,
         outlives us, whether we end well, are interrupted or killed, or the server goes down.
 Rule 2: a table of the user's is read only where it is named, under ACCESS SHARE.
 Rule 3: values of the user's stay in this process; nothing here writes one anywhere else.
+Rule 4: no code of the database's owner runs: names are found in pg_catalog alone, event triggers are
+        switched off or we refuse to begin, and no policy, view, domain or cast of theirs is used.
 """
 
 import os
@@ -13,6 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.model.sql_name import SAFE_PATH
+from plimsoll.sources.database.named_table import keep_views_out, path_of
 from plimsoll.sources.pg_stat import (
     CONNECTION,
     is_connection_string,
@@ -28,9 +32,26 @@ if TYPE_CHECKING:
 # Judgements: the whole proof takes about a second, so what takes a minute waits for something; and a
 # lock that is not had at once is somebody else's.
 _GUARDS = (
+    f"set local search_path = {SAFE_PATH}; set local row_security = off; "
     "set local statement_timeout = '60s'; set local lock_timeout = '500ms'; "
     "set local idle_in_transaction_session_timeout = '60s'; set local jit = off"
 )
+
+# Settings of the database or the role would choose what is left out here; a transaction that is
+# serializable and deferrable waits.
+_BEGIN = "begin transaction isolation level read committed, not deferrable"
+
+# Event triggers run with the rights of whoever makes a schema. Superusers alone make such triggers, but
+# the function may belong to anybody, who may write it anew.
+_EVENT_TRIGGERS = """
+select e.evtname::pg_catalog.text
+from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
+     join pg_catalog.pg_roles r on r.oid = p.proowner
+where e.evtenabled <> 'D' and e.evtevent <> 'login' and not r.rolsuper and r.rolname <> current_user
+order by 1
+"""
+_IS_SUPERUSER = "select rolsuper from pg_catalog.pg_roles where rolname = current_user"
+_CAN_SWITCH_EVENT_TRIGGERS = 170_000
 
 
 def connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
@@ -72,13 +93,16 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
     with connected(dsn) as connection:
         scratch = Scratch(connection)
         try:
-            if scratch.value("select pg_is_in_recovery()"):
+            connection.execute(_BEGIN)
+            scratch.path = path_of(connection)
+            connection.execute(_GUARDS)
+            keep_views_out(connection, is_local=True)
+            if scratch.value("select pg_catalog.pg_is_in_recovery()"):
                 raise UsageError(
                     "the server is a standby, on which nothing can be made",
                     "Ask the primary, or any other server of the same version.",
                 )
-            connection.execute("begin")
-            connection.execute(_GUARDS)
+            _keep_event_triggers_out(scratch)
             connection.execute(f"create schema {scratch.schema}".encode())
             yield scratch
         except psycopg.errors.InsufficientPrivilege as error:
@@ -96,12 +120,33 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
                 connection.rollback()
 
 
+def _keep_event_triggers_out(scratch: "Scratch") -> None:
+    """
+    Switch event triggers off where the role may.
+
+    Raises:
+        UsageError: it may not, and one of them would run another role's code with its rights.
+    """
+    is_new = scratch.connection.info.server_version >= _CAN_SWITCH_EVENT_TRIGGERS
+    if is_new and scratch.value(_IS_SUPERUSER):
+        scratch.run("set local event_triggers = off")
+        return
+    names = [f"'{row[0]}'" for row in scratch.run(_EVENT_TRIGGERS)]
+    if names:
+        raise UsageError(
+            f"event triggers of other roles would run with your rights: {', '.join(names)}",
+            "Use a database without them: without --table, the figures are the same there.",
+        )
+
+
 class Scratch:
     """A schema of our own inside an open transaction."""
 
     def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         """Take a connection; the schema is named so that no one else's has the name."""
         self.connection = connection
+        self.path: tuple[str, ...] = ()
+        """Schemas in which names without one are looked up."""
         self.schema = f"plimsoll_proof_{os.getpid()}_{connection.info.backend_pid}"
 
     @property
