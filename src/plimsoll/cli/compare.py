@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from plimsoll.cli import options
 from plimsoll.cli import side_options as sides
 from plimsoll.cli.diagnose import Format
+from plimsoll.cli.next_command import plan_after
 from plimsoll.cli.sides import Split, read_sides
 from plimsoll.cli.targets import Reach
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
-from plimsoll.model.comparison import Comparison, Outcome
+from plimsoll.model.comparison import Comparison, Outcome, StepResult
 from plimsoll.model.snapshot import Snapshot
 
 EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
@@ -95,7 +96,14 @@ def compare(
         max_api_calls=max_api_calls, match=tuple(match or ()), headers=tuple(header or ()),
     )  # fmt: skip
     split = Split(at=at, window_a=window_a, window_b=window_b)
-    comparison = compare_snapshots(*read_sides((before, after), split, flags, reach))
+    snapshots = read_sides((before, after), split, flags, reach)
+    comparison = compare_snapshots(*snapshots)
+    if comparison.step is StepResult.NOT_ENOUGH:
+        following = plan_after(snapshots[1], after or before, flags[1], reach)
+        if following is not None:
+            comparison = replace(
+                comparison, next_command=following.command, next_where=following.where
+            )
     _print(comparison, form, width)
     raise typer.Exit(EXIT[comparison.outcome])
 

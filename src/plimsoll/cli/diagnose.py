@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
 
 from plimsoll.cli import options
 from plimsoll.cli.endings import FAILED, Failed, attempted
-from plimsoll.cli.next_command import plan_command
+from plimsoll.cli.next_command import answered_plan
 from plimsoll.cli.targets import (
     PROMETHEUS,
     RDS,
@@ -30,9 +29,6 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Plan, Wishes
 from plimsoll.model.snapshot import Snapshot
-
-# Prices differ by region; a command that is printed must run, so it names one to be replaced.
-_SOME_REGION = "us-east-1"
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
 
@@ -169,20 +165,12 @@ def _next_step(
     A plan needs storage that was held back, an instance that is known, and a day; a live target can be
     read for longer.
     """
-    from plimsoll.cli.plan import could_plan
     from plimsoll.cli.plan_wishes import shows_a_day
 
     if not diagnosis.time_at or diagnosis.measured_s <= 0:
         return ""
-    placed = snapshot.instance.region is not None or reach.region is not None
-    known = reach if placed else replace(reach, region=_SOME_REGION)
-    if not could_plan(snapshot, target, known):
-        return ""
-    command = plan_command(target, flags, known, keeps_window=shows_a_day(snapshot))
-    if command is None:
-        return ""
-    where = "" if placed else f", with the prices of your region in place of {_SOME_REGION}"
-    return f"\nThe way past it, priced{where}:\n  {command}\n"
+    found = answered_plan(snapshot, target, flags, reach, keeps_window=shows_a_day(snapshot))
+    return f"\nThe way past it, priced{found.where}:\n  {found.command}\n" if found else ""
 
 
 def _inspected(

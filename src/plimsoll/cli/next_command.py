@@ -6,14 +6,21 @@ Rule 2: a secret that was typed once is not printed.
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.cli.targets import PROMETHEUS, RDS, STANDARD_INPUT, Reach
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.model.instance import Instance
-from plimsoll.units import MIB
+from plimsoll.model.plan import AFTER, MOMENT
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import MIB, format_time
 
+# Prices differ by region; a command that is printed must run, so it names one to be replaced.
+_SOME_REGION = "us-east-1"
 # What a tenant is called is no secret; what else stands in a header may be one.
 _OPEN_HEADERS = ("x-scope-orgid",)
 _OF_FLAGS = {
@@ -34,8 +41,7 @@ _OF_REACH = {
     "profile": "--profile",
     "region": "--region",
 }
-MOMENT = "MOMENT"
-"""What stands in a command for the time of a change."""
+_BOUGHT = ("db_class", "storage", "size_gib", "iops", "throughput_mibps")
 _SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
 
 
@@ -65,36 +71,115 @@ def plan_command(
     return shlex.join(parts)
 
 
-def check_command(target: str, flags: InstanceFlags, reach: Reach, before: Instance) -> str:
+def check_command(
+    target: str, flags: InstanceFlags, reach: Reach, *, before: Instance, after: Instance
+) -> str:
     """
-    Return the command that compares the days around a change; empty for what is not read live.
+    Return the command that compares the days around a step; empty where it could not run again.
+
+    A live target is read again on both sides of `MOMENT`; a file is compared with another, `AFTER`.
 
     Args:
         target: as it was given.
         flags: as they were given.
         reach: as it was given.
-        before: the instance as it is now: after the change a source no longer knows it.
+        before: the instance as it is now: after the change a live source no longer knows it.
+        after: the instance after the step; what was typed of the present one is printed of it too.
     """
-    if not is_live(target) or not _is_open(target, reach):
+    if target == STANDARD_INPUT or not _is_open(target, reach):
         return ""
-    parts = ["plimsoll", "compare", target, "--at", MOMENT]
-    storage = before.storage
-    rate = storage.provisioned_bytes_per_s
-    was = {
-        "--class-a": before.db_class,
-        "--storage-a": storage.kind,
-        "--size-gib-a": storage.size_gib,
-        "--iops-a": storage.provisioned_ops_per_s,
-        "--throughput-mibps-a": None if rate is None else rate / MIB,
-    }
-    for option, value in was.items():
-        if value is not None:
-            parts += [option, f"{value:.12g}" if isinstance(value, float) else str(value)]
-    common = {name: _OF_FLAGS[name] for name in ("identifier", "instance_file", "engine")}
     access = {name: _OF_REACH[name] for name in ("profile", "region")}
     several = {name: _SEVERAL[name] for name in ("match", "headers")}
-    parts += [*_given(common, flags), *_given(access, reach), *_repeated(several, reach)]
-    return shlex.join(parts)
+    if is_live(target):
+        parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]
+        common = {name: _OF_FLAGS[name] for name in ("identifier", "instance_file", "engine")}
+        parts += [*_given(common, flags), *_given(access, reach), *_repeated(several, reach)]
+        return shlex.join(parts)
+    typed = [name for name in _BOUGHT if getattr(flags, name) is not None]
+    parts = ["plimsoll", "compare", target, AFTER]
+    parts += [*_side("a", before, typed), *_side("b", after, typed)]
+    common = {name: _OF_FLAGS[name] for name in ("identifier", "engine")}
+    return shlex.join([*parts, *_given(common, flags)])
+
+
+def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
+    """What was bought, as options of one side of a comparison: `--class-a db.t3.xlarge`."""
+    storage = instance.storage
+    rate = storage.provisioned_bytes_per_s
+    bought = {
+        "db_class": instance.db_class,
+        "storage": storage.kind,
+        "size_gib": storage.size_gib,
+        "iops": storage.provisioned_ops_per_s,
+        "throughput_mibps": None if rate is None else rate / MIB,
+    }
+    for name in names:
+        value = bought[name]
+        if value is not None:
+            yield f"{_OF_FLAGS[name]}-{side}"
+            yield f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+class PlanCommand(Struct, frozen=True, kw_only=True):
+    """A command that plans, and what a reader has to replace in it."""
+
+    command: str
+    where: str
+    """`, with the prices of your region in place of us-east-1`; empty where nothing is to be replaced."""
+
+
+def answered_plan(
+    snapshot: Snapshot,
+    target: str,
+    flags: InstanceFlags,
+    reach: Reach,
+    *,
+    keeps_window: bool = True,
+) -> PlanCommand | None:
+    """
+    Return the command that plans for a snapshot; None where it could not answer.
+
+    A plan needs an instance that is known, a region, and something that can be read again.
+
+    Args:
+        snapshot: what was read.
+        target: as it was given; likewise `flags` and `reach`.
+        flags: as for `plan_command`; likewise `reach` and `keeps_window`.
+    """
+    from plimsoll.cli.plan import could_plan
+
+    placed = snapshot.instance.region is not None or reach.region is not None
+    known = reach if placed else replace(reach, region=_SOME_REGION)
+    if not could_plan(snapshot, target, known):
+        return None
+    command = plan_command(target, flags, known, keeps_window=keeps_window)
+    if command is None:
+        return None
+    where = "" if placed else f", with the prices of your region in place of {_SOME_REGION}"
+    return PlanCommand(command=command, where=where)
+
+
+def plan_after(
+    snapshot: Snapshot, target: str, flags: InstanceFlags, reach: Reach
+) -> PlanCommand | None:
+    """
+    Return the command that plans a further step from the window after one; None as `answered_plan`.
+
+    Args:
+        snapshot: the window after the step; nothing older is planned with.
+        target: as for `answered_plan`; likewise `flags` and `reach`.
+    """
+    from plimsoll.cli.plan_wishes import SHORT_WINDOW, shows_a_day
+
+    if snapshot.window_s is None:
+        return None
+    since, until = (format_time(moment) for moment in snapshot.window_s)
+    found = answered_plan(
+        snapshot, target, flags, replace(reach, last=None, since=since, until=until)
+    )
+    if found is None or shows_a_day(snapshot):
+        return found
+    return replace(found, command=f"{found.command} --allow {SHORT_WINDOW}")
 
 
 def is_live(target: str) -> bool:

@@ -187,7 +187,8 @@ def plan(
     diagnosis = diagnose_snapshot(snapshot)
     found = plan_snapshot(diagnosis, snapshot, wishes, prices)
     if found.ladder is not None:
-        check = check_command(target, flags, reach, snapshot.instance)
+        step = found.options[found.ladder.rungs[found.ladder.recommended].option]
+        check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
         found = replace(found, ladder=replace(found.ladder, check=check))
     _print(found, form, width)
     _write_files(diagnosis, snapshot, found, html=html, chart=chart)

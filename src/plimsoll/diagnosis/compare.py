@@ -12,6 +12,7 @@ import numpy as np
 from plimsoll.diagnosis import alike
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.measures import Measure, Weigh, by_time, measures_of, unit_of
+from plimsoll.diagnosis.step import lighter_by, step_result_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.comparison import (
     Bought,
@@ -80,18 +81,26 @@ def compare(
     frames = (frame_of(before_snapshot), frame_of(after_snapshot))
     sides = (_side(before), _side(after))
     quantities = _quantities(snapshots, frames, (by_time, by_time))
-    shared = _shared_hours(snapshots, frames, sides)
+    hours = alike.shared_hours(*(alike.measured_by_hour(frame) for frame in frames))
+    shared = _shared_hours(hours, snapshots, frames, sides)
     return Comparison(
         before=sides[0],
         after=sides[1],
         outcome=outcome_of(*sides),
+        step=step_result_of(
+            *sides,
+            quantities,
+            shared=shared,
+            is_like_with_like=hours is None,
+        ),
+        lighter_ratio=lighter_by(sides[0], shared.quantities if shared else quantities),
         bought=_bought(before.instance, after.instance),
         time_at=_time_at(before, after),
         quantities=quantities,
         ceilings=_ceilings(before, after),
         headroom=_headroom(before, after),
         shared_hours=shared,
-        caveats=_caveats(sides, snapshots, frames, quantities, shared),
+        caveats=_caveats(sides, snapshots, frames, quantities, shared, hours),
     )
 
 
@@ -165,12 +174,14 @@ def _quantity(subject: Subject, statistic: Statistic, before: Measure, after: Me
 
 
 def _shared_hours(
-    snapshots: tuple[Snapshot, Snapshot], frames: _Frames, sides: tuple[Side, Side]
+    hours: tuple[int, ...] | None,
+    snapshots: tuple[Snapshot, Snapshot],
+    frames: _Frames,
+    sides: tuple[Side, Side],
 ) -> SharedHours | None:
-    measured_s = [alike.measured_by_hour(frame) for frame in frames]
-    hours = alike.shared_hours(*measured_s)
     if not hours:
         return None
+    measured_s = [alike.measured_by_hour(frame) for frame in frames]
     weigh = (alike.by_hour(hours, measured_s[0]), alike.by_hour(hours, measured_s[1]))
     shares = [
         _share_at_ceiling(frame, side.diagnosis, one)
@@ -314,6 +325,7 @@ def _caveats(
     frames: _Frames,
     quantities: tuple[Quantity, ...],
     shared: SharedHours | None,
+    hours: tuple[int, ...] | None,
 ) -> tuple[Caveat, ...]:
     before, after = (side.diagnosis for side in sides)
     mean = next(
@@ -323,14 +335,13 @@ def _caveats(
     if before.instance.identifier != after.instance.identifier:
         text = "The two are different instances: what differs may be their work, not only their limits."
         found.append(Caveat(kind="instances", text=text))
-    found += _hours(frames, shared)
+    found += _hours(hours, shared)
     found += alike.window_caveats(before, after, frames)
     found += alike.event_caveats(before, after, tuple(s.annotations for s in snapshots))
     return tuple(found)
 
 
-def _hours(frames: _Frames, shared: SharedHours | None) -> list[Caveat]:
-    hours = alike.shared_hours(*(alike.measured_by_hour(frame) for frame in frames))
+def _hours(hours: tuple[int, ...] | None, shared: SharedHours | None) -> list[Caveat]:
     if hours is None:
         return []
     text = "The windows cover other hours of the day: means and percentiles are not like with like"

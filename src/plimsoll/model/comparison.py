@@ -26,6 +26,18 @@ class Outcome(StrEnum):
     """One side could not be judged."""
 
 
+class StepResult(StrEnum):
+    """Whether what lies between the windows was enough for a ceiling that bound before."""
+
+    ENOUGH = "enough"
+    """After, no more time is spent at a ceiling than a plan allows."""
+    ENOUGH_FOR_LESS = "enough_for_less"
+    """Likewise, but less was served than before: the load of before was not put to it."""
+    NOT_ENOUGH = "not_enough"
+    NOT_SEEN = "not_seen"
+    """After covers no hour of the day in which the ceiling bound before."""
+
+
 class Subject(StrEnum):
     """What was measured on both sides; rates and latencies are of storage."""
 
@@ -183,6 +195,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     before: Side
     after: Side
     outcome: Outcome
+    step: StepResult | None = None
+    """None where no ceiling bound before, or a side is unknown or of another instance."""
+    lighter_ratio: float = 0.0
+    """Share 0–1 by which less was served after, of what the limit counts that bound before."""
+    next_command: str = ""
+    """What plans the next step, where this one was not enough; empty where it cannot be told."""
+    next_where: str = ""
+    """What a reader has to replace in it: `, with the prices of your region in place of us-east-1`."""
     bought: tuple[Bought, ...]
     """What differs; empty where the same was bought."""
     time_at: tuple[TimePair, ...]

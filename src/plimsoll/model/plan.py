@@ -61,6 +61,10 @@ class RungKind(StrEnum):
     """It does the same work sooner: for a load that takes whatever it is given."""
 
 
+MOMENT, AFTER = "MOMENT", "AFTER"
+"""What a reader replaces in the command that checks a step: its time, or a file of samples after it."""
+ALLOWED_RATIO = 0.01
+"""Share 0–1 of the measured time that may be spent at a ceiling, where nobody says otherwise."""
 PROBABLY = 0.84
 """
 The recommended step is the cheapest that is enough with this chance; a step that is less likely is not
@@ -94,7 +98,7 @@ class MoveKind(StrEnum):
 class Wishes(Struct, frozen=True, kw_only=True):
     """What the way past must keep to; the command line refuses what cannot be."""
 
-    allowed_ratio: float = 0.01
+    allowed_ratio: float = ALLOWED_RATIO
     """Share 0–1 of minutes that may be spent at a ceiling."""
     usd_per_day_max: Decimal | None = None
     """Most that an arrangement may cost in a day of 24 hours; None where money is no object."""

@@ -17,7 +17,7 @@ from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import INSTANCE_FAMILIES
-from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
+from plimsoll.model.plan import ALLOWED_RATIO, Band, Effect, Judgement, NextCeiling
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import BAND, Demand
 from plimsoll.plan.trials import Trial, trials_of
@@ -67,7 +67,9 @@ def passing_weights(demand: Demand) -> FloatArray:
     return both
 
 
-def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01) -> Judged:
+def judge(
+    demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO
+) -> Judged:
     """
     Whether the demand passes a chain, and what the window would have been.
 

@@ -3,10 +3,18 @@
 from collections.abc import Iterable
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.comparison import Comparison, Quantity, Side, Statistic, Subject
+from plimsoll.model.comparison import (
+    Comparison,
+    Quantity,
+    Side,
+    Statistic,
+    StepResult,
+    Subject,
+)
 from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.plan import ALLOWED_RATIO
 from plimsoll.sinks import words
-from plimsoll.units import format_duration, format_latency
+from plimsoll.units import format_duration, format_latency, format_ratio, number
 
 
 def compare_headline(comparison: Comparison) -> str:
@@ -30,6 +38,37 @@ def compare_headline(comparison: Comparison) -> str:
         return f"{names[1]} spent {_spent(comparison.after)}; {names[0]} {said}{tail}."
     lead = _lead(comparison)
     return f"{lead} {names[1]} spent {_spent(comparison.after)}; before, {said}{tail}."
+
+
+def step_sentence(comparison: Comparison) -> str:
+    """Whether the step was enough, and what to do next; empty where that is no question."""
+    if comparison.step is None:
+        return ""
+    share = format_ratio(comparison.after.at_ceiling_share or 0.0)
+    allowed = f"a plan allows {number(100 * ALLOWED_RATIO)} %"
+    match comparison.step:
+        case StepResult.ENOUGH:
+            return f"It was enough: {share} of the time after is spent at a ceiling; {allowed}."
+        case StepResult.ENOUGH_FOR_LESS:
+            lighter = format_ratio(comparison.lighter_ratio)
+            return (
+                f"It was enough for the load after it, but {lighter} less was served than before: "
+                "whether it is enough for the load of before was not seen."
+            )
+        case StepResult.NOT_SEEN:
+            return (
+                "Whether it is enough was not seen: after covers no hour of the day in which before "
+                "was at a ceiling. Compare again when it does."
+            )
+    lead = "It was not enough" if comparison.bought else "The ceiling is still reached"
+    said = (
+        f"{lead}: {share} of the time after is spent at a ceiling; {allowed}. "
+        "For a load that takes whatever it is given, such as a vacuum or a load job, what counts is "
+        "how soon its work is done."
+    )
+    if not comparison.next_command:
+        return said
+    return f"{said} The next step, priced{comparison.next_where}:"
 
 
 def _lead(comparison: Comparison) -> str:

@@ -27,7 +27,7 @@ from plimsoll.model.comparison import (
 )
 from plimsoll.model.diagnosis import Resource
 from plimsoll.model.snapshot import Gap
-from plimsoll.sinks.compare_headline import compare_headline
+from plimsoll.sinks.compare_headline import compare_headline, step_sentence
 from plimsoll.units import format_time
 
 COMPARISON_SCHEMA = "plimsoll.comparison/1"
@@ -47,6 +47,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "schema": COMPARISON_SCHEMA,
         "headline": compare_headline(comparison),
         "outcome": comparison.outcome.value,
+        "step": _step(comparison),
         "before": _side(comparison.before),
         "after": _side(comparison.after),
         "bought": [_bought(b) for b in comparison.bought],
@@ -56,6 +57,17 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "headroom": [_resources(r) for r in comparison.headroom],
         "shared_hours": _shared_hours(shared) if shared else None,
         "caveats": [{"kind": c.kind, "text": c.text} for c in comparison.caveats],
+    }
+
+
+def _step(comparison: Comparison) -> dict[str, Any] | None:
+    if comparison.step is None:
+        return None
+    return {
+        "result": comparison.step.value,
+        "text": step_sentence(comparison),
+        "lighter_ratio": comparison.lighter_ratio,
+        "next_command": comparison.next_command or None,
     }
 
 

@@ -28,6 +28,9 @@ def _parts(said: CompareOutline) -> Iterable[str]:
     yield f"# {escaped(said.headline)}"
     for note in said.simulated:
         yield f"> **Simulated data.** {escaped(note)}".rstrip()
+    yield escaped(said.step)
+    if said.next_command:
+        yield f"```sh\n{said.next_command}\n```"
     yield _facts(said.sides)
     bought = table(("", *_SIDES), ((r.name, r.before, r.after) for r in said.bought))
     yield section("What changed", bought or NOTHING_CHANGED)

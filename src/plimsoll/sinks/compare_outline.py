@@ -25,7 +25,12 @@ from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sinks import words
-from plimsoll.sinks.compare_headline import compare_headline, limit_of, time_of
+from plimsoll.sinks.compare_headline import (
+    compare_headline,
+    limit_of,
+    step_sentence,
+    time_of,
+)
 from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.pair import SAME, pair, percent_of
 from plimsoll.units import (
@@ -156,6 +161,9 @@ class CompareOutline:
 
     outcome: Outcome
     headline: str
+    step: str
+    """Whether what lies between was enough; empty where that is no question."""
+    next_command: str
     simulated: tuple[str, ...]
     """What is said of simulated sides; empty where both were measured."""
     sides: tuple[Fact, Fact]
@@ -179,6 +187,8 @@ def compare_outline(comparison: Comparison) -> CompareOutline:
     return CompareOutline(
         outcome=comparison.outcome,
         headline=compare_headline(comparison),
+        step=step_sentence(comparison),
+        next_command=words.plain(comparison.next_command),
         simulated=_simulated(diagnoses),
         sides=(Fact("Before", _window(diagnoses[0])), Fact("After", _window(diagnoses[1]))),
         verdicts=(diagnoses[0].verdict, diagnoses[1].verdict),

@@ -23,6 +23,7 @@ from plimsoll.sinks.compare_outline import (
     compare_outline,
 )
 from plimsoll.sinks.facts import Fact
+from plimsoll.sinks.plan_commands import command_lines
 from plimsoll.sinks.words import VERDICT_SIGNS, VERDICT_WORDS
 
 # Narrower, tables of two sides would part numbers from their units; wider lines are hard to read
@@ -60,6 +61,7 @@ def _parts(said: CompareOutline, width: int) -> Iterable[RenderableType]:
     yield terminal.styled(said.headline, style=_STYLES[said.outcome])
     for note in said.simulated:
         yield Text.assemble(("SIMULATED DATA", "bold reverse"), terminal.styled(f" · {note}"))
+    yield from _step(said, width)
     yield _sides(said)
     yield terminal.heading("What changed")
     if said.bought:
@@ -85,6 +87,14 @@ def _parts(said: CompareOutline, width: int) -> Iterable[RenderableType]:
     if said.caveats:
         yield terminal.heading("Caveats")
         yield terminal.bullets(said.caveats)
+
+
+def _step(said: CompareOutline, width: int) -> Iterable[RenderableType]:
+    if said.step:
+        yield terminal.styled(said.step)
+    if said.next_command:
+        broken = [f"  {part}" for part in command_lines(said.next_command, width - 2)]
+        yield Text("\n".join(broken), no_wrap=True, overflow="ignore")
 
 
 def _times(said: CompareOutline, width: int) -> RenderableType:

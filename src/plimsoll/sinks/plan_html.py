@@ -7,7 +7,7 @@ from plimsoll.sinks.chart_look import page_look
 from plimsoll.sinks.charts import svg
 from plimsoll.sinks.plan_chart import CAPTION, has_chart, plan_spec
 from plimsoll.sinks.plan_commands import command_lines
-from plimsoll.sinks.plan_outline import CHECK_LEAD, NEVER_RUN, plan_outline
+from plimsoll.sinks.plan_outline import NEVER_RUN, plan_outline
 from plimsoll.sinks.plan_words import SIGNS
 
 # Widths of the drawing without the numbers at its left, in pixels: the page is 68 rem wide, and a drawing
@@ -38,7 +38,6 @@ def plan_values(plan: Plan | None) -> dict[str, Any]:
         "plan_svg": Markup(_drawing(plan, _WIDTH) if has_drawing else ""),  # noqa: S704  by Vega, which escapes
         "plan_narrow_svg": Markup(_drawing(plan, _NARROW_WIDTH) if has_drawing else ""),  # noqa: S704  likewise
         "plan_caption": CAPTION,
-        "plan_check": CHECK_LEAD,
         "plan_signs": SIGNS,
         "plan_class": _CLASSES,
         "plan_command": lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),

@@ -6,8 +6,9 @@ from plimsoll.model.plan import Plan
 from plimsoll.sinks.markdown import bullets, escaped, facts, table
 from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_outline import (
-    CHECK_LEAD,
     NEVER_RUN,
+    WORK_COLUMNS,
+    WORK_TITLE,
     PlanOutline,
     plan_outline,
 )
@@ -44,7 +45,7 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
         yield f"{level} What to try"
         yield bullets(said.steps)
         if said.check:
-            yield escaped(CHECK_LEAD)
+            yield escaped(said.check_lead)
             yield f"```sh\n{said.check}\n```"
     yield f"{level} Options"
     yield escaped(said.present)
@@ -59,6 +60,9 @@ def _body(said: PlanOutline, level: str) -> Iterable[str]:
             yield from _card(card, level)
     if any(card.commands for card in (*said.cards, *said.unpriced)):
         yield f"**{NEVER_RUN}**"
+    if said.work:
+        yield f"{level} {WORK_TITLE}"
+        yield table(WORK_COLUMNS, ((r.name, r.usd_per_day_more, r.work) for r in said.work))
     if said.curve:
         yield f"{level} What a price buys"
         yield table(

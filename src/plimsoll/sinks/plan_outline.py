@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from plimsoll.model.instance import Deployment, Instance
 from plimsoll.model.plan import (
+    AFTER,
     CurvePoint,
     DemandSummary,
     Judgement,
@@ -37,11 +38,9 @@ from plimsoll.units import format_duration, format_ratio, number
 # A curve of more points than this is read as a picture; the JSON form has all of them.
 _POINTS_SHOWN = 10
 
-CHECK_LEAD = (
-    "After the step and a day of the usual load, this compares it with the day before; MOMENT is the time "
-    "of the step, for example 2026-11-20T10:00Z:"
-)
 ENOUGH_IN, SAME_WORK = "Enough in", "Same work"
+WORK_TITLE = "The same work for a price"
+WORK_COLUMNS = ("Arrangement", "$ a day more", "Same work")
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
 
@@ -82,6 +81,15 @@ class CurveRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRow:
+    """How soon the same work is done for a price."""
+
+    name: str
+    usd_per_day_more: str
+    work: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOutline:
     """Everything a plan says."""
 
@@ -96,6 +104,7 @@ class PlanOutline:
     demand: DemandOutline
     steps: tuple[str, ...]
     """What to try first and what after it, with prices and chances; may be empty."""
+    check_lead: str
     check: str
     """A shell line that says after the step whether it was enough; may be empty."""
     enough: str
@@ -106,6 +115,8 @@ class PlanOutline:
     """A sentence where there is no option; empty otherwise."""
     cards: tuple[OptionCard, ...]
     unpriced: tuple[OptionCard, ...]
+    work: tuple[WorkRow, ...]
+    """Only for a load that takes whatever it is given."""
     curve: tuple[CurveRow, ...]
     notes: tuple[str, ...]
 
@@ -130,15 +141,25 @@ def plan_outline(plan: Plan) -> PlanOutline:
         present=_present(plan.present),
         demand=_demand(plan),
         steps=steps_of(plan),
+        check_lead=_check_lead(plan),
         check="" if plan.ladder is None else words.plain(plan.ladder.check),
         enough=SAME_WORK if said_as.is_by_hours(plan) else ENOUGH_IN,
         rows=(present, *(card.row for card in (*cards, *unpriced))),
         no_option=_no_option(plan),
         cards=cards,
         unpriced=unpriced,
+        work=_work_rows(plan) if said_as.is_by_hours(plan) else (),
         curve=tuple(_curve_row(plan, point) for point in _thinned(plan.curve)),
         notes=_notes(plan),
     )
+
+
+def _check_lead(plan: Plan) -> str:
+    """What the command beneath compares, and what is to be filled in."""
+    lead = "After the step and a day of the usual load, this compares"
+    if plan.ladder is not None and AFTER in plan.ladder.check.split():
+        return f"{lead} it with these samples; AFTER is the export or recording of that day:"
+    return f"{lead} it with the day before; MOMENT is the time of the step, for example 2026-11-20T10:00Z:"
 
 
 def _identity(plan: Plan) -> str:
@@ -277,6 +298,20 @@ def _searched(plan: Plan) -> str:
         f"network and space; they have {plan.vector_count:,} distinct limits, each replayed over "
         "the window."
     )
+
+
+def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
+    """What is there first, then every arrangement that is sooner than all that cost less."""
+    now = WorkRow(name="as it is", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
+    rows = tuple(
+        WorkRow(
+            name=words.plain(point.name),
+            usd_per_day_more=said_as.usd_more(point.usd_per_day_more),
+            work=said_as.work(point.work),
+        )
+        for point in plan.work_by_price
+    )
+    return (now, *rows) if rows else ()
 
 
 def _thinned(curve: Sequence[CurvePoint]) -> list[CurvePoint]:

@@ -20,8 +20,9 @@ from plimsoll.sinks.facts import Fact
 from plimsoll.sinks.plan_cards import OptionCard, OptionRow
 from plimsoll.sinks.plan_commands import command_lines
 from plimsoll.sinks.plan_outline import (
-    CHECK_LEAD,
     NEVER_RUN,
+    WORK_COLUMNS,
+    WORK_TITLE,
     DemandOutline,
     PlanOutline,
     plan_outline,
@@ -87,7 +88,7 @@ def _body(said: PlanOutline, width: int) -> Iterable[RenderableType]:
         yield terminal.heading("What to try")
         yield terminal.bullets([styled(step) for step in said.steps])
         if said.check:
-            yield terminal.indented(styled(CHECK_LEAD))
+            yield terminal.indented(styled(said.check_lead))
             broken = [f"    {part}" for part in command_lines(said.check, width - 4)]
             yield Group(Text("\n".join(broken), no_wrap=True, overflow="ignore"))
     yield terminal.heading("Options")
@@ -104,6 +105,10 @@ def _body(said: PlanOutline, width: int) -> Iterable[RenderableType]:
             yield from _card(card, width)
     if any(card.commands for card in (*said.cards, *said.unpriced)):
         yield Padding(styled(NEVER_RUN, style="bold"), (1, 0, 0, 0))
+    if said.work:
+        yield terminal.heading(WORK_TITLE)
+        cells = [(row.name, row.usd_per_day_more, row.work) for row in said.work]
+        yield _table(WORK_COLUMNS, cells, wraps=WORK_COLUMNS[:1])
     if said.curve:
         yield terminal.heading("What a price buys")
         yield _curve(said, width)

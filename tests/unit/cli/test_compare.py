@@ -1,6 +1,7 @@
 """`plimsoll compare`, as it is called."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -368,3 +369,31 @@ def test_what_is_no_interval_is_refused(text):
     """
     with pytest.raises(UsageError):
         interval_of(text, "--window-a")
+
+
+def test_what_it_prints_for_the_next_step_runs(run):
+    """
+    Where the ceiling is still reached, the command that plans from the window after is complete.
+    """
+    claims = ROOT / "examples" / "claims-pipeline"
+    said = run("compare", claims, "--at", "2023-02-14T08:00Z")
+    lines = said.out.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("  plimsoll plan "))
+    ran = run(*shlex.split(" ".join(line.rstrip("\\") for line in lines[first : first + 2]))[1:])
+
+    assert "The ceiling is still reached: 26 % of the time after" in said.out
+    assert (1, "") == (ran.status, ran.err)
+    assert "2023-02-14 08:00 – 2023-02-15 08:00 UTC" in ran.out
+
+
+def test_a_short_window_after_is_planned_for_by_itself(run):
+    """
+    A plan needs a day, unless it is told that these hours are all there is.
+    """
+    claims = ROOT / "examples" / "claims-pipeline"
+    said = run("compare", claims, "--at", "2023-02-14T12:00Z", "--format", "json")
+    step = json.loads(said.out)["step"]
+
+    assert "not_enough" == step["result"]
+    assert step["next_command"].endswith("--allow short-window")
+    assert 1 == run(*shlex.split(step["next_command"])[1:]).status
