@@ -3,19 +3,39 @@ One account and region, read-only: requests go out here and nowhere else.
 
 Rule 1: every attempt is counted before it is sent, and one too many is not sent.
 Rule 2: what fails leaves as one of our errors; botocore's own stay here.
+Rule 3: trouble is never answered with more requests: what is throttled slows all of its kind down,
+        what is refused for good is not asked for again.
 """
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from plimsoll import __version__
-from plimsoll.errors import PlimsollError, SourceError, Unreachable, UsageError
+from plimsoll.errors import (
+    AccessDenied,
+    PlimsollError,
+    SourceError,
+    Throttled,
+    Unreachable,
+    UsageError,
+)
 from plimsoll.model.overview import Usage
-from plimsoll.sources.aws.failures import Garbled, error_code, explained, garbled
+from plimsoll.sources.aws.credentials import Credentials, bad_endpoint
+from plimsoll.sources.aws.failures import (
+    Failure,
+    error_code,
+    explained,
+    failure_of,
+    is_worth_halving,
+)
 from plimsoll.sources.aws.meter import Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
+from plimsoll.sources.aws.pace import Deadline, Pace
+from plimsoll.sources.aws.workers import within
 from plimsoll.sources.shown import shown
 
 CONCURRENCY = 8
@@ -23,11 +43,13 @@ CONCURRENCY = 8
 quotas, 2026-04); eight of some tenths of a second each stay below, with room for others."""
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-ATTEMPTS_MAX = 4
-"""A request is sent at most this often; botocore waits between, up to 20 s."""
+"""Longest silence, and longest time of one whole answer: a server that drips must not hold us."""
 
-# One request that fails may be bad luck. Three in a row, each tried four times, are an outage, and
-# asking on would keep people waiting for the same answer.
+REPEAT_FIRST_S = 0.25
+"""Before the second attempt, where AWS did not throttle; doubled before each further one."""
+
+# One request that fails may be bad luck. Three in a row, each tried several times, are an outage,
+# and asking on would keep people waiting for the same answer.
 FAILURES_IN_A_ROW_MAX = 3
 
 # More pages than any answer of ours has; a token that never ends would be followed for ever.
@@ -48,18 +70,30 @@ class Account:
     """One account and region, read-only; counts every request and stops before too many."""
 
     def __init__(
-        self, core: Any, *, region: str | None, meter: Meter, now_s: Callable[[], float]
+        self,
+        core: Any,
+        *,
+        region: str | None,
+        meter: Meter,
+        now_s: Callable[[], float],
+        deadline: Deadline | None = None,
     ) -> None:
         """Use botocore's session `core`; no request is sent."""
         self.region = _region(core, region)
         self.now_s = now_s
         self.meter = meter
+        self.deadline = deadline or Deadline()
         self.remembered: dict[str, Any] = {}
         """Answers that hold for the whole run, by a name that their reader chose."""
+        self.is_waiting_for = ""
+        """What was last begun, for people who wait."""
         self._core = core
         self._lock = threading.Lock()
+        self._credentials = Credentials(core)
         self._clients: dict[str, Any] = {}
-        self._failures: dict[str, int] = {}
+        self._standings: dict[str, _Standing] = {}
+        self._unreached: dict[str, int] = {}
+        self._seen = threading.local()
         self._has_answered = False
 
     def _total(self) -> Usage:
@@ -68,10 +102,18 @@ class Account:
     usage = property(_total, doc="Requests sent so far by IAM action, retries included.")
 
     def in_region(self, region: str) -> "Account":
-        """The same account in another region, with the same count of requests."""
+        """The same account in another region, with the same count of requests and time limit."""
         if region == self.region:
             return self
-        return Account(self._core, region=region, meter=self.meter, now_s=self.now_s)
+        return Account(
+            self._core, region=region, meter=self.meter, now_s=self.now_s, deadline=self.deadline
+        )
+
+    def regions(self) -> list[str]:
+        """Return the other regions of this one's partition that the installed boto3 knows."""
+        partition = self._core.get_partition_for_region(self.region)
+        names = self._core.get_available_regions("rds", partition)
+        return sorted(name for name in names if name != self.region)
 
     def call(
         self, operation: Operation, *, judged: frozenset[str] = frozenset(), **parameters: Any
@@ -79,42 +121,114 @@ class Account:
         """
         Send one request and return the answer as botocore parsed it; times as AWS wrote them.
 
+        The first request of an action goes alone, so that a refusal is met once and not by eight at
+        a time; what was refused for good is not asked for again.
+
         Args:
             judged: error codes that the caller judges itself.
 
         Raises:
             Refused: AWS answered with one of the codes of `judged`.
-            UsageError: the request would be one too many, or the region does not exist.
+            CallsSpent: the request would be one too many.
+            UsageError: the region does not exist.
             SourceError: AWS refused, did not answer, or answered what cannot be read.
         """
         assert operation in OPERATIONS
-        try:
-            return self._once(operation, judged, parameters)
-        except Garbled:
-            # botocore repeats a request whose answer broke off, but not one whose answer arrived
-            # and cannot be read; once more tells a passing fault from a lasting one.
-            return self._once(operation, judged, parameters)
+        standing = self._standing(operation)
+        if standing.is_proven:
+            return self._repeated(operation, standing, judged, parameters)
+        with standing.alone:
+            return self._repeated(operation, standing, judged, parameters)
 
-    def _once(
-        self, operation: Operation, judged: frozenset[str], parameters: dict[str, Any]
+    def give_up(self, operation: Operation, error: PlimsollError) -> None:
+        """Answer every later request of the operation with this error, without sending it."""
+        standing = self._standing(operation)
+        with self._lock:
+            standing.given_up = standing.given_up or error
+
+    def has_answered(self, operation: Operation) -> bool:
+        """Whether AWS has answered a request of this operation."""
+        return self._standing(operation).is_proven
+
+    def _repeated(
+        self,
+        operation: Operation,
+        standing: "_Standing",
+        judged: frozenset[str],
+        parameters: dict[str, Any],
     ) -> dict[str, Any]:
-        self._refuse_after_outage(operation)
-        if operation is GET_METRIC_DATA:
-            self.meter.requested(len(parameters["MetricDataQueries"]))
-        try:
-            from botocore import xform_name
+        """Send one request as often as its failures allow, and take note of how it ended."""
+        attempts, answers_before = 0, standing.answers
+        while True:
+            self._refuse_in_vain(operation, standing)
+            sent_in = standing.pace.wait()
+            self._refuse_in_vain(operation, standing)
+            outcome = self._attempt(operation, parameters)
+            attempts += 1
+            if isinstance(outcome, dict):
+                self._note_answer(operation, standing)
+                return outcome
+            if outcome.code in judged:
+                self._note_answer(operation, standing)
+                raise Refused(outcome.code, outcome.error)
+            if isinstance(outcome.error, Throttled):
+                standing.pace.throttled(sent_in)
+                if standing.pace.is_in_vain:
+                    self.give_up(operation, outcome.error)
+                    raise outcome.error
+                continue
+            if attempts < outcome.failure.attempts:
+                self._sleep(REPEAT_FIRST_S * 2 ** (attempts - 1))
+                continue
+            self._note_failure(operation, standing, outcome, answers_before)
+            raise outcome.error
 
-            answer = getattr(self._client(operation), xform_name(operation.name))(**parameters)
+    def _attempt(
+        self, operation: Operation, parameters: dict[str, Any]
+    ) -> "dict[str, Any] | _Failed":
+        """Send one request once."""
+        self._credentials.check(operation, self.region)
+        try:
+            client = self._client(operation)
         except PlimsollError:
             raise
-        except Exception as error:  # noqa: BLE001  a garbled answer may raise anything in a parser
-            raise self._failed(error, operation, judged) from None
-        self._count_failure(operation, has_failed=False)
-        self._has_answered = True
+        except Exception as error:  # noqa: BLE001  whatever botocore finds wrong in its settings
+            raise explained(error, operation, self.region, (self.region,)) from None
+        if operation is GET_METRIC_DATA:
+            self.meter.requested(len(parameters["MetricDataQueries"]))
+        limit_s = min(float(READ_TIMEOUT_S), self.deadline.left_s())
+        self.is_waiting_for = operation.action
+        found = within(limit_s, lambda: self._sent(client, operation, parameters))
+        if found is None:
+            is_over = self.deadline.left_s() <= 0
+            late = TimeoutError()
+            return _Failed(
+                code="",
+                failure=failure_of(late),
+                error=self.deadline.over(operation.action)
+                if is_over
+                else explained(late, operation, self.region, ()),
+            )
+        raised, answer, status = found
+        if isinstance(raised, PlimsollError):
+            raise raised
         # botocore makes an empty answer of JSON that was cut off.
-        if not isinstance(answer, dict) or operation.answer_key not in answer:
-            raise garbled(operation)
-        return answer
+        if raised is None and isinstance(answer, dict) and operation.answer_key in answer:
+            return answer
+        return self._failed(raised or ValueError(), operation, status)
+
+    def _sent(
+        self, client: Any, operation: Operation, parameters: dict[str, Any]
+    ) -> tuple[BaseException | None, Any, int | None]:
+        """What one request raised or brought, and the status of the HTTP answer, if any came."""
+        from botocore import xform_name
+
+        self._seen.status = None
+        try:
+            answer = getattr(client, xform_name(operation.name))(**parameters)
+        except Exception as error:  # noqa: BLE001  a garbled answer may raise anything in a parser
+            return error, None, self._seen.status
+        return None, answer, self._seen.status
 
     def pages(
         self, operation: Operation, sent: str, received: str, **parameters: Any
@@ -152,17 +266,23 @@ class Account:
         import boto3
         from botocore.config import Config
 
-        client = boto3.Session(botocore_session=self._core).client(
-            service,
-            region_name=self.region,
-            config=Config(
-                connect_timeout=CONNECT_TIMEOUT_S,
-                read_timeout=READ_TIMEOUT_S,
-                retries={"mode": "standard", "total_max_attempts": ATTEMPTS_MAX},
-                max_pool_connections=CONCURRENCY,
-                user_agent_extra=f"plimsoll/{__version__}",
-            ),
-        )
+        try:
+            client = boto3.Session(botocore_session=self._core).client(
+                service,
+                region_name=self.region,
+                config=Config(
+                    connect_timeout=CONNECT_TIMEOUT_S,
+                    read_timeout=READ_TIMEOUT_S,
+                    # What is repeated, and when, is decided here for all requests together.
+                    retries={"mode": "standard", "total_max_attempts": 1},
+                    max_pool_connections=CONCURRENCY,
+                    user_agent_extra=f"plimsoll/{__version__}",
+                ),
+            )
+        except ValueError as error:
+            if "endpoint" in str(error).lower():
+                raise bad_endpoint(service) from None
+            raise
         by_name = {o.name: o for o in OPERATIONS if o.service == service}
 
         def before_send(event_name: str, **_: Any) -> None:
@@ -170,33 +290,105 @@ class Account:
             assert name in by_name
             self.meter.sent(by_name[name])
 
+        def before_parse(response_dict: dict[str, Any], **_: Any) -> None:
+            self._seen.status = response_dict.get("status_code")
+
         client.meta.events.register("before-send.*.*", before_send)
+        client.meta.events.register("before-parse.*.*", before_parse)
         return client
 
-    def _failed(
-        self, error: Exception, operation: Operation, judged: frozenset[str]
-    ) -> PlimsollError:
-        code = error_code(error)
+    def _failed(self, error: BaseException, operation: Operation, status: int | None) -> "_Failed":
         # A region that has answered exists, though the installed boto3 may be older than it.
         known = (self.region,) if self._has_answered else _Regions(self._core)
-        shown_error = explained(error, operation, self.region, known)
-        self._count_failure(operation, has_failed=isinstance(shown_error, Unreachable))
-        return Refused(code, shown_error) if code in judged else shown_error
+        return _Failed(
+            code=error_code(error),
+            failure=failure_of(error, status),
+            error=explained(error, operation, self.region, known, status),
+        )
 
-    def _count_failure(self, operation: Operation, *, has_failed: bool) -> None:
+    def _standing(self, operation: Operation) -> "_Standing":
         with self._lock:
-            in_a_row = self._failures.get(operation.service, 0) + 1 if has_failed else 0
-            self._failures[operation.service] = in_a_row
+            return self._standings.setdefault(operation.action, _Standing(self._sleep))
 
-    def _refuse_after_outage(self, operation: Operation) -> None:
+    @staticmethod
+    def _sleep(seconds: float) -> None:
+        time.sleep(seconds)
+
+    def _note_answer(self, operation: Operation, standing: "_Standing") -> None:
+        standing.pace.answered()
+        self.deadline.earn()
         with self._lock:
-            in_a_row = self._failures.get(operation.service, 0)
+            standing.answers += 1
+            standing.failures = 0
+            self._unreached[operation.service] = 0
+            self._has_answered = True
+
+    def _note_failure(
+        self, operation: Operation, standing: "_Standing", failed: "_Failed", answers_before: int
+    ) -> None:
+        """Count what failed for good, and stop asking where the next request would fail alike."""
+        is_unreachable = isinstance(failed.error, Unreachable)
+        with self._lock:
+            standing.failures += 1
+            unreached = self._unreached.get(operation.service, 0) + 1 if is_unreachable else 0
+            self._unreached[operation.service] = unreached
+            # Where a policy can name single instances, a refusal may be that of one instance.
+            is_all = operation.resource == "*" and isinstance(failed.error, AccessDenied)
+            is_alone = standing.answers == 0 and failed.failure.is_final
+            is_outage = (
+                standing.failures >= FAILURES_IN_A_ROW_MAX
+                and standing.answers == answers_before
+                and not is_unreachable
+                and not is_worth_halving(failed.error)
+            )
+        if is_all or is_alone or is_outage:
+            self.give_up(operation, failed.error)
+
+    def _refuse_in_vain(self, operation: Operation, standing: "_Standing") -> None:
+        """
+        Refuse what would fail as others did.
+
+        Raises:
+            SourceError: the operation was given up, the service is out, or the time is over.
+        """
+        with self._lock:
+            given_up = standing.given_up
+            in_a_row = self._unreached.get(operation.service, 0)
+        if given_up is not None:
+            raise type(given_up)(given_up.message, given_up.hint)
         if in_a_row >= FAILURES_IN_A_ROW_MAX:
             raise Unreachable(
                 f"{operation.action} was not asked for: the last {in_a_row} requests to "
                 f"{operation.service} were not answered",
                 "Check the network, then run the command again.",
             )
+        self.deadline.refuse_beyond(operation.action)
+
+
+class _Standing:
+    """How the requests of one operation have fared so far."""
+
+    def __init__(self, sleep: Callable[[float], None]) -> None:
+        self.pace = Pace(sleep=sleep)
+        self.alone = threading.Lock()
+        """Held by the one request that is sent before any was answered."""
+        self.answers = 0
+        self.failures = 0
+        """In a row, each repeated as often as it may be."""
+        self.given_up: PlimsollError | None = None
+
+    @property
+    def is_proven(self) -> bool:
+        return self.answers > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """How one attempt failed."""
+
+    code: str
+    failure: Failure
+    error: PlimsollError
 
 
 class _Regions:

@@ -7,7 +7,7 @@ None of it is needed: what fails leaves a gap that names the permission or the r
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from plimsoll.errors import PlimsollError, UsageError
+from plimsoll.errors import PlimsollError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.aws import events, insights, os_metrics
@@ -39,12 +39,7 @@ class Extras:
 
 
 def extras_of(account: Account, described: Described, window_s: tuple[int, int]) -> Extras:
-    """
-    Events, the newest document of Enhanced Monitoring, and Performance Insights.
-
-    Raises:
-        UsageError: one request more than allowed.
-    """
+    """Read events, the newest document of Enhanced Monitoring, and Performance Insights."""
     found = Extras()
     gaps = found.reading.gaps
     if events.is_kept(window_s, account.now_s()):
@@ -96,9 +91,6 @@ def add_stretch(
 
     Returns:
         Whether anything was asked for.
-
-    Raises:
-        UsageError: one request more than allowed.
     """
     if fine_s <= 0 or not os_metrics.is_finer(described):
         return False
@@ -138,8 +130,6 @@ def gap_of(name: str, operation: Operation, error: PlimsollError) -> Gap:
 def _optional(read: Callable[[], None], gaps: list[Gap], name: str, operation: Operation) -> None:
     try:
         read()
-    except UsageError:
-        raise
     except PlimsollError as error:
         gap = gap_of(name, operation, error)
         if gap not in gaps:

@@ -39,16 +39,30 @@ class Garbled(SourceError):
     """An answer arrived, but it is not what the service says."""
 
 
+class TooLarge(SourceError):
+    """The request asks for more than the service gives at once."""
+
+
 class Failure(Struct, frozen=True, kw_only=True):
-    """What is said of one kind of failure; `{action}`, `{region}` and `{host}` are filled in."""
+    """
+    What is said of one kind of failure.
+
+    `{action}`, `{region}`, `{host}`, `{code}` and `{status}` are filled in.
+    """
 
     kind: type[PlimsollError]
     message: str
     hint: str
+    attempts: int = 1
+    """How often a request is sent in all before this failure counts."""
+    is_final: bool = False
+    """Whether every other request of the action would fail alike, so that none is sent."""
 
 
 _DENIED = Failure(kind=AccessDenied, message="access denied to {action}", hint=_ALLOW)
-_EXPIRED = Failure(kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW)
+_EXPIRED = Failure(
+    kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW, is_final=True
+)
 _UNKNOWN_KEY = Failure(
     kind=AccessDenied,
     message="AWS does not know these credentials in {region}",
@@ -73,18 +87,49 @@ _NOT_OPEN = Failure(
     hint="Enable the region or the service for the account, or give --region another one.",
 )
 _INTERNAL = Failure(
-    kind=SourceError, message="AWS failed to answer {action} (an error on its side)", hint=_AGAIN
+    kind=SourceError,
+    message="AWS failed to answer {action} (an error on its side)",
+    hint=_AGAIN,
+    attempts=4,
 )
 _TIMEOUT = Failure(
     kind=Unreachable,
     message="{host} did not answer {action} in time",
     hint=f"{_NETWORK} Then run the command again.",
+    attempts=2,
+    is_final=True,
 )
-_UNREACHABLE = Failure(kind=Unreachable, message="unable to reach {host}", hint=_NETWORK)
+_CLOSED = Failure(
+    kind=Unreachable,
+    message="{host} closed the connection without answering {action}",
+    hint=f"A firewall or a proxy may cut it. {_NETWORK}",
+    attempts=4,
+)
+_UNREACHABLE = Failure(
+    kind=Unreachable, message="unable to reach {host}", hint=_NETWORK, attempts=4
+)
 _GARBLED = Failure(
     kind=Garbled,
     message="the answer to {action} was cut off or garbled",
     hint="Run the command again; a proxy may stand between this machine and AWS.",
+    # Once more tells a passing fault from a lasting one.
+    attempts=2,
+)
+_NOT_AWS = Failure(
+    kind=SourceError,
+    message="the answer to {action} was an error {status} that AWS did not write",
+    hint="Something between this machine and AWS answered. Check the proxy and AWS_ENDPOINT_URL.",
+    attempts=4,
+)
+_REDIRECTED = Failure(
+    kind=SourceError,
+    message="{action} was redirected to another address ({status}), which AWS does not do",
+    hint="Check AWS_ENDPOINT_URL, http or https, and whether the network asks for a login.",
+)
+_TOO_LARGE = Failure(
+    kind=TooLarge,
+    message="AWS refused {action} ({code})",
+    hint="Name fewer instances or a shorter window.",
 )
 _NO_CREDENTIALS = Failure(
     kind=AccessDenied, message="no AWS credentials were found", hint=_CREDENTIALS
@@ -127,6 +172,10 @@ BY_CODE: dict[str, Failure] = {
     ),
     **dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException"), _INTERNAL),
     **dict.fromkeys(("RequestTimeout", "RequestTimeoutException"), _TIMEOUT),
+    **dict.fromkeys(("RequestEntityTooLarge", "RequestEntityTooLargeException", "413"), _TOO_LARGE),
+    # CloudWatch's words for too many points, too many queries, and for one query it cannot take.
+    **dict.fromkeys(("ValidationError", "ValidationException"), _TOO_LARGE),
+    **dict.fromkeys(("InvalidParameterValue", "InvalidParameterCombination"), _TOO_LARGE),
 }
 """
 By the code of an error answer.
@@ -183,7 +232,8 @@ BY_EXCEPTION: dict[str, Failure] = {
         message="the AWS profile needs a library that is not installed",
         hint="Install botocore[crt], or export credentials of another kind.",
     ),
-    **dict.fromkeys(("ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"), _TIMEOUT),
+    **dict.fromkeys(("ConnectTimeoutError", "ReadTimeoutError"), _TIMEOUT),
+    "ConnectionClosedError": _CLOSED,
     "EndpointConnectionError": _UNREACHABLE,
     "ProxyConnectionError": Failure(
         kind=Unreachable,
@@ -209,8 +259,27 @@ BY_EXCEPTION: dict[str, Failure] = {
 """By the name of botocore's exception, the most specific first; see `_named`."""
 
 
+def failure_of(error: BaseException, status: int | None = None) -> Failure:
+    """
+    The kind of failure that an exception of botocore is.
+
+    Args:
+        status: of the HTTP answer, if any came; botocore's parsers do not tell it.
+    """
+    found = _of_answer(error) or _named(error)
+    if found is not None and found is not _GARBLED:
+        return found
+    if status is not None and 300 <= status < 400:
+        return _REDIRECTED
+    return _NOT_AWS if status is not None and status >= 400 else _GARBLED
+
+
 def explained(
-    error: BaseException, operation: Operation, region: str, known_regions: Iterable[str]
+    error: BaseException,
+    operation: Operation,
+    region: str,
+    known_regions: Iterable[str],
+    status: int | None = None,
 ) -> PlimsollError:
     """
     The error to show for a request that failed.
@@ -218,17 +287,29 @@ def explained(
     Args:
         error: what botocore raised.
         known_regions: names of regions, asked for only where the region may be the cause.
+        status: of the HTTP answer, if any came.
     """
-    failure = _of_answer(error) or _named(error) or _GARBLED
+    failure = failure_of(error, status)
     if failure is _UNREACHABLE and region not in known_regions:
         return UsageError(
             f"unable to reach AWS in '{shown(region)}', which is no region known here",
             "Check --region; regions are written as eu-west-1.",
         )
-    words = {"action": operation.action, "region": shown(region), "host": _host(error, operation)}
-    if failure is _REFUSED:
-        words["code"] = shown(error_code(error))
+    words = {
+        "action": _action(error, operation),
+        "region": shown(region),
+        "host": _host(error, operation),
+        "code": shown(error_code(error) or _status(error) or "no code"),
+        "status": str(_status(error) or status or ""),
+    }
     return failure.kind(failure.message.format(**words), failure.hint.format(**words))
+
+
+def _action(error: BaseException, operation: Operation) -> str:
+    """What was refused: to get credentials, other operations are sent before the one wanted."""
+    name = getattr(error, "operation_name", None)
+    is_other = name in ("AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML")
+    return f"sts:{name}" if is_other else operation.action
 
 
 def garbled(operation: Operation) -> PlimsollError:
@@ -243,9 +324,9 @@ def error_code(error: BaseException) -> str:
     return str(details.get("Code") or "") if isinstance(details, dict) else ""
 
 
-def is_everywhere(error: PlimsollError) -> bool:
-    """Whether every other request of the kind would fail alike, so that none need be sent."""
-    return isinstance(error, (AccessDenied, Unreachable, UsageError))
+def is_worth_halving(error: PlimsollError) -> bool:
+    """Whether a smaller request may be answered: a cut answer, or a request that was too large."""
+    return isinstance(error, (Garbled, TooLarge))
 
 
 _REFUSED = Failure(
@@ -269,11 +350,26 @@ def _of_answer(error: BaseException) -> Failure | None:
         return failure
     if isinstance(status, int) and status >= 500:
         return _INTERNAL
-    return {401: _UNKNOWN_KEY, 403: _DENIED, 429: _THROTTLED}.get(status or 0, _REFUSED)
+    if isinstance(status, int) and 300 <= status < 400:
+        return _REDIRECTED
+    return _BY_STATUS.get(status or 0, _REFUSED)
+
+
+_BY_STATUS = {401: _UNKNOWN_KEY, 403: _DENIED, 413: _TOO_LARGE, 429: _THROTTLED}
+
+
+def _status(error: BaseException) -> int | None:
+    answer = getattr(error, "response", None)
+    if not isinstance(answer, dict):
+        return None
+    found = (answer.get("ResponseMetadata") or {}).get("HTTPStatusCode")
+    return found if isinstance(found, int) else None
 
 
 def _named(error: BaseException) -> Failure | None:
     """By the exception's own name, then by its ancestors'."""
+    if isinstance(error, TimeoutError):  # ours: the whole answer took too long
+        return _TIMEOUT
     for ancestor in type(error).__mro__:
         if ancestor.__name__ in BY_EXCEPTION:
             return BY_EXCEPTION[ancestor.__name__]

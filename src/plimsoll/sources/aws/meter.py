@@ -2,12 +2,16 @@
 
 import threading
 
-from plimsoll.errors import UsageError
+from plimsoll.errors import SourceError, UsageError
 from plimsoll.model.overview import Usage
 from plimsoll.sources.aws.operations import OPERATIONS, Operation
 from plimsoll.sources.shown import counted
 
 _HINT = "Raise --max-api-calls, name fewer instances, or take a shorter window."
+
+
+class CallsSpent(SourceError):
+    """As many requests were sent as allowed; what was read until then counts."""
 
 
 class Meter:
@@ -25,12 +29,12 @@ class Meter:
         Count a request that is about to be sent.
 
         Raises:
-            UsageError: it would be one too many; it must not be sent.
+            CallsSpent: it would be one too many; it must not be sent.
         """
         assert operation in OPERATIONS
         with self._lock:
             if sum(self._calls.values()) >= self._most:
-                raise UsageError(
+                raise CallsSpent(
                     f"stopped after {counted(self._most, 'request')} to AWS, "
                     "as many as --max-api-calls allows",
                     _HINT,

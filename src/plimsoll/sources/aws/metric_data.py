@@ -21,7 +21,7 @@ from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws.account import Account, endless
-from plimsoll.sources.aws.failures import is_everywhere
+from plimsoll.sources.aws.failures import is_worth_halving
 from plimsoll.sources.aws.operations import GET_METRIC_DATA
 from plimsoll.sources.cloudwatch_json import block_of
 from plimsoll.sources.reading import Reading, Statistic
@@ -46,6 +46,11 @@ RATES = (
     Metric.WRITE_OPS_PER_S,
 )
 """Every instance has these; the absence of another metric says something about the instance."""
+
+SMALLEST_FAILED_MAX = 3
+"""Instances whose own small calls failed before any call was answered; more would fail alike."""
+_SMALLEST_FAILED = "metric calls for one instance that failed"
+_STAYS_OPEN = "metrics that stay open"
 
 _AGAIN = f"Run the command again; {GET_METRIC_DATA.action} must be allowed."
 
@@ -132,25 +137,55 @@ def packed(identifiers: Sequence[str], points: int) -> list[list[Query]]:
 
 def ask(account: Account, queries: list[Query], grid: Grid) -> Answer:
     """
-    Send one call, and smaller ones where it fails, until every instance had its own chance.
+    Send one call, and smaller ones where it was too large or its answer was cut.
 
-    Raises:
-        UsageError: one request more than allowed.
+    Metrics that came in part or not at all are asked for once more before a gap is left. Whatever
+    else fails costs only what was not read by then.
     """
     answer = Answer()
     waiting = [(queries, True)]
     while waiting:
         asked, may_repeat = waiting.pop()
         try:
-            _ask_once(account, asked, grid, answer)
-        except UsageError:
-            raise
+            _ask_twice(account, asked, grid, answer)
         except PlimsollError as error:
-            halves = [] if is_everywhere(error) else _smaller(asked, may_repeat=may_repeat)
+            halves = _smaller(asked, may_repeat=may_repeat) if is_worth_halving(error) else []
             waiting += halves
             if not halves:
                 answer.failures |= dict.fromkeys(asked, error)
+                _give_up_in_vain(account, error)
     return answer
+
+
+def _give_up_in_vain(account: Account, error: PlimsollError) -> None:
+    """Ask for no metrics any more where the smallest calls fail like the largest."""
+    if account.has_answered(GET_METRIC_DATA) or not is_worth_halving(error):
+        return
+    count = account.remembered.get(_SMALLEST_FAILED, 0) + 1
+    account.remembered[_SMALLEST_FAILED] = count
+    if count >= SMALLEST_FAILED_MAX:
+        account.give_up(GET_METRIC_DATA, error)
+
+
+def _ask_twice(account: Account, queries: list[Query], grid: Grid, answer: Answer) -> None:
+    """
+    Add the answer to one call, then to a second one for what came in part or not at all.
+
+    Raises:
+        PlimsollError: the first page failed, and nothing was added.
+    """
+    gaps, is_whole = _ask_once(account, queries, grid, answer)
+    if gaps and is_whole and not account.remembered.get(_STAYS_OPEN):
+        try:
+            again, _ = _ask_once(account, list(gaps), grid, answer)
+        except PlimsollError:
+            again = gaps
+        # What is as open after the second time will be so for the other calls too.
+        if again.keys() == gaps.keys():
+            account.remembered[_STAYS_OPEN] = True
+        gaps = again
+    for query, gap in gaps.items():
+        answer.of(query.identifier).gaps.append(gap)
 
 
 def _smaller(queries: list[Query], *, may_repeat: bool) -> list[tuple[list[Query], bool]]:
@@ -165,11 +200,16 @@ def _smaller(queries: list[Query], *, may_repeat: bool) -> list[tuple[list[Query
     ]
 
 
-def _ask_once(account: Account, queries: list[Query], grid: Grid, answer: Answer) -> None:
+def _ask_once(
+    account: Account, queries: list[Query], grid: Grid, answer: Answer
+) -> tuple[dict[Query, Gap], bool]:
     """
     Add all pages of one call.
 
     A page that fails after others came costs only what those left open.
+
+    Returns:
+        What the pages left open, and whether all of them came.
 
     Raises:
         PlimsollError: the first page failed, and nothing was added.
@@ -187,40 +227,33 @@ def _ask_once(account: Account, queries: list[Query], grid: Grid, answer: Answer
         try:
             page = account.call(GET_METRIC_DATA, **request)
         except PlimsollError as error:
-            if not states or isinstance(error, UsageError):
+            if not states:
                 raise
-            _leave_open(by_id, states, answer, error)
-            return
+            return _left_open(by_id, states, error), False
         _add_page(page, by_id, states, grid, answer)
         token = page.get("NextToken")
         if not token:
-            for id_, gap in states.items():
-                if gap is not None:
-                    answer.of(by_id[id_].identifier).gaps.append(gap)
-            return
+            return {by_id[id_]: gap for id_, gap in states.items() if gap is not None}, True
         if token in tokens:
             break
         tokens.add(token)
         request["NextToken"] = token
-    _leave_open(by_id, states, answer, endless(GET_METRIC_DATA))
+    return _left_open(by_id, states, endless(GET_METRIC_DATA)), False
 
 
-def _leave_open(
-    by_id: dict[str, Query],
-    states: dict[str, Gap | None],
-    answer: Answer,
-    error: PlimsollError,
-) -> None:
-    """Say of every query that no page has completed that samples are missing, and why."""
-    for id_, query in by_id.items():
-        if id_ not in states or states[id_] is not None:
-            answer.of(query.identifier).gaps.append(
-                Gap(
-                    metric=query.metric.value,
-                    reason=f"partial data: {error.message}",
-                    remedy=error.hint,
-                )
-            )
+def _left_open(
+    by_id: dict[str, Query], states: dict[str, Gap | None], error: PlimsollError
+) -> dict[Query, Gap]:
+    """Every query that no page has completed, with why samples are missing."""
+    return {
+        query: Gap(
+            metric=query.metric.value,
+            reason=f"partial data: {error.message}",
+            remedy=error.hint,
+        )
+        for id_, query in by_id.items()
+        if id_ not in states or states[id_] is not None
+    }
 
 
 def _query(id_: str, query: Query, grid: Grid) -> dict[str, Any]:

@@ -217,8 +217,6 @@ class _Run:
     ) -> Snapshot | PlimsollError:
         try:
             return self._snapshot(part, [answers[index].result() for index in part.calls])
-        except UsageError:
-            raise
         except PlimsollError as error:
             return error
 
@@ -266,8 +264,6 @@ class _Run:
             return
         try:
             found = describing.capacities(self._account, clusters)
-        except UsageError:
-            raise
         except PlimsollError as error:
             self._share(serverless, gap_of("Aurora capacity", DESCRIBE_CLUSTERS, error))
             return
@@ -284,8 +280,6 @@ class _Run:
             return
         try:
             found = instance_types.facts_of(self._account, types)
-        except UsageError:
-            raise
         except PlimsollError as error:
             self._share(self._every, gap_of("EC2 limits", DESCRIBE_INSTANCE_TYPES, error))
             return

@@ -67,3 +67,26 @@ class Workers:
             except BaseException as error:  # noqa: BLE001  handed to whoever asks for the result
                 future.set_exception(error)
             del job, future, work  # a waiting thread must not keep the last result alive
+
+
+def within(limit_s: float, work: Callable[[], T]) -> T | None:
+    """
+    Do some work in a thread of its own, and return None if it takes longer than `limit_s`.
+
+    What is late is left alone: a connection that drips cannot be interrupted from outside.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  handed to whoever waits for the result
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return future.result(limit_s)
+    except TimeoutError:
+        if future.done():
+            raise
+        return None

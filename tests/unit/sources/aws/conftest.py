@@ -1,7 +1,6 @@
 """Nothing of this machine's own AWS configuration reaches these tests, and nobody waits in them."""
 
 import os
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,4 +13,4 @@ def alone(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr("plimsoll.sources.aws.account.Account._sleep", lambda self, seconds: None)

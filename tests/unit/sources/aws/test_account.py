@@ -14,7 +14,8 @@ from plimsoll.errors import (
     UsageError,
 )
 from plimsoll.model.overview import Usage
-from plimsoll.sources.aws.account import ATTEMPTS_MAX, FAILURES_IN_A_ROW_MAX, open_account
+from plimsoll.sources.aws.account import FAILURES_IN_A_ROW_MAX, open_account
+from plimsoll.sources.aws.meter import CallsSpent
 from plimsoll.sources.aws.operations import (
     DESCRIBE_EVENTS,
     DESCRIBE_INSTANCES,
@@ -79,7 +80,7 @@ def test_no_request_is_sent_beyond_the_bound():
     account = account_of(cloud, most=3)
     for _ in range(3):
         account.call(DESCRIBE_INSTANCES)
-    with pytest.raises(UsageError, match="stopped after 3 requests to AWS") as caught:
+    with pytest.raises(CallsSpent, match="stopped after 3 requests to AWS") as caught:
         account.call(DESCRIBE_INSTANCES)
 
     assert "--max-api-calls" in caught.value.hint
@@ -91,7 +92,7 @@ def test_the_bound_holds_in_the_midst_of_retries():
     A throttled request is not repeated beyond it either.
     """
     cloud = Cloud(DescribeDBInstances=lambda _: error("Throttling"))
-    with pytest.raises(UsageError, match="stopped after 2 requests"):
+    with pytest.raises(CallsSpent, match="stopped after 2 requests"):
         account_of(cloud, most=2).call(DESCRIBE_INSTANCES)
 
     assert len(cloud.sent) == 2
@@ -109,7 +110,7 @@ def test_the_bound_holds_for_many_threads():
         for _ in range(10):
             try:
                 account.call(DESCRIBE_INSTANCES)
-            except UsageError as found:
+            except CallsSpent as found:
                 refused.append(found)
 
     account.call(DESCRIBE_INSTANCES)
@@ -277,7 +278,7 @@ def test_a_service_that_does_not_answer_is_left_alone_after_a_while():
     with pytest.raises(Unreachable, match="was not asked for: the last 3 requests to rds"):
         account.call(DESCRIBE_INSTANCES)
 
-    assert sent == ATTEMPTS_MAX * FAILURES_IN_A_ROW_MAX == len(cloud.sent)
+    assert sent == 4 * FAILURES_IN_A_ROW_MAX == len(cloud.sent)
 
 
 def test_an_answer_ends_the_count_of_failures():
@@ -285,8 +286,10 @@ def test_an_answer_ends_the_count_of_failures():
     Only failures in a row are an outage.
     """
     late = ReadTimeoutError(endpoint_url="https://rds.example/")
-    cloud = Cloud(DescribeDBInstances=lambda _: late)
+    cloud = Cloud(DescribeDBInstances=described())
     account = account_of(cloud)
+    account.call(DESCRIBE_INSTANCES)
+    cloud.scripts["DescribeDBInstances"] = lambda _: late
     for _ in range(2 * FAILURES_IN_A_ROW_MAX):
         with pytest.raises(Unreachable, match=r"rds\.example did not answer"):
             account.call(DESCRIBE_INSTANCES)
@@ -308,7 +311,7 @@ def test_another_region_shares_the_count():
     assert account.in_region("eu-central-1") is account
     real = opened(region="eu-west-1")
     assert real.in_region("eu-west-2").meter is real.meter
-    with pytest.raises(UsageError, match="stopped after 2"):
+    with pytest.raises(CallsSpent, match="stopped after 2"):
         other.call(DESCRIBE_INSTANCES)
 
 

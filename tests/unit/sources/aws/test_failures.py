@@ -6,9 +6,10 @@ from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable, U
 from plimsoll.sources.aws.failures import (
     BY_CODE,
     BY_EXCEPTION,
+    TooLarge,
     error_code,
     explained,
-    is_everywhere,
+    is_worth_halving,
 )
 from plimsoll.sources.aws.operations import (
     DESCRIBE_INSTANCES,
@@ -84,7 +85,7 @@ def said(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
         ),
         (
             "InvalidParameterValue",
-            SourceError,
+            TooLarge,
             "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)",
         ),
     ],
@@ -265,11 +266,18 @@ def test_what_is_no_answer_has_no_code():
 
 
 @pytest.mark.parametrize(
-    ("code", "everywhere"),
-    [("AccessDenied", True), ("Throttling", False), ("InternalFailure", False), ("Odd", False)],
+    ("code", "is_worth_it"),
+    [
+        ("AccessDenied", False),
+        ("Throttling", False),
+        ("InternalFailure", False),
+        ("Odd", False),
+        ("RequestEntityTooLarge", True),
+        ("ValidationError", True),
+    ],
 )
-def test_some_failures_are_the_same_for_every_request(code, everywhere):
+def test_asking_for_less_helps_where_it_was_too_much(code, is_worth_it):
     """
-    Asking for less does not help where access is denied.
+    Where access is denied or AWS throttles, smaller requests only are more requests.
     """
-    assert everywhere is is_everywhere(said(answered(code)))
+    assert is_worth_it is is_worth_halving(said(answered(code)))

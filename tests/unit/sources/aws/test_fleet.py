@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from plimsoll.errors import (
@@ -61,7 +63,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
 
     def metrics(parameters):
         if any(instance_name(q) == "orders-primary" for q in parameters["MetricDataQueries"]):
-            return error("InternalFailure", status=500)
+            return error("InvalidParameterValue")
         return flat_metrics()(parameters)
 
     first, bad, last = read_fleet(fleet(GetMetricData=metrics))
@@ -69,7 +71,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     assert ["billing", "orders-replica"] == [first.instance.identifier, last.instance.identifier]
     assert isinstance(bad, Unread)
     assert bad.identifier == "orders-primary"
-    assert bad.reason == "AWS failed to answer cloudwatch:GetMetricData (an error on its side)"
+    assert bad.reason == "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)"
     assert bad.remedy.endswith(".")
 
 
@@ -167,15 +169,67 @@ def test_a_bound_below_a_single_instance_is_refused_without_a_request():
     assert cloud.sent == []
 
 
-def test_retries_that_reach_the_bound_end_the_reading():
+def test_retries_that_reach_the_bound_leave_what_was_read():
     """
-    Also those of an optional request: the bound is the user's.
+    The events were throttled until nothing was left to ask with; the metrics are there.
     """
     cloud = fleet(DescribeEvents=lambda _: error("Throttling"))
-    with pytest.raises(UsageError, match="stopped after 8 requests"):
-        list(read_fleet(cloud, most=8))
+    found = list(read_fleet(cloud, most=8))
 
-    assert len(cloud.sent) == 8
+    assert 8 == len(cloud.sent)
+    assert ["Snapshot"] * 3 == [type(f).__name__ for f in found]
+    reasons = {g.reason.partition(",")[0] for f in found for g in f.gaps if "RDS ev" in g.metric}
+    assert {"stopped after 8 requests to AWS"} == reasons
+
+
+def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
+    """
+    Every second answer is an error on AWS's side, and the repeats use up what was allowed.
+    """
+    numbers = itertools.count()
+    cloud = fleet(
+        *(f"i{n:03d}" for n in range(30)),
+        GetMetricData=lambda p: (
+            error("InternalFailure", status=500) if next(numbers) % 2 else flat_metrics()(p)
+        ),
+    )
+    found = list(read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S), most=64))
+    unread = [f for f in found if isinstance(f, Unread)]
+
+    assert 64 == len(cloud.sent)
+    assert 0 < len(unread) < 30 == len(found)
+    assert all("--max-api-calls" in u.remedy for u in unread)
+
+
+@pytest.mark.parametrize("days", [1, 3])
+def test_a_fleet_whose_metrics_are_throttled_is_answered_with_less(days):
+    """
+    Thirty instances, whatever the window: six attempts with ever longer gaps, then no more.
+    """
+    names = [f"i{n:03d}" for n in range(30)]
+    cloud = fleet(*names, GetMetricData=lambda _: error("Throttling"))
+    found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
+
+    assert 6 == cloud.counts["GetMetricData"]
+    assert {"AWS throttled cloudwatch:GetMetricData, and the retries did not help"} == {
+        f.reason for f in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("operation", "metric"),
+    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
+)
+def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
+    """
+    Each instance's snapshot says what is not known; the refusal is met once.
+    """
+    names = [f"i{n:03d}" for n in range(30)]
+    cloud = fleet(*names, **{operation: lambda _: error("AccessDenied", status=403)})
+    found = list(read_fleet(cloud))
+
+    assert 1 == cloud.counts[operation]
+    assert 30 == sum(any(g.metric == metric for g in f.gaps) for f in found)
 
 
 @pytest.mark.parametrize(

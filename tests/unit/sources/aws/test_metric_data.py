@@ -191,6 +191,41 @@ def test_pages_are_joined():
     assert answer.readings["a1"].gaps == []
 
 
+@pytest.mark.parametrize("status", ["PartialData", "Forbidden", "InternalError"])
+def test_a_metric_that_did_not_come_whole_is_asked_for_once_more(status):
+    """
+    By itself; what comes then completes it, and nothing is said.
+    """
+
+    def first(parameters):
+        of_a, of_b = parameters["MetricDataQueries"]
+        return {
+            "MetricDataResults": [
+                result(of_a, parameters, 10.0, keep=FIRST, status=status),
+                result(of_b, parameters, 10.0),
+            ]
+        }
+
+    cloud = Cloud(GetMetricData=in_turn(first, flat_metrics()))
+    answer = ask(account_of(cloud), TWO, GRID)
+
+    assert [2, 1] == [len(sent["MetricDataQueries"]) for _, sent in cloud.sent]
+    assert answer.readings["a1"].gaps == []
+    assert 60 == answer.readings["a1"].blocks[-1].time_s.size
+
+
+def test_what_stays_in_part_for_one_call_is_not_asked_for_again_by_the_next():
+    """
+    Two calls of which nothing comes are three requests, not four.
+    """
+    cloud = Cloud(GetMetricData=page(FIRST, FIRST, status="PartialData"))
+    account = account_of(cloud)
+    ask(account, TWO, GRID)
+    ask(account, TWO, GRID)
+
+    assert 3 == len(cloud.sent)
+
+
 def test_a_metric_that_stays_in_part_is_a_gap():
     """
     Under our name of it, so that the report can say which.
@@ -292,8 +327,7 @@ def poisoned(name, reply):
     "reply",
     [
         error("InvalidParameterValue"),
-        error("Throttling"),
-        error("InternalFailure", status=500),
+        error("RequestEntityTooLarge", status=413),
         Reply(b'{"MetricData'),
     ],
 )
@@ -311,16 +345,38 @@ def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
     assert {2} == {len(r.blocks) for r in answer.readings.values() if r.blocks}
 
 
-def test_halving_is_bounded():
+def test_halving_ends_where_the_smallest_calls_fail_too():
     """
-    If everyone fails, a call of eight becomes at most 15 smaller ones, and 8 second chances.
+    A call of 64 is halved to one instance; after three of them, asked twice each, nothing helps.
     """
     cloud = Cloud(GetMetricData=lambda _: error("InvalidParameterValue"))
-    queries = [Query(f"i{n}", Metric.CPU_RATIO) for n in range(8)]
-    answer = ask(account_of(cloud), queries, GRID)
+    queries = [Query(f"i{n}", Metric.CPU_RATIO) for n in range(64)]
+    account = account_of(cloud)
+    answer = ask(account, queries, GRID)
+    ask(account, queries, GRID)
 
-    assert len(answer.failures) == 8
-    assert len(cloud.sent) == 15 + 8
+    assert len(answer.failures) == 64
+    # 64, 32, 16, 8, 4, 2, then the first and the second alone, 2, the third alone.
+    assert len(cloud.sent) == 6 + 2 * 2 + 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "sent"),
+    [
+        (error("Throttling"), 6),
+        (error("InternalFailure", status=500), 4),
+        (error("ServiceUnavailable", status=503), 4),
+    ],
+)
+def test_trouble_on_the_other_side_is_not_answered_with_smaller_calls(reply, sent):
+    """
+    Smaller calls would only be more of them.
+    """
+    cloud = Cloud(GetMetricData=lambda _: reply)
+    answer = ask(account_of(cloud), TWO, GRID)
+
+    assert len(answer.failures) == 2
+    assert sent == len(cloud.sent)
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidClientTokenId"])

@@ -8,6 +8,7 @@ import pytest
 
 from fixtures.offers import hours, listed, market
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, UsageError
+from plimsoll.sources.aws.meter import CallsSpent
 from plimsoll.sources.aws.price_list import endpoint_of, offer_of
 from plimsoll.sources.price_list import price_list_of
 from unit.sources.aws.cloud import Cloud, Reply, Script, account_of, error
@@ -142,7 +143,7 @@ def test_no_more_is_asked_than_is_allowed():
     texts = listed([hours(f"db.r5.{n}xlarge", "1") for n in range(50)])
     cloud = Cloud(GetProducts=pages(texts, 10))
 
-    with pytest.raises(UsageError, match="stopped after 3 requests"):
+    with pytest.raises(CallsSpent, match="stopped after 3 requests"):
         offer_of(account_of(cloud, most=3), "us-east-1")
 
     assert 3 == cloud.counts["GetProducts"]

@@ -1,0 +1,152 @@
+"""
+Where credentials come from, and what is wrong where none come: before any request is sent.
+
+Rule: nothing that another program printed is repeated, since it may hold keys.
+"""
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+from plimsoll.errors import AccessDenied, PlimsollError, UsageError
+from plimsoll.sources.aws.failures import explained
+from plimsoll.sources.aws.operations import Operation
+from plimsoll.sources.shown import shown
+
+_SHOWS = "Run 'aws sts get-caller-identity' with the same profile; it shows the cause."
+_IDENTITY = "AWS_WEB_IDENTITY_TOKEN_FILE"
+_TOKEN_HINT = (
+    f"Check {_IDENTITY}; on EKS, check that the pod's service account has a role and that its "
+    "token is mounted."
+)
+_TERMINAL = "/dev/tty"
+_MFA = AccessDenied(
+    "the AWS profile asks for an MFA code, and there is no terminal to type it into",
+    "Run the command in a terminal, or export temporary credentials from "
+    "'aws sts get-session-token'.",
+)
+
+
+class Credentials:
+    """The credentials of one session, looked for once."""
+
+    def __init__(self, core: Any) -> None:
+        """Look for nothing yet."""
+        self._core = core
+        self._lock = threading.Lock()
+        self._is_checked = False
+
+    def check(self, operation: Operation, region: str) -> None:
+        """
+        Find the credentials before the first request; a person may have to type a code.
+
+        Args:
+            operation: what they are wanted for.
+
+        Raises:
+            AccessDenied: there are none, or they could not be fetched.
+            SourceError: the service that gives them did not answer.
+        """
+        with self._lock:
+            if self._is_checked:
+                return
+            try:
+                self._ask_on_terminals_only()
+                found = self._core.get_credentials()
+                if found is not None:
+                    found.get_frozen_credentials()
+            except Exception as error:  # noqa: BLE001  any provider may raise anything
+                raise self._explained(error, operation, region) from None
+            self._is_checked = True
+
+    def _ask_on_terminals_only(self) -> None:
+        """Have botocore ask for an MFA code only where somebody can type it."""
+        resolver = self._core.get_component("credential_provider")
+        for provider in getattr(resolver, "providers", ()):
+            prompter = getattr(provider, "_prompter", None)
+            if prompter is not None:
+                provider._prompter = lambda text, ask=prompter: _asked(text, ask)  # noqa: SLF001
+
+    def _explained(self, error: Exception, operation: Operation, region: str) -> PlimsollError:
+        """The cause, by which of the ways to credentials the configuration names."""
+        if isinstance(error, PlimsollError):
+            return error
+        if isinstance(error, EOFError):
+            return _MFA
+        process = self._configured("credential_process")
+        token_file = os.environ.get(_IDENTITY) or self._configured("web_identity_token_file")
+        if isinstance(error, OSError) and token_file and error.filename == token_file:
+            reason = (error.strerror or "it cannot be read").lower()
+            return AccessDenied(
+                f"the web identity token '{shown(token_file, 200)}' cannot be read: {reason}",
+                _TOKEN_HINT,
+            )
+        if process:
+            found = _of_process(error)
+            if found:
+                return AccessDenied(
+                    f"the credential_process of the AWS profile {found}",
+                    "Run the program of credential_process by itself; it must print one JSON "
+                    "document with Version 1, AccessKeyId and SecretAccessKey.",
+                )
+        if isinstance(error, (OSError, ValueError, KeyError, TypeError, AttributeError)):
+            return AccessDenied(
+                "the AWS credentials could not be fetched from where the profile says", _SHOWS
+            )
+        return explained(error, operation, region, (region,))
+
+    def _configured(self, name: str) -> str:
+        try:
+            return str(self._core.get_scoped_config().get(name) or "")
+        except Exception:  # noqa: BLE001  a configuration that cannot be read has no such setting
+            return ""
+
+
+def _of_process(error: Exception) -> str:
+    """What a credential_process did wrong; empty if this failure is none of it."""
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+        return "printed no JSON"
+    if isinstance(error, OSError):
+        return f"could not be started: {(error.strerror or 'no reason given').lower()}"
+    if getattr(error, "kwargs", {}).get("provider") != "custom-process":
+        # A JSON document that is no object has no fields to ask for.
+        return "printed JSON that is no object" if isinstance(error, AttributeError) else ""
+    said = str(error.kwargs.get("error_msg") or "")  # type: ignore[attr-defined]
+    if said.startswith("Missing required key"):
+        return "printed JSON that lacks AccessKeyId or SecretAccessKey"
+    if said.startswith("Unsupported version"):
+        return "printed JSON whose Version is not 1"
+    return "failed"
+
+
+def _asked(text: str, ask: Any) -> str:
+    """
+    The answer of a person.
+
+    Raises:
+        AccessDenied: there is no terminal.
+    """
+    try:
+        with open(_TERMINAL):  # noqa: PTH123
+            pass
+    except OSError:
+        if not sys.stdin.isatty():
+            raise _MFA from None
+    return str(ask(text))
+
+
+def bad_endpoint(service: str) -> UsageError:
+    """The error for an address of AWS that is none; it is not shown, since it may hold a password."""
+    name = next(
+        (
+            n
+            for n in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL")
+            if os.environ.get(n)
+        ),
+        "endpoint_url of the AWS configuration",
+    )
+    return UsageError(
+        f"{name} is not a URL", "Write it as https://HOST or http://HOST:PORT, or unset it."
+    )
