@@ -32,6 +32,10 @@ class Unreachable(SourceError):
     """The source did not answer; the hint names what to check."""
 
 
+class ServerFull(Unreachable):
+    """The source runs and takes no more connections: that is an answer, and may be all there is."""
+
+
 class Throttled(SourceError):
     """The source asked us to slow down and the retries ran out."""
 

@@ -37,6 +37,11 @@ class _Stay(NamedTuple):
     idle_s: float
 
 
+def usable_of(observation: Observation) -> int:
+    """Connections that are not reserved; of a server that was full, one: everything is too much there."""
+    return max(observation.server.connection_max - observation.server.reserved_connections, 1)
+
+
 def outliving(
     readings: list[PoolerReading], settings: Settings, observation: Observation
 ) -> list[Cause]:
@@ -50,7 +55,7 @@ def outliving(
     if not over:
         return []
     last = readings[-1]
-    usable = max(observation.server.connection_max - observation.server.reserved_connections, 1)
+    usable = usable_of(observation)
     at_one_node = max(
         sum(stay.server.backend == node for stay in over)
         for node in {stay.server.backend for stay in over}
@@ -76,8 +81,8 @@ def outliving(
                 ),
                 Evidence(
                     kind="connections",
-                    text=f"{at_one_node:,} of {usable:,} usable connections of a node"
-                    f" ({format_ratio(at_one_node / usable)})",
+                    text=f"{at_one_node:,} of {_counted(observation, usable)} usable connections of a node"
+                    f"{'' if observation.full else f' ({format_ratio(at_one_node / usable)})'}",
                     value=float(at_one_node),
                     reference=float(usable),
                 ),
@@ -97,7 +102,7 @@ def wasted(
     """Connections without a client in the last reading: half of all that are kept, or more."""
     last = readings[-1]
     idle = [server for server in last.cached if not server.is_connected]
-    usable = max(observation.server.connection_max - observation.server.reserved_connections, 1)
+    usable = usable_of(observation)
     if len(idle) < max(WASTED_MIN, WASTED_RATIO * len(last.cached)):
         return []
     return [
@@ -112,7 +117,7 @@ def wasted(
             evidence=(
                 Evidence(
                     kind="connections",
-                    text=f"{len(idle):,} beside {usable:,} usable connections",
+                    text=f"{len(idle):,} beside {_counted(observation, usable)} usable connections",
                     value=float(len(idle)),
                     reference=float(usable),
                 ),
@@ -219,3 +224,8 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
             commands=(_END_BY_HAND,),
         ),
     )
+
+
+def _counted(observation: Observation, usable: int) -> str:
+    """How many connections are usable, where the server could be asked."""
+    return "all" if observation.full else f"{usable:,}"

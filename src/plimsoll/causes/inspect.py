@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from plimsoll.causes import (
     autovacuum_off,
     autovacuum_settings,
+    blocking,
     checkpoints,
     connections,
+    full_server,
     poolers,
     reset_gaps,
     sequential_scans,
@@ -45,6 +47,7 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     temporary_files.causes,
     sequential_scans.causes,
     unused_indexes.causes,
+    blocking.causes,
     connections.causes,
     poolers.causes,
 )
@@ -124,13 +127,15 @@ def inspect(
         received_bytes=observation.received_bytes,
         asked_s=observation.asked_s,
         notes=notes_of(observation, budget, found),
-        reading_count=2 if observation.seconds > 0 else 1,
+        reading_count=0 if observation.full else 2 if observation.seconds > 0 else 1,
         glance_count=len(observation.glances),
     )
 
 
 def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """What every detector found, the worst first; nothing where only one reading came."""
+    if observation.full:
+        return ranked([*full_server.causes_of(observation), *poolers.causes(observation, budget)])
     if observation.seconds <= 0:
         return ()
     return in_order(
@@ -141,6 +146,8 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
     """What could not be seen, what that hides, and what would show it; each thing once."""
     told: dict[str, Missing] = {}
+    if observation.full:
+        return full_server.missing_of(observation)
     if observation.seconds <= 0:
         told["second reading"] = Missing(
             name="a second reading",
@@ -158,6 +165,8 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...]) -> tuple[str, ...]:
     """What a reader must know of the numbers."""
+    if observation.full:
+        return tuple(poolers.seen_of(observation))
     notes = [remark for name, remark in observation.missing if name in _REMARKS]
     if 0 < observation.seconds < _SHORT_S:
         notes.append(

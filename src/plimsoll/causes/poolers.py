@@ -119,7 +119,12 @@ def _settings(
 ) -> list[Cause]:
     """What lint finds; a defect that was seen at work is told once."""
     server = observation.server
-    room = ServerRoom(connection_max=server.connection_max, reserved=server.reserved_connections)
+    # Of a server that was full nothing could be read.
+    room = (
+        ServerRoom()
+        if observation.full
+        else ServerRoom(connection_max=server.connection_max, reserved=server.reserved_connections)
+    )
     seen = {cause.code for cause in behaviour if cause.subject == settings.config.place}
     hidden = {"LifeTimeIgnoredUnderSerializeAccept"} if "ServersOutliveLifeTime" in seen else set()
     return [c for c in lint(settings.config, settings.facts, room) if c.code not in hidden]

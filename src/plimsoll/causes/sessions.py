@@ -41,6 +41,11 @@ def in_state(glance: Glance, state: str) -> list[Session]:
     return [s for s in clients_of(glance) if s.state in names]
 
 
+def at_work(glance: Glance) -> list[Session]:
+    """Clients' sessions that run a statement and do not wait for a lock: they load the machine."""
+    return [s for s in in_state(glance, ACTIVE) if s.wait_event_type != "Lock"]
+
+
 def holder_of(session: Session) -> str:
     """Who: user, application and address, as far as they are known."""
     parts = [session.user or "unknown user"]
@@ -104,16 +109,19 @@ def busy_between(glances: Sequence[Glance]) -> float | None:
     Sessions at work on average over some glances; None without any.
 
     Glances hardly ever catch statements of microseconds, and the server's own count of time spent lags
-    behind long ones: each misses some, so the larger of both is taken.
+    behind long ones: each misses some, so the larger of both is taken. Who waits for a lock is not at
+    work; of the server's count, which has such waits, the part that glances saw at work is taken.
     """
-    caught = mean_count(glances, ACTIVE)
-    if caught is None:
+    running = mean_count(glances, ACTIVE)
+    if running is None:
         return None
+    caught = sum(len(at_work(glance)) for glance in glances) / len(glances)
+    working = caught / running if running else 1.0
     first, last = glances[0], glances[-1]
     elapsed_s = last.time_s - first.time_s
     if first.active_s is None or last.active_s is None or elapsed_s <= 0:
         return caught
-    return max(caught, (last.active_s - first.active_s) / elapsed_s)
+    return max(caught, working * (last.active_s - first.active_s) / elapsed_s)
 
 
 def load_points(observation: Observation) -> tuple[LoadPoint, ...]:

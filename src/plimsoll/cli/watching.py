@@ -14,7 +14,7 @@ from plimsoll.cli.against import Against, against
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.processors import with_processors
-from plimsoll.errors import PlimsollError, UsageError
+from plimsoll.errors import PlimsollError, ServerFull, UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
@@ -63,15 +63,24 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
 
     Raises:
         UsageError: the DSN or an address cannot be read.
-        SourceError: the server refused us, or did not answer.
+        SourceError: the server refused us, or did not answer. One that is full is an observation.
     """
     from plimsoll.sources.database.read import observe
+    from plimsoll.sources.database.refused import observe_poolers
     from plimsoll.sources.pooler.read import pooler_reader
 
     readers = [pooler_reader(target) for target in poolers]
     with ended_like_ctrl_c():
         try:
             return observe(dsn, duration_s=seconds, poolers=readers, sleep=_progress(seconds))
+        except ServerFull as full:
+            return observe_poolers(
+                dsn,
+                full.message.partition(": ")[2],
+                duration_s=seconds,
+                poolers=readers,
+                sleep=_progress(seconds),
+            )
         finally:
             if sys.stderr.isatty():
                 sys.stderr.write("\r\033[K")

@@ -20,6 +20,11 @@ class CauseKind(StrEnum):
     UNUSED_INDEXES = "unused_indexes"
     PLANS = "plans"
     CONNECTIONS = "connections"
+    LOCKS = "locks"
+    WRAPAROUND = "wraparound"
+    HELD_BACK = "held_back"
+    BLOAT = "bloat"
+    SEQUENCES = "sequences"
     POOLER = "pooler"
 
 

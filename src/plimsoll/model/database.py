@@ -156,6 +156,16 @@ class Session(Struct, frozen=True, kw_only=True):
     state_s: float | None
     """How long it has been in this state."""
     query_id: int | None = None
+    statement: str | None = None
+    """Beginning of what it runs or ran last, without values; asked for only where locks are waited for."""
+
+
+class LockWait(Struct, frozen=True, kw_only=True):
+    """A session that waits for a lock."""
+
+    pid: int
+    blocked_by: tuple[int, ...]
+    """Processes that hold the lock or are ahead in its queue; 0 is a prepared transaction."""
 
 
 class Statement(Struct, frozen=True, kw_only=True):
@@ -223,6 +233,8 @@ class Glance(Struct, frozen=True, kw_only=True):
     time_s: float
     sessions: tuple[Session, ...]
     vacuums: tuple[VacuumRun, ...] = ()
+    lock_waits: tuple[LockWait, ...] = ()
+    """Who waits for whom; empty where nobody waited for a lock."""
     transaction_count: int | None = None
     """Committed and rolled back so far in all databases; None where it was not asked for."""
     active_s: float | None = None
@@ -290,6 +302,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     """In order of time; several of one place are several moments."""
     toast_samples: tuple[ToastSample, ...] = ()
     """Of logical decoding, where somebody asked for it."""
+    full: str = ""
+    """What the server said where it took no more connections, so that only poolers were read; else empty."""
     resets: tuple[str, ...] = ()
     """What was reset between the readings and is in neither: `io`, `wal`, `bgwriter`, `checkpointer`,
     `statements`, `relations`."""

@@ -182,9 +182,9 @@ def _ceiling(inspection: Inspection) -> str:
 def _identity(inspection: Inspection) -> str:
     parts = [
         inspection.place,
-        f"PostgreSQL {inspection.version}",
+        f"PostgreSQL {inspection.version}".strip(),
         "standby" if inspection.is_standby else "",
-        f"as {inspection.role}",
+        f"as {inspection.role}" if inspection.role else "",
     ]
     return " · ".join(words.plain(part) for part in parts if part)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
+from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.pg_stat_queries import FACTS, GUARDS, reading_query
@@ -35,6 +35,12 @@ CONNECTION = {
     "tcp_user_timeout": "10000",
 }
 
+_VARIABLES = {"host": "HOST", "port": "PORT", "dbname": "DATABASE", "user": "USER"}
+_FULL = (
+    "too many clients already",
+    "remaining connection slots are reserved",
+    "too many connections for",
+)
 _REFUSALS = (
     "password",
     "authentication",
@@ -288,6 +294,14 @@ def told(error: Exception, dsn: str) -> str:
 def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
     """What a failed attempt to connect means, without the password."""
     reason = told(error, dsn)
+    # A name may have several addresses, the first of which does not answer.
+    full = next((line for line in str(error).splitlines() if is_full(line)), "")
+    if full:
+        return ServerFull(
+            f"PostgreSQL takes no more connections: {without_password(full.strip(' -'), dsn)}",
+            "Connect as a superuser (superuser_reserved_connections), with pg_use_reserved_connections "
+            "(16 and later), on RDS as a member of rds_superuser; or end connections first.",
+        )
     if is_refusal(reason):
         return AccessDenied(
             f"PostgreSQL refused the connection: {reason}",
@@ -297,6 +311,15 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
         f"PostgreSQL did not answer: {reason}",
         "Check host and port of the DSN and that the server runs.",
     )
+
+
+def is_full(reason: str) -> bool:
+    """
+    Whether every connection that the role may have is taken (SQLSTATE 53300).
+
+    libpq hands on no SQLSTATE of a connection that failed, so the server's English words tell.
+    """
+    return any(words in reason for words in _FULL)
 
 
 def is_refusal(reason: str) -> bool:
@@ -326,6 +349,19 @@ def without_password(text: str, dsn: str) -> str:
         for form in {str(secret), quote(str(secret)), quote_plus(str(secret))} if secret else ():
             text = text.replace(form, "********")
     return text
+
+
+def place_of(dsn: str) -> str:
+    """`127.0.0.1:5432/orders` as a connection string and the variables of libpq have it."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    parts = conninfo_to_dict(dsn)
+
+    def part(name: str, default: str) -> str:
+        return str(parts.get(name) or os.environ.get(f"PG{_VARIABLES[name]}") or default)
+
+    user = part("user", "")
+    return _place(part("host", "localhost"), int(part("port", "5432")), part("dbname", user))
 
 
 def is_connection_string(dsn: str) -> bool:

@@ -24,6 +24,7 @@ from plimsoll.model.database import (
 )
 from plimsoll.sources.database import queries, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
+from plimsoll.sources.database.locks import with_locks
 from plimsoll.sources.database.moment import Moment, counters_of
 from plimsoll.sources.database.rows import (
     columns_of,
@@ -210,9 +211,12 @@ class Reader:
             queries.vacuums(number),
             *((queries.SESSIONS,) if wants_sessions else ()),
         )
+        seen = tuple(session_of(row) for rows in sessions for row in rows)
+        seen, waits = with_locks(self._asker, seen)
         return Glance(
             time_s=time_s,
-            sessions=tuple(session_of(row) for rows in sessions for row in rows),
+            sessions=seen,
+            lock_waits=waits,
             vacuums=tuple(map(vacuum_of, vacuums)),
             transaction_count=transactions,
             active_s=active_s,

@@ -21,6 +21,9 @@ _MS_PER_S = 1000.0
 # Where a string begins: a quote, or a dollar quote; `$1` is a parameter.
 _STRING = re.compile(r"'|\$(?:[^\W\d]\w*)?\$")
 
+# A number, but none that belongs to a name or to a parameter.
+_NUMBER = re.compile(r"(?<![\w$.\"])[+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w\"])", re.IGNORECASE)
+
 _STORAGES = {"p": "plain", "e": "external", "x": "extended", "m": "main"}
 _COMPRESSIONS = {"p": "pglz", "l": "lz4"}
 
@@ -132,6 +135,13 @@ def without_literals(text: str) -> str:
     """
     found = _STRING.search(text)
     return text if found is None else f"{text[: found.start()]}…"
+
+
+def masked(text: str | None) -> str | None:
+    """The beginning of a statement as somebody sent it, without strings and without numbers."""
+    if not text:
+        return None
+    return _NUMBER.sub("?", " ".join(without_literals(text).split()))
 
 
 def columns_of(rows: Iterable[Row]) -> dict[int, tuple[Column, ...]]:

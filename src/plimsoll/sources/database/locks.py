@@ -1,0 +1,42 @@
+"""Who waits for whose lock, asked where a glance has seen somebody who waits for one."""
+
+from msgspec.structs import replace
+
+from plimsoll.model.database import LockWait, Session
+from plimsoll.sources.database.connect import Asker, Silent
+from plimsoll.sources.database.lock_queries import LOCK_WAITS
+from plimsoll.sources.database.rows import masked
+
+
+def with_locks(
+    asker: Asker, sessions: tuple[Session, ...]
+) -> tuple[tuple[Session, ...], tuple[LockWait, ...]]:
+    """
+    The sessions with the statements of those involved, and who waits for whom.
+
+    Raises:
+        Silent: the connection is lost. A question that is refused leaves all as it was.
+    """
+    if not any(session.wait_event_type == "Lock" for session in sessions):
+        return sessions, ()
+    try:
+        (rows,) = asker.ask(LOCK_WAITS)
+    except Silent as why:
+        if why.is_connection_lost:
+            raise
+        return sessions, ()
+    statements = {pid: masked(statement) for pid, _, statement in rows}
+    waits = tuple(
+        LockWait(pid=pid, blocked_by=tuple(dict.fromkeys(blockers)))
+        for pid, blockers, _ in rows
+        if blockers
+    )
+    return (
+        tuple(
+            replace(session, statement=statements[session.pid])
+            if session.pid in statements
+            else session
+            for session in sessions
+        ),
+        waits,
+    )
