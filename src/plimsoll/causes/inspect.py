@@ -72,6 +72,8 @@ _HIDES = {
     "counters": "temporary files, checkpoints and connections that came",
     "io": "who reads and writes how much; the whole is estimated",
     "wal": "how much WAL is written",
+    "wal files": "zeros that new files of WAL are filled with",
+    "decoding": "what logical decoding puts into files",
     "checkpoints": "what checkpoints write",
     "settings": "which settings hold",
 }

@@ -26,11 +26,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import rates_of
+from plimsoll.causes.budget import rates_of, wal_zeros
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
 from plimsoll.causes.vacuum_runs import by_autovacuum, bytes_of, runs_of
-from plimsoll.causes.wal_pace import zeros_of
 from plimsoll.model.database import IoRow, Observation
 
 
@@ -82,7 +81,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
         logged = min(logged, max(wal - least_wal, 0.0))
         whole_pages = _shared(own.old, [pages.old for pages in others], logged)
         whole_pages = min(whole_pages, most.old * block_bytes / seconds)
-        zeros = zeros_of(observation) * min((least_wal + whole_pages) / wal, 1.0)
+        zeros = wal_zeros(observation) * min((least_wal + whole_pages) / wal, 1.0)
     return Written(
         data_bytes_per_s=max(rewrite.table_bytes_per_s, data),
         wal_bytes_per_s=least_wal + whole_pages + zeros,

@@ -3,14 +3,14 @@ What is written to WAL, of what it consists, and which statements make it.
 
 Rule 1: WAL is the price of changes; its share is a note. More than that is only what could be left out:
         whole pages that checkpoints come too early for.
-Rule 2: how much is written is taken from the I/O counters where they count WAL (18 and later): small
-        commits write a block several times that is generated once, and a new log file is filled with
-        zeros before it is used.
+Rule 2: how much is written is taken from the I/O counters where they count WAL (18 and later), and else
+        follows from the number of writes: small commits write a block several times that is generated once,
+        and a new log file is filled with zeros before it is used.
 """
 
-from plimsoll.causes.budget import Budget, rates_of, severity_of
+from plimsoll.causes.budget import Budget, severity_of, wal_written, wal_zeros
 from plimsoll.causes.statements import short, work_between
-from plimsoll.causes.wal_pace import Pace, pace_of, zeros_of
+from plimsoll.causes.wal_pace import Pace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -26,7 +26,6 @@ _REWRITTEN_MUCH = 2.0
 # From a quarter on, zeros are most of what is written beyond what was generated. A judgement.
 _ZEROS_MUCH = 1 / 4
 _STATEMENTS_MOST = 3
-_VERSION_COUNTS_WAL = 180_000
 _VERSION_LZ4 = 150_000
 
 
@@ -35,14 +34,14 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     pace = pace_of(observation)
     if pace is None:
         return ()
-    written = _written(observation, pace)
+    written = wal_written(observation) or pace.wal_bytes_per_s
     share = budget.of_load(written)
     if written < _BYTES_LEAST or (share is not None and share < _SHARE_LEAST):
         return ()
     full_ratio = pace.full_page_bytes_per_s / pace.wal_bytes_per_s
     avoidable = pace.full_page_bytes_per_s * pace.saved_ratio if pace.is_by_wal else None
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
-    zeros = zeros_of(observation)
+    zeros = wal_zeros(observation)
     return (
         Cause(
             kind=CauseKind.WAL,
@@ -61,15 +60,6 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             "data's.",
         ),
     )
-
-
-def _written(observation: Observation, pace: Pace) -> float:
-    """Bytes of WAL that reached the system; before 18 as many as were generated."""
-    if observation.server.version_number >= _VERSION_COUNTS_WAL:
-        _, written = rates_of(observation, lambda row: row.object == "wal")
-        if written:
-            return written
-    return pace.wal_bytes_per_s
 
 
 def _text(pace: Pace, written: float, zeros: float) -> str:
@@ -152,7 +142,8 @@ def _remedies(
             Remedy(
                 text="Put changes that belong together into one transaction. What may be lost in a "
                 "crash, and only that, may commit without waiting.",
-                commands=("SET LOCAL synchronous_commit = off;",),
+                # Outside a transaction SET LOCAL does nothing but warn.
+                commands=("BEGIN;\nSET LOCAL synchronous_commit = off;\n-- the changes\nCOMMIT;",),
                 expected=f"Fewer writes of the same block: now {ratio} bytes are written for one.",
             )
         )

@@ -11,7 +11,6 @@ from math import ceil
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import rates_of
 from plimsoll.causes.growth import checkpoints_between, per_s, setting_of
 from plimsoll.model.database import Observation
 from plimsoll.units import GIB, MIB
@@ -100,15 +99,4 @@ def pace_of(observation: Observation) -> Pace | None:
         timeout_s=setting_of(observation, "checkpoint_timeout"),
         completion_ratio=setting_of(observation, "checkpoint_completion_target"),
         max_wal_bytes=None if max_wal_mib is None else max_wal_mib * MIB,
-    )
-
-
-def zeros_of(observation: Observation) -> float:
-    """
-    Bytes/s of the zeros that new log files were filled with; before 18 nothing tells.
-
-    A server that has run for a while uses its files again, and fills none.
-    """
-    return (
-        rates_of(observation, lambda row: row.object == "wal" and row.context == "init")[1] or 0.0
     )

@@ -210,7 +210,31 @@ class Counters(Struct, frozen=True, kw_only=True):
     wal_bytes: float | None = None
     wal_full_pages: int | None = None
     wal_records: int | None = None
+    wal_writes: int | None = None
+    """How often WAL was written; None from 18 on, where `pg_stat_io` counts its bytes."""
+    wal_buffers_full: int | None = None
+    """Writes among them that made room in the buffers: of whole pages only."""
+    wal_files_bytes: float | None = None
+    """Size of all files of WAL; None from 18 on, or where they may not be listed."""
     reset_s: float | None = None
+
+
+class DecodingSlot(Struct, frozen=True, kw_only=True):
+    """A logical replication slot with the counters of its decoding."""
+
+    name: str
+    plugin: str
+    spilled_transactions: int = 0
+    spill_count: int = 0
+    """How often a transaction was spilled; one may be several times."""
+    spilled_bytes: float = 0.0
+    """Of decoded changes that went to files, as they took memory."""
+    streamed_bytes: float = 0.0
+    """Sent before their transaction ended, in place of going to files."""
+    decoded_bytes: float = 0.0
+    """Of all transactions that were sent."""
+    confirmed_bytes: float | None = None
+    """Position in WAL that its reader has confirmed, in bytes."""
 
 
 class DatabaseReading(Struct, frozen=True, kw_only=True):
@@ -225,6 +249,8 @@ class DatabaseReading(Struct, frozen=True, kw_only=True):
     """None before PostgreSQL 16."""
     statements: tuple[Statement, ...] | None = None
     """None without the extension, or without the right to see it."""
+    slots: tuple[DecodingSlot, ...] | None = None
+    """Logical replication slots of the server; None where they could not be read."""
 
 
 class Glance(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from databases import (
     with_settings,
 )
 from plimsoll.causes import checkpoints, temporary_files, wal
+from plimsoll.causes.budget import budget_of
 from plimsoll.causes.wal_pace import pace_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
@@ -304,11 +305,21 @@ def spilled(**changes) -> Observation:
     )
 
 
-def test_temporary_files_are_counted_beside_the_load():
+def test_temporary_files_are_a_part_of_the_load():
     """
-    20 MB/s written, as much read back by estimate; the I/O counters do not hold it.
+    20 MB/s written, as much read back by estimate; `pg_stat_io` has neither, and the load has both.
     """
-    cause = only(temporary_files.causes(spilled(), budget(10 * MB, 50 * MB)))
+    rows = ((io_row("client backend"),), (io_row("client backend", read_bytes=60 * MB * 60),))
+    seen = spilled()
+    seen = msgspec.structs.replace(
+        seen,
+        first=msgspec.structs.replace(seen.first, io=rows[0]),
+        last=msgspec.structs.replace(seen.last, io=rows[1]),
+    )
+    whole = budget_of(seen)
+    cause = only(temporary_files.causes(seen, whole))
+
+    assert pytest.approx(100 * MB) == whole.load_bytes_per_s
 
     assert "critical" == cause.severity
     assert pytest.approx(20 * MB) == cause.written_bytes_per_s
@@ -319,13 +330,17 @@ def test_temporary_files_are_counted_beside_the_load():
 
 def test_work_mem_is_advised_with_its_price():
     """
-    Files of 20 MB take 40 MB in memory: 64 MB for each, 320 MiB for five sessions at work.
+    Files of 20 MB take 40 MB in memory, 38.1 MiB: 40 MB for each, 200 MiB for five sessions at work.
     """
     cause = only(temporary_files.causes(spilled(), budget(10 * MB, 50 * MB)))
 
-    assert ("SET LOCAL work_mem = '64MB';",) == cause.remedies[0].commands
+    (command,) = cause.remedies[0].commands
+
+    assert ["BEGIN;", "SET LOCAL work_mem = '40MB';", "-- the statement", "COMMIT;"] == (
+        command.splitlines()
+    )
     assert "5 sessions" in cause.remedies[0].text
-    assert "320 MiB" in cause.remedies[0].text
+    assert "200 MiB" in cause.remedies[0].text
     assert any("log_temp_files" in c for r in cause.remedies for c in r.commands)
 
 
@@ -342,7 +357,22 @@ def test_the_statement_tells_how_much_was_read_back():
     assert not cause.is_estimated
     assert pytest.approx(40 * MB, rel=1e-3) == cause.read_bytes_per_s
     assert text == cause.subject
-    assert ("SET LOCAL work_mem = '512MB';",) == cause.remedies[0].commands
+    assert "SET LOCAL work_mem = '384MB';" in cause.remedies[0].commands[0]
+
+
+def test_passes_of_a_merge_are_bytes_and_not_memory():
+    """
+    A file of 20 MB a second, each byte written three times: 60 MB/s, and memory for what one file takes.
+    """
+    text = "select * from orders order by note"
+    blocks = round(60 * MB * 60 / 8192)
+    last = statement(text, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
+    seen = spilled(statements=((statement(text),), (last,)))
+    cause = only(temporary_files.causes(seen, budget(60 * MB, 60 * MB)))
+
+    assert pytest.approx(120 * MB, rel=1e-3) == cause.bytes_per_s
+    assert "written 3 times" in next(e.text for e in cause.evidence if e.kind == "passes")
+    assert "SET LOCAL work_mem = '40MB';" in cause.remedies[0].commands[0]
 
 
 def test_memory_is_not_advised_beyond_what_a_machine_has():

@@ -12,7 +12,9 @@ def database(committed: int, *, reset_s: float | None = RESET_S) -> tuple:
 
 
 def moment(time_s: float, databases: dict[int, tuple]) -> Moment:
-    counters = counters_of(databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9), None, block_bytes=8192)
+    counters = counters_of(
+        databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9, 6, 2), None, block_bytes=8192
+    )
     return Moment(databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters))
 
 
@@ -85,6 +87,7 @@ def test_blocks_become_bytes():
         counters.backend_written_bytes,
     )
     assert (8e6, 7, 9) == (counters.wal_bytes, counters.wal_full_pages, counters.wal_records)
+    assert (6, 2) == (counters.wal_writes, counters.wal_buffers_full)
 
 
 def test_growth_by_many_blocks_counts_whole_where_there_are_two_views():

@@ -89,10 +89,11 @@ def counters_of(
     io: Iterable[IoRow] | None,
     *,
     block_bytes: int,
+    wal_files_bytes: float | None = None,
 ) -> Counters:
     """Counters of the whole server; what it did not say is None, or zero where None is no answer."""
     timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
-    wal_bytes, full_pages, records = wal or (None, None, None)
+    wal_bytes, full_pages, records, writes, buffers_full = wal or (None,) * 5
     if io is not None:
         # 16 has both, but counts a file's growth by many blocks as one block in the older view.
         by_backends: float | None = sum(
@@ -112,6 +113,9 @@ def counters_of(
         wal_bytes=wal_bytes,
         wal_full_pages=full_pages,
         wal_records=records,
+        wal_writes=writes,
+        wal_buffers_full=buffers_full,
+        wal_files_bytes=wal_files_bytes,
     )
 
 

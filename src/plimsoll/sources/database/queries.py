@@ -153,9 +153,6 @@ from pg_catalog.pg_stat_bgwriter
 """
 
 
-WAL = "select wal_bytes::double precision, wal_fpi, wal_records from pg_catalog.pg_stat_wal"
-
-
 def io(version_number: int) -> str | None:
     """Bytes by who did it, to what and why; None before 16. 16 and 17 count operations of one size."""
     if version_number < 160_000:

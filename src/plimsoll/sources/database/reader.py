@@ -22,7 +22,7 @@ from plimsoll.model.database import (
     ServerSelf,
     Statement,
 )
-from plimsoll.sources.database import queries, resets
+from plimsoll.sources.database import queries, queries_wal, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
 from plimsoll.sources.database.locks import with_locks
 from plimsoll.sources.database.moment import Moment, counters_of
@@ -32,6 +32,7 @@ from plimsoll.sources.database.rows import (
     io_of,
     relation_of,
     session_of,
+    slot_of,
     statement_of,
     vacuum_of,
     without_literals,
@@ -237,7 +238,10 @@ class Reader:
         (((time_s,),), databases) = self._asker.ask(queries.MOMENT, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
-        wal = self._part("wal", queries.WAL)
+        wal = self._part("wal", queries_wal.wal(number))
+        listed = queries_wal.wal_files(number)
+        files = self._part("wal files", listed) if listed is not None else None
+        slots = self._part("decoding", queries_wal.DECODING)
         io = self._io()
         relations, indexes = self._relations()
         by_database = {row[0]: row[1:] for row in databases}
@@ -254,11 +258,13 @@ class Reader:
                     wal[0] if wal else None,
                     io,
                     block_bytes=block_bytes,
+                    wal_files_bytes=files[0][0] if files else None,
                 ),
                 relations=relations,
                 indexes=indexes,
                 io=io,
                 statements=self._statements(is_last=is_last),
+                slots=None if slots is None else tuple(map(slot_of, slots)),
             ),
         )
 

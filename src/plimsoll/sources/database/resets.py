@@ -24,7 +24,7 @@ _TIMES = {
     "checkpointer": ("pg_stat_checkpointer", 170_000),
 }
 
-_WAL = ("wal_bytes", "wal_full_pages", "wal_records")
+_WAL = ("wal_bytes", "wal_full_pages", "wal_records", "wal_writes", "wal_buffers_full")
 _CHECKPOINTS = ("checkpoints_timed", "checkpoints_requested", "checkpoint_written_bytes")
 _BACKGROUND = ("background_written_bytes",)
 _SPLIT_VERSION = 170_000

@@ -6,6 +6,7 @@ from typing import Any
 
 from plimsoll.model.database import (
     Column,
+    DecodingSlot,
     Index,
     IoRow,
     Relation,
@@ -50,6 +51,10 @@ _INDEX = (
 _IO = (
     *("backend_type", "object", "context", "read_bytes", "written_bytes", "extended_bytes"),
     *("read_s", "write_s"),
+)
+_SLOT = (
+    *("name", "plugin", "spilled_transactions", "spill_count", "spilled_bytes"),
+    *("streamed_bytes", "decoded_bytes", "confirmed_bytes"),
 )
 _STATEMENT = (
     *("query_id", "calls", "rows", "exec_s", "read_blocks", "hit_blocks", "dirtied_blocks"),
@@ -116,6 +121,11 @@ def io_of(row: Row) -> IoRow:
     for name in ("read_s", "write_s"):
         told[name] = _seconds(told[name])
     return IoRow(**told)
+
+
+def slot_of(row: Row) -> DecodingSlot:
+    """A row of `DECODING`."""
+    return DecodingSlot(**dict(zip(_SLOT, row, strict=True)))
 
 
 def statement_of(row: Row) -> Statement:

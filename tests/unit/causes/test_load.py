@@ -1,0 +1,169 @@
+"""The load where no view counts it: what backends write, what WAL takes, files written around the buffers."""
+
+import pytest
+
+from databases import (
+    START_S,
+    WINDOW_S,
+    counters,
+    glance,
+    io_row,
+    observation,
+    reading,
+    server,
+    statement,
+    table,
+    with_settings,
+)
+from plimsoll.causes.budget import budget_of, built_bytes, by_backends, wal_written
+from plimsoll.model.database import Index, Observation, VacuumRun
+
+MB = 1e6
+BLOCK = 8192
+FIFTEEN = with_settings(
+    server(version="15.18", version_number=150_018), {"shared_buffers": "16384"}
+)
+
+
+def minute(
+    first=None,
+    last=None,
+    *,
+    told=FIFTEEN,
+    io=None,
+    statements=(None, None),
+    indexes=((), ()),
+    **more,
+) -> Observation:
+    """
+    A minute of a PostgreSQL 15 whose counters begin at zero.
+    """
+    zero = {"backend_written_bytes": 0.0, "wal_bytes": 0.0, "wal_writes": 0, "wal_buffers_full": 0}
+    # An index belongs to a table that was there.
+    tables = (table(100, "public.orders", size_bytes=50 * BLOCK),)
+    return observation(
+        reading(
+            START_S,
+            counters=counters(**(zero | (first or {}))),
+            statements=statements[0],
+            indexes=indexes[0],
+            relations=tables,
+            io=() if io else None,
+        ),
+        reading(
+            START_S + WINDOW_S,
+            counters=counters(**(zero | (last or {}))),
+            statements=statements[1],
+            indexes=indexes[1],
+            relations=tables,
+            io=io,
+        ),
+        told,
+        **more,
+    )
+
+
+def wrote(blocks: int) -> tuple:
+    """
+    Statements before and after one that wrote so many blocks.
+    """
+    return (statement(),), (statement(calls=3, written_blocks=blocks),)
+
+
+def test_a_late_counter_of_backends_gives_way_to_statements():
+    """
+    128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet told, or 20 MB too many are.
+    """
+    blocks = round(20 * MB / BLOCK)
+    for told in (0.0, 40 * MB):
+        seen = minute(last={"backend_written_bytes": told}, statements=wrote(blocks))
+
+        assert pytest.approx(20 * MB / WINDOW_S, rel=1e-3) == by_backends(seen)
+
+
+def test_what_no_delay_explains_is_believed():
+    """
+    200 MB more than statements wrote are by others; and a vacuum writes without a statement.
+    """
+    blocks = round(20 * MB / BLOCK)
+    vacuum = VacuumRun(
+        pid=1,
+        relation_oid=100,
+        relation="public.orders",
+        phase="scanning heap",
+        total_blocks=50,
+        scanned_blocks=1,
+        vacuumed_blocks=0,
+        index_rounds=0,
+        is_automatic=True,
+        is_wraparound=False,
+        running_s=1.0,
+    )
+    many = minute(last={"backend_written_bytes": 220 * MB}, statements=wrote(blocks))
+    vacuumed = minute(
+        last={"backend_written_bytes": 40 * MB},
+        statements=wrote(blocks),
+        glances=(glance(1.0, vacuums=(vacuum,)),),
+    )
+
+    assert pytest.approx(220 * MB / WINDOW_S) == by_backends(many)
+    assert pytest.approx(40 * MB / WINDOW_S) == by_backends(vacuumed)
+
+
+def test_before_18_a_commit_writes_a_page_beside_its_record():
+    """
+    2,000 commits of 150 bytes: 0.3 MB generated, and a page more each written. Of the writes that made room in
+    the buffers none does.
+    """
+    seen = minute(last={"wal_bytes": 0.3 * MB, "wal_writes": 2500, "wal_buffers_full": 500})
+
+    assert pytest.approx((0.3 * MB + 2000 * BLOCK) / WINDOW_S) == wal_written(seen)
+
+
+def test_before_18_new_files_of_wal_are_written_twice():
+    """
+    Two more files of 16 MiB in the folder were filled with zeros, unless the server does not do that.
+    """
+    files = ({"wal_files_bytes": 4 * 2.0**24}, {"wal_files_bytes": 6 * 2.0**24, "wal_bytes": MB})
+    without = with_settings(FIFTEEN, {"wal_init_zero": "off"})
+
+    assert pytest.approx((MB + 2.0**25) / WINDOW_S) == wal_written(minute(*files))
+    assert pytest.approx(MB / WINDOW_S) == wal_written(minute(*files, told=without))
+
+
+def test_since_18_wal_is_what_was_counted():
+    """
+    `pg_stat_io` has the bytes; nothing is added to them.
+    """
+    io = (io_row("client backend", object="wal", written_bytes=6 * MB),)
+    seen = minute(last={"wal_bytes": MB, "wal_writes": 9}, told=server(), io=io)
+
+    assert pytest.approx(6 * MB / WINDOW_S) == wal_written(seen)
+    assert pytest.approx(6 * MB / WINDOW_S) == budget_of(seen).written_bytes_per_s
+
+
+def index(oid: int, *, looked_at: int) -> Index:
+    """
+    An index of 400 pages.
+    """
+    return Index(
+        oid=oid,
+        name=f"public.index_{oid}",
+        table_oid=100,
+        size_bytes=400 * BLOCK,
+        scans=0,
+        blocks_read=0,
+        blocks_hit=looked_at,
+        is_unique=False,
+        is_constraint=False,
+    )
+
+
+def test_an_index_that_was_built_is_written_around_the_buffers():
+    """
+    It is in no counter, and written once; one that was filled row by row is counted, and looked up.
+    """
+    old, built, filled = index(101, looked_at=0), index(102, looked_at=3), index(103, looked_at=900)
+    seen = minute(indexes=((old,), (old, built, filled)))
+
+    assert 400 * BLOCK == built_bytes(seen)
