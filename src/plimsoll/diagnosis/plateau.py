@@ -20,6 +20,7 @@ from plimsoll.diagnosis.binding import (
 )
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.credits import SILENT, Account, CreditBook, Credits
+from plimsoll.diagnosis.era import era_of
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import (
     HELD_MIN_SAMPLES,
@@ -223,10 +224,13 @@ def judge(
     matches = matches_of(
         level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
     )
+    # A number of the present description holds for all of the window.
+    is_unknown = matches[0].ceiling is None
+    era = era_of(level, rate, inside, frame, ceilings, dimension) if is_unknown else None
     case = Case(
         level=level.value,
         dimension=dimension,
-        signs=signs_of(level, rate, inside, frame, congestion, matches[0]),
+        signs=signs_of(level, rate, inside, frame, congestion, matches[0], era=era),
         matches=matches,
         balances=balances,
         refuted=refuted,

@@ -366,8 +366,8 @@ SIGNS: tuple[Sign, ...] = (
         otherwise="the same workload gets more at other times",
         low=-5.0,
         high=0.0,
-        why="the reverse of the cliff, for all of the window; documented numbers lose 2 at most,"
-        " because class, storage and credits may have differed then",
+        why="the reverse of the cliff, for all of the window in which the limit may have been the same;"
+        " documented numbers lose 2 at most, because class, storage and credits may have differed then",
         weigh=_exceeded,
         tell=words.tell_exceeded,
     ),

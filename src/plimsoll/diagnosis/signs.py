@@ -132,6 +132,8 @@ def signs_of(
     frame: Frame,
     congestion: Congestion,
     best: Match,
+    *,
+    era: BoolArray | None = None,
 ) -> Signs:
     """
     The signs of one level.
@@ -143,6 +145,8 @@ def signs_of(
         frame: everything measured.
         congestion: waiting per sample.
         best: the most probable explanation; decides what may be served above the level on credits.
+        era: samples of the time in which the level may have been the limit (era.py), shape (n,);
+            None for all. What was served above it at another time says nothing of it.
     """
     excess = congestion.log_excess
     with np.errstate(all="ignore"):
@@ -158,6 +162,8 @@ def signs_of(
         free &= excess <= HOT_LOG
     free &= ~_had_credits(frame, best)
     entered, left = _edges(level, distance)
+    if era is None:
+        era = np.ones(rate.size, dtype=bool)
     off = max(0.012, 1.5 * level.band_log)
     pressed_near = (np.abs(distance) > off) & (np.abs(distance) < 0.1)
     if congestion.is_measured:
@@ -174,11 +180,13 @@ def signs_of(
         log_excess=middle(pressed) if pressed.size else float("nan"),
         least_log_excess=float(core.min()) if core.size else float("nan"),
         waited_share=waited_s / in_band_s if in_band_s > 0 else float("nan"),
-        free_above_ratio=float(width_s[free].sum()) / max(at_s, 1.0),
-        above_ratio=float(width_s[distance > max(0.03, 2 * level.band_log)].sum()) / max(at_s, 1.0),
+        free_above_ratio=float(width_s[free & era].sum()) / max(at_s, 1.0),
+        above_ratio=float(width_s[era & (distance > max(0.03, 2 * level.band_log))].sum())
+        / max(at_s, 1.0),
         entered_from_above=entered,
         left_upwards=left,
-        pressed_above_ratio=float(width_s[pressed_near & (distance > 0)].sum()) / max(at_s, 1.0),
+        pressed_above_ratio=float(width_s[pressed_near & era & (distance > 0)].sum())
+        / max(at_s, 1.0),
         pressed_below_ratio=float(width_s[pressed_near & (distance < 0)].sum()) / max(at_s, 1.0),
         is_reference_seen=congestion.is_reference_seen,
         elasticity=_elasticity(distance, excess, inside, level),

@@ -1,0 +1,110 @@
+"""
+The part of the window in which a level may have been the limit.
+
+Theory. Class and storage may be changed in the window without a word in the description, which holds for
+its end. A limit that was changed is a level that demand reaches again and again and never exceeds, up to
+one moment; from then on the same work gets more. (Or the reverse, where the limit was lowered.) What was
+served above it on the other side of that moment says nothing against it.
+"""
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.level import Level
+from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.series import BoolArray, FloatArray
+
+# I/O of another size by a quarter is other work.
+SAME_SIZE_LOG = float(np.log(1.25))
+# One visit to a level that is never exceeded before shows nothing: every climb has such levels.
+VISITS = 2
+# Samples after the moment that must stand at a documented number where there was one visit only, and how
+# near: what is enforced lies within 1.5 % of what is published.
+NEXT_SAMPLES = 8
+NEXT_LOG = 0.015
+
+
+def era_of(
+    level: Level,
+    rate: FloatArray,
+    inside: BoolArray,
+    frame: Frame,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+) -> BoolArray:
+    """
+    Return the samples up to the moment, or from the moment, at which the limit was changed.
+
+    Args:
+        level: a level at no number that is documented for the described class and storage.
+        rate: served bytes/s or ops/s, shape (n,).
+        inside: samples of its stretches, shape (n,).
+        frame: everything measured.
+        ceilings: documented numbers as described.
+        dimension: what the level is a rate of.
+
+    Returns:
+        Shape (n,); all samples where nothing shows that the limit was changed.
+    """
+    era = np.ones(rate.size, dtype=bool)
+    with np.errstate(all="ignore"):
+        distance = np.log(rate / level.value)
+    above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    if not above.size or (above[0] < end and above[-1] >= start):
+        return era
+    # Where other work gets more, it is the work that was changed.
+    if of_same_size(frame, inside)[above].mean() < 0.5:
+        return era
+    if _visits(level) < VISITS and not _next_is_documented(
+        rate, start, end, above, ceilings, dimension
+    ):
+        return era
+    if above[0] >= end:
+        era[above[0] :] = False
+    else:
+        era[: above[-1] + 1] = False
+    return era
+
+
+def of_same_size(frame: Frame, inside: BoolArray) -> BoolArray:
+    """Return the samples with the I/O size of those inside: the same work; all if sizes are not known."""
+    with np.errstate(all="ignore"):
+        log_size = np.log(frame.bytes_per_s / frame.ops_per_s)
+    known = inside & np.isfinite(log_size)
+    if not known.any():
+        return np.ones(inside.size, dtype=bool)
+    same: BoolArray = np.abs(log_size - np.median(log_size[known])) < SAME_SIZE_LOG
+    return same
+
+
+def _visits(level: Level) -> int:
+    """Count the times the level was reached; a stretch after a short dip is the same visit."""
+    starts, ends = level.runs[:, 0], level.runs[:, 1]
+    apart = starts[1:] - ends[:-1] >= (ends - starts)[:-1] / 2
+    return 1 + int(apart.sum())
+
+
+def _next_is_documented(
+    rate: FloatArray,
+    start: int,
+    end: int,
+    above: np.ndarray,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+) -> bool:
+    """Tell whether one limit followed on another: the rate stood at a documented number beside it."""
+    beside = above[:NEXT_SAMPLES] if above[0] >= end else above[-NEXT_SAMPLES:]
+    # Partly pegged samples lie at the moment itself.
+    gap = beside[0] - end if above[0] >= end else start - 1 - beside[-1]
+    if beside.size < NEXT_SAMPLES or gap > NEXT_SAMPLES:
+        return False
+    usual = float(np.median(rate[beside]))
+    return any(
+        row.family in RATE_FAMILIES
+        and row.dimension == dimension
+        and row.value > 0
+        and abs(np.log(usual / row.value)) < NEXT_LOG
+        for row in ceilings
+    )

@@ -1,0 +1,117 @@
+"""Limits that were changed in the window without a word in its description."""
+
+import numpy as np
+
+import builders
+from builders import HOUR
+from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.diagnosis.era import era_of
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.level import Level
+from plimsoll.limits import ceilings_of
+from plimsoll.model.ceiling import Dimension
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.units import KIB
+
+OLD, NEW = 156.25e6, 212.5e6
+R4_2XLARGE = Instance(
+    identifier="orders",
+    db_class="db.r4.2xlarge",
+    engine="postgres",
+    storage=Storage(kind="io1", size_gib=2500.0, provisioned_ops_per_s=30_000.0),
+)
+
+
+def demand(*hours_and_rates: tuple[float, float]) -> np.ndarray:
+    """Bytes/s by the minute, log-normal around each rate in turn."""
+    rng = np.random.default_rng(7)
+    rate = np.concatenate([np.full(round(h * HOUR), r) for h, r in hours_and_rates])
+    return rate * builders.wander(rng, rate.size, 0.08, memory=0.5)
+
+
+def levels_of(wanted: np.ndarray, limit: np.ndarray, *, waiting: float = 4.0) -> dict[int, float]:
+    """Hours at each level found, MB/s, of a demand behind a limit that is not always the same."""
+    rng = np.random.default_rng(8)
+    values = builders.held_at(wanted, limit, rng=rng, size_bytes=64 * KIB, waiting=waiting)
+    found: dict[int, float] = {}
+    for i in diagnose(builders.snapshot(values, instance=R4_2XLARGE), catalog()).intervals:
+        level = round(i.level / 1e6)
+        found[level] = found.get(level, 0.0) + (i.end_s - i.start_s) / 3600
+    return found
+
+
+def changed_at(hour: float, size: int) -> np.ndarray:
+    return np.where(np.arange(size) < hour * HOUR, OLD, NEW)
+
+
+def test_a_limit_that_held_until_it_was_raised_is_found():
+    """
+    Three times 156 MB/s for two hours; then the class is changed, and 180 to 212 MB/s are served.
+    """
+    wanted = demand((2, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (8, 185e6))
+    found = levels_of(wanted, changed_at(14, wanted.size))
+
+    assert 5 < found[156] < 7
+
+
+def test_one_limit_may_follow_at_once_on_another():
+    """
+    Ten hours at 156 MB/s, then ten hours at the 212.5 MB/s of the class that is described; requests take
+    20 ms all the time, which no SSD volume does unpressed.
+    """
+    wanted = demand((20, 400e6))
+    found = levels_of(wanted, changed_at(10, wanted.size), waiting=25.0)
+
+    assert {156, 212} <= found.keys()
+    assert 9.5 < found[156] < 10.1
+
+
+def era_at(runs, rate, size_bytes=64 * KIB) -> np.ndarray:
+    frame = frame_of(builders.snapshot(builders.storage(rate, size_bytes=size_bytes)))
+    assert frame is not None
+    inside = np.zeros(rate.size, dtype=bool)
+    for a, b in runs:
+        inside[a:b] = True
+    level = Level(value=OLD, log_sd=0.001, band_log=0.008, runs=np.array(runs))
+    ceilings = ceilings_of(R4_2XLARGE, catalog())
+    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT)
+
+
+def rates(*pieces: float) -> np.ndarray:
+    return np.repeat(np.asarray(pieces) * 1e6, HOUR)
+
+
+def test_a_limit_may_be_lowered():
+    """
+    What was served before the limit was lowered says nothing of the time since.
+    """
+    era = era_at([(240, 300), (420, 480)], rates(190, 180, 40, 40, 156.25, 40, 40, 156.25))
+
+    assert not era[:120].any()
+    assert era[120:].all()
+
+
+def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
+    """
+    More is served before, between and after its stretches: all of the window counts against it.
+    """
+    assert era_at([(60, 120), (240, 300)], rates(180, 156.25, 40, 40, 156.25, 180)).all()
+
+
+def test_one_visit_shows_nothing():
+    """
+    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a former limit.
+    """
+    assert era_at([(60, 120)], rates(40, 156.25, 40, 180, 180)).all()
+
+
+def test_other_work_after_the_moment_is_a_change_of_work():
+    """
+    Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed.
+    """
+    size = np.repeat([64.0, 64, 64, 64, 256], HOUR) * KIB
+    rate = rates(156.25, 40, 40, 156.25, 180)
+
+    assert era_at([(0, 60), (180, 240)], rate, size).all()
+    assert not era_at([(0, 60), (180, 240)], rate)[240:].any()
