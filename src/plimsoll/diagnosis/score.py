@@ -48,6 +48,11 @@ WAITED_LOG = {
     (False, True): float(np.log(2.2)),
     (False, False): float(np.log(8.0)),
 }
+# Under a load that differs by a tenth the latency of an unpressed volume differs by a tenth at most, so
+# what takes 15 % longer at a level than a little below it waits there.
+STEP_LOG = float(np.log(1.15))
+# What waiting can add, however it is seen.
+WAITED_MAX = 2.5
 # Refutes a level by itself: below every bound, which cuts it.
 AT_EASE = -100.0
 # In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
@@ -84,6 +89,9 @@ def weights_of(case: Case) -> dict[str, float]:
     for sign in SIGNS:
         raw = sign.weigh(case)
         weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
+    if weights["step"] > 0:
+        # The same hours tell what ease is better than the calmest ones.
+        weights["waiting"] = max(weights["waiting"], 0.0)
     _scale(weights, STEADINESS, _steadiness_factor(case, weights))
     if is_proven(case) and (np.isfinite(case.signs.log_excess) or case.is_few):
         # Behind an empty balance the rate is the baseline, whether or not requests were seen to wait.
@@ -149,12 +157,20 @@ def _waiting(case: Case) -> float:
     return (12.0 if case.is_numbered and over < 0 else 4.0) * over
 
 
+def _step(case: Case) -> float:
+    # What the distance from the reference shows is not counted twice.
+    shown = min(8.0 * (case.signs.step_log - STEP_LOG), WAITED_MAX)
+    return max(shown - max(_waiting(case), 0.0), 0.0) if shown > 0 else 0.0
+
+
 def _waited_share(case: Case) -> float:
     signs = case.signs
     if not (np.isfinite(signs.log_excess) and np.isfinite(signs.waited_share)):
         return float("nan")
     most = 1.0 if case.is_numbered else 0.0
-    return min(8.0 * (signs.waited_share - WAITED_SHARE), most)
+    # What general storage takes does not tell which samples waited on this one.
+    weight = min(8.0 * (signs.waited_share - WAITED_SHARE), most)
+    return weight if signs.is_reference_seen else max(weight, 0.0)
 
 
 def _flatness(case: Case) -> float:
@@ -260,7 +276,7 @@ SIGNS: tuple[Sign, ...] = (
         behind="requests take much longer than when nothing waits",
         otherwise="a steady producer makes no queue",
         low=-6.0,
-        high=2.5,
+        high=WAITED_MAX,
         why="a ceiling that delays nobody is not one, so its absence weighs most; slow storage waits"
         " as well, so its presence is worth 12 to 1 at most; of fewer than eight samples each must"
         " have waited, because chance puts a few at a number",
@@ -268,12 +284,25 @@ SIGNS: tuple[Sign, ...] = (
         tell=words.tell_waiting,
     ),
     Sign(
+        name="step",
+        behind="requests take longer at the level than a little below it in the same hours",
+        otherwise="latency grows little by little with load",
+        low=0.0,
+        high=WAITED_MAX,
+        why="where a reference is far away or missing, the same work on the same storage under nearly the"
+        " same load is a better one; `waiting` then takes nothing, and both together add as much as it"
+        " alone could",
+        weigh=_step,
+        tell=words.tell_step,
+    ),
+    Sign(
         name="waited_share",
         behind="requests wait nearly whenever the rate is at the level",
         otherwise="the same rate is met at ease at other times",
         low=-5.0,
         high=1.0,
-        why="a rate that is served at ease for half of the time is no ceiling",
+        why="a rate that is served at ease for half of the time is no ceiling; where the window never shows"
+        " ease, nothing is taken",
         weigh=_waited_share,
         tell=words.tell_waited_share,
     ),

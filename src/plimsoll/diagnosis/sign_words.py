@@ -64,6 +64,16 @@ def tell_waiting(case: Case) -> Told:
     return Told(text, seen, usual)
 
 
+def tell_step(case: Case) -> Told:
+    """Tell how much longer requests took at the level than a little below it."""
+    times = float(np.exp(case.signs.step_log))
+    text = (
+        f"requests took {number(times, 2)} times as long at this level as at rates a little below it"
+        " in the same hours"
+    )
+    return Told(text, times)
+
+
 def tell_waited_share(case: Case) -> Told:
     """Tell in how much of the time at the level requests waited."""
     share = case.signs.waited_share

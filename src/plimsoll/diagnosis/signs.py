@@ -11,6 +11,7 @@ import numpy as np
 from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.credits import SILENT, Account
+from plimsoll.diagnosis.era import of_same_size
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import HELD_MIN_SAMPLES, Level, middle
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
@@ -23,6 +24,14 @@ INELASTIC = 0.06
 # that varies less can show that a rate is held, but not that it moves along.
 WAITING_LOG_SD = 0.1
 
+
+# Rates a little below a level, to compare its latency with: further away than minutes that were pegged in
+# part, within a tenth if there are enough samples, else within a quarter; and within an hour of it, because
+# at another time another work may be done.
+STEP_OFF_LOG = 0.015
+STEP_BELOW_LOG = (-0.1, -0.3)
+STEP_SAMPLES = 10
+STEP_WITHIN_S = 3600.0
 
 # An enforced rate jitters by up to .6 % over a minute (level.py); no workload is as steady by itself.
 ENFORCED_JITTER_LOG = 0.006
@@ -65,6 +74,8 @@ class Signs:
     """Spread of log(rate) ÷ spread of log(waiting) at the level; NaN when waiting hardly varied."""
     cpu_ratio: float
     """Median CPU at the level."""
+    step_log: float = float("nan")
+    """Log of waiting at the level relative to rates a little below it in the same hours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +202,39 @@ def signs_of(
         is_reference_seen=congestion.is_reference_seen,
         elasticity=_elasticity(distance, excess, inside, level),
         cpu_ratio=middle(cpu) if cpu.size else float("nan"),
+        step_log=_step_log(distance, excess, inside, level, frame),
     )
+
+
+def _step_log(
+    distance: FloatArray, excess: FloatArray, inside: BoolArray, level: Level, frame: Frame
+) -> float:
+    """
+    Return log(waiting at the level ÷ waiting at rates a little below it, within the same hours).
+
+    The same work on the same storage under nearly the same load: what takes longer at the level
+    waits because of the level.
+    """
+    reach = max(1, round(STEP_WITHIN_S / middle(frame.width_s)))
+    known = np.isfinite(excess) & _beside(inside, reach)
+    # All that stood at the level, not only its stretches: those were chosen by their waiting.
+    at = known & (np.abs(distance) < level.band_log)
+    below = known & ~inside & (distance < -max(STEP_OFF_LOG, 1.5 * level.band_log))
+    below &= of_same_size(frame, inside)
+    for least in STEP_BELOW_LOG:
+        compared = below & (distance > least)
+        if compared.sum() >= STEP_SAMPLES:
+            return middle(excess[at]) - middle(excess[compared]) if at.any() else float("nan")
+    return float("nan")
+
+
+def _beside(inside: BoolArray, reach: int) -> BoolArray:
+    """Samples no further than `reach` from one inside."""
+    count = np.concatenate(([0], np.cumsum(inside)))
+    index = np.arange(inside.size)
+    first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, inside.size)
+    near: BoolArray = count[last] > count[first]
+    return near
 
 
 def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:

@@ -30,8 +30,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """One observation that speaks for or against a claim."""
 
     kind: str
-    """`match`, `waiting`, `waited_share`, `balance`, `credits`, `flatness`, `noise`, `elasticity`, `persistence`,
-    `recurrence`, `cliff`, `exceeded`, `entry`, `cpu`; told without weight: `io_size`, `sessions`"""
+    """`match`, `waiting`, `step`, `waited_share`, `balance`, `credits`, `flatness`, `noise`, `elasticity`,
+    `persistence`, `recurrence`, `cliff`, `exceeded`, `entry`, `cpu`; told without weight: `io_size`, `sessions`"""
     text: str
     """A sentence with number, unit and comparison."""
     value: float | None = None
