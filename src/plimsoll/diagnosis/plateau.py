@@ -135,7 +135,6 @@ def plateaus_of(
     judged = []
     book = CreditBook(frame, ceilings)
     pressed, eased = _pressed(frame, congestion)
-    unslack = eased | (congestion.log_excess_smooth > 0.1 * HOT_LOG)
     for dimension, rate in (
         (Dimension.THROUGHPUT, frame.bytes_per_s),
         (Dimension.IOPS, frame.ops_per_s),
@@ -163,8 +162,7 @@ def plateaus_of(
             for level in levels:
                 plateau = judge(level, dimension, rate, congestion, book)
                 if plateau.probability >= ACCEPT:
-                    # At a documented number, to be within its narrow spread is nearly sign enough.
-                    fill = unslack if plateau.documented > 0.5 else eased
+                    fill = _may_belong(plateau, congestion, eased)
                     fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
                     wider = extended(
                         level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
@@ -199,6 +197,23 @@ def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray
     strict = (congestion.log_excess > HOT_LOG) | (congestion.log_excess_smooth > HOT_LOG) | empty
     lenient = strict | (congestion.log_excess_smooth > 0.3 * HOT_LOG)
     return strict, lenient
+
+
+def _may_belong(plateau: Plateau, congestion: Congestion, eased: BoolArray) -> BoolArray:
+    """
+    Samples that may lie at a known ceiling if their rate is within its spread, shape (n,).
+
+    Where waiting was not measured, or the window never shows what ease is, nothing speaks against them.
+    """
+    excess = congestion.log_excess_smooth
+    is_numbered = plateau.documented > 0.5
+    if is_numbered and not congestion.is_reference_seen:
+        return np.ones(excess.size, dtype=bool)
+    unknown = ~np.isfinite(excess)
+    # At a documented number, or where latency steps up, to be within the narrow spread is nearly sign enough.
+    if is_numbered or plateau.weights["step"] > 0:
+        return eased | unknown | (excess > 0.1 * HOT_LOG)
+    return eased | unknown
 
 
 def judge(

@@ -9,6 +9,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.diagnosis.level import Level
 from plimsoll.diagnosis.signs import _elasticity
 from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.metric import Metric
 from plimsoll.units import KIB, mib_per_s
 
 MINUTES = 1440
@@ -57,3 +58,32 @@ def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(
     found = _elasticity(distance, excess, np.ones(200, dtype=bool), level)
 
     assert is_known == np.isfinite(found)
+
+
+def test_hours_without_latency_belong_to_a_ceiling_that_is_known():
+    """
+    Latency and queue are missing for the first four of twelve hours at 500 MiB/s: unknown is not idle.
+    """
+    rng = np.random.default_rng(3)
+    wanted = LEVEL * np.repeat([1.5, 0.2], 12 * 60) * builders.wander(rng, MINUTES, 0.1)
+    values = builders.held_at(wanted, LEVEL, rng=rng, size_bytes=64 * KIB)
+    for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric][:240] = np.nan
+    intervals = diagnose(builders.snapshot(values, instance=GP3), catalog()).intervals
+
+    assert sum(i.end_s - i.start_s for i in intervals) > 0.98 * 12 * 3600
+
+
+def test_a_day_at_a_number_is_not_refuted_by_storage_in_general():
+    """
+    All day at 500 MiB/s with 1.5 to 1.9 ms for 92 KiB, in some hours 3 ms: what SSD storage usually takes
+    does not tell which of these minutes were at ease on this one.
+    """
+    rng = np.random.default_rng(4)
+    rate = LEVEL * 0.999 * builders.wander(rng, MINUTES, 0.0015)
+    latency = 0.0017 * builders.wander(rng, MINUTES, 0.08)
+    latency[600:700] *= 1.7
+    values = builders.storage(rate, size_bytes=92 * KIB, latency_s=latency)
+    intervals = diagnose(builders.snapshot(values, instance=GP3), catalog()).intervals
+
+    assert sum(i.end_s - i.start_s for i in intervals) > 0.98 * MINUTES * 60
