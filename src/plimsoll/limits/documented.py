@@ -114,7 +114,8 @@ def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
 
 
 def _ranges(kind: str, by_size: Iterable[tuple[float, Ceiling]]) -> Iterator[Documented]:
-    ordered = sorted(by_size, key=lambda pair: (_key(pair[1]), pair[0]))
+    # The sizes rise, and equal keys keep their order: each group begins with its smallest size.
+    ordered = sorted(by_size, key=lambda pair: _key(pair[1]))
     for _, group in groupby(ordered, key=lambda pair: _key(pair[1])):
         members = list(group)
         first, ceiling = members[0]

@@ -31,10 +31,8 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     Source:
         Aurora User Guide, "Temporary storage limits" of Aurora MySQL and of Aurora PostgreSQL.
     """
-    engine = engine_of(instance)
-    if engine is None or instance.db_class is None or not applies(instance):
-        return ()
-    facts = catalog.aurora_class(engine, instance.db_class)
+    engine, db_class = engine_of(instance), instance.db_class
+    facts = catalog.aurora_class(engine, db_class) if engine and db_class else None
     if facts is None or facts.local_storage_bytes is None:
         return ()
     return (

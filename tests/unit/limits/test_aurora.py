@@ -75,11 +75,11 @@ def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib:
 
 @pytest.mark.parametrize(
     "subject",
-    [aurora("db.r6gd.2xlarge"), aurora(engine="aurora"), serverless(16), instance()],
+    [aurora("db.r6gd.2xlarge"), aurora(engine="aurora"), aurora(None), serverless(16), instance()],
 )
 def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance):
     """
-    NVMe classes, an engine that is not told, Serverless; and RDS has no such table.
+    NVMe classes, an engine or a class that is not told, Serverless; and RDS has no such table.
     """
     assert of(subject, Family.LOCAL_STORAGE) == ()
 

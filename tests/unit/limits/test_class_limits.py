@@ -148,6 +148,16 @@ def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
     assert limits_of(replace(subject, memory_bytes=4 * GIB), catalog()).memory_bytes == 4 * GIB
 
 
+def test_a_class_that_runs_is_not_called_unoffered():
+    """
+    The account has such an instance: only the catalog does not know it, and the sheet says that.
+    """
+    notes = sheet_of(instance("db.r99.large", ebs_limits=told()), catalog()).notes
+
+    assert "The catalog does not know this class." in notes
+    assert not any("No list of RDS" in note for note in notes)
+
+
 def test_a_class_of_which_nothing_is_known_stays_an_error():
     """
     Neither the catalog nor EC2 knows it.

@@ -11,7 +11,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.sheet import LimitSheet
 from plimsoll.units import KIB, mb_per_s, mib_per_s
-from unit.limits.instances import epoch, instance, on
+from unit.limits.instances import epoch, instance, of, on
 
 GP2 = Storage(kind="gp2", size_gib=1000)
 
@@ -136,6 +136,17 @@ def test_under_former_limits_such_a_balance_may_move():
     assert balances(old)[Metric.BYTE_BALANCE_RATIO] is None
     assert "former limits" in reason(old, Metric.BYTE_BALANCE_RATIO)
     assert balances(young)[Metric.BYTE_BALANCE_RATIO] is False
+
+
+def test_a_former_limit_without_credits_moves_no_balance():
+    """
+    db.m5.12xlarge had one number in 2018, 625 MB/s, as it has one now: there were never credits.
+    """
+    storage = Storage(kind="gp3", size_gib=1000, provisioned_bytes_per_s=mib_per_s(1000))
+    old = instance("db.m5.12xlarge", storage=storage, launched_s=epoch("2018-06-01"))
+
+    assert 625e6 in {c.value for c in of(old, Family.INSTANCE_EBS_THROUGHPUT)}
+    assert balances(old)[Metric.BYTE_BALANCE_RATIO] is False
 
 
 def test_all_balances_of_a_small_burstable_class_move():

@@ -1,5 +1,7 @@
 """What the volumes give, by type and size."""
 
+from functools import partial
+
 import pytest
 
 from plimsoll.catalog.load import catalog
@@ -124,6 +126,16 @@ def test_gp3_throughput_is_raised_for_mysql_and_mariadb(engine: str, iops: float
     bought = on("gp3", 1000, engine=engine, provisioned_ops_per_s=iops)
 
     assert throughput(bought) == mib_per_s(mib)
+
+
+def test_up_to_32000_iops_nothing_is_raised():
+    """
+    Two volumes that were seen have their 125 MiB/s each at 32,000 IOPS, and 16 KiB a request beyond.
+    """
+    seen = partial(on, "gp3", 1000, engine="mysql", volume_count=2)
+
+    assert throughput(seen(provisioned_ops_per_s=32_000)) == mib_per_s(250)
+    assert throughput(seen(provisioned_ops_per_s=32_064)) == mib_per_s(501)
 
 
 @pytest.mark.parametrize(
