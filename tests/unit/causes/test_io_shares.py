@@ -295,6 +295,26 @@ def test_of_many_statements_the_three_with_the_most_wal_are_named():
     assert named == ["16 MB/s by select d", "8 MB/s by select b", "4 MB/s by select c"]
 
 
+@pytest.mark.parametrize(("wal_mb", "is_told"), [(0.8, False), (1.2, True)])
+def test_wal_is_worth_a_line_from_a_hundredth_of_the_load_on(wal_mb: float, is_told: bool):
+    """
+    Of 100 MB/s; a smaller part explains nothing.
+    """
+    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": wal_mb * MB * WINDOW_S})
+
+    assert is_told == bool(wal.causes(seen, budget(60 * MB, 40 * MB)))
+
+
+def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
+    """
+    Nothing is said of pages that could be left out.
+    """
+    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 0.3 * MB * WINDOW_S})
+    cause = only(wal.causes(seen, budget(0.0, 1 * MB)))
+
+    assert "at most 0 % of it are whole pages" in cause.title
+
+
 def spilled(**changes) -> Observation:
     """
     A minute of 20 MB/s into files of 20 MB, with five sessions at work at once.

@@ -129,6 +129,14 @@ def test_without_counters_nothing_is_said():
     assert () == plans.causes(bare, budget(10 * MB, 1 * MB))
 
 
+def test_a_statement_that_was_not_called_in_between_did_no_work():
+    """
+    However much it did before the first reading.
+    """
+    assert () == work_between((USUAL,), (USUAL,))
+    assert () == captures_between((USUAL,), (USUAL,))
+
+
 def test_a_counter_that_was_reset_counts_from_its_reset():
     """
     Fewer calls than before: what there is, is since then.

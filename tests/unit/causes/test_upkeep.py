@@ -35,6 +35,7 @@ def kept(
     grown: int = 0,
     read: int = 0,
     version: int = 180006,
+    checkpoints_before: int = 0,
     **counted,
 ) -> Upkeep:
     """
@@ -46,9 +47,12 @@ def kept(
         blocks_hit=round(looked_at * entries) - read,
         size_bytes=(LEAVES + grown) * BLOCK_BYTES,
     )
-    told = {"checkpoints_timed": 1, **counted}
+    told = {"checkpoints_timed": checkpoints_before + 1, **counted}
     written = replace(TABLE, inserted=entries)
-    zero = counters(**dict.fromkeys((name for name in told if name.startswith("wal")), 0))
+    zero = counters(
+        checkpoints_timed=checkpoints_before,
+        **dict.fromkeys((name for name in told if name.startswith("wal")), 0),
+    )
     seen = observation(
         reading(START_S, counters=zero),
         reading(START_S + WINDOW_S, counters=counters(**told)),
@@ -73,6 +77,13 @@ def test_entries_that_fall_anywhere_change_most_pages_once():
         pytest.approx((1.8 * pages * BLOCK_BYTES + LEAVES * RECORD) / WINDOW_S)
         == found.written_bytes_per_s
     )
+
+
+def test_checkpoints_before_the_first_reading_write_nothing_in_between():
+    """
+    A server of a year's checkpoints writes what one minute's checkpoint makes it write.
+    """
+    assert kept() == kept(checkpoints_before=100_000)
 
 
 def test_entries_that_follow_each_other_change_hardly_any_page():
