@@ -268,8 +268,8 @@ def test_what_was_told_of_a_class_goes_with_it():
         ebs_limits=told, vcpu_count=4, connection_max=500, pending=("class db.m5.large",)
     )
     found = offered(before)
-    other = next(k for k in range(len(found)) if not found.is_same_class[k])
-    same = next(k for k in range(len(found)) if found.is_same_class[k])
+    is_same = list(found.is_same_class)
+    other, same = is_same.index(False), is_same.index(True)
 
     assert found.instance(other).ebs_limits is None
     assert found.instance(other).connection_max is None

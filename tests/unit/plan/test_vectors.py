@@ -147,8 +147,9 @@ def test_an_old_instance_keeps_its_limits_with_its_class():
         if one.ebs_baseline_bytes_per_s == 212.5e6
     )
     vectors = vectors_of(found, catalog(), former=former)
-    same = [k for k in range(len(found)) if found.is_same_class[k]]
-    other = [k for k in range(0, len(found), 501) if not found.is_same_class[k]]
+    is_same = found.is_same_class
+    same = np.flatnonzero(is_same).tolist()
+    other = [k for k in range(0, len(found), 501) if not is_same[k]]
 
     for index in same[::50]:
         throughput = of(found, index, vectors).get("instance_ebs_throughput")
