@@ -106,7 +106,11 @@ def _rewrite(
     if observation.seconds <= 0:
         return None
     table, toast = tables[1], toasts[1]
-    mean = toasts[0].live_rows / tables[0].live_rows if tables[0].live_rows else 0.0
+    mean = _chunks_per_row(tables, toasts)
+    if mean is None:
+        if inserted or deleted:  # what came and went may be theirs, and nothing says how much is
+            return None
+        mean = 0.0
     written_by_updates = max(written - inserted * mean, 0.0)
     dead_by_updates = max(dead - deleted * mean, 0.0)
     chunks = min(written_by_updates, dead_by_updates)
@@ -130,6 +134,16 @@ def _rewrite(
         is_steady=abs(change) <= _SIZE_CHANGE * largest + doubt,
         is_exact=not inserted and not deleted,
     )
+
+
+def _chunks_per_row(
+    tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]
+) -> float | None:
+    """Of all rows, by the first reading that counted some; None where neither did, as after a reset."""
+    for table, toast in zip(tables, toasts, strict=True):
+        if table.live_rows:
+            return toast.live_rows / table.live_rows
+    return None
 
 
 def _came_and_went(readings: tuple[Relation, Relation]) -> tuple[int, int]:

@@ -274,6 +274,56 @@ def test_rewrites_show_beside_inserts_and_deletes():
     assert "corrected" in cause.evidence[0].text
 
 
+@pytest.mark.parametrize(
+    ("inserted", "deleted"), [(12_000, 6000), (100, 0), (0, 100)], ids=["both", "came", "went"]
+)
+def test_rows_that_came_or_went_hide_rewrites_where_rows_were_not_counted(inserted, deleted):
+    """
+    After a reset of statistics no row is counted as alive: nothing says which chunks are theirs.
+    """
+    before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
+    loaded = seen(
+        (before, toast),
+        (
+            msgspec.structs.replace(before, inserted=inserted, deleted=deleted, updated=6000),
+            msgspec.structs.replace(toast, inserted=60_000, deleted=60_000),
+        ),
+    )
+
+    assert () == causes(loaded, budget())
+
+
+def test_rows_that_were_counted_later_tell_how_much_is_theirs():
+    """
+    6,000 rows of five chunks came after a reset; the other 30,000 chunks are those of updates.
+    """
+    before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
+    loaded = seen(
+        (before, toast),
+        (
+            msgspec.structs.replace(before, inserted=6000, updated=6000, live_rows=6000),
+            msgspec.structs.replace(toast, inserted=60_000, deleted=30_000, live_rows=30_000),
+        ),
+    )
+    (cause,) = causes(loaded, budget())
+
+    assert 6 == cause.evidence[0].value
+
+
+def test_updates_alone_show_rewrites_though_rows_were_not_counted():
+    """
+    Nothing came or went beside them, so that all chunks are theirs.
+    """
+    watched = sent()
+    before, toast = (
+        tuple(msgspec.structs.replace(r, live_rows=0) for r in reading.relations)
+        for reading in (watched.first, watched.last)
+    )
+    (cause,) = causes(seen(before, toast), budget())
+
+    assert 6 == cause.evidence[0].value
+
+
 def test_many_inserts_are_no_growth():
     """
     As many rows inserted as updated: their chunks are not taken for values that grow.
