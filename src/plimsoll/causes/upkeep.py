@@ -126,7 +126,7 @@ def _changed(leaves: float, entries: float, observation: Observation) -> tuple[f
 def _levels(leaves: float, entry_bytes: float, block_bytes: int) -> int:
     """Of pages above the leaves."""
     each = max(block_bytes * _INNER_FILL / (entry_bytes + _POINTER_BYTES), 2.0)
-    return max(math.ceil(math.log(leaves) / math.log(each)), 0) if leaves > 1 else 0
+    return math.ceil(math.log(leaves) / math.log(each)) if leaves > 1 else 0
 
 
 def _looked_at(index: IndexGrowth, table: TableGrowth, leaves: float, grown: float) -> float:

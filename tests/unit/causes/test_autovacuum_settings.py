@@ -65,6 +65,36 @@ def test_uses_are_told_apart_by_counters():
     assert Use.DEFAULT == use()
 
 
+def test_a_queue_turns_its_rows_over():
+    """
+    Rows that go again are those of a queue only where they are many of those that are there, or came.
+    """
+    plain = table(1, "public.t", live_rows=100_000)
+
+    def use(**counts: int) -> Use:
+        return use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
+
+    assert Use.DEFAULT == use(inserted=1000, deleted=900)
+    assert Use.DEFAULT == use(inserted=300_000, deleted=100_000)
+    assert Use.INSERT_THEN_DELETE == use(inserted=110_000, deleted=100_000)
+
+
+def test_small_tables_are_left_alone():
+    """
+    A vacuum of 90 MiB and 90,000 rows takes seconds, whatever waits for it.
+    """
+    plain, _ = documents()
+    small, large = (
+        msgspec.structs.replace(
+            plain, toast_oid=None, size_bytes=size, row_estimate=90_000.0, live_rows=90_000
+        )
+        for size in (90 * 1024**2, 110 * 1024**2)
+    )
+
+    assert {} == by_subject(watched(small, dead=600))
+    assert {"public.documents"} == set(by_subject(watched(large, dead=600)))
+
+
 @pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
 def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
     """

@@ -435,6 +435,16 @@ def test_statements_too_short_to_be_caught_are_counted():
     assert [(p.busy, p.per_s) for p in seen.load_points(quiet)] == [(6.0, 4_500.0)]
 
 
+def test_a_second_between_two_glances_is_enough():
+    """
+    Ten seconds of work in one second are ten at work, though a glance caught eight.
+    """
+    glances = [db.glance(1.0 * n, sessions=tuple(crowd(8)), active_s=10.0 * n) for n in range(2)]
+
+    assert seen.busy_between(glances) == pytest.approx(10.0)
+    assert seen.busy_between(glances[:1]) == seen.mean_count(glances[:1], seen.ACTIVE)
+
+
 def test_statements_that_have_not_ended_are_caught():
     """
     Eight are at work in every glance, and no statement has ended yet.

@@ -285,7 +285,14 @@ def test_a_short_look_says_that_it_was_short():
         )
     )
 
+    ten = inspect(
+        databases.observation(
+            databases.reading(io=()), databases.reading(databases.START_S + 10, io=())
+        )
+    )
+
     assert any(note.startswith("3 s are short") for note in told.notes)
+    assert not any("short" in note for note in ten.notes)
     assert not any("short" in note for note in inspect(quiet()).notes)
 
 

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from plimsoll.causes import plans
 from plimsoll.causes.plan_pair import compare_pair
+from plimsoll.causes.plan_shapes import difference
 from plimsoll.model.explain import Blocks, Capture, CaptureFile, Node, Outcome, Source, likeness
 
 STATEMENT = "select * from orders where customer = 7"
@@ -61,6 +62,16 @@ def counted(**changes) -> Capture:
 
 def file(*captures: Capture, **changes) -> CaptureFile:
     return replace(CaptureFile(captures=captures), **changes)
+
+
+def test_a_difference_is_indented_as_explain_indents_a_plan():
+    """
+    What belongs to a node, its conditions and the nodes below it, stands one step to the right.
+    """
+    below = Node(label="Sort", details=("Sort Key: customer",), children=(scan(),))
+    lines = difference(below, replace(below, children=(scan(relation="parts"),)))
+
+    assert [(" ", 0), (" ", 1), ("-", 1), ("+", 1), (" ", 2)] == [(x.sign, x.depth) for x in lines]
 
 
 def test_the_same_is_the_same():

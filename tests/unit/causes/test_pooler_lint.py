@@ -5,7 +5,7 @@ import re
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.causes.pooler_lint import ServerRoom, lint
+from plimsoll.causes.pooler_lint import ServerRoom, lint, unknown_of
 from plimsoll.causes.pooler_settings import Affected, Settings
 from plimsoll.model.cause import Cause
 from plimsoll.model.pooler import PooledDatabase, PoolerConfig
@@ -52,6 +52,24 @@ def codes(causes: list[Cause]) -> set[str]:
 def one(causes: list[Cause], code: str) -> Cause:
     (cause,) = [cause for cause in causes if cause.code == code]
     return cause
+
+
+@pytest.mark.parametrize(
+    ("room", "flags"),
+    [
+        (None, ["--max-connections", "--version"]),
+        (ServerRoom(), ["--max-connections", "--version"]),
+        (ServerRoom(connection_max=100), ["--version"]),
+    ],
+)
+def test_what_was_not_told_is_asked_for(room: ServerRoom | None, flags: list[str]):
+    """
+    Only what no rule could look at, with the flag that gives it.
+    """
+    config = PoolerConfig(kind="pgpool", place="pgpool.conf", version=None, settings={})
+    told = unknown_of(config, room)
+
+    assert flags == [sentence.split()[-1] for sentence in told]
 
 
 @pytest.mark.parametrize("version", BROKEN)

@@ -1,5 +1,6 @@
 """Poolers as they were seen, in simulated readings: each finding where it must and must not be."""
 
+import pytest
 from msgspec.structs import replace
 
 import databases as db
@@ -198,6 +199,16 @@ def test_servers_that_nobody_uses_are_wasted():
     assert "PoolerServersWasted" not in found(pgbouncer(idle, busy))
 
 
+@pytest.mark.parametrize(("idle", "is_told"), [(4, False), (5, True)])
+def test_five_servers_that_nobody_uses_are_worth_a_note(idle: int, is_told: bool):
+    """
+    Fewer are within what any pool keeps.
+    """
+    quiet = row(servers_active=1, servers_idle=idle, mode="session")
+
+    assert is_told == ("PoolerServersWasted" in found(pgbouncer(quiet, quiet)))
+
+
 def test_servers_of_session_pools_that_are_held_by_idle_clients():
     """
     Ten servers have a client and all ten sessions are idle: transaction mode would share them.
@@ -307,6 +318,17 @@ def test_cached_backends_without_clients_are_a_note():
 
     assert found(pgpool(mixed))["PoolerServersWasted"].title.startswith("6 of 8 cached backends")
     assert "PoolerServersWasted" not in found(pgpool(mixed[4:]))
+
+
+@pytest.mark.parametrize(("life_s", "is_advised"), [("0", True), ("60", True), ("30", False)])
+def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised: bool):
+    """
+    Thirty seconds are advised where connections live longer, or for ever.
+    """
+    idle = [cached(n, 5.0) for n in range(8)]
+    cause = found(pgpool(idle, connection_life_time=life_s))["PoolerServersWasted"]
+
+    assert is_advised == ("connection_life_time = 30" in cause.remedies[0].commands)
 
 
 def test_the_server_that_was_read_is_what_pools_are_held_against():

@@ -135,6 +135,17 @@ def test_no_more_pages_are_changed_than_have_an_image():
     assert free.written_bytes_per_s > 5 * bound.written_bytes_per_s
 
 
+def test_the_mean_of_few_images_says_nothing():
+    """
+    Ten images of 2,000 bytes may be of any pages: those of the index are taken to be as full as it is.
+    """
+    few = kept(wal_full_pages=10, wal_records=0, wal_bytes=10 * 2000.0)
+
+    assert pytest.approx(1.8 * 10 * BLOCK_BYTES + ENTRIES * RECORD) == (
+        few.written_bytes_per_s * WINDOW_S
+    )
+
+
 def test_images_are_as_small_as_compression_makes_them():
     """
     Of a mean of 2,000 bytes a page, every image of the index is taken to be so, too.

@@ -323,6 +323,42 @@ def test_one_that_ended_after_the_last_glance_is_over():
     assert 0.0 == cause.uncounted_bytes_per_s
 
 
+def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
+    """
+    Three by hand before the first reading are no sign that the fourth is over.
+    """
+    seen = watched(is_automatic=False)
+    first, last = (
+        msgspec.structs.replace(
+            r, relations=tuple(msgspec.structs.replace(x, vacuum_count=3) for x in r.relations)
+        )
+        for r in (seen.first, seen.last)
+    )
+    (cause,) = causes(msgspec.structs.replace(seen, first=first, last=last), budget())
+
+    assert "is over" not in cause.title
+    assert any("pg_cancel_backend" in c for r in cause.remedies for c in r.commands)
+
+
+@pytest.mark.parametrize(("running_s", "words"), [(0.0, []), (40.0, ["25 % of its time"])])
+def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[str]):
+    """
+    A vacuum that was seen in its first moment has no share yet.
+    """
+    seen = watched()
+    begun, later = (
+        msgspec.structs.replace(
+            g, vacuums=(msgspec.structs.replace(g.vacuums[0], running_s=running_s, delay_s=10.0),)
+        )
+        for g in seen.glances
+    )
+    (cause,) = causes(msgspec.structs.replace(seen, glances=(begun, later)), budget())
+    said = [e.text for e in cause.evidence if e.kind == "delay"]
+
+    assert len(words) == len(said)
+    assert all(word in text for word, text in zip(words, said, strict=True))
+
+
 def test_what_is_over_and_took_nothing_is_not_told():
     """
     A vacuum that found its pages in memory is nothing to slow down; nor is a hundredth of the load.
@@ -389,6 +425,19 @@ def test_runs_too_short_for_a_glance_are_summed():
         told(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
     ]
     assert "is chance" in told(1, 210e6).text
+
+
+def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
+    """
+    6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load.
+    """
+    seen = msgspec.structs.replace(inside(read=360e6, own_blocks=0), glances=())
+    relations = tuple(msgspec.structs.replace(r, autovacuum_count=2) for r in seen.last.relations)
+    last = msgspec.structs.replace(seen.last, relations=relations)
+    (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(10e6, 2.2e6))
+
+    assert cause.share_of_load == pytest.approx(0.5)
+    assert (cause.read_bytes_per_s, cause.written_bytes_per_s) == pytest.approx((6e6, 1e5))
 
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
