@@ -78,8 +78,21 @@ def test_what_is_explained_exists():
     """
     A line that was changed since needs its explanation anew.
     """
-    for file, line, _ in mutants.explained():
-        assert line in {text.strip() for text in (mutants.ROOT / file).read_text().splitlines()}
+    for file, part, _, why in mutants.explained():
+        lines = (mutants.ROOT / file).read_text().splitlines()
+        assert any(part in line for line in lines), (file, part)
+        assert why.endswith(".")
+
+
+def test_a_part_of_a_line_is_enough_to_explain_it():
+    """
+    The change must be the one that was explained, in that file.
+    """
+    file, part, changed, why = mutants.explained()[0]
+
+    assert why == mutants.explanation(file, f"x = {part}", f"x = {changed}")
+    assert mutants.explanation(file, part, part) is None
+    assert mutants.explanation("src/plimsoll/units.py", part, changed) is None
 
 
 def test_tests_of_the_same_name_run_first():

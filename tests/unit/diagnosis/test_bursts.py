@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import builders
 from builders import START_S
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.diagnosis.intervals import judge_fine
+from plimsoll.limits import ceilings_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.instance import Instance, Storage
@@ -77,6 +80,21 @@ def test_minutes_show_waiting_below_every_ceiling(minutes_alone):
     assert () == minutes_alone.time_at
     assert Verdict.UNKNOWN is minutes_alone.verdict
     assert 10 * 3600 == pytest.approx(sum(w.end_s - w.start_s for w in minutes_alone.waiting))
+
+
+def test_a_burst_that_follows_a_known_interval_is_a_burst_of_its_own():
+    """
+    What ends in the second in which it begins does not overlap it.
+    """
+    fine = series(FINE_S, 9 * 360, 9 * 360 + 90)
+    whole = series(COARSE_S, 9 * 360, 9 * 360 + 90)
+    snapshot = Snapshot(instance=GP3, series=whole, source="a test", fine=fine)
+    ceilings = ceilings_of(GP3, catalog())
+    first, *rest = judge_fine(snapshot, ceilings, ())
+    before = replace(first, start_s=first.start_s - 600, end_s=first.start_s)
+
+    assert (first, *rest) == judge_fine(snapshot, ceilings, (before,))
+    assert tuple(rest) == judge_fine(snapshot, ceilings, (first,))
 
 
 def test_seconds_show_all_the_time_that_was_spent_at_the_ceiling(with_seconds):

@@ -16,7 +16,7 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
-from plimsoll.units import KIB
+from plimsoll.units import KIB, format_clock
 
 DAY_S, HOUR_S = 86_400, 3600
 GP2 = Storage(kind="gp2", size_gib=1200.0)
@@ -270,6 +270,17 @@ def test_a_quantile_is_a_value_that_occurs():
     assert 4.0 == weighted_quantile(value, np.array([9.0, 1.0, 1.0, 1.0]), 0.5)
 
 
+def test_quantiles_are_those_of_their_name():
+    """
+    Of a hundred minutes that rise by one MB/s each: half lie below the median, 95 below P95, 99 below P99.
+    """
+    rising = compared(calm(), builders.snapshot(builders.storage(np.arange(1, 101) * 1e6)))
+    wanted = (Statistic.MEDIAN, Statistic.P95, Statistic.P99, Statistic.PEAK)
+    found = [number(rising, Subject.THROUGHPUT, statistic).after for statistic in wanted]
+
+    assert [50e6, 95e6, 99e6, 100e6] == pytest.approx(found)
+
+
 def test_equal_weekdays_and_hours_need_no_caveat():
     """
     The same hours a week later, measured whole, are like with like.
@@ -412,7 +423,10 @@ def test_a_change_within_a_window_is_said_once():
     told = (event(7 * 24 + 5, EventKind.CLASS_CHANGE), event(7 * 24 + 6, EventKind.CLASS_CHANGE))
     after = replace(calm(start_s=LATER_S), annotations=told)
 
-    assert ["change"] == kinds(compared(calm(), after))
+    (caveat,) = compared(calm(), after).caveats
+
+    assert "change" == caveat.kind
+    assert f"changed at {format_clock(told[0].time_s)} UTC" in caveat.text
 
 
 def test_a_former_class_that_nobody_said_is_asked_for():

@@ -230,6 +230,19 @@ def test_the_smooth_excess_bridges_a_lost_sample_only():
     assert np.isnan(congestion.log_excess_smooth[63:67]).all()
 
 
+def test_the_smooth_excess_reaches_as_far_back_as_ahead():
+    """
+    One slow minute stands in the mean of the two before it and the two after it.
+    """
+    values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.001))
+    for metric in LATENCIES:
+        values[metric][40] = 0.1
+    congestion = of(values, without=(Metric.QUEUE_DEPTH,))
+    raised = np.flatnonzero(congestion.log_excess_smooth[30:50] > 0.3) + 30
+
+    assert [38, 39, 40, 41, 42] == raised.tolist()
+
+
 def test_load_is_relative_to_the_windows_own_high():
     """
     Load is 1 at the 99th percentile of the busier dimension, so that one spike calms nothing.

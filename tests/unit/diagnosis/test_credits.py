@@ -89,6 +89,18 @@ def test_what_was_not_measured_may_have_used_the_credits():
     assert Credits.REFUTED != said(rate, row(Phase.BASELINE), (21 * HOUR, 22 * HOUR))
 
 
+@pytest.mark.parametrize(("pause_min", "verdict"), [(0, Credits.SHOWN), (60, Credits.FROM_START)])
+def test_a_pause_that_nobody_measured_may_have_earned_credits(pause_min, verdict):
+    """
+    After a burst that emptied the bucket an hour without samples may have filled it again.
+    """
+    hole = np.full(pause_min, np.nan)
+    rate = np.concatenate((np.full(31, MOST), hole, np.full(30, BASE)))
+    start = 31 + pause_min
+
+    assert verdict == said(rate, row(Phase.BASELINE), (start, start + 30))
+
+
 def test_hours_hide_what_a_bucket_did():
     """
     Within a sample of an hour a bucket can be filled and emptied: nothing is refuted by such samples.
@@ -114,6 +126,20 @@ def test_a_gp2_burst_is_held_to_its_published_bucket(minutes, verdict):
     rate = np.full(minutes, 3000.0)
 
     assert verdict == said(rate, row(Phase.BURST, published=True), (0, minutes))
+
+
+def test_what_refutes_a_burst_is_told_with_its_arithmetic():
+    """
+    5.4 million credits, and 2,400 a second more spent than earned: 37 minutes of the 40.
+    """
+    of = row(Phase.BURST, published=True)
+    frame = frame_of(builders.snapshot(builders.storage(np.full(40, 3000.0) * 16_384)))
+    assert frame is not None
+    gp2 = (row(Phase.BASELINE, published=True), of)
+    account = CreditBook(frame, gp2).account_of(of, np.array([(0, 40)]))
+
+    assert "held for 40 min" in account.text
+    assert "pays for 38 min" in account.text
 
 
 T3 = Instance(

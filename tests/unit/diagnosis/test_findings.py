@@ -67,7 +67,7 @@ def time_at(one: Interval, seconds: float = 5400) -> CeilingTime:
     )  # fmt: skip
 
 
-def resource(row: Ceiling, peak: float, verdict: Verdict, above: float = 42.0) -> Resource:
+def resource(row: Ceiling, peak: float, verdict: Verdict, above: float | None = 42.0) -> Resource:
     return Resource(
         family=row.family, name="instance EBS throughput", verdict=verdict, unit=row.unit,
         ceiling=row, peak=peak, p99=peak, mean=peak, minutes_above_80=above, headroom=0.0,
@@ -239,6 +239,17 @@ def test_near_is_a_warning_with_peak_and_time():
     assert "270 MB/s at the peak" in near.title
     assert "287.5 MB/s" in near.title
     assert "above 80 % for 42 min" in near.title
+
+
+@pytest.mark.parametrize("above", [0.0, None])
+def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
+    """
+    A peak of seconds, or one whose time is not known, is told without a length.
+    """
+    found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR, above=above),))
+    near = next(f for f in found if f.severity == "warning")
+
+    assert "above 80 %" not in near.title
 
 
 def test_amounts_are_told_as_shares():

@@ -119,6 +119,16 @@ def test_minutes_above_the_level_end_a_stretch():
     assert [[0, 60], [64, 120]] == level.runs.tolist()
 
 
+def test_minutes_just_above_the_level_are_its_own_wavering():
+    """
+    Of a steady rate, 0.8 % above belong to the stretch, and 1.3 % are more than the limit lets through.
+    """
+    level = np.full(30, 86e6)
+    spread = [np.concatenate((level, [86e6 * ratio] * 2, level)) for ratio in (1.008, 1.013)]
+
+    assert [[[0, 62]], [[0, 30], [32, 62]]] == [found(rate)[0].runs.tolist() for rate in spread]
+
+
 def test_partly_pegged_edges_belong_to_the_stretch():
     """
     The minute in which the ceiling was reached averages a little below it, but waited like the others.
@@ -153,6 +163,19 @@ def test_the_level_is_not_pulled_down_by_its_edges():
     (level,) = found(rate, waited=rate > 80e6, excess=np.where(rate > 80e6, 2.0, 0.0))
 
     np.testing.assert_allclose(level.value, 86e6, rtol=1e-9)
+
+
+def test_the_level_is_that_between_the_edges_of_short_stretches():
+    """
+    Half of four samples are edges, in which the limit was met or left: they lie lower, within the spread.
+    """
+    rate = np.tile([85.7e6, 86e6, 86e6, 85.7e6, 10e6, 10e6, 10e6, 10e6], 20)
+    rate *= builders.wander(np.random.default_rng(1), rate.size, 1e-5)
+    waited = rate > 80e6
+
+    (level,) = found(rate, waited=waited, excess=np.where(waited, 2.0, 0.0), step_s=300)
+
+    np.testing.assert_allclose(level.value, 86e6, rtol=1e-4)
 
 
 def test_samples_of_five_minutes_have_levels_too():
@@ -206,6 +229,15 @@ def test_zeros_and_gaps_have_no_level():
     """
     assert [] == found(np.zeros(120))
     assert [] == found(np.full(120, np.nan))
+
+
+def test_idle_minutes_leave_the_level_as_it_is():
+    """
+    A night without a request has no rate that could be near any level.
+    """
+    rate = np.concatenate((noisy(86.5e6, 120), np.zeros(120)))
+
+    assert found(rate[:120])[0].value == found(rate)[0].value
 
 
 def test_a_known_level_takes_in_what_waited_less():

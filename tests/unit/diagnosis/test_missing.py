@@ -210,8 +210,9 @@ def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
 @pytest.mark.parametrize(
     ("latency_s", "ceilings", "is_open"),
     [
-        # 10,000 IOPS × latency is the queue: 50, 5 and 200 requests.
+        # 10,000 IOPS × latency is the queue: 50, 12, 5 and 200 requests.
         (0.005, (), True),
+        (0.0012, (), True),
         (0.0005, (), False),
         (0.02, DOCUMENTED, True),
         (0.005, DOCUMENTED, False),

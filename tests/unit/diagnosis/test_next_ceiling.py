@@ -1,7 +1,10 @@
 """Which ceiling would bind once the present one is raised."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from builders import ceiling
 from plimsoll.diagnosis.next_ceiling import bytes_per_s_through, next_ceiling_of
@@ -22,7 +25,8 @@ ALL = (BASELINE, BURST, FORMER, OPS, VOLUME, CPU)
 def of(
     bound: Ceiling | None,
     *,
-    size_bytes: float | None,
+    size_bytes: float | None = None,
+    sizes_bytes: Sequence[float] = (),
     level: float | None = None,
     dimension: Dimension = Dimension.THROUGHPUT,
     ceilings=ALL,
@@ -34,13 +38,14 @@ def of(
         family=family, phase=phase, dimension=dimension, level=value, seconds=3600,
         interval_count=1, ceiling=bound,
     )  # fmt: skip
-    interval = Interval(
+    first = Interval(
         start_s=0, end_s=3600, dimension=dimension, level=value, level_low=value,
         level_high=value, family=family, phase=phase, former_phase=None, ceiling=bound,
         confidence=0.99, attribution=0.99, io_size_bytes=size_bytes, latency_s=None,
         latency_reference_s=None, queue_depth=None, evidence=(), ruled_out=(), refuted_by="",
     )  # fmt: skip
-    return next_ceiling_of((at,), (interval,), ceilings)
+    intervals = [replace(first, io_size_bytes=size) for size in sizes_bytes or (size_bytes,)]
+    return next_ceiling_of((at,), tuple(intervals), ceilings)
 
 
 def test_nothing_binds_so_nothing_is_next():
@@ -62,6 +67,15 @@ def test_at_large_requests_throughput_is_next():
     At 64 KiB, 12,000 IOPS let 786 MB/s through, more than the volume's 500 MB/s.
     """
     assert VOLUME == of(BASELINE, size_bytes=64 * KIB)
+
+
+def test_of_many_intervals_the_middle_size_counts():
+    """
+    One stretch of small requests, and one of large ones, do not decide what three others show.
+    """
+    sizes = [8, 32, 32, 32, 1024], [32, 32, 64, 64, 64]
+
+    assert [OPS, VOLUME] == [of(BASELINE, sizes_bytes=[k * KIB for k in one]) for one in sizes]
 
 
 def test_the_successor_is_of_another_family():

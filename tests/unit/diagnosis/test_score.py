@@ -213,6 +213,16 @@ def test_a_busy_cpu_explains_a_flat_rate():
     assert of(matches=FIXED) == of(matches=FIXED, cpu_ratio=0.97)
 
 
+def test_a_documented_number_loses_two_at_most_to_what_was_served_above_it():
+    """
+    Class, storage and credits may have differed then; a level without a number has no such excuse.
+    """
+    numbered = weights(matches=FIXED, free_above_ratio=10.0)["exceeded"]
+    unnumbered = weights(matches=UNKNOWN, free_above_ratio=10.0)["exceeded"]
+
+    assert (-2.0, -5.0) == (numbered, unnumbered)
+
+
 def test_a_limit_with_credits_may_be_exceeded():
     """
     More served above the level counts less if the level was entered from above and left downwards.

@@ -44,6 +44,17 @@ def test_a_throughput_limit_and_a_limit_on_operations_meet_at_the_knee():
     assert not fit.left_out
 
 
+def test_two_sizes_explain_two_limits_whatever_was_measured():
+    """
+    A line through two points leaves nothing over, so how well it explains them is not known.
+    """
+    (two,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
+    (three,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 1024))).phases
+
+    assert two.scatter_ratio is None
+    assert three.scatter_ratio is not None
+
+
 def test_a_size_between_two_multiples_shows_the_unit():
     """
     384 KiB are charged as two operations, so the plateau of gp2 without credits is the unit's own.
@@ -113,11 +124,18 @@ def test_merging_is_read_from_sequential_requests():
     """
     Sequential requests of any size move what 256 KiB per operation allow.
     """
-    (fit,) = fit_sweep(sweep(GP2, patterns=tuple(Pattern), sizes_kib=SIZES_KIB[1:])).phases
+    whole = sweep(GP2, patterns=tuple(Pattern), sizes_kib=SIZES_KIB[1:])
+    (fit,) = fit_sweep(whole).phases
+    (seen,) = (
+        p for p in whole.points if (p.pattern, p.io_size_bytes) == (Pattern.SEQUENTIAL, kib(8))
+    )
 
     merged = {m.io_size_bytes: m for m in fit.merges}
     assert near(UNIT_BYTES, rel=0.01) == merged[kib(8)].merged_bytes.value
     assert not merged[kib(8)].is_at_least
+    size = merged[kib(8)].merged_bytes
+    assert near(seen.bytes_per_s / fit.ops_limit.high) == size.low
+    assert near(seen.bytes_per_s / fit.ops_limit.low) == size.high
     assert Pattern.SCATTERED == fit.pattern
 
 
