@@ -224,7 +224,7 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
     if observation.first.io is not None or "io" in observation.resets or observation.seconds <= 0:
         return None
     read = (last.blocks_read - first.blocks_read) * observation.server.block_bytes
-    read -= _grown_bytes(observation)
+    read -= grown_bytes(observation)
     written = by_backends(observation)
     for name in ("checkpoint_written_bytes", "background_written_bytes"):
         before, after = getattr(first, name), getattr(last, name)
@@ -270,7 +270,7 @@ def _blocks_by_statements(observation: Observation) -> int:
     return written
 
 
-def _grown_bytes(observation: Observation) -> int:
+def grown_bytes(observation: Observation) -> int:
     """By which tables, TOAST relations and indexes grew; one that is new grew by all it has."""
     first, last = observation.first, observation.last
     pairs: tuple[tuple[Sequence[Relation | Index], Sequence[Relation | Index]], ...] = (

@@ -17,7 +17,7 @@ from plimsoll.model.cause import Cause, CauseKind
 _MERE_WAYS = {"WalWrites", "WalFullPages", "CheckpointWrites", "CheckpointsRequested"}
 # Statements read what scans and indexes are said to read: the larger of both counts.
 _BY_STATEMENT = {"StatementReads", "NotTheQuery"}
-_OTHER_READERS = {CauseKind.VACUUM, CauseKind.TEMPORARY_FILES}
+_OTHER_READERS = {CauseKind.VACUUM, CauseKind.TEMPORARY_FILES, CauseKind.DECODING}
 
 
 class Unexplained(Struct, frozen=True, kw_only=True):

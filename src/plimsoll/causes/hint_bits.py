@@ -1,0 +1,134 @@
+"""
+Readers that write: the first one after a load marks rows as committed, and every page that it marks is written.
+
+Theory of operation. A row does not say whether its transaction committed; the first reader looks that up and notes
+it in the row (a hint bit), or removes what no one can see any more. That changes the page, so it is written. With
+data checksums, or wal_log_hints, the first such change after a checkpoint also puts the whole page into WAL.
+A vacuum after the load does the same, once, at a time of one's own choice.
+
+Rule: it is said only of a SELECT that names one table with rows that came or died since its last vacuum, and
+that changed pages. A function that writes could do so too; what would refute it says so.
+"""
+
+import re
+
+from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.growth import tables_of
+from plimsoll.causes.statement_writes import Writes, writes_of
+from plimsoll.causes.statements import Work, counted, short, work_between
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Relation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_bytes_per_s, format_ratio
+
+# Judgements, as for scans: what is below is not worth a line.
+_SHARE_LEAST = 0.01
+_BYTES_LEAST = 0.1e6
+_READS = re.compile(r"^[\s(]*(?:select|with|table)\b", re.IGNORECASE)
+_WRITES = re.compile(
+    r"\b(?:insert|update|delete|merge|into|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|nextval)\b",
+    re.IGNORECASE,
+)
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Tables of which readers write pages, the most bytes first."""
+    found = []
+    for work in work_between(observation.first.statements, observation.last.statements):
+        statement = work.statement
+        if not statement.dirtied_blocks or not _READS.match(statement.text):
+            continue
+        table = (
+            _table_of(observation, statement.text) if not _WRITES.search(statement.text) else None
+        )
+        if table is None:
+            continue
+        own = float(min(statement.written_blocks, statement.dirtied_blocks))
+        writes = writes_of(observation, statement, own_blocks=own, grown_blocks=0.0)
+        share = budget.of_load(writes.all)
+        if writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST):
+            found.append(_cause(work, table, writes, observation, budget))
+    return ranked(found)
+
+
+def _table_of(observation: Observation, text: str) -> Relation | None:
+    """The only table it names that has rows to be marked; None where there is none, or several."""
+    new = {relation.oid for relation in observation.first.relations}
+    tables = [table.last for table in tables_of(observation)]
+    tables += [one for one in observation.last.relations if one.oid not in new]
+    found = [
+        one
+        for one in tables
+        if one.kind != "toast"
+        and (one.inserted_since_vacuum or one.dead_rows)
+        and _names(text, one)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _names(text: str, table: Relation) -> bool:
+    bare = table.name.rpartition(".")[2].strip('"')
+    return re.search(rf"(?<![\w$]){re.escape(bare)}(?![\w$])", text, re.IGNORECASE) is not None
+
+
+def _cause(
+    work: Work, table: Relation, writes: Writes, observation: Observation, budget: Budget
+) -> Cause:
+    share = budget.of_load(writes.all)
+    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    pages = work.statement.dirtied_blocks / observation.seconds
+    text = (
+        "The first reader of rows that were written since the last vacuum notes in each that its transaction "
+        "committed (hint bits); a page that it marks is written."
+    )
+    if writes.wal:
+        text += (
+            " With data checksums or wal_log_hints the page also goes into WAL whole, once after each "
+            "checkpoint."
+        )
+    return Cause(
+        kind=CauseKind.HINT_BITS,
+        code="HintBits",
+        severity=severity_of(budget, writes.all),
+        subject=table.name,
+        title=f"Reading {table.name} writes {format_bytes_per_s(writes.all)}{part}: "
+        f"{counted(pages, 'page')} a second are marked.",
+        text=text,
+        written_bytes_per_s=writes.all,
+        is_estimated=True,
+        share_of_load=share,
+        share_of_ceiling=budget.of_ceiling(writes.all),
+        evidence=(
+            Evidence(
+                kind="bytes",
+                text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
+                value=writes.all,
+            ),
+            Evidence(
+                kind="rows",
+                text=f"{counted(table.inserted_since_vacuum, 'row')} came since the last vacuum, "
+                f"{counted(table.dead_rows, 'row')} are dead.",
+                value=float(table.inserted_since_vacuum),
+            ),
+            Evidence(
+                kind="statement",
+                text=f"{counted(work.statement.calls, 'call')} changed "
+                f"{counted(work.statement.dirtied_blocks, 'page')}: {short(work.statement.text)}",
+                value=float(work.statement.dirtied_blocks),
+            ),
+        ),
+        remedies=(
+            Remedy(
+                text="Vacuum after a load, before the readers come: it marks all rows at once.",
+                commands=(f"VACUUM (FREEZE, ANALYZE) {table.name};",),
+                expected=f"SELECT no longer writes {format_bytes_per_s(writes.all)}.",
+            ),
+            Remedy(
+                text="A table that is made or emptied in the transaction of the load can be filled with rows "
+                "that need no mark.",
+                commands=(f"COPY {table.name} FROM STDIN WITH (FREEZE);",),
+                expected="Neither readers nor vacuum write its pages again.",
+            ),
+        ),
+        refuted_by="A second run of the same SELECT that changes as many pages: then a function in it writes.",
+    )
