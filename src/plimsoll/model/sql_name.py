@@ -10,6 +10,13 @@ The owner of a database or role chooses its `search_path`, and what is found the
 whoever asks. `pg_temp` is named last because it is searched first where it is not named.
 """
 
+ANSWERS = (
+    "extra_float_digits = 1",
+    "quote_all_identifiers = off",
+    "standard_conforming_strings = on",
+)
+"""Settings that change what is answered; a database's own would round seconds, or quote every name."""
+
 
 def spellings(text: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """

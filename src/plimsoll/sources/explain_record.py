@@ -24,7 +24,7 @@ from plimsoll.sources.explain_allowed import parameter_count, refusal
 from plimsoll.sources.explain_json import capture_of
 from plimsoll.sources.explain_statements import Wanted, without_comments
 from plimsoll.sources.pg_stat import DatabaseProbe, without_password
-from plimsoll.sources.pg_stat_queries import BEGIN, GUARDS
+from plimsoll.sources.pg_stat_queries import BEGIN, GUARDS, genuine_statements, lock_statements
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,7 +43,17 @@ _CONNECTION = {
 # Other users' statements, whose identifier is hidden too.
 _HIDDEN = "<insufficient privilege>"
 _FROM = re.compile(r"\b(?:from|join|table)\s+(?:only\s+)?\(?\s*([a-z_\"][\w.\"]*)", re.IGNORECASE)
-_SYSTEM = ("pg_", "information_schema.", "unnest", "generate_series", "select", "values")
+# extract(epoch from stats_reset) reads no table of that name.
+_EXTRACT = re.compile(r"\bextract\s*\(\s*\S+\s+from\b", re.IGNORECASE)
+_SYSTEM = (
+    "pg_",
+    "plimsoll_",
+    "information_schema.",
+    "unnest",
+    "generate_series",
+    "select",
+    "values",
+)
 # A list of that many is read to find the statements that may be run among them.
 _LOOKED_AT = 1000
 
@@ -55,7 +65,7 @@ select pg_catalog.current_setting('block_size')::int as block_bytes,
        or pg_catalog.pg_has_role(current_user, 'pg_write_server_files', 'usage') as is_powerful
 """
 _EXTENSION = """
-select n.nspname as schema,
+select pg_catalog.quote_ident(n.nspname) as schema,
        (pg_catalog.string_to_array(e.extversion, '.'))[1]::int * 1000
            + (pg_catalog.string_to_array(e.extversion, '.'))[2]::int as version
 from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
@@ -173,13 +183,14 @@ class Recorder:
                 )
             # 1.11 tells shared, local and temporary I/O apart; before, one name stood for all.
             kind = "shared_blk" if found[0]["version"] >= 1011 else "blk"
+            schema = str(found[0]["schema"])
             query = _STATEMENTS.format(
-                schema='"' + str(found[0]["schema"]).replace('"', '""') + '"',
+                schema=schema,
                 read_time=f"{kind}_read_time",
                 write_time=f"{kind}_write_time",
                 limit=_LOOKED_AT,
             )
-            rows = self._rows(query)
+            rows = self._rows(query, lock_statements(schema), genuine_statements(schema))
         except psycopg.Error as error:
             raise self._refusal(error) from None
         is_timed = self._setting("track_io_timing") == "on"
@@ -305,11 +316,13 @@ class Recorder:
             cursor.execute(statement.encode())
             return cursor.fetchall()
 
-    def _rows(self, statement: str) -> list[dict[str, Any]]:
+    def _rows(self, statement: str, *before: str) -> list[dict[str, Any]]:
         """Rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
                 cursor.execute(f"{BEGIN}; {GUARDS}".encode())
+                for one in before:
+                    cursor.execute(one.encode())
                 return cursor.execute(statement.encode()).fetchall()
             finally:
                 if not self._connection.closed:
@@ -383,7 +396,7 @@ def _reads_tables(statement: str) -> bool:
     """Whether it only reads, and more than the system's own views, as we and other watchers do."""
     if refusal(statement, allows_writes=False):
         return False
-    names = [name.lower().replace('"', "") for name in _FROM.findall(statement)]
+    names = [name.lower().replace('"', "") for name in _FROM.findall(_EXTRACT.sub("", statement))]
     return any(
         not name.startswith(_SYSTEM) and not name.rpartition(".")[2].startswith("pg_")
         for name in names

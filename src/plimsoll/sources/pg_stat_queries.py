@@ -10,7 +10,7 @@ The views' columns by version: PostgreSQL documentation, "The Cumulative Statist
 editions 14 to 18, checked against live servers.
 """
 
-from plimsoll.model.sql_name import SAFE_PATH
+from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 
 # A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
 BEGIN = "begin transaction isolation level read committed, read only, not deferrable"
@@ -23,7 +23,7 @@ BEGIN = "begin transaction isolation level read committed, read only, not deferr
 GUARDS = (
     f"set local search_path = {SAFE_PATH}; set local statement_timeout = '2s'; "
     "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '10s'; "
-    "set local row_security = off"
+    "set local row_security = off; " + "; ".join(f"set local {one}" for one in ANSWERS)
 )
 
 # A role without pg_read_all_settings does not see the row data_directory of pg_settings;
@@ -92,3 +92,24 @@ def reading_query(version_number: int) -> str:
     else:
         io = _NO_IO
     return f"select * from ({_TRANSACTIONS}) t, ({_SESSIONS}) s, ({io}) i"  # noqa: S608 - constants
+
+
+def lock_statements(schema: str) -> str:
+    """Keep the extension pg_stat_statements from being replaced until the transaction ends."""
+    return f"lock table {schema}.pg_stat_statements in access share mode"
+
+
+def genuine_statements(schema: str) -> str:
+    """
+    Divide by zero where the functions of pg_stat_statements are not in C: only superusers make those.
+
+    The owner of the schema may drop the extension, and put functions of the same names in its place.
+    To be asked in the transaction that asks them, behind the lock. `schema` comes quoted from the server.
+    """
+    return f"""
+select 1 / (case when pg_catalog.bool_and(l.lanname = 'c') then 1 else 0 end)
+from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
+     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where p.proname in ('pg_stat_statements', 'pg_stat_statements_info')
+      and pg_catalog.quote_ident(n.nspname) = '{schema.replace("'", "''")}'
+"""  # noqa: S608 - a name quoted by the server

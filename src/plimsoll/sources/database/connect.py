@@ -87,9 +87,13 @@ class Asker:
         except psycopg.Error as error:
             raise refusal(error, self._dsn) from None
 
-    def ask(self, *statements: str) -> list[Rows]:
+    def ask(self, *statements: str, lock: str = "") -> list[Rows]:
         """
         The rows of each statement, all of one transaction; strings for what is not a number.
+
+        Args:
+            statements: what is asked.
+            lock: is run before them, and gives no rows.
 
         Raises:
             Silent: one of them failed, or the connection did.
@@ -99,7 +103,7 @@ class Asker:
         began_s = self._clock()
         try:
             connection = self._connection or self._connect()
-            message = "; ".join((GUARDS, *statements, END))
+            message = "; ".join((GUARDS, *filter(None, [lock]), *statements, END))
             # Without parameters this is PostgreSQL's simple protocol: one message, many results.
             answers = self._answers(connection.execute(message.encode()))
         except psycopg.Error as error:

@@ -36,11 +36,11 @@ limit 1
 """
 # Reading a table reads those that inherit from it.
 _FOREIGN = """
-with recursive below as (
+with recursive plimsoll_below as (
   select %s::pg_catalog.oid as oid
-  union select i.inhrelid from pg_catalog.pg_inherits i join below b on b.oid = i.inhparent
+  union select i.inhrelid from pg_catalog.pg_inherits i join plimsoll_below b on b.oid = i.inhparent
 )
-select true from below b join pg_catalog.pg_class c on c.oid = b.oid where c.relkind = 'f' limit 1
+select true from plimsoll_below b join pg_catalog.pg_class c on c.oid = b.oid where c.relkind = 'f' limit 1
 """
 
 

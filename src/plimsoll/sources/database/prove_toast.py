@@ -114,7 +114,8 @@ order by 3 desc limit 1
 _COLUMNS = """
 select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname),
        pg_catalog.format_type(a.atttypid, a.atttypmod),
-       t.typtype = 'b' and coalesce(e.typtype, 'b') = 'b'
+       t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+       or t.typtype = 'b' and coalesce(e.typtype, 'b') = 'b'
 from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
      left join pg_catalog.pg_type e on e.oid = t.typelem
 where a.attrelid = %s and a.attnum > 0 and not a.attisdropped and a.attlen = -1

@@ -22,6 +22,7 @@ from plimsoll.model.database import (
     ServerSelf,
     Statement,
 )
+from plimsoll.sources import pg_stat_queries
 from plimsoll.sources.database import queries, queries_wal, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
 from plimsoll.sources.database.locks import with_locks
@@ -48,6 +49,8 @@ _TABLES_OF_A_SLOW_SERVER = 100
 _CANCELED = "57014"
 _NOT_PERMITTED = "42501"
 _NOT_LOADED = "55000"
+# Division by zero, which `genuine_statements` ends in.
+_NOT_GENUINE = "22012"
 
 
 class Want(StrEnum):
@@ -274,7 +277,9 @@ class Reader:
         if self._statements_at is not None and Want.STATEMENTS in self._wants:
             schema, version = self._statements_at
             if queries.numbered(version) >= (1, 9):
-                times = times + (self._part("resets", resets.statements_reset_time(schema)) or [])
+                times = times + (
+                    self._counted("resets", resets.statements_reset_time(schema)) or []
+                )
         return dict(times)
 
     def _io(self) -> tuple[IoRow, ...] | None:
@@ -341,7 +346,7 @@ class Reader:
             self._statements_at = None
             self.missing["statements"] = "ALTER EXTENSION pg_stat_statements UPDATE;"
             return
-        rows = self._part("statements", queries.statements_known(schema))
+        rows = self._counted("statements", queries.statements_known(schema))
         if rows is None:
             self._statements_at = None
             return
@@ -355,13 +360,13 @@ class Reader:
             return None
         schema, version = self._statements_at
         if not is_last:
-            rows = self._part("statements", queries.statements(schema, version, None) or "")
+            rows = self._counted("statements", queries.statements(schema, version, None) or "")
             self._read_statements = tuple(row[0] for row in rows or ())
             return None if rows is None else tuple(map(statement_of, rows))
-        known = self._part("statements", queries.statements_known(schema))
+        known = self._counted("statements", queries.statements_known(schema))
         since = set(known[0][0]) - self._known_statements if known else set()
         wanted = (*self._read_statements, *sorted(since))
-        rows = self._part("statements", queries.statements(schema, version, wanted) or "")
+        rows = self._counted("statements", queries.statements(schema, version, wanted) or "")
         return None if rows is None else tuple(map(statement_of, rows))
 
     def _with_texts(self, first: Moment, last: Moment) -> Moment:
@@ -374,7 +379,9 @@ class Reader:
         )
         wanted = [query_id for _, query_id in costs[: queries.STATEMENT_TEXTS_MAX]]
         texts: dict[int, str] = dict(
-            self._part("statement texts", queries.statement_texts(self._statements_at[0], wanted))
+            self._counted(
+                "statement texts", queries.statement_texts(self._statements_at[0], wanted)
+            )
             or []
         )
         named = tuple(
@@ -447,10 +454,17 @@ class Reader:
             rows += self._part(name, statement(oids[start : start + _BATCH])) or []
         return rows
 
-    def _part(self, name: str, statement: str) -> Rows | None:
-        """Its rows; None where the server refused it, which `missing` then has."""
+    def _counted(self, name: str, statement: str) -> Rows | None:
+        """Like `_part`, of pg_stat_statements: its functions are asked once it is sure whose they are."""
+        assert self._statements_at is not None
+        schema = self._statements_at[0]
+        genuine = pg_stat_queries.genuine_statements(schema)
+        return self._part(name, genuine, statement, lock=pg_stat_queries.lock_statements(schema))
+
+    def _part(self, name: str, *statements: str, lock: str = "") -> Rows | None:
+        """Rows of the last statement; None where the server refused one, which `missing` then has."""
         try:
-            return self._asker.ask(statement)[0]
+            return self._asker.ask(*statements, lock=lock)[-1]
         except Silent as why:
             if why.is_connection_lost:
                 raise
@@ -460,6 +474,10 @@ class Reader:
     def _remedy(self, why: Silent) -> str:
         if why.state == _NOT_PERMITTED:
             return self._grant("pg_monitor")
+        if why.state == _NOT_GENUINE:
+            return (
+                "pg_stat_statements in this database is not PostgreSQL's: another role replaced it."
+            )
         if why.state == _NOT_LOADED:
             return (
                 "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'; -- and restart"

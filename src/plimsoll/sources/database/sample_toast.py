@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.model.sql_name import SAFE_PATH
+from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.database.decoded import Change, change_of
 from plimsoll.sources.database.named_table import keep_views_out, path_of, table_named
@@ -46,7 +46,8 @@ _KNOWS_CHUNK_ID = 170_000
 # The second one idles in a transaction for as long as a sample lasts.
 _GUARDS = (
     f"set search_path = {SAFE_PATH}; set row_security = off; set statement_timeout = '20s'; "
-    f"set lock_timeout = '500ms'; set idle_in_transaction_session_timeout = '{3 * SECONDS_MAX}s'"
+    f"set lock_timeout = '500ms'; set idle_in_transaction_session_timeout = '{3 * SECONDS_MAX}s'; "
+    + "; ".join(f"set {one}" for one in ANSWERS)
 )
 # Keys are compared with text that is turned into their type; with a type of somebody's own, that may
 # run code of its owner. Rows of such a table are not looked up.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.model.sql_name import SAFE_PATH
+from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 from plimsoll.sources.database.named_table import keep_views_out, path_of
 from plimsoll.sources.pg_stat import (
     CONNECTION,
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _GUARDS = (
     f"set local search_path = {SAFE_PATH}; set local row_security = off; "
     "set local statement_timeout = '60s'; set local lock_timeout = '500ms'; "
-    "set local idle_in_transaction_session_timeout = '60s'; set local jit = off"
+    "set local idle_in_transaction_session_timeout = '60s'; set local jit = off; "
+    + "; ".join(f"set local {one}" for one in ANSWERS)
 )
 
 # Settings of the database or the role would choose what is left out here; a transaction that is

@@ -1,0 +1,149 @@
+"""What the owner of a database can make run with the rights of whoever inspects it: nothing."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from live.hostile_database import HostileDatabase
+from live.installed import NEWEST, postgres_binaries
+from live.machine import Run
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.sql_name import SAFE_PATH
+from plimsoll.sources import pg_stat
+from plimsoll.sources.database import connect, queries
+from plimsoll.sources.database.read import observe
+from plimsoll.sources.database.reader import EVERYTHING, Reader
+from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading
+
+pytestmark = pytest.mark.live
+
+SETTINGS = {
+    "wal_level": "logical",
+    "shared_buffers": "16MB",
+    "shared_preload_libraries": "pg_stat_statements",
+    "fsync": "off",
+}
+
+
+@pytest.fixture(scope="module", params=["17", NEWEST])
+def hostile(request: pytest.FixtureRequest) -> Iterator[HostileDatabase]:
+    """
+    A server with a database full of traps.
+    """
+    with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as server:
+        made = HostileDatabase(server)
+        made.make()
+        assert [] == made.steps
+        yield made
+
+
+def test_the_traps_work(hostile: HostileDatabase):
+    """
+    A superuser who asks as most programs do runs the owner's code, which writes a file.
+    """
+    with psycopg.connect(hostile.dsn) as careless:
+        careless.execute("select quote_ident('x'), count(*) from pg_class where oid = 1")
+        careless.rollback()
+        careless.execute("begin transaction read only")
+        careless.execute("select 1::bigint = 1")
+
+    steps = hostile.steps
+    assert {"quote_ident", "int84eq"} <= {line.split(" ")[0] for line in steps}
+    assert all("as plimsoll" in line for line in steps)
+
+
+COMMANDS = {
+    "inspect": ("inspect", "{dsn}", "--for", "2s"),
+    "inspect --decode-toast": ("inspect", "{dsn}", "--for", "2s", "--decode-toast", "1s"),
+    "record host --dsn": ("record", "host", "--dsn", "{dsn}", "--for", "2s", "-o", "recorded.json"),
+    "pool-size --dsn": (
+        "pool-size",
+        "--dsn",
+        "{dsn}",
+        "--for",
+        "1s",
+        "--services",
+        "2",
+        "--pool",
+        "5",
+    ),
+    "prove toast": ("prove", "toast", "{dsn}"),
+    "prove toast --table": ("prove", "toast", "{dsn}", "--table", "public.documents"),
+    "prove toast --decode": (
+        *("prove", "toast", "{dsn}", "--table", "public.documents"),
+        *("--decode", "1s"),
+    ),
+    "explain record --statement": (
+        *("explain", "record", "{dsn}", "--statement"),
+        *(
+            "select count(*), max(length(body)) from public.documents where id = 1",
+            "-o",
+            "plans.json",
+        ),
+    ),
+    "explain record --top": ("explain", "record", "{dsn}", "--top", "5", "-o", "top.json"),
+    "sweep": (*("sweep", "--dsn", "{dsn}", "--table", "public.documents", "--sizes", "64KiB"),),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_runs_code_of_the_databases_owner(
+    hostile: HostileDatabase, run: Run, command: str
+):
+    """
+    As a superuser: no file is written, no row, no lock taken.
+    """
+    done = run(*(part.format(dsn=hostile.dsn) for part in COMMANDS[command]))
+
+    assert [] == hostile.steps
+    assert "Traceback" not in done.stderr, done.stderr
+    allowed = ("sweep",)
+    assert "error:" not in done.stderr or command in allowed, done.stderr
+
+
+def test_every_name_is_written_with_its_schema(
+    hostile: HostileDatabase, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    Even where the path begins with the owner's schema, no function, type or view of the owner's is found.
+
+    Operators cannot be qualified and stay readable; those are behind another schema here, and found
+    by the path alone.
+    """
+    careless = "evil, pg_catalog"
+    for place, name in ((pg_stat, "GUARDS"), (queries, "GUARDS"), (connect, "GUARDS")):
+        changed = getattr(place, name).replace(SAFE_PATH, careless)
+        assert careless in changed
+        monkeypatch.setattr(place, name, changed)
+    seen = observe(hostile.dsn, duration_s=0.1, every_s=0.05)
+    probe = DatabaseProbe(hostile.dsn, time.monotonic)
+    probe.open()
+    reading = probe.read()
+    probe.close()
+
+    assert [] == hostile.steps
+    assert seen.first.relations
+    assert seen.first.statements
+    assert isinstance(reading, DatabaseReading)
+
+
+def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
+    """
+    The owner of a schema may drop an extension while it is read, and make functions of its names.
+    """
+    asker = connect.Asker(hostile.dsn)
+    reader = Reader(asker, EVERYTHING)
+    reader.meet()
+    reader.first()
+    try:
+        hostile.replace_statements()
+        last = reader.last()
+    finally:
+        hostile.restore_statements()
+        asker.close()
+
+    assert [] == hostile.steps
+    assert last.reading.statements is None
+    assert "another role replaced it" in reader.missing["statements"]
