@@ -7,6 +7,7 @@ Rule: an engine with several licences has a price only where the licence is said
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.instance import Deployment
 from plimsoll.model.price import Price, depends_on_license, priced_engine, subject
+from plimsoll.model.shell import shell_word
 
 
 class CatalogPrices:
@@ -71,5 +72,5 @@ class CatalogPrices:
         )
         return (
             f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "
-            f"'plimsoll prices refresh --region {self._region}' writes"
+            f"'plimsoll prices refresh --region {shell_word(self._region)}' writes"
         )

@@ -23,6 +23,7 @@ from plimsoll.causes.toast_writes import Written, written_by
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Column, Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.shell import command_line
 from plimsoll.model.toast import ToastSample
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
@@ -322,7 +323,11 @@ def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, .
         return found
     ask = Remedy(
         text="First make sure that the values are the same: a sample by logical decoding tells.",
-        commands=(f"plimsoll prove toast DSN --table {table} --decode 10s",),
+        commands=(
+            command_line(
+                ("plimsoll", "prove", "toast", "DSN", "--table", table, "--decode", "10s")
+            ),
+        ),
         expected="how many of the values sent were equal to those stored",
     )
     return (ask, *found)

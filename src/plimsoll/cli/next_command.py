@@ -5,7 +5,6 @@ Rule 1: every printed `plimsoll plan` and `compare` is made here, with the targe
 Rule 2: a secret that was typed once is not printed.
 """
 
-import shlex
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from plimsoll.cli.targets import PROMETHEUS, RDS, STANDARD_INPUT, Reach
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import AFTER, MOMENT
+from plimsoll.model.shell import command_line
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_time
 
@@ -68,7 +68,7 @@ def plan_command(
         for name in ("last", "since", "until"):
             del window[name]
     parts += [*_given(window, reach), *_repeated(_SEVERAL, reach)]
-    return shlex.join(parts)
+    return command_line(parts)
 
 
 def check_command(
@@ -94,12 +94,12 @@ def check_command(
         parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]
         common = {name: _OF_FLAGS[name] for name in ("identifier", "instance_file", "engine")}
         parts += [*_given(common, flags), *_given(access, reach), *_repeated(several, reach)]
-        return shlex.join(parts)
+        return command_line(parts)
     typed = [name for name in _BOUGHT if getattr(flags, name) is not None]
     parts = ["plimsoll", "compare", target, AFTER]
     parts += [*_side("a", before, typed), *_side("b", after, typed)]
     common = {name: _OF_FLAGS[name] for name in ("identifier", "engine")}
-    return shlex.join([*parts, *_given(common, flags)])
+    return command_line([*parts, *_given(common, flags)])
 
 
 def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.model.shell import shell_word
 
 DAEMON = "plimsoll-gate"
 MOUNT_KIND = "fuse.plimsoll-gate"
@@ -293,7 +294,7 @@ def detach(place: Path) -> None:
     if is_gate_at(place):
         raise SourceError(
             f"the mount at {place} could not be taken away: {last or 'no program that does it'}",
-            f"Run 'sudo umount -l {place}'.",
+            f"Run 'sudo umount -l {shell_word(str(place))}'.",
         )
 
 

@@ -14,7 +14,6 @@ Source:
 
 import re
 from collections.abc import Iterator
-from shlex import quote
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -27,6 +26,7 @@ from plimsoll.limits.layout import is_aurora, volume_count_of
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Band, Disruption
+from plimsoll.model.shell import shell_word
 from plimsoll.units import (
     GIB,
     KIB,
@@ -144,7 +144,7 @@ def can_be_stopped(instance: Instance) -> bool:
 
 def _options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
     if _class_changes(before, after):
-        yield f"--db-instance-class {quote(class_name(after.db_class or ''))}"
+        yield f"--db-instance-class {shell_word(class_name(after.db_class or ''))}"
     if before.storage != after.storage and not is_aurora(after):
         yield from _storage_options(before.storage, after, catalog)
     if after.multi_az is not None and bool(before.multi_az) != after.multi_az:
@@ -160,7 +160,7 @@ def _cluster_options(before: Instance, after: Instance, catalog: Catalog) -> Ite
         required" for a Multi-AZ DB cluster; there is no StorageThroughput, RDS sets it by the IOPS.
     """
     if _class_changes(before, after):
-        yield f"--db-cluster-instance-class {quote(class_name(after.db_class or ''))}"
+        yield f"--db-cluster-instance-class {shell_word(class_name(after.db_class or ''))}"
     if before.storage == after.storage:
         return
     plain = replace(after.storage, provisioned_bytes_per_s=None)
@@ -184,7 +184,7 @@ def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterato
     """
     will = after.storage
     if was.kind != will.kind:
-        yield f"--storage-type {quote(will.kind or '')}"
+        yield f"--storage-type {shell_word(will.kind or '')}"
     if will.size_gib is not None:
         yield f"--allocated-storage {will.size_gib:.0f}"
     ops, rate = will.provisioned_ops_per_s, will.provisioned_bytes_per_s
@@ -206,11 +206,13 @@ def _where(instance: Instance) -> str:
     name = instance.identifier if cluster is UNSET else cluster
     is_known = bool(name) and name != Instance().identifier and name.isprintable()
     # A leading dash would be read as an option, so the name is joined to its own.
-    text = f"{option}={quote(name)}" if name.startswith("-") else f"{option} {quote(name)}"
+    text = (
+        f"{option}={shell_word(name)}" if name.startswith("-") else f"{option} {shell_word(name)}"
+    )
     if not is_known:
         text = f"{option} {_PLACEHOLDER}"
     region = instance.region
-    return f"{text} --region {quote(region)}" if region and region.isprintable() else text
+    return f"{text} --region {shell_word(region)}" if region and region.isprintable() else text
 
 
 def _parts(

@@ -21,6 +21,7 @@ from plimsoll.model.plan import (
     Plan,
 )
 from plimsoll.model.price import LICENSES
+from plimsoll.model.shell import shell_word
 from plimsoll.sinks import plan_words as said_as
 from plimsoll.sinks import words
 from plimsoll.sinks.facts import Fact
@@ -205,7 +206,9 @@ def _age_of_prices(plan: Plan) -> str:
     """Say the date of prices that are older than a year, and how to read newer ones."""
     if not plan.are_prices_old:
         return ""
-    region = f" --region {words.plain(plan.instance.region)}" if plan.instance.region else ""
+    region = (
+        f" --region {shell_word(words.plain(plan.instance.region))}" if plan.instance.region else ""
+    )
     return (
         f" Prices are of {plan.prices_as_of} or later, more than a year old: 'plimsoll prices"
         f" refresh{region} -o prices.json', then --prices prices.json, takes those of today."

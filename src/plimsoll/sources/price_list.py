@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.price import PriceTable
+from plimsoll.model.shell import shell_word
 from plimsoll.sources.file_bytes import load
 from plimsoll.sources.price_list_csv import About, looks_like_csv, read_csv_offer
 from plimsoll.sources.price_list_products import OFFER, Attributes, Gathered, Product, Rate
@@ -109,7 +110,7 @@ def _table(gathered: Gathered, about: About, path: Path, region: str) -> PriceTa
         said = f"the offer of '{shown(offer)}'" if offer else "an offer file without a service"
         raise DataError(
             f"'{path}' is {said}, and prices of RDS are in that of {OFFER}",
-            ADVICE.format(region=region),
+            ADVICE.format(region=shell_word(region)),
         )
     as_of = published[:10] if published else None
     table = gathered.table(
@@ -126,13 +127,14 @@ def _nothing(path: Path, region: str, regions: set[str]) -> DataError:
     others = sorted(regions - {region})
     if region in regions or not others:
         return DataError(
-            f"'{path}' holds no on-demand price of RDS in {region}", ADVICE.format(region=region)
+            f"'{path}' holds no on-demand price of RDS in {region}",
+            ADVICE.format(region=shell_word(region)),
         )
     named = ", ".join(shown(name, 20) for name in others[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     return DataError(
         f"'{path}' holds prices of {named}{more}, and none of {region}",
-        f"Give --region, or an offer file of {region}. {ADVICE.format(region=region)}",
+        f"Give --region, or an offer file of {region}. {ADVICE.format(region=shell_word(region))}",
     )
 
 

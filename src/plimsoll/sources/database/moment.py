@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from plimsoll.model.database import Counters, DatabaseReading, IoRow
+from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation, Statement
 
 Row = tuple[Any, ...]
 
@@ -121,3 +121,22 @@ def counters_of(
 
 def _both(before: Row, after: Row) -> list[tuple[int, int]]:
     return [(b or 0, a or 0) for b, a in zip(before[:_RESET], after[:_RESET], strict=True)]
+
+
+def with_toast_reads(relation: Relation, relations: dict[int, Relation]) -> Relation:
+    """Return a table with the blocks that were read of its TOAST relation."""
+    toast = relations.get(relation.toast_oid or 0)
+    if toast is None:
+        return relation
+    return msgspec.structs.replace(relation, toast_blocks_read=toast.heap_blocks_read)
+
+
+def changes_since(relation: Relation, before: Relation | None) -> int:
+    """Count rows changed since; those of a table that was made meanwhile are all of them."""
+    now = relation.inserted + relation.updated + relation.deleted
+    return now - (before.inserted + before.updated + before.deleted if before is not None else 0)
+
+
+def spent_since_s(statement: Statement, before: Statement | None) -> float:
+    """Return the time spent since; all of it where the statement is new."""
+    return statement.exec_s - (before.exec_s if before is not None else 0.0)

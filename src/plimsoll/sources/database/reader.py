@@ -26,7 +26,13 @@ from plimsoll.sources import pg_stat_queries
 from plimsoll.sources.database import queries, queries_wal, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
 from plimsoll.sources.database.locks import with_locks
-from plimsoll.sources.database.moment import Moment, counters_of
+from plimsoll.sources.database.moment import (
+    Moment,
+    changes_since,
+    counters_of,
+    spent_since_s,
+    with_toast_reads,
+)
 from plimsoll.sources.database.rows import (
     columns_of,
     index_of,
@@ -332,7 +338,7 @@ class Reader:
             for row in rows
         }
         return (
-            tuple(_with_toast_reads(relation, relations) for relation in relations.values()),
+            tuple(with_toast_reads(relation, relations) for relation in relations.values()),
             tuple(index_of(row, block_bytes=block_bytes, sizes=sizes) for row in index_rows),
         )
 
@@ -375,7 +381,7 @@ class Reader:
             return last
         before = {one.query_id: one for one in first.reading.statements or ()}
         costs = sorted(
-            (-_spent_s(one, before.get(one.query_id)), one.query_id) for one in statements
+            (-spent_since_s(one, before.get(one.query_id)), one.query_id) for one in statements
         )
         wanted = [query_id for _, query_id in costs[: queries.STATEMENT_TEXTS_MAX]]
         texts: dict[int, str] = dict(
@@ -394,7 +400,7 @@ class Reader:
         before = {relation.oid: relation for relation in first.reading.relations}
         active = sorted(
             (
-                (-_changes(toast, before.get(toast.oid)), toast.owner_oid)
+                (-changes_since(toast, before.get(toast.oid)), toast.owner_oid)
                 for toast in last.reading.relations
                 if toast.kind == "toast" and toast.owner_oid and toast.size_bytes
             ),
@@ -487,23 +493,6 @@ class Reader:
     def _grant(self, right: str) -> str:
         role = self._server.role if self._server is not None else "plimsoll"
         return f"GRANT {right} TO {quoted(role)};"
-
-
-def _with_toast_reads(relation: Relation, relations: dict[int, Relation]) -> Relation:
-    toast = relations.get(relation.toast_oid or 0)
-    if toast is None:
-        return relation
-    return msgspec.structs.replace(relation, toast_blocks_read=toast.heap_blocks_read)
-
-
-def _changes(relation: Relation, before: Relation | None) -> int:
-    """Rows changed since; those of a table that was made meanwhile are all of them."""
-    now = relation.inserted + relation.updated + relation.deleted
-    return now - (before.inserted + before.updated + before.deleted if before is not None else 0)
-
-
-def _spent_s(statement: Statement, before: Statement | None) -> float:
-    return statement.exec_s - (before.exec_s if before is not None else 0.0)
 
 
 def _replaced(moment: Moment, **fields: object) -> Moment:

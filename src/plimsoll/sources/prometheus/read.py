@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
@@ -217,7 +218,7 @@ def _read_host(
         label, texts = next(iter(differing.items()))
         raise UsageError(
             f"two hosts are called '{shown(identifier, 63)}'",
-            f"Add --match {label}={shown(next(t for t in texts if t), 63)}, or another of "
+            f"Add --match {shell_word(f'{label}={shown(next(t for t in texts if t), 63)}')}, or another of "
             f"{', '.join(differing)}.",
         )
     disks = node.disks_of(counters)
