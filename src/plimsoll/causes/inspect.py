@@ -14,15 +14,19 @@ from msgspec.structs import replace
 from plimsoll.causes import (
     autovacuum_off,
     autovacuum_settings,
+    bloat,
     blocking,
     bulk_loads,
     checkpoints,
     connections,
     decoding,
     full_server,
+    held_back,
     hint_bits,
+    invalid_indexes,
     poolers,
     reset_gaps,
+    sequences,
     sequential_scans,
     statements,
     temporary_files,
@@ -30,6 +34,7 @@ from plimsoll.causes import (
     unused_indexes,
     vacuum,
     wal,
+    wraparound,
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
 from plimsoll.causes.consequences import in_order
@@ -40,6 +45,11 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing
 
 DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
+    wraparound.causes,
+    held_back.causes,
+    sequences.causes,
+    bloat.causes,
+    invalid_indexes.causes,
     toast.causes,
     vacuum.causes,
     autovacuum_off.causes,
@@ -65,6 +75,7 @@ _BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
     autovacuum_settings.missing_of,
     statements.missing_of,
     connections.missing_of,
+    bloat.missing_of,
 )
 
 # What is not seen without a part of the reading, by the name that the reader gives the part.
@@ -82,6 +93,13 @@ _HIDES = {
     "decoding": "what logical decoding puts into files",
     "checkpoints": "what checkpoints write",
     "settings": "which settings hold",
+    "ages of databases": "how near transaction ids are to their end",
+    "ages of tables": "which tables have the oldest ids",
+    "replication slots": "slots that hold WAL back",
+    "prepared transactions": "transactions that nobody ends",
+    "sequences": "sequences near their end",
+    "invalid indexes": "indexes that no query may use",
+    "bloat": "tables and indexes that are larger than what is in them",
 }
 # Below this, chance decides much of what is seen; a judgement.
 _SHORT_S = 10.0

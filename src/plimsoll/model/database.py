@@ -8,6 +8,7 @@ may not see, is None. Counters grow since `reset_s`; what happened is the differ
 from msgspec import Struct
 
 from plimsoll.model.pooler import PooledDatabase, PooledUser
+from plimsoll.model.standing import Standing
 from plimsoll.model.toast import ToastSample
 
 
@@ -328,6 +329,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     """In order of time; several of one place are several moments."""
     toast_samples: tuple[ToastSample, ...] = ()
     """Of logical decoding, where somebody asked for it."""
+    standing: Standing | None = None
+    """What stands on the server at the end; None where it was not asked for."""
     full: str = ""
     """What the server said where it took no more connections, so that only poolers were read; else empty."""
     resets: tuple[str, ...] = ()

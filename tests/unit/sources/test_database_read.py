@@ -67,6 +67,9 @@ class Server:
     def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
         return first, last
 
+    def standing(self) -> None:
+        return None
+
     def glance(self) -> Glance:
         if self.is_gone:
             raise Silent("no server", is_connection_lost=True)

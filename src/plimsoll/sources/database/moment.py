@@ -1,5 +1,6 @@
 """A reading beside what is needed to compare it with another: counters of each database alone."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -140,3 +141,8 @@ def changes_since(relation: Relation, before: Relation | None) -> int:
 def spent_since_s(statement: Statement, before: Statement | None) -> float:
     """Return the time spent since; all of it where the statement is new."""
     return statement.exec_s - (before.exec_s if before is not None else 0.0)
+
+
+def replaced(moment: Moment, **fields: object) -> Moment:
+    """Return the moment with other parts of its reading."""
+    return dataclasses.replace(moment, reading=msgspec.structs.replace(moment.reading, **fields))

@@ -13,6 +13,7 @@ import msgspec
 
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
+from plimsoll.model.standing import Standing
 from plimsoll.sources.database.connect import Asker, Silent
 from plimsoll.sources.database.moment import Moment, compared, has_gone_back
 from plimsoll.sources.database.reader import EVERYTHING, Reader, Run, Want
@@ -157,11 +158,19 @@ class _Watch:
             glances=tuple(self._glances),
             poolers=tuple(self._pooler_readings),
             resets=reset,
+            standing=self._standing(),
             missing=tuple((self._reader.missing | self._notes).items()),
             query_count=asker.query_count,
             received_bytes=asker.received_bytes,
             asked_s=asker.asked_s,
         )
+
+    def _standing(self) -> Standing | None:
+        try:
+            return self._reader.standing()
+        except Silent as why:
+            self.note("what may stop the server", f"PostgreSQL stopped answering: {why.reason}")
+            return None
 
     def note(self, what: str, why: str) -> None:
         self._notes[what] = why

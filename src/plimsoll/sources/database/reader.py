@@ -6,7 +6,7 @@ connection ends the reading (`Silent`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ from plimsoll.model.database import (
     ServerSelf,
     Statement,
 )
+from plimsoll.model.standing import Standing
 from plimsoll.sources import pg_stat_queries
 from plimsoll.sources.database import queries, queries_wal, resets
 from plimsoll.sources.database.connect import Asker, Rows, Silent
@@ -30,6 +31,7 @@ from plimsoll.sources.database.moment import (
     Moment,
     changes_since,
     counters_of,
+    replaced,
     spent_since_s,
     with_toast_reads,
 )
@@ -44,6 +46,7 @@ from plimsoll.sources.database.rows import (
     vacuum_of,
     without_literals,
 )
+from plimsoll.sources.database.standing import read_standing
 from plimsoll.sources.pg_stat import quoted
 
 # One statement asks for so many relations, so that none comes near the statement timeout.
@@ -243,6 +246,17 @@ class Reader:
             last = self._with_definitions(first, last)
         return first, self._with_texts(first, last)
 
+    def standing(self) -> Standing | None:
+        """
+        What stands on the server, whatever it does now; None where tables are not asked for.
+
+        Raises:
+            Silent: the connection is lost.
+        """
+        if Want.RELATIONS not in self._wants:
+            return None
+        return read_standing(self._part, self.server.version_number, self.server.block_bytes)
+
     def _moment(self, *, is_last: bool) -> Moment:
         (((time_s,),), databases) = self._asker.ask(queries.MOMENT, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
@@ -394,7 +408,7 @@ class Reader:
             msgspec.structs.replace(one, text=without_literals(texts.get(one.query_id, "")))
             for one in statements
         )
-        return _replaced(last, statements=named)
+        return replaced(last, statements=named)
 
     def _with_columns(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
         before = {relation.oid: relation for relation in first.reading.relations}
@@ -412,7 +426,7 @@ class Reader:
             self.missing["column widths"] = self._grant("pg_read_all_data")
         found = columns_of(rows)
         moments = [
-            _replaced(
+            replaced(
                 moment,
                 relations=tuple(
                     msgspec.structs.replace(one, columns=found[one.oid])
@@ -436,7 +450,7 @@ class Reader:
             return last
         rows = self._part("index definitions", queries.definitions([oid for _, oid in idle])) or []
         told: dict[int, str] = dict(rows)
-        return _replaced(
+        return replaced(
             last,
             indexes=tuple(
                 msgspec.structs.replace(index, definition=told.get(index.oid) or "")
@@ -493,7 +507,3 @@ class Reader:
     def _grant(self, right: str) -> str:
         role = self._server.role if self._server is not None else "plimsoll"
         return f"GRANT {right} TO {quoted(role)};"
-
-
-def _replaced(moment: Moment, **fields: object) -> Moment:
-    return replace(moment, reading=msgspec.structs.replace(moment.reading, **fields))

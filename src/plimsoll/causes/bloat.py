@@ -1,0 +1,211 @@
+"""
+Tables and indexes that are larger than what is in them, by estimate.
+
+Theory of operation. A page of 8 KiB has a header of 24 bytes; a row has a header of 23 bytes, a bit for each
+column where any is null, its values, and a pointer of 4 bytes; header and row end at multiples of 8. An entry of
+a B-tree has a header of 8 bytes, its key, and a pointer (PostgreSQL, "Database Page Layout"; bufpage.h, itup.h).
+Numbers of rows and mean widths of columns are those of the last vacuum or analyze. What they take, in pages filled as
+ordered, is held against the size there is.
+Rule 1: dead rows that a vacuum has not removed yet are no bloat: they are counted as rows.
+Rule 2: alignment between columns is not known and adds up to 7 bytes each; half of it is added, so that
+        the estimate errs on the small side. Values that B-trees keep once make them smaller still.
+Rule 3: TOAST relations hold at most four chunks in a page: what their chunks would take is then the least.
+"""
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.growth import setting_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.standing import IndexSpace, TableSpace
+from plimsoll.units import MIB, format_bytes, format_ratio, number
+
+_PAGE_HEADER, _ROW_HEADER, _POINTER, _ENTRY_HEADER = 24, 23, 4, 8
+_ALIGN = 8
+# Half of what alignment may add before a column; a judgement between none and all.
+_PADDING = 2.0
+# B-trees are filled so far when they are built, and their pages end with 16 bytes of links.
+_LEAF_FILL, _LEAF_SPECIAL = 0.9, 16
+_CHUNKS_PER_PAGE = 4
+# Judgements: what is half empty is worth a word, from 10 MiB on. A warning is what takes as much as a quarter
+# of the buffers, because scans and vacuums bring it there.
+_SHARE_LEAST, _BYTES_LEAST = 0.5, 10 * MIB
+_OF_BUFFERS = 0.25
+_BUFFERS_PAGES = 16_384
+_TOLD_MOST = 5
+
+
+class _Bloat(Struct, frozen=True, kw_only=True):
+    name: str
+    table: str
+    is_index: bool
+    is_toast: bool
+    size_bytes: float
+    needed_bytes: float
+    how: str
+
+    @property
+    def empty_bytes(self) -> float:
+        return self.size_bytes - self.needed_bytes
+
+    @property
+    def share(self) -> float:
+        return self.empty_bytes / self.size_bytes if self.size_bytes else 0.0
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """The tables and the indexes with the most empty space, each kind as one finding."""
+    del budget  # What lies empty moves no bytes by itself.
+    standing = observation.standing
+    if standing is None:
+        return ()
+    block = observation.server.block_bytes
+    tables = [
+        bloat
+        for space in standing.tables or ()
+        for bloat in (_of_table(space, block), _of_toast(space, block))
+        if bloat is not None
+    ]
+    indexes = [b for space in standing.indexes or () if (b := _of_index(space, block)) is not None]
+    return ranked([_cause(observation, kind) for kind in (_worst(tables), _worst(indexes)) if kind])
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """Tables whose widths the role may not see."""
+    standing = observation.standing
+    hidden = [space for space in (standing and standing.tables) or () if not space.may_select]
+    if not hidden:
+        return ()
+    count = "one large table" if len(hidden) == 1 else f"{len(hidden)} large tables"
+    return (
+        Missing(
+            name="column widths",
+            hides=f"bloat of {count}, {hidden[0].name} among them, and of their indexes",
+            remedy=f"GRANT SELECT ON {hidden[0].name} TO "
+            f'"{observation.server.role.replace(chr(34), chr(34) * 2)}";',
+        ),
+    )
+
+
+def _worst(found: Sequence[_Bloat]) -> list[_Bloat]:
+    much = [b for b in found if b.share >= _SHARE_LEAST and b.empty_bytes >= _BYTES_LEAST]
+    return sorted(much, key=lambda b: (-b.empty_bytes, b.name))
+
+
+def _of_table(space: TableSpace, block: int) -> _Bloat | None:
+    rows = float(space.live_rows) if space.live_rows else space.row_estimate
+    if space.row_bytes is None or rows < 0 or space.row_estimate < 0:
+        return None
+    header = _aligned(_ROW_HEADER + (math.ceil(space.column_count / 8) if space.has_nulls else 0))
+    row = header + _aligned(space.row_bytes + _PADDING * max(space.column_count - 1, 0)) + _POINTER
+    each = max(math.floor((block - _PAGE_HEADER) * space.fill_ratio / row), 1)
+    pages = math.ceil((rows + space.dead_rows) / each)
+    return _Bloat(
+        name=space.name,
+        table=space.name,
+        is_index=False,
+        is_toast=False,
+        size_bytes=float(space.pages * block),
+        needed_bytes=float(min(pages, space.pages) * block),
+        how=f"{number(rows + space.dead_rows)} rows of about {number(row, 3)} bytes",
+    )
+
+
+def _of_toast(space: TableSpace, block: int) -> _Bloat | None:
+    if not space.toast_pages or space.toast_rows is None or space.toast_rows < 0:
+        return None
+    pages = min(math.ceil(space.toast_rows / _CHUNKS_PER_PAGE), space.toast_pages)
+    return _Bloat(
+        name=f"{space.name} (TOAST)",
+        table=space.name,
+        is_index=False,
+        is_toast=True,
+        size_bytes=float(space.toast_pages * block),
+        needed_bytes=float(pages * block),
+        how=f"{number(space.toast_rows)} chunks, four to a page",
+    )
+
+
+def _of_index(space: IndexSpace, block: int) -> _Bloat | None:
+    if space.key_bytes is None or space.entry_estimate < 0:
+        return None
+    entry = _aligned(_ENTRY_HEADER + space.key_bytes) + _POINTER
+    each = max(math.floor((block - _PAGE_HEADER - _LEAF_SPECIAL) * _LEAF_FILL / entry), 1)
+    pages = math.ceil(space.entry_estimate / each) + 1
+    return _Bloat(
+        name=space.name,
+        table=space.table,
+        is_index=True,
+        is_toast=False,
+        size_bytes=float(space.pages * block),
+        needed_bytes=float(min(pages, space.pages) * block),
+        how=f"{number(space.entry_estimate)} entries of about {number(entry, 3)} bytes",
+    )
+
+
+def _aligned(size: float) -> float:
+    return math.ceil(size / _ALIGN) * _ALIGN
+
+
+def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
+    first = found[0]
+    empty = sum(bloat.empty_bytes for bloat in found)
+    buffers = setting_of(observation, "shared_buffers") or _BUFFERS_PAGES
+    is_much = empty >= _OF_BUFFERS * buffers * observation.server.block_bytes
+    kind = "index" if first.is_index else "table"
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return Cause(
+        kind=CauseKind.BLOAT,
+        code="IndexBloat" if first.is_index else "TableBloat",
+        severity="warning" if is_much else "note",
+        subject=first.name,
+        title=f"{kind.capitalize()} {first.name}{more}: about {format_bytes(empty)} "
+        f"({format_ratio(empty / sum(b.size_bytes for b in found))}) lie empty, by estimate",
+        text="The space is reused by new rows and never given back by a plain vacuum. Scans, vacuums and "
+        "backups read it. The estimate follows from numbers of rows and mean widths as of the last vacuum or "
+        "analyze.",
+        evidence=tuple(
+            Evidence(
+                kind="size",
+                text=f"{b.name}: {format_bytes(b.size_bytes)}, where {b.how} need about "
+                f"{format_bytes(b.needed_bytes)}",
+                value=b.size_bytes,
+                reference=b.needed_bytes,
+            )
+            for b in found[:_TOLD_MOST]
+        ),
+        remedies=_index_remedies(found) if first.is_index else _table_remedies(found),
+        refuted_by="pgstattuple, which reads all of it, finds most pages full; or the rows come back: "
+        "a table that is filled and emptied in turn needs its space.",
+    )
+
+
+def _index_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            text="Build it anew beside the old one; reads and writes go on.",
+            commands=tuple(f"REINDEX INDEX CONCURRENTLY {b.name};" for b in found[:_TOLD_MOST]),
+            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
+        ),
+    )
+
+
+def _table_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
+    names = list(dict.fromkeys(b.table for b in found[:_TOLD_MOST]))
+    return (
+        Remedy(
+            text="Where nobody needs it for a while, write it anew; this locks it against reads as well, and "
+            "needs as much free space as its rows take. pg_repack and pg_squeeze do the same while it is used.",
+            commands=tuple(f"VACUUM (FULL, ANALYZE) {name};" for name in names),
+            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
+        ),
+        Remedy(
+            text="Keep it from coming back: let autovacuum come sooner, end what holds vacuum back, and "
+            "delete by dropping partitions.",
+        ),
+    )

@@ -1,0 +1,273 @@
+"""
+What keeps a server from throwing away what it no longer needs: replication slots, prepared transactions, sessions
+with an old snapshot.
+
+Vacuum removes a dead row when no snapshot can see it any more, and WAL is removed when no slot wants it. Whoever
+is oldest decides for all. Rule 1: the bytes of WAL that a slot keeps are measured. The bytes of dead rows are
+those of all in this database, the most that can be held back, and said so. Rule 2: one that is held for moments is
+how a database works; how long, how old and how much decides.
+"""
+
+from collections.abc import Sequence
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.growth import setting_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.standing import Holder, Prepared, Slot
+from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, number
+
+# Judgements. Below five seconds a transaction is nobody's concern; after an hour nobody remembers it. A slot
+# that was left a minute ago has a subscriber that is starting again; a transaction manager ends what it has
+# prepared within a second.
+_NOTABLE_S, _FORGOTTEN_S = 5.0, 3600.0
+_SLOT_IDLE_S = 60.0
+_PREPARED_S = (60.0, 3600.0)
+# WAL is kept in files of this size, so that less than one says nothing.
+_SEGMENT_BYTES = 16 * MIB
+# From a tenth of all rows dead on, and 10 MiB of them, what is held back is felt. A judgement.
+_DEAD_SHARE = 0.1
+_DEAD_BYTES = 10 * MIB
+# At the age at which autovacuum begins to freeze, vacuums come that cannot do their work.
+_FREEZE_MAX_AGE = 200e6
+_HOLDERS_MOST = 5
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Slots and prepared transactions one by one, sessions with old snapshots as one finding."""
+    del budget  # What is kept moves no bytes.
+    standing = observation.standing
+    if standing is None:
+        return ()
+    found = [
+        *(_of_slot(observation, slot) for slot in standing.slots or ()),
+        *(_of_prepared(observation, one) for one in standing.prepared or ()),
+        _of_holders(observation, standing.holders or ()),
+    ]
+    return ranked([cause for cause in found if cause is not None])
+
+
+def dead_bytes(observation: Observation) -> tuple[int, float, float]:
+    """Dead rows of our database, their bytes by the mean size of a row, and their share of all rows."""
+    rows, held, every = 0, 0.0, 0
+    for relation in observation.last.relations:
+        there = relation.live_rows + relation.dead_rows
+        rows += relation.dead_rows
+        every += there
+        if there:
+            held += relation.size_bytes * relation.dead_rows / there
+    return rows, held, rows / every if every else 0.0
+
+
+def _dead(observation: Observation) -> Evidence:
+    rows, held, share = dead_bytes(observation)
+    return Evidence(
+        kind="dead rows",
+        text=f"{number(rows)} dead rows of about {format_bytes(held)} lie in this database "
+        f"({format_ratio(share)} of all rows): at most so much of it is held back",
+        value=held,
+    )
+
+
+def _of_slot(observation: Observation, slot: Slot) -> Cause | None:
+    if slot.is_temporary:
+        return None
+    retained = slot.retained_bytes or 0.0
+    normal = (setting_of(observation, "max_wal_size") or 1024.0) * MIB
+    is_lost = slot.wal_status == "lost"
+    is_beyond = slot.wal_status in ("extended", "unreserved") or retained > normal
+    is_idle = not slot.is_active
+    if not (is_idle or is_beyond or is_lost):
+        return None
+    is_fresh = is_idle and slot.unused_s is not None and slot.unused_s < _SLOT_IDLE_S
+    severity = "warning"
+    if is_idle and is_beyond:
+        severity = "critical"
+    elif is_idle and not is_lost and (is_fresh or retained < _SEGMENT_BYTES):
+        severity = "note"
+    what = "is not used by anybody" if is_idle else f"is {format_bytes(retained)} behind"
+    if is_lost:
+        what = "has lost the WAL that it needs"
+    age = max(slot.xmin_age or 0, slot.catalog_xmin_age or 0)
+    return Cause(
+        kind=CauseKind.HELD_BACK,
+        code="ReplicationSlotHoldsWal" if is_beyond and not is_lost else "ReplicationSlotInactive",
+        severity=severity,
+        subject=slot.name,
+        title=f"Replication slot {slot.name} {what} and holds back {format_bytes(retained)} of WAL"
+        + (f" and {number(age)} transactions" if age else ""),
+        text=_bound(slot),
+        evidence=(
+            Evidence(
+                kind="slot",
+                text=f"{slot.kind} slot"
+                + (f" of database {slot.database}" if slot.database else "")
+                + f", wal_status {slot.wal_status or 'not known'}"
+                + (f", unused for {format_duration(slot.unused_s)}" if slot.unused_s else ""),
+                value=retained,
+                reference=normal,
+            ),
+            *_kept_rows(observation, slot),
+        ),
+        remedies=_slot_remedies(slot),
+        refuted_by="Its reader comes back and catches up: retained WAL falls while you watch.",
+    )
+
+
+def _bound(slot: Slot) -> str:
+    if slot.wal_status == "lost":
+        return "Its reader cannot go on and has to be set up anew."
+    if slot.safe_bytes is None:
+        return (
+            "Nothing bounds it (max_slot_wal_keep_size = -1): WAL is kept until the storage is full, and "
+            "then the server stops."
+        )
+    return (
+        f"After {format_bytes(max(slot.safe_bytes, 0.0))} more WAL it is given up, and its reader has to be "
+        "set up anew."
+    )
+
+
+def _kept_rows(observation: Observation, slot: Slot) -> tuple[Evidence, ...]:
+    if slot.xmin_age:
+        return (_dead(observation),)
+    if slot.catalog_xmin_age:
+        return (
+            Evidence(
+                kind="dead rows",
+                text=f"dead rows of system catalogs are kept for {number(slot.catalog_xmin_age)} "
+                "transactions",
+                value=float(slot.catalog_xmin_age),
+            ),
+        )
+    return ()
+
+
+def _slot_remedies(slot: Slot) -> tuple[Remedy, ...]:
+    name = slot.name.replace("'", "''")
+    drop = Remedy(
+        text="If nobody reads it any more, drop it. A subscriber or a standby that still needs it must then "
+        "be set up anew: ask first.",
+        commands=(f"SELECT pg_drop_replication_slot('{name}');",),
+        expected=f"{format_bytes(slot.retained_bytes or 0.0)} of WAL go with the next checkpoint.",
+    )
+    keep = Remedy(
+        text="Bound what any slot may keep, well below the free space.",
+        commands=(
+            "ALTER SYSTEM SET max_slot_wal_keep_size = '<free space / 2>';",
+            "SELECT pg_reload_conf();",
+        ),
+    )
+    if slot.is_active:
+        return (
+            Remedy(
+                text="See why its reader is slow: network, one large transaction, its own disk."
+            ),
+            keep,
+        )
+    return (drop, keep) if slot.safe_bytes is None else (drop,)
+
+
+def _of_prepared(observation: Observation, one: Prepared) -> Cause | None:
+    if one.age_s < _NOTABLE_S:
+        return None
+    notable, forgotten = _PREPARED_S
+    severity = (
+        "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
+    )
+    _, held, _ = dead_bytes(observation)
+    gid = one.gid.replace("'", "''")
+    return Cause(
+        kind=CauseKind.HELD_BACK,
+        code="PreparedTransaction",
+        severity=severity,
+        subject=one.gid,
+        title=f"Prepared transaction '{one.gid}' of {one.owner} has been waiting for its end for "
+        f"{format_duration(one.age_s)}: it holds its locks and back up to {format_bytes(held)} of dead rows",
+        text="It survives restarts, and no timeout ends it. Vacuum removes nothing that died since, and "
+        "transaction ids run on.",
+        evidence=(
+            Evidence(
+                kind="age",
+                text=f"in database {one.database}; {number(one.xid_age)} transactions old",
+                value=float(one.xid_age),
+            ),
+            _dead(observation),
+        ),
+        remedies=(
+            Remedy(
+                text=f"Ask the transaction manager of {one.owner} whether it still knows it. If not, end it "
+                f"in database {one.database}; what it did is undone.",
+                commands=(f"ROLLBACK PREPARED '{gid}';",),
+            ),
+            Remedy(
+                text="If no program uses two-phase commit, forbid it; this takes a restart.",
+                commands=("ALTER SYSTEM SET max_prepared_transactions = 0;",),
+            ),
+        ),
+        refuted_by="It is gone a moment later: a transaction manager was at work.",
+    )
+
+
+def _of_holders(observation: Observation, holders: Sequence[Holder]) -> Cause | None:
+    """The oldest snapshot, and who would be next."""
+    old = [one for one in holders if (one.transaction_s or 0.0) >= _NOTABLE_S]
+    if not old:
+        return None
+    first = old[0]
+    rows, held, share = dead_bytes(observation)
+    held_s = first.transaction_s or 0.0
+    freeze = setting_of(observation, "autovacuum_freeze_max_age") or _FREEZE_MAX_AGE
+    is_felt = share >= _DEAD_SHARE and held >= _DEAD_BYTES
+    if first.xid_age >= freeze:
+        severity = "critical"
+    elif held_s >= _FORGOTTEN_S or (is_felt and held_s >= _PREPARED_S[0]):
+        severity = "warning"
+    elif rows and first.xid_age > 1:
+        severity = "note"
+    else:
+        return None
+    return Cause(
+        kind=CauseKind.HELD_BACK,
+        code="HorizonHeldBack",
+        severity=severity,
+        subject=f"process {first.pid}",
+        title=f"Process {first.pid} of {_name(first)} has kept a snapshot for {format_duration(held_s)}: it "
+        f"holds back up to {format_bytes(held)} of dead rows",
+        text=f"{number(first.xid_age)} transactions began since. Vacuum removes nothing that died since then, "
+        "in any table; scans and indexes go over it all.",
+        evidence=(*(_line(one) for one in old[:_HOLDERS_MOST]), _dead(observation)),
+        remedies=(
+            Remedy(
+                text="Have its program end the transaction. If nobody can, end its session; this is a "
+                "suggestion: look at what it does first.",
+                commands=(f"SELECT pg_terminate_backend({first.pid});",),
+                expected="The next vacuum removes what died meanwhile; the files keep their size.",
+            ),
+            Remedy(
+                text="Run long reports and dumps on a replica without hot_standby_feedback, and end "
+                "transactions that do nothing.",
+                commands=(
+                    "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s';",
+                    "SELECT pg_reload_conf();",
+                ),
+            ),
+        ),
+        refuted_by="Its backend_xmin in pg_stat_activity moves on: it takes a new snapshot for each statement.",
+    )
+
+
+def _line(one: Holder) -> Evidence:
+    told = (
+        f"process {one.pid}, {_name(one)}: {one.state or one.backend_type or 'state hidden'} for "
+    )
+    told += f"{format_duration(one.transaction_s or 0.0)}, {number(one.xid_age)} transactions old"
+    if one.statement:
+        told += f"; {one.statement}"
+    return Evidence(kind="holder", text=told, value=float(one.xid_age))
+
+
+def _name(one: Holder) -> str:
+    name = one.user or one.backend_type or "unknown user"
+    return f"{name} '{one.application}'" if one.application else name

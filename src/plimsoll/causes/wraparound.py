@@ -1,0 +1,150 @@
+"""
+Transaction ids and multixacts that run out: from a certain age on the server refuses every write.
+
+Ids are 32 bits wide, so that two thousand million of them lie ahead of the oldest one that is in use. A vacuum
+freezes old rows and so moves the oldest on. At `autovacuum_freeze_max_age` the server starts such vacuums
+by itself, at `vacuum_failsafe_age` it does so without regard to anybody, and three million before the end it
+stops giving out ids (PostgreSQL 14 and later, varsup.c, multixact.c).
+"""
+
+from collections.abc import Sequence
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.growth import setting_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.standing import DatabaseAge, TableAge
+from plimsoll.units import format_ratio, number
+
+# Half of all ids are ahead and half behind; of those ahead the last three million are not given out.
+_IDS = 2**31
+_KEPT = 3_000_000
+# Defaults of PostgreSQL 14 to 18.
+_FREEZE_MAX_AGE = {"autovacuum_freeze_max_age": 200e6, "autovacuum_multixact_freeze_max_age": 400e6}
+_FAILSAFE_AGE = {"vacuum_failsafe_age": 1.6e9, "vacuum_multixact_failsafe_age": 1.6e9}
+# At once the freeze age a vacuum begins; at twice of it vacuums do not get through. A judgement.
+_BEHIND = 2.0
+_TABLES_MOST = 3
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """At most one for transaction ids and one for multixacts, of the database that is nearest to the end."""
+    del budget  # Ids are no bytes.
+    standing = observation.standing
+    if standing is None or not standing.databases:
+        return ()
+    found = [
+        _cause(
+            observation,
+            max(standing.databases, key=lambda one: one.xid_age),
+            standing.oldest_tables or (),
+            is_multixact=False,
+        ),
+        _cause(
+            observation,
+            max(standing.databases, key=lambda one: one.multixact_age),
+            standing.oldest_multixact_tables or (),
+            is_multixact=True,
+        ),
+    ]
+    return ranked([cause for cause in found if cause is not None])
+
+
+def _cause(
+    observation: Observation, worst: DatabaseAge, tables: Sequence[TableAge], *, is_multixact: bool
+) -> Cause | None:
+    age = worst.multixact_age if is_multixact else worst.xid_age
+    names = [
+        f"{'autovacuum_multixact' if is_multixact else 'autovacuum'}_freeze_max_age",
+        f"vacuum_{'multixact_' if is_multixact else ''}failsafe_age",
+    ]
+    freeze = setting_of(observation, names[0]) or _FREEZE_MAX_AGE[names[0]]
+    failsafe = max(setting_of(observation, names[1]) or _FAILSAFE_AGE[names[1]], 1.05 * freeze)
+    grave = min(failsafe, _IDS - 10 * _KEPT)
+    if age < min(_BEHIND * freeze, grave):
+        return None
+    what = "multixact ids" if is_multixact else "transaction ids"
+    left = max(_IDS - _KEPT - age, 0)
+    database = observation.server.place.rpartition("/")[2]
+    is_here = worst.name == database
+    return Cause(
+        kind=CauseKind.WRAPAROUND,
+        code="MultixactWraparoundNear" if is_multixact else "WraparoundNear",
+        severity="critical" if age >= grave else "warning",
+        subject=worst.name,
+        title=f"Database {worst.name} has used {format_ratio(age / _IDS)} of its {what}: {number(left)} "
+        "are left until the server refuses every write",
+        text=f"Its oldest id is {number(age)} old; vacuums that freeze begin at {number(freeze)}. They have "
+        "not come, were not let through, or something holds the oldest id back.",
+        evidence=(
+            Evidence(
+                kind="age",
+                text=f"{names[0]} = {number(freeze)}, {names[1]} = {number(failsafe)}",
+                value=float(age),
+                reference=float(_IDS - _KEPT),
+            ),
+            *(_oldest(tables) if is_here else ()),
+            *_holding(observation, age, is_multixact=is_multixact),
+        ),
+        remedies=_remedies(worst, tables if is_here else ()),
+        refuted_by="The age in pg_database falls while you watch: a vacuum is getting through.",
+    )
+
+
+def _oldest(tables: Sequence[TableAge]) -> tuple[Evidence, ...]:
+    named = ", ".join(f"{one.name} ({number(one.age)})" for one in tables[:_TABLES_MOST])
+    return (Evidence(kind="tables", text=f"the oldest tables: {named}"),) if named else ()
+
+
+def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple[Evidence, ...]:
+    """What keeps the oldest id where it is, where something was seen that does."""
+    standing = observation.standing
+    if standing is None or is_multixact:
+        return ()
+    # What is as old as half of the age is a part of the reason.
+    held = [
+        *(
+            f"process {one.pid}, {one.state or 'state hidden'} ({number(one.xid_age)})"
+            for one in standing.holders or ()
+            if one.xid_age >= age / 2
+        ),
+        *(
+            f"replication slot {one.name} ({number(max(one.xmin_age or 0, one.catalog_xmin_age or 0))})"
+            for one in standing.slots or ()
+            if max(one.xmin_age or 0, one.catalog_xmin_age or 0) >= age / 2
+        ),
+        *(
+            f"prepared transaction '{one.gid}' ({number(one.xid_age)})"
+            for one in standing.prepared or ()
+            if one.xid_age >= age / 2
+        ),
+    ]
+    if observation.server.settings.get("autovacuum") == "off":
+        held.append("autovacuum is off")
+    return (Evidence(kind="held", text=f"held back by: {', '.join(held)}"),) if held else ()
+
+
+def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, ...]:
+    end = Remedy(
+        text="End first what holds the oldest id back: old transactions, prepared ones, slots that nobody "
+        "reads. No vacuum gets past them."
+    )
+    if not worst.takes_connections:
+        return (
+            end,
+            Remedy(
+                text=f"Nobody can connect to {worst.name}; autovacuum freezes it, if it is on.",
+                commands=("ALTER SYSTEM SET autovacuum = on;", "SELECT pg_reload_conf();"),
+            ),
+        )
+    commands = tuple(f"VACUUM (FREEZE, VERBOSE) {one.name};" for one in tables[:_TABLES_MOST])
+    return (
+        end,
+        Remedy(
+            text=f"Then freeze the oldest tables in {worst.name}, as their owner or a superuser, without "
+            "the limits of autovacuum.",
+            commands=("SET vacuum_cost_delay = 0;", *(commands or ("VACUUM (FREEZE, VERBOSE);",))),
+            expected="age(datfrozenxid) falls to vacuum_freeze_min_age when the last of them is done.",
+        ),
+    )

@@ -1,0 +1,143 @@
+"""What stands on a server, whatever it does now: ages of ids, what holds vacuum and WAL back, bloat, sequences."""
+
+from msgspec import Struct
+
+
+class DatabaseAge(Struct, frozen=True, kw_only=True):
+    """How old the oldest ids of a database are."""
+
+    name: str
+    xid_age: int
+    """Transactions since the oldest one that is not frozen."""
+    multixact_age: int
+    takes_connections: bool
+
+
+class TableAge(Struct, frozen=True, kw_only=True):
+    """How old the oldest id of a table, or of its values, is."""
+
+    name: str
+    age: int
+
+
+class Slot(Struct, frozen=True, kw_only=True):
+    """A replication slot."""
+
+    name: str
+    kind: str
+    """`physical` or `logical`."""
+    database: str | None
+    is_active: bool
+    is_temporary: bool
+    active_pid: int | None
+    retained_bytes: float | None
+    """WAL from its place to the newest; None where it keeps none."""
+    xmin_age: int | None
+    """Of the oldest transaction whose dead rows it keeps."""
+    catalog_xmin_age: int | None
+    wal_status: str | None
+    """`reserved`, `extended` beyond `max_wal_size`, `unreserved`, `lost`."""
+    safe_bytes: float | None
+    """WAL that may still be written until it is lost; None where nothing bounds it."""
+    unused_s: float | None
+    """Since it was used last (17 and later)."""
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """A prepared transaction that nobody has ended yet."""
+
+    gid: str
+    owner: str
+    database: str
+    age_s: float
+    xid_age: int
+
+
+class Holder(Struct, frozen=True, kw_only=True):
+    """A session whose snapshot or transaction keeps dead rows."""
+
+    pid: int
+    backend_type: str | None
+    user: str | None
+    database: str | None
+    application: str | None
+    address: str | None
+    state: str | None
+    transaction_s: float | None
+    xid_age: int
+    statement: str | None
+    """What it runs or ran last, without values."""
+
+
+class Sequence(Struct, frozen=True, kw_only=True):
+    """A sequence that has used up half of its numbers or of its column's, at least."""
+
+    name: str
+    last: int
+    increment: int
+    bound: int
+    """Its own MAXVALUE, or MINVALUE where it counts down."""
+    does_cycle: bool
+    column: str | None
+    column_type: str | None
+    table_oid: int | None
+    column_bound: int | None
+    """Largest number of the column's type; None where that is bigint or no column is known."""
+
+
+class InvalidIndex(Struct, frozen=True, kw_only=True):
+    """An index that no query may use, and that nobody is building."""
+
+    name: str
+    table: str
+    size_bytes: int
+    is_maintained: bool
+    """Whether writes go into it all the same."""
+    definition: str
+
+
+class TableSpace(Struct, frozen=True, kw_only=True):
+    """What a table's size is held against; numbers of rows as of the last vacuum or analyze."""
+
+    name: str
+    oid: int
+    pages: int
+    row_estimate: float
+    """`reltuples`; below zero where never analysed."""
+    fill_ratio: float
+    row_bytes: float | None
+    """Mean width of the values of a row; None where a column's is not known."""
+    has_nulls: bool
+    column_count: int
+    live_rows: int
+    dead_rows: int
+    may_select: bool
+    toast_pages: int | None
+    toast_rows: float | None
+
+
+class IndexSpace(Struct, frozen=True, kw_only=True):
+    """What a B-tree's size is held against."""
+
+    name: str
+    table: str
+    pages: int
+    entry_estimate: float
+    key_bytes: float | None
+    """Mean width of its columns together; None where one is not known."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Everything of this kind that was read; a part that was not is None."""
+
+    databases: tuple[DatabaseAge, ...] | None = None
+    oldest_tables: tuple[TableAge, ...] | None = None
+    """Of the database that was connected to, by transaction ids."""
+    oldest_multixact_tables: tuple[TableAge, ...] | None = None
+    slots: tuple[Slot, ...] | None = None
+    prepared: tuple[Prepared, ...] | None = None
+    holders: tuple[Holder, ...] | None = None
+    sequences: tuple[Sequence, ...] | None = None
+    invalid_indexes: tuple[InvalidIndex, ...] | None = None
+    tables: tuple[TableSpace, ...] | None = None
+    indexes: tuple[IndexSpace, ...] | None = None
