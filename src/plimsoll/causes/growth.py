@@ -1,6 +1,6 @@
 """What grew between two readings, per second and per relation; a counter that went back says nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -40,6 +40,44 @@ def tables_of(observation: Observation) -> Iterator[TableGrowth]:
     for last in observation.last.relations:
         if last.oid in earlier and last.kind != "toast":
             yield TableGrowth(first=earlier[last.oid], last=last)
+
+
+# Counters and sizes of a relation that add up.
+_ADDED = (
+    *("size_bytes", "inserted", "updated", "hot_updated", "deleted", "live_rows", "dead_rows"),
+    *("changed_since_analyze", "inserted_since_vacuum", "seq_scans", "seq_rows_read"),
+    *("heap_blocks_read", "heap_blocks_hit", "index_blocks_read", "toast_blocks_read"),
+    *("vacuum_count", "autovacuum_count"),
+)
+
+
+def whole_tables_of(observation: Observation) -> Iterator[TableGrowth]:
+    """The same, with all partitions of a partitioned table as one."""
+    parted: dict[str, list[TableGrowth]] = {}
+    for table in tables_of(observation):
+        if table.last.parent:
+            parted.setdefault(table.last.parent, []).append(table)
+        else:
+            yield table
+    for parent, tables in parted.items():
+        yield TableGrowth(
+            first=_added(parent, [table.first for table in tables]),
+            last=_added(parent, [table.last for table in tables]),
+        )
+
+
+def _added(name: str, parts: Sequence[Relation]) -> Relation:
+    """Partitions as one relation; an estimate of rows is known where each partition's is."""
+    rows = [part.row_estimate for part in parts]
+    scans = [part.index_scans for part in parts if part.index_scans is not None]
+    return Relation(
+        oid=0,
+        name=name,
+        kind="partitioned table",
+        row_estimate=None if None in rows else sum(row or 0.0 for row in rows),
+        index_scans=sum(scans) if scans else None,
+        **{field: sum(getattr(part, field) for part in parts) for field in _ADDED},
+    )
 
 
 def indexes_of(observation: Observation) -> Iterator[IndexGrowth]:

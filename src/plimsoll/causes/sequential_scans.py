@@ -11,10 +11,10 @@ import re
 from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
-from plimsoll.causes.growth import TableGrowth, tables_of
+from plimsoll.causes.growth import TableGrowth, whole_tables_of
 from plimsoll.causes.statements import Work, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
-from plimsoll.model.database import Observation
+from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
@@ -51,7 +51,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Tables whose sequential scans read most, each with the statement where it is known."""
     works = work_between(observation.first.statements, observation.last.statements)
     found = []
-    for table in tables_of(observation):
+    for table in whole_tables_of(observation):
         scan = _scan(table, works, observation)
         if scan is None or scan.read_bytes_per_s < _BYTES_LEAST:
             continue
@@ -179,7 +179,7 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
         statement = work.statement
         columns = _columns(statement.text)
         if columns and statement.rows / statement.calls <= _ROWS_FOR_INDEX * scan.table.rows:
-            return (_index_to_try(relation.name, columns, saved),)
+            return (_index_to_try(relation, columns, saved),)
     return (
         Remedy(
             text="No index spares a statement that wants most rows: ask less often, keep the result "
@@ -189,14 +189,24 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
     )
 
 
-def _index_to_try(table: str, columns: tuple[str, ...], saved: str) -> Remedy:
+def _index_to_try(table: Relation, columns: tuple[str, ...], saved: str) -> Remedy:
+    listed = ", ".join(columns)
+    text = (
+        "Try an index on what the statement compares; see with EXPLAIN whether it is taken, for "
+        "few rows only, and whether another index begins alike."
+    )
+    command = f"CREATE INDEX CONCURRENTLY ON {table.name} ({listed});"
+    if table.kind == "partitioned table":
+        # CONCURRENTLY is refused there.
+        command = f"CREATE INDEX ON {table.name} ({listed});"
+        text += (
+            " On a partitioned table it is made on every partition, and writes wait meanwhile. To let them "
+            "go on, create it ON ONLY the parent, then CONCURRENTLY on each partition, and attach each "
+            "(ALTER INDEX … ATTACH PARTITION)."
+        )
     return Remedy(
-        text="Try an index on what the statement compares; see with EXPLAIN whether it is taken, for "
-        "few rows only, and whether another index begins alike.",
-        commands=(
-            f"CREATE INDEX CONCURRENTLY ON {table} ({', '.join(columns)});",
-            "plimsoll explain record DSN --top 5 -o after.json",
-        ),
+        text=text,
+        commands=(command, "plimsoll explain record DSN --top 5 -o after.json"),
         expected=f"{saved} Every write to the table then maintains one more index.",
     )
 

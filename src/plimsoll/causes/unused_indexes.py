@@ -4,7 +4,8 @@ Indexes that every write has to maintain and that nothing has looked into.
 Rule 1: never scanned is a fact about the time since the counters began; how long that is, is said, and
         where it is short or another server may use the index, so is that.
 Rule 2: an index that keeps a rule (primary key, unique, exclusion, foreign key) is used by that.
-Rule 3: reads of an index that is never scanned are all for its upkeep, and measured. What it writes is
+Rule 3: several are judged by their sum: each may be small, and dropping all is one decision.
+Rule 4: reads of an index that is never scanned are all for its upkeep, and measured. What it writes is
         estimated in `upkeep.py`. That it takes room in the buffers from other pages is not counted.
 """
 
@@ -23,8 +24,10 @@ from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, fo
 # An index that a monthly or weekly job needs is not idle after some days; a judgement.
 _YOUNG_S = 7 * 86400.0
 _INDEXES_MOST = 10
-# Below this an index is named with the others only.
-_BYTES_LEAST = 1e3
+_LOADING = (
+    " The table is being loaded: nothing can have asked for its new rows yet. A large load is faster when its "
+    "indexes are created after it."
+)
 
 
 class _Idle(Struct, frozen=True, kw_only=True):
@@ -48,19 +51,30 @@ class _Idle(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Each index that is maintained but not used, the most bytes first; many small ones as one."""
+    """Invalid indexes one by one; of those that nothing scans one alone, or all of them by their sum."""
     tables = {table.last.oid: table for table in tables_of(observation)}
+    used = {
+        index.last.parent
+        for index in indexes_of(observation)
+        if index.last.parent and (index.last.scans or index.last.is_unique)
+    }
     found = [
         idle
         for index in indexes_of(observation)
         if (table := tables.get(index.last.table_oid)) is not None
+        # A partitioned index is used where one of its parts is.
+        and index.last.parent not in used
         and (idle := _idle(index, table, observation)) is not None
     ]
-    found.sort(key=lambda idle: -idle.bytes_per_s)
-    named = [idle for idle in found[:_INDEXES_MOST] if idle.bytes_per_s >= _BYTES_LEAST]
-    told = [_cause(idle, observation, budget) for idle in named]
-    rest = found[len(named) :]
-    return ranked([*told, *([_rest(rest, observation, budget)] if rest else [])])
+    found.sort(key=lambda idle: (-idle.bytes_per_s, idle.index.last.name))
+    invalid = [idle for idle in found if not idle.index.last.is_valid]
+    unused = [idle for idle in found if idle.index.last.is_valid]
+    told = [_cause(idle, observation, budget) for idle in invalid[:_INDEXES_MOST]]
+    if len(unused) == 1:
+        told.append(_cause(unused[0], observation, budget))
+    elif unused:
+        told.append(_together(unused, observation, budget))
+    return ranked(told)
 
 
 def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation) -> _Idle | None:
@@ -81,7 +95,9 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
     return Cause(
         kind=CauseKind.UNUSED_INDEXES,
         code="UnusedIndex" if index.is_valid else "InvalidIndex",
-        severity=_severity(budget, total, age_s, is_valid=index.is_valid),
+        severity="note"
+        if index.is_valid and _is_loading(idle.table)
+        else _severity(budget, total, age_s, is_valid=index.is_valid),
         subject=index.name,
         title=f"Index {index.name} of {table.name} {why} and takes about "
         f"{format_bytes_per_s(total, 3)} for its upkeep, by estimate{part}.",
@@ -89,6 +105,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
             f"{number(idle.upkeep.entries_per_s, 3)} entries a second are put into it, "
             f"{format_bytes(index.size_bytes)} large. {_since(age_s)} Its reads are measured; what it "
             f"writes is an estimate, {_spread(idle.upkeep)}."
+            f"{_LOADING if index.is_valid and _is_loading(idle.table) else ''}"
         ),
         read_bytes_per_s=idle.read_bytes_per_s,
         written_bytes_per_s=idle.written_bytes_per_s,
@@ -129,50 +146,94 @@ def _remedy(idle: _Idle) -> Remedy:
     )
     return Remedy(
         text=f"Drop it when no replica and no seldom job needs it.{partition}{kept}",
-        commands=(f"DROP INDEX CONCURRENTLY {index.name};",),
+        commands=(_drop(idle),),
         expected=f"About {format_bytes_per_s(idle.bytes_per_s, 3)} less, "
         f"{format_bytes(index.size_bytes)} of space, and more updates that need touch no index.",
     )
 
 
-def _rest(rest: Sequence[_Idle], observation: Observation, budget: Budget) -> Cause:
-    read = sum(idle.read_bytes_per_s for idle in rest)
-    written = sum(idle.written_bytes_per_s for idle in rest)
-    size = sum(idle.index.last.size_bytes for idle in rest)
-    names = ", ".join(idle.index.last.name for idle in rest[:_INDEXES_MOST])
-    more = ", …" if len(rest) > _INDEXES_MOST else ""
-    word = "index" if len(rest) == 1 else "indexes"
+def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) -> Cause:
+    """All that nothing scans: each may be small, and what they take together decides."""
+    read = sum(idle.read_bytes_per_s for idle in found)
+    written = sum(idle.written_bytes_per_s for idle in found)
+    size = sum(idle.index.last.size_bytes for idle in found)
+    age_s = _age_s(observation)
+    share = budget.of_load(read + written)
+    part = f": {format_ratio(share)} of all bytes" if share is not None else ""
+    told = found[:_INDEXES_MOST]
+    more = f" and {len(found) - len(told)} smaller ones" if len(found) > len(told) else ""
+    tables = dict.fromkeys(_table_of(idle) for idle in found)
+    of = f" of {next(iter(tables))}" if len(tables) == 1 else ""
+    loading = sum(idle.bytes_per_s for idle in found if _is_loading(idle.table))
+    is_loading = loading > (read + written) / 2
     return Cause(
         kind=CauseKind.UNUSED_INDEXES,
         code="UnusedIndexes",
-        severity=_severity(budget, read + written, _age_s(observation), is_valid=True),
-        subject="",
-        title=f"{len(rest)} further unused {word}, {format_bytes(size)} together, "
-        f"take about {format_bytes_per_s(read + written, 3)} for their upkeep, by estimate.",
-        text=f"{names}{more}. {_since(_age_s(observation))}",
+        severity="note" if is_loading else _severity(budget, read + written, age_s, is_valid=True),
+        subject=next(iter(tables)) if len(tables) == 1 else "",
+        title=f"{len(found)} indexes{of} have never been scanned and take about "
+        f"{format_bytes_per_s(read + written, 3)} together for their upkeep, by estimate{part}.",
+        text=f"They are {format_bytes(size)} large. {_since(age_s)} Reads are measured; what they write is an "
+        f"estimate.{_LOADING if is_loading else ''}",
         read_bytes_per_s=read,
         written_bytes_per_s=written,
         is_estimated=True,
-        share_of_load=budget.of_load(read + written),
+        share_of_load=share,
         share_of_ceiling=budget.of_ceiling(read + written),
+        evidence=tuple(
+            Evidence(
+                kind="index",
+                text=f"{idle.index.last.name}: {format_bytes_per_s(idle.bytes_per_s, 3)}, "
+                f"{format_bytes(idle.index.last.size_bytes)}"
+                + (f"; {idle.index.last.definition}" if idle.index.last.definition else ""),
+                value=idle.bytes_per_s,
+            )
+            for idle in told
+        )
+        + ((Evidence(kind="index", text=more.removeprefix(" and ")),) if more else ()),
         remedies=(
             Remedy(
-                text="Drop those that no replica and no seldom job needs.",
-                commands=tuple(
-                    f"DROP INDEX CONCURRENTLY {idle.index.last.name};"
-                    for idle in rest[:_INDEXES_MOST]
-                ),
+                text="Drop those that no replica and no seldom job needs, one after the other; keep their "
+                "definitions. An index of a partitioned table is dropped with the parent's, under a lock "
+                "that readers wait for."
+                if any(idle.index.last.parent for idle in told)
+                else "Drop those that no replica and no seldom job needs, one after the other; keep "
+                "their definitions.",
+                commands=tuple(dict.fromkeys(_drop(idle) for idle in told)),
+                expected=f"About {format_bytes_per_s(read + written, 3)} less, {format_bytes(size)} of space, "
+                "and more updates that need touch no index.",
             ),
         ),
-        refuted_by="A replica whose queries use them, or a job that has not run since the counters "
-        "began.",
+        refuted_by="A replica whose queries use them (their scans are counted there), or a job that has "
+        "not run since the counters began.",
     )
 
 
+def _table_of(idle: _Idle) -> str:
+    return idle.table.last.parent or idle.table.last.name
+
+
+def _drop(idle: _Idle) -> str:
+    index = idle.index.last
+    if index.parent:
+        return f"DROP INDEX {index.parent};"
+    return f"DROP INDEX CONCURRENTLY {index.name};"
+
+
+def _is_loading(table: TableGrowth) -> bool:
+    """Whether most of its rows came while it was watched: nothing can have asked for them yet."""
+    return table.of("inserted") > table.rows / 2
+
+
 def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> str:
-    """What is only an estimate is never critical, and what may be needed tomorrow is a note."""
+    """
+    What is only an estimate is never critical, and what may be needed tomorrow is a note.
+
+    From a quarter of the load on it is told as a warning however young the counters are: so much is worth
+    asking who needs it.
+    """
     found = severity_of(budget, total)
-    if is_valid and age_s is not None and age_s < _YOUNG_S:
+    if is_valid and found != "critical" and age_s is not None and age_s < _YOUNG_S:
         return "note"
     return "warning" if found == "critical" else found
 

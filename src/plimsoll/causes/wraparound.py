@@ -22,7 +22,7 @@ _IDS = 2**31
 _KEPT = 3_000_000
 # Defaults of PostgreSQL 14 to 18.
 _FREEZE_MAX_AGE = {"autovacuum_freeze_max_age": 200e6, "autovacuum_multixact_freeze_max_age": 400e6}
-_FAILSAFE_AGE = {"vacuum_failsafe_age": 1.6e9, "vacuum_multixact_failsafe_age": 1.6e9}
+_FAILSAFE_AGE = 1.6e9
 # At once the freeze age a vacuum begins; at twice of it vacuums do not get through. A judgement.
 _BEHIND = 2.0
 _TABLES_MOST = 3
@@ -60,8 +60,9 @@ def _cause(
         f"vacuum_{'multixact_' if is_multixact else ''}failsafe_age",
     ]
     freeze = setting_of(observation, names[0]) or _FREEZE_MAX_AGE[names[0]]
-    failsafe = max(setting_of(observation, names[1]) or _FAILSAFE_AGE[names[1]], 1.05 * freeze)
-    grave = min(failsafe, _IDS - 10 * _KEPT)
+    failsafe = setting_of(observation, names[1]) or _FAILSAFE_AGE
+    # However late a server was told to act, so few ids are left then.
+    grave = min(failsafe, _FAILSAFE_AGE)
     if age < min(_BEHIND * freeze, grave):
         return None
     what = "multixact ids" if is_multixact else "transaction ids"

@@ -43,7 +43,9 @@ class Relation(Struct, frozen=True, kw_only=True):
     name: str
     """`schema.table`; of a TOAST relation its own name."""
     kind: str
-    """`table`, `toast`, `materialized view`, `partition`."""
+    """`table`, `toast`, `materialized view`, `partition`; `partitioned table` where partitions are added up."""
+    parent: str = ""
+    """Of a partition the topmost partitioned table, `schema.table`."""
     toast_oid: int | None = None
     """Of a table its TOAST relation."""
     owner_oid: int | None = None
@@ -103,6 +105,8 @@ class Index(Struct, frozen=True, kw_only=True):
     is_constraint: bool
     """Whether a primary key, unique, exclusion or foreign-key rule needs it."""
     is_valid: bool = True
+    parent: str = ""
+    """Of a partition's index the topmost partitioned index that it belongs to."""
     definition: str = ""
     last_scan_s: float | None = None
 

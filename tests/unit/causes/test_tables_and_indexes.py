@@ -266,7 +266,8 @@ def test_checkpoints_that_came_count_as_often_as_they_came():
 
 def test_the_age_of_the_counters_is_said_and_counts():
     """
-    Two days are too short for a warning, a month is not; an estimate is never critical.
+    Two days are too short for a warning of a tenth of the load, a month is not; from a quarter on it is one
+    all the same. An estimate is never critical.
     """
     pair = (IDLE, replace(KEPT, blocks_read=60_000))
     end_s = START_S + WINDOW_S
@@ -274,13 +275,13 @@ def test_the_age_of_the_counters_is_said_and_counts():
         only(
             unused_indexes.causes(
                 seen(WRITTEN, indexes=(pair,), reset_s=end_s - days * 86_400),
-                budget(10 * MB, 10 * MB),
+                budget(whole * MB, whole * MB),
             )
         )
-        for days in (2, 30)
+        for days, whole in ((2, 60), (30, 60), (2, 10), (30, 10))
     ]
 
-    assert ["note", "warning"] == [cause.severity for cause in found]
+    assert ["note", "warning", "warning", "warning"] == [cause.severity for cause in found]
     assert "begin 2 d ago: too short" in found[0].text
     assert "begin 30 d ago." in found[1].text
 
@@ -323,19 +324,94 @@ def test_nothing_is_said_of_an_index_that_is_used_or_costs_nothing(last: Index, 
     )
 
 
-def test_many_unused_indexes_are_ten_and_the_rest():
+def test_unused_indexes_are_judged_by_their_sum():
     """
-    Fourteen of them: ten by name, four in one.
+    Fourteen of them, each a small part of the load: one warning with what they take together, ten by name,
+    the others counted, and a command for each that is named.
     """
     many = [replace(IDLE, oid=n, name=f"public.i{n}") for n in range(300, 314)]
-    found = unused_indexes.causes(
-        seen(WRITTEN, indexes=tuple((i, replace(i, blocks_hit=360_000)) for i in many)),
-        budget(20 * MB, 20 * MB),
+    pairs = tuple((i, replace(i, blocks_hit=360_000)) for i in many)
+    load = budget(40 * MB, 40 * MB)
+    alone = only(unused_indexes.causes(seen(WRITTEN, indexes=pairs[:1]), load))
+    (cause,) = unused_indexes.causes(seen(WRITTEN, indexes=pairs), load)
+
+    assert "note" == alone.severity
+    assert ("UnusedIndexes", "warning") == (cause.code, cause.severity)
+    assert pytest.approx(14 * alone.bytes_per_s) == cause.bytes_per_s
+    assert cause.title.startswith("14 indexes of public.orders have never been scanned")
+    assert "4 smaller ones" == cause.evidence[-1].text
+    assert 10 == len(cause.remedies[0].commands)
+    assert "DROP INDEX CONCURRENTLY public.i300;" == cause.remedies[0].commands[0]
+
+
+def test_a_table_that_is_being_loaded_is_no_proof_against_its_indexes():
+    """
+    Most of its rows came meanwhile: nothing can have asked for them; a note says when to create them.
+    """
+    pairs = tuple(
+        (i, replace(i, blocks_hit=3_600_000))
+        for i in (replace(IDLE, oid=n, name=f"public.i{n}") for n in (300, 301))
+    )
+    filled = replace(ORDERS, inserted=900_000)
+    for indexes in (pairs, pairs[:1]):
+        (cause,) = unused_indexes.causes(seen(filled, indexes=indexes), budget(1 * MB, 1 * MB))
+
+        assert "note" == cause.severity
+        assert "being loaded" in cause.text
+
+
+PARTS = tuple(
+    replace(ORDERS, oid=n, name=f"public.orders_{n}", kind="partition", parent="public.orders")
+    for n in range(1000, 1200)
+)
+
+
+def test_partitions_are_judged_by_their_parent():
+    """
+    Two hundred that are each half a percent of the load: one finding, and an index on the parent as a
+    plain table would get.
+    """
+    scanned = tuple(
+        replace(part, seq_scans=10, seq_rows_read=10_000_000, heap_blocks_read=5_000)
+        for part in PARTS
+    )
+    text = "select * from orders where customer = $1"
+    before = statement(text)
+    after = replace(before, calls=10, rows=100, read_blocks=1_000_000)
+    found = only(
+        sequential_scans.causes(
+            seen(*scanned, before=PARTS, statements=((before, after),)), budget(140 * MB, 0.0)
+        )
     )
 
-    assert 11 == len(found)
-    (rest,) = [cause for cause in found if cause.code == "UnusedIndexes"]
-    assert rest.title.startswith("4 further unused indexes")
+    assert ("public.orders", "critical") == (found.subject, found.severity)
+    assert pytest.approx(1_000_000 * BLOCK / WINDOW_S) == found.read_bytes_per_s
+    assert "CREATE INDEX ON public.orders (customer);" == found.remedies[0].commands[0]
+
+
+def test_indexes_of_partitions_are_those_of_the_parent():
+    """
+    None of them is unused where one is scanned; else the parent's is dropped, once.
+    """
+    parts = PARTS[:3]
+    own = [
+        replace(IDLE, oid=2000 + n, name=f"public.i{n}", table_oid=part.oid, parent="public.i")
+        for n, part in enumerate(parts)
+    ]
+    written = tuple(replace(part, inserted=60_000) for part in parts)
+
+    def told(scans: int) -> tuple[Cause, ...]:
+        pairs = tuple(
+            (one, replace(one, blocks_hit=180_000, scans=scans if n == 1 else 0))
+            for n, one in enumerate(own)
+        )
+        return unused_indexes.causes(
+            seen(*written, indexes=pairs, before=parts), budget(10 * MB, 10 * MB)
+        )
+
+    assert () == told(scans=1)
+    assert ("DROP INDEX public.i;",) == told(scans=0)[0].remedies[0].commands
+    assert "public.orders" == told(scans=0)[0].subject
 
 
 def test_the_index_of_a_toast_relation_is_not_spoken_of():

@@ -35,6 +35,19 @@ class Moment:
     """When counters of the whole server were last reset, by name; epoch seconds, None for never."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a server, from its start to its end."""
+
+    started_s: float
+    """Epoch seconds."""
+    is_standby: bool
+    counted_from_s: float | None
+    """When counters of the whole server were last at zero, epoch seconds; None where withheld."""
+    databases: dict[int, tuple[Any, ...]]
+    """As in `Moment`."""
+
+
 def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseReading, bool]:
     """
     Both readings with counters that may be subtracted, and whether any had to be left out.

@@ -6,9 +6,7 @@ connection ends the reading (`Silent`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 
@@ -29,12 +27,14 @@ from plimsoll.sources.database.connect import Asker, Rows, Silent
 from plimsoll.sources.database.locks import with_locks
 from plimsoll.sources.database.moment import (
     Moment,
+    Run,
     changes_since,
     counters_of,
     replaced,
     spent_since_s,
     with_toast_reads,
 )
+from plimsoll.sources.database.partitions import with_parents
 from plimsoll.sources.database.rows import (
     columns_of,
     index_of,
@@ -73,19 +73,6 @@ class Want(StrEnum):
 
 
 EVERYTHING = frozenset(Want)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One run of a server, from its start to its end."""
-
-    started_s: float
-    """Epoch seconds."""
-    is_standby: bool
-    counted_from_s: float | None
-    """When counters of the whole server were last at zero, epoch seconds; None where withheld."""
-    databases: dict[int, tuple[Any, ...]]
-    """As in `Moment`."""
 
 
 class Reader:
@@ -244,7 +231,7 @@ class Reader:
             first, last = self._with_columns(first, last)
         if Want.INDEXES in self._wants:
             last = self._with_definitions(first, last)
-        return first, self._with_texts(first, last)
+        return first, with_parents(self._part, self._with_texts(first, last))
 
     def standing(self) -> Standing | None:
         """
