@@ -11,15 +11,16 @@ whether the value was the same. What can tell, in this order:
 4. nothing of that: the rewrite is reported with the question, and how to answer it.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, severity_of
-from plimsoll.causes.toast_remedies import remedies_of
+from plimsoll.causes.toast_remedies import UNKNOWN_COLUMN, remedies_of
 from plimsoll.causes.toast_rewrites import Rewrite, rewrites_of
 from plimsoll.causes.toast_statements import Setter, setters_of
-from plimsoll.causes.toast_writes import Written, written_by
+from plimsoll.causes.toast_writes import Written, read_by, written_by
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Column, Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -31,6 +32,10 @@ from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, numbe
 _POINTER_BYTES = 18
 # A mean may be off by values that are null or short; a judgement.
 _POINTER_SLACK_BYTES = 1.5
+
+_LIMITED = re.compile(r"(?:character varying|character|bit varying|bit)\((\d+)\)$")
+# Of a character in UTF-8, the longest that an encoding of a server has.
+_CHARACTER_BYTES_MOST = 4
 
 # From this many values on, a sample's shares are worth saying; a judgement.
 _SAMPLE_MIN = 10
@@ -60,9 +65,12 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     found = []
     for rewrite in rewrites_of(observation):
         samples = [s for s in observation.toast_samples if _is_of(s, rewrite.table)]
-        reading = _reading_of(rewrite, setters_of(observation, rewrite.table), samples)
+        setters = setters_of(observation, rewrite.table)
+        reading = _reading_of(rewrite, setters, samples)
         if reading is not None:
-            found.append(_cause(rewrite, reading, written_by(observation, rewrite), budget))
+            written = written_by(observation, rewrite)
+            read = read_by(observation, rewrite, [setter.query_id for setter in setters])
+            found.append(_cause(rewrite, reading, written, read, budget))
     return ranked(found)
 
 
@@ -103,7 +111,7 @@ def _reading_of(
         return _by_sample(sampled)
     if not rewrite.is_steady:
         return None
-    columns, how_sure = _columns_of(rewrite.table)
+    columns, how_sure = _columns_of(rewrite)
     of_column = [s for s in setters if set(s.columns) & set(columns)]
     if of_column and all(s.is_guarded for s in of_column):
         return None
@@ -156,20 +164,35 @@ def _unchanged(sample: ToastSample) -> float:
     return sample.resent_same / known if known else 0.0
 
 
-def _columns_of(table: Relation) -> tuple[tuple[str, ...], str]:
+def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
     """The columns it can be, the likeliest first, and how sure that is."""
+    table = rewrite.table
     possible = [c for c in table.columns if c.storage != "plain" and not _is_inline(c)]
+    # A type with a length cannot hold what the mean of the values takes.
+    possible = [c for c in possible if _holds(c, rewrite.value_bytes)] or possible
     # `main` (numbers, addresses) leaves the row only where nothing else helps.
     candidates = [c for c in possible if c.storage != "main"] or possible
     if not candidates:
         return (), "the columns were not read" if not table.columns else "none is wide enough"
     if len(candidates) == 1:
         return (candidates[0].name,), "the only one that can be stored out of line"
+    if any(c.mean_width_bytes is None for c in candidates):
+        # In the order of the table: none is likelier than another.
+        return (
+            tuple(c.name for c in candidates),
+            "not known which: its widths may not be read, or it was never analysed",
+        )
     out = [c for c in candidates if _is_pointer(c)]
     if len(out) == 1:
         return (out[0].name,), "the only one whose width in the row is that of a pointer"
     ordered = sorted(out or candidates, key=lambda c: (-(c.mean_width_bytes or 0.0), c.name))
     return tuple(c.name for c in ordered), "one or more of them; counters do not say which"
+
+
+def _holds(column: Column, value_bytes: float) -> bool:
+    """Whether a value of that size fits its type; a character takes 4 bytes at most."""
+    limit = _LIMITED.match(column.type)
+    return limit is None or int(limit[1]) * _CHARACTER_BYTES_MOST >= value_bytes
 
 
 def _is_pointer(column: Column) -> bool:
@@ -198,9 +221,13 @@ def _of_statement(setter: Setter) -> Evidence:
     )
 
 
-def _cause(rewrite: Rewrite, reading: _Reading, written: Written, budget: Budget) -> Cause:
+def _cause(
+    rewrite: Rewrite, reading: _Reading, written: Written, read: float | None, budget: Budget
+) -> Cause:
     share = 1.0 if reading.unchanged is None else reading.unchanged
+    read_per_s = None if read is None else read * share
     bytes_per_s = written.bytes_per_s * share
+    moved = bytes_per_s + (read_per_s or 0.0)
     subject = rewrite.table.name + (f".{reading.columns[0]}" if len(reading.columns) == 1 else "")
     dead = number(1 + rewrite.chunks_per_update, 3)
     rate = format_bytes_per_s(bytes_per_s, 3)
@@ -214,14 +241,15 @@ def _cause(rewrite: Rewrite, reading: _Reading, written: Written, budget: Budget
     return Cause(
         kind=CauseKind.TOAST,
         code=code,
-        severity=_severity(reading, severity_of(budget, bytes_per_s)),
+        severity=_severity(reading, severity_of(budget, moved)),
         subject=subject,
         title=title,
         text=_text(rewrite, reading, written),
+        read_bytes_per_s=read_per_s,
         written_bytes_per_s=bytes_per_s,
         is_estimated=True,
-        share_of_load=budget.of_load(bytes_per_s),
-        share_of_ceiling=budget.of_ceiling(bytes_per_s),
+        share_of_load=budget.of_load(moved),
+        share_of_ceiling=budget.of_ceiling(moved),
         evidence=_evidence(rewrite, written) + reading.evidence,
         remedies=_remedies(rewrite, reading, rate),
         refuted_by=_refuted_by(reading),
@@ -314,9 +342,11 @@ def _bytes(rewrite: Rewrite, written: Written) -> str:
 def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, ...]:
     table = rewrite.table.name
     per_update = number(1 + rewrite.chunks_per_update, 3)
+    # Code that names a column is for that column alone; of several none is picked.
+    is_known = len(reading.columns) == 1 or reading.unchanged is not None
     found = remedies_of(
         table,
-        _quoted(reading.columns[0]) if reading.columns else "body",
+        _quoted(reading.columns[0]) if is_known and reading.columns else UNKNOWN_COLUMN,
         f"1 dead row per update instead of {per_update}, and {rate} less to write",
     )
     if reading.unchanged is not None:

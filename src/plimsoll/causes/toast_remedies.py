@@ -8,6 +8,9 @@ and that `suppress_redundant_updates_trigger` does not, was counted on PostgreSQ
 
 from plimsoll.model.cause import Remedy
 
+UNKNOWN_COLUMN = "the_column"
+"""Stands in code where the column is not known; the report says so beside it."""
+
 # `<table>`, `<column>` and `<name>` are filled in; everything else stands as it is to be run.
 _UPSERT = """
 INSERT INTO <table> AS old (id, <column>) VALUES ($1, $2)

@@ -22,12 +22,13 @@ made are taken off.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import rates_of, wal_zeros
+from plimsoll.causes.budget import by_backends, rates_of, wal_zeros
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
+from plimsoll.causes.statements import work_between
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
 from plimsoll.causes.vacuum_runs import by_autovacuum, bytes_of, runs_of
 from plimsoll.model.database import IoRow, Observation
@@ -62,7 +63,7 @@ class _Pages(Struct, frozen=True, kw_only=True):
 
 def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     """
-    What the rewrites of a table wrote, no less than they must have.
+    What the rewrites of a table wrote: what must be written at least where nothing was counted.
 
     Args:
         observation: with the table in both readings.
@@ -71,8 +72,12 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     own, most = _of_rewrite(observation, rewrite)
     others = list(_of_others(observation, rewrite))
     block_bytes, seconds = observation.server.block_bytes, rewrite.seconds
-    data = _shared(own.all, [pages.all for pages in others], _data_written(observation))
-    data = min(data, most.all * block_bytes / seconds)
+    counted = _data_written(observation)
+    # What is changed and not yet written is in nothing that was counted, and in no load.
+    data = rewrite.table_bytes_per_s if counted is None else 0.0
+    if counted:
+        shared = _shared(own.all, [pages.all for pages in others], counted)
+        data = min(shared, most.all * block_bytes / seconds)
     wal, least_wal = per_s(observation, "wal_bytes"), rewrite.wal_bytes_per_s
     whole_pages, zeros = 0.0, 0.0
     if wal:
@@ -81,14 +86,36 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
         logged = min(logged, max(wal - least_wal, 0.0))
         whole_pages = _shared(own.old, [pages.old for pages in others], logged)
         whole_pages = min(whole_pages, most.old * block_bytes / seconds)
+        # Pages of WAL that are written again are a price of commits, not of what they commit.
         zeros = wal_zeros(observation) * min((least_wal + whole_pages) / wal, 1.0)
     return Written(
-        data_bytes_per_s=max(rewrite.table_bytes_per_s, data),
+        data_bytes_per_s=data,
         wal_bytes_per_s=least_wal + whole_pages + zeros,
         whole_pages_bytes_per_s=whole_pages,
         has_old_pages=data > rewrite.table_bytes_per_s,
-        is_shared_out=data > rewrite.table_bytes_per_s or whole_pages + zeros > 0,
+        is_shared_out=counted is not None or whole_pages + zeros > 0,
     )
+
+
+def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]) -> float | None:
+    """
+    Bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
+
+    Args:
+        observation: with statements; without them nothing tells readers and updates apart.
+        rewrite: what its updates replaced.
+        query_ids: statements that update the table.
+    """
+    wanted = set(query_ids)
+    works = work_between(observation.first.statements, observation.last.statements)
+    blocks = sum(w.statement.read_blocks for w in works if w.statement.query_id in wanted)
+    before = {relation.oid: relation for relation in observation.first.relations}
+    pair = [(before[one.oid], one) for one in (rewrite.toast, rewrite.table) if one.oid in before]
+    reads = [max(now.heap_blocks_read - then.heap_blocks_read, 0) for then, now in pair]
+    if not wanted or not blocks or not reads or not reads[0]:
+        return None
+    own = min(blocks * reads[0] / sum(reads), float(reads[0]))
+    return own * observation.server.block_bytes / observation.seconds
 
 
 def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
@@ -100,8 +127,8 @@ def _data_written(observation: Observation) -> float | None:
     """Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
     if observation.last.io is not None:
         return rates_of(observation, _is_data)[1]
-    names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
-    rates = [per_s(observation, name) for name in names]
+    names = ("checkpoint_written_bytes", "background_written_bytes")
+    rates = [by_backends(observation), *(per_s(observation, name) for name in names)]
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None
@@ -131,7 +158,9 @@ def _of_rewrite(observation: Observation, rewrite: Rewrite) -> tuple[_Pages, _Pa
     before = {relation.oid: relation for relation in observation.first.relations}
     was_bytes = before[rewrite.toast.oid].size_bytes
     grown = max(rewrite.toast.size_bytes - was_bytes, 0) / block_bytes
-    used_again = max(filled - grown, 0.0)
+    # Free space is what old values left: a new one in it lies as they did, and not on full pages.
+    used_again = max(filled - grown, 0.0) * (chunks + CHUNKS_PER_PAGE - 1) / chunks
+    filled = min(grown, filled) + used_again
     old = _distinct(marked, rewrite.toast.size_bytes / block_bytes)
     return (
         _Pages(all=old + filled, old=old + used_again),

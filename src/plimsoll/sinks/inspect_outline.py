@@ -6,8 +6,8 @@ watched, what the database as a whole reads and writes, then each cause with its
 what would refute it. Claims come from the inspection; this file adds none, it counts and arranges.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
@@ -19,6 +19,11 @@ NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 
 SEVERITY_SIGNS = {"critical": "▲", "warning": "◆", "note": "●"}
 """Beside every word, so that nothing rests on colour; one column wide in a terminal."""
+
+# A paragraph of a line and a half or more is read once. A judgement.
+_LONG = 120
+# Code of a table's own that is short enough to stand again; a judgement.
+_OWN_LINES_MOST = 3
 
 # Below these a rate or a time is said in the smaller unit.
 _MB, _KB = 1e5, 1e3
@@ -91,7 +96,7 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
         watched=_watched(inspection),
         load=_load(inspection),
         counted=_counted_causes(inspection),
-        causes=tuple(_card(cause, n) for n, cause in enumerate(inspection.causes, start=1)),
+        causes=_once([_card(cause, n) for n, cause in enumerate(inspection.causes, start=1)]),
         missing=tuple(_missing(gap) for gap in inspection.missing),
         notes=tuple(words.sentence(note) for note in inspection.notes),
         measured=_measured(inspection),
@@ -269,6 +274,40 @@ def _card(cause: Cause, place: int) -> CauseCard:
         remedies=_remedies(cause.remedies),
         refuted_by=words.sentence(cause.refuted_by),
     )
+
+
+def _once(cards: Sequence[CauseCard]) -> tuple[CauseCard, ...]:
+    """
+    The cards, each long paragraph printed with the first that has it.
+
+    Ten tables with the same defect have the same ways out of it, in six programming languages: they stand
+    once, and the others point there. JSON has all of them with every table's own names.
+    """
+    seen: dict[str, str] = {}
+    found = []
+    for card in cards:
+        evidence = [text for text in card.evidence if len(text) < _LONG or text not in seen]
+        rows = _ways(card.remedies, seen)
+        for text in (*card.evidence, *(row.text for row in card.remedies)):
+            seen.setdefault(text, card.number)
+        found.append(replace(card, evidence=tuple(evidence), remedies=rows))
+    return tuple(found)
+
+
+def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow, ...]:
+    """What to do, without what stands under an earlier number; a few lines of code are kept."""
+    again = [row for row in rows if len(row.text) >= _LONG and row.text in seen]
+    if not again:
+        return tuple(rows)
+    if sum(len(row.commands) for row in again) <= _OWN_LINES_MOST:
+        return tuple(
+            replace(row, text=f"As under {seen[row.text]}.") if row in again else row
+            for row in rows
+        )
+    where = words.series_of(sorted({seen[row.text] for row in again}, key=int))
+    text = f"The same {_counted(len(again), 'way')} as under {where}, with the names of this one."
+    pointer = RemedyRow(text=text, commands=(), expected=again[-1].expected)
+    return (*(row for row in rows if row not in again), pointer)
 
 
 def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:

@@ -35,6 +35,7 @@ from plimsoll.sources.database.moment import (
     with_toast_reads,
 )
 from plimsoll.sources.database.partitions import with_parents
+from plimsoll.sources.database.rights import select_on
 from plimsoll.sources.database.rows import (
     columns_of,
     index_of,
@@ -249,8 +250,7 @@ class Reader:
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
         wal = self._part("wal", queries_wal.wal(number))
-        listed = queries_wal.wal_files(number)
-        files = self._part("wal files", listed) if listed is not None else None
+        files = self._part("wal files", asked) if (asked := queries_wal.wal_files(number)) else None
         slots = self._part("decoding", queries_wal.DECODING)
         io = self._io()
         relations, indexes = self._relations()
@@ -409,8 +409,9 @@ class Reader:
         if not active:
             return first, last
         rows = self._part("columns", queries.columns([oid for _, oid in active])) or []
-        if any(not may_select for *_, may_select in rows):
-            self.missing["column widths"] = self._grant("pg_read_all_data")
+        if hidden := {row[0] for row in rows if not row[-1]}:
+            names = [one.name for one in last.reading.relations if one.oid in hidden]
+            self.missing["column widths"] = self._grant(select_on(names))
         found = columns_of(rows)
         moments = [
             replaced(
