@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.sinks import file
+from plimsoll.sinks import file, place
 from plimsoll.sinks.file import write_aside
 
 
@@ -139,3 +139,94 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
     assert b"through" == os.read(reader, 100)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     os.close(reader)
+
+
+OTHER = 65534
+
+
+def test_another_users_link_is_refused(tmp_path, monkeypatch):
+    """
+    Whoever may write in a shared folder cannot choose the file that is overwritten.
+    """
+    target = tmp_path / "precious"
+    target.write_bytes(b"old")
+    (tmp_path / "report.html").symlink_to(target)
+    # As whom we run decides; the link is of the user that runs the tests.
+    monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
+    with pytest.raises(
+        UsageError, match=r"'report\.html' is a link that another user made"
+    ) as caught:
+        write_aside(tmp_path / "report.html", b"new")
+
+    assert b"old" == target.read_bytes()
+    assert caught.value.hint.endswith(".")
+    assert {"precious", "report.html"} == {p.name for p in tmp_path.iterdir()}
+
+
+def test_another_users_link_to_a_folder_is_refused(tmp_path, monkeypatch):
+    """
+    Nor the folder: each part of the path is looked at.
+    """
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "out").symlink_to("etc")
+    monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
+    with pytest.raises(UsageError, match="'out' is a link that another user made"):
+        write_aside(tmp_path / "out" / "report.html", b"new")
+
+    assert [] == list((tmp_path / "etc").iterdir())
+
+
+def test_our_link_to_a_folder_is_followed(tmp_path):
+    """
+    Upwards too, and from wherever the link stands.
+    """
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "a" / "b" / "out").symlink_to("../../real")
+    write_aside(tmp_path / "a" / "b" / "out" / ".." / "real" / "x", b"1")
+    write_aside(tmp_path / "a" / "b" / "out" / "y", b"2")
+
+    assert {"x", "y"} == {p.name for p in (tmp_path / "real").iterdir()}
+
+
+def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
+    """
+    What is planted between the look and the renaming is replaced itself, and so is what it names not.
+    """
+    target = tmp_path / "precious"
+    target.write_bytes(b"old")
+    replace = os.replace
+
+    def late(*names, **folders):
+        (tmp_path / "report.html").symlink_to(target)
+        replace(*names, **folders)
+
+    monkeypatch.setattr(file.os, "replace", late)
+    write_aside(tmp_path / "report.html", b"new")
+
+    assert b"old" == target.read_bytes()
+    assert not (tmp_path / "report.html").is_symlink()
+    assert b"new" == (tmp_path / "report.html").read_bytes()
+
+
+def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
+    """
+    Its owner would read the report.
+    """
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
+    with pytest.raises(UsageError, match="pipe or device of another user"):
+        write_aside(tmp_path / "pipe", b"new")
+
+
+def test_standard_output_by_its_name_is_written_to(capfd):
+    """
+    /dev/stdout is a link to a link that leads to no path.
+    """
+    from pathlib import Path
+
+    write_aside(Path("/dev/stdout"), b"here\n")
+    write_aside(Path("/dev/fd/2"), b"there\n")
+    seen = capfd.readouterr()
+
+    assert ("here\n", "there\n") == (seen.out, seen.err)
