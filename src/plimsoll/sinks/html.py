@@ -26,6 +26,7 @@ from plimsoll.sinks.charts import (
 )
 from plimsoll.sinks.inspect_html import inspection_values
 from plimsoll.sinks.outline import outline
+from plimsoll.sinks.page_policy import POLICY, closed
 from plimsoll.sinks.plan_html import plan_values
 
 # Width of the static drawing, without the numbers at its left; the page is 68 rem wide.
@@ -98,12 +99,14 @@ def rendered_page(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template(template).render(
+    page = environment.get_template(template).render(
+        policy=POLICY,
         signs=words.VERDICT_SIGNS,
         verdict_words=words.VERDICT_WORDS,
         style=Markup(_style()),  # noqa: S704  package data
         **values,
     )
+    return closed(page)
 
 
 def _finalized(value: Any) -> Any:

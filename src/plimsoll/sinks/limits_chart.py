@@ -5,6 +5,7 @@ Both axes are logarithmic: what IOPS bound rises in a straight line with the I/O
 bounds is level, and the knee is where the two meet.
 """
 
+import json
 from html import escape
 from math import atan2, degrees, inf, log2
 from pathlib import Path
@@ -22,6 +23,7 @@ from plimsoll.sinks.chart_look import LIGHT, Look
 from plimsoll.sinks.charts import VEGALITE, svg, write_png
 from plimsoll.sinks.file import write_aside
 from plimsoll.sinks.limits_text import has_burst, mb_ticks, sheet_title
+from plimsoll.sinks.page_policy import POLICY, closed
 from plimsoll.units import KIB, MIB, format_bytes, number
 
 Spec = dict[str, Any]
@@ -434,5 +436,17 @@ def _html(spec: Spec, title: str) -> str:
     """A page with the specification and the programs that draw it, loading nothing."""
     import vl_convert
 
-    page = vl_convert.vegalite_to_html(spec, vl_version=VEGALITE, bundle=True)
-    return page.replace("<title>Chart</title>", f"<title>{escape(title)}</title>", 1)
+    # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.
+    whole = {**spec, "usermeta": {"embedOptions": {"ast": True, "defaultStyle": False}}}
+    # The library would put a name with </script> into the page as it is.
+    text = json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
+    page = vl_convert.vegalite_to_html({"mark": _PLACE}, vl_version=VEGALITE, bundle=True)
+    given = f'{{"mark":"{_PLACE}"}}'
+    assert page.count(given) == 1
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    head = f"{policy}<title>{escape(title)}</title>"
+    return closed(page.replace("<title>Chart</title>", head, 1).replace(given, text, 1))
+
+
+# Where the specification will stand in the page.
+_PLACE = "specification-of-this-chart"

@@ -15,7 +15,9 @@
   given.spec.datasets.samples = Array.from({ length: count }, (_, i) => row(i));
 
   const target = document.createElement("div");
-  const how = { mode: "vega-lite", renderer: "svg", actions: false, tooltip: false, hover: false, logLevel: 1 };
+  const how = { mode: "vega-lite", renderer: "svg", actions: false, tooltip: false, hover: false, logLevel: 1,
+    // The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.
+    ast: true, defaultStyle: false };
   vegaEmbed(target, given.spec, how).then(({ view }) => {
     drawing.replaceWith(target);
     bring(view);
