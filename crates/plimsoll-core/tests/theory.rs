@@ -45,6 +45,27 @@ fn gp2_bursts_as_long_as_the_guide_says() {
     }
 }
 
+/// A bucket fills in the time that what is missing takes at what arrives and is not used.
+#[test]
+fn what_is_missing_fills_at_the_rate_that_is_left() {
+    let bucket = gp2(100.0);
+    assert_eq!(9_000.0, bucket.time_to_full_s(2.7e6, 0.0));
+    assert_eq!(18_000.0, bucket.time_to_full_s(2.7e6, 150.0));
+    assert_eq!(0.0, bucket.time_to_full_s(5.4e6, 0.0));
+    assert_eq!(f64::INFINITY, bucket.time_to_full_s(2.7e6, 300.0));
+    assert_eq!(f64::INFINITY, bucket.time_to_empty_s(2.7e6, 300.0));
+    assert_eq!(f64::INFINITY, bucket.time_to_empty_s(0.0, 300.0));
+}
+
+/// Credits are nothing without a bucket, nor without a burst that they could pay for.
+#[test]
+fn credits_take_a_bucket_and_a_burst() {
+    let (baseline, burst, capacity) = (300.0, 3_000.0, 5.4e6);
+    assert!(Bucket { baseline, burst, capacity }.has_credits());
+    assert!(!Bucket { baseline, burst, capacity: 0.0 }.has_credits());
+    assert!(!Bucket { baseline, burst: baseline, capacity }.has_credits());
+}
+
 /// A 100 GiB volume at 3,000 operations: 20 steps of 100 s are served, the 21st falls to 300.
 #[test]
 fn an_empty_bucket_pegs_at_the_baseline() {

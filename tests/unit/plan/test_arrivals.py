@@ -62,6 +62,26 @@ def test_what_came_is_the_demand():
     assert judge(blind, fixed(1.9 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
 
 
+def test_most_transactions_may_be_served_from_memory():
+    """
+    Two transactions for each operation tell as much of the demand as one for ten operations.
+    """
+    storage, asked, ops = outside(1.6)
+    dear, cheap = (
+        recovered(
+            storage,
+            {
+                Metric.ARRIVALS_PER_S: asked / cost,
+                Metric.COMPLETIONS_PER_S: ops / cost,
+                Metric.TRANSACTIONS_PER_S: ops / cost,
+            },
+        )
+        for cost in (COST, 0.5)
+    )
+
+    assert [p.weight for p in dear.paths] == pytest.approx([p.weight for p in cheap.paths])
+
+
 def test_requests_and_transactions_need_not_be_the_same():
     """
     Three transactions for a request: the ratio at liberty says so, and is taken out.

@@ -171,6 +171,30 @@ def test_old_generations_are_proposed_to_those_who_name_them():
     assert "db.m4.xlarge" in classes(offered(claims(), allow=("db.m4.*", "smaller-network")))
 
 
+def test_a_class_whose_limits_nobody_documents_is_no_way_forward():
+    """
+    EBS limits decide for RDS; Aurora keeps its data elsewhere, and may have such a class.
+    """
+    reason = "its EBS limits are not documented"
+    found = offered(claims())
+
+    assert all(c.ebs_burst_bytes_per_s for c in found.classes if c is not None)
+    assert reason in {one.reason for one in found.refused}
+    aurora = claims(engine="aurora-postgresql", storage=Storage(kind="aurora"))
+    assert reason not in {one.reason for one in offered(aurora).refused}
+
+
+@pytest.mark.parametrize("storage", [Storage(kind="gp3"), Storage(size_gib=100.0), Storage()])
+def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
+    """
+    Without type or size nothing can be said of what else could be bought.
+    """
+    found = offered(claims(storage=storage))
+
+    assert (storage,) == tuple(found.storages)
+    assert any("Type and size of the storage are not known" in note for note in found.notes)
+
+
 def test_classes_are_those_of_the_engine():
     """
     Oracle has preconfigured classes, which PostgreSQL has not; SQL Server has no Graviton.

@@ -113,6 +113,18 @@ def test_connections_are_compared_with_the_default_of_the_class():
     assert lacks("db.m6g.large", many, *may, "smaller-connections") == ""
 
 
+def test_the_network_grows_with_the_load():
+    """
+    50 MB/s in each direction fit db.r6g.large, which carries 93.75; twice as much does not.
+    """
+    instance = claims(db_class="db.r5.2xlarge")
+    rates = {"network_receive_bytes_per_s": 50e6, "network_transmit_bytes_per_s": 50e6}
+    may = ("smaller-cpu", "smaller-memory", "smaller-connections")
+
+    assert lacks("db.r6g.large", needs(instance, **rates), *may) == ""
+    assert lacks("db.r6g.large", needs(instance, growth=2.0, **rates), *may) != ""
+
+
 def test_the_network_is_compared_with_what_it_carries_forever():
     """
     db.r5.2xlarge carries 2.5 Gbit/s; db.r6g.large 0.75, which is 93.75 MB/s.

@@ -20,7 +20,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, Wishes
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
-from plimsoll.plan.plan import plan
+from plimsoll.plan.plan import MOST, plan
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DAY = 24 * HOUR
@@ -148,6 +148,7 @@ def test_a_limit_without_a_document_is_never_said_to_be_lifted():
     assert Judgement.DOES_NOT == found.present.judgement
     assert all(o.judgement is not Judgement.LIFTS for o in (*found.options, *found.unpriced))
     assert "no change is sure to lift it" in found.headline
+    assert in_role(found, MOST)
     assert any("is in no document" in note for note in found.notes)
 
 
@@ -159,6 +160,7 @@ def test_a_budget_is_kept():
 
     assert found.options
     assert all(o.cost.usd_per_day <= 14 for o in found.options)
+    assert not any("that were allowed" in note for note in found.notes)
     assert not found.unpriced
 
 

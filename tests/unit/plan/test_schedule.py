@@ -48,6 +48,17 @@ def test_four_hours_at_twice_the_baseline_fit_into_eight():
     assert "8 h from 06:00 UTC" in found.text
 
 
+def test_operations_are_spread_as_bytes_are():
+    """
+    A limit on operations of the same height needs the same eight hours.
+    """
+    ops = replace(stage(56e6 / 16_384, 56e6 / 16_384), name="instance_ebs_iops", counts="ops")
+    found = spread_of(nightly(), [ops])
+
+    assert found is not None
+    assert found.hours == 8
+
+
 def test_spreading_over_seven_hours_would_not_do():
     """
     Over seven hours the same work is 51 MB/s, with the rest 61: a baseline of 60 needs eight too.

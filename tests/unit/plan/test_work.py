@@ -1,5 +1,6 @@
 """How long the same work takes behind other ceilings."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -82,6 +83,20 @@ def hours(demand: Demand, db_class: str) -> float:
     work = work_of(demand, chain(db_class))
     assert work is not None
     return work.chained_minutes / 60
+
+
+def test_a_pause_earns_what_arrives_in_it_and_no_more():
+    """
+    Two jobs of six hours, an hour apart, from an empty bucket: the second has an hour's credits to spend,
+    which is less than the hour and a half that the bucket of db.t3.xlarge holds.
+    """
+    is_held = np.zeros(13 * HOUR, dtype=np.bool_)
+    is_held[: 6 * HOUR] = is_held[7 * HOUR :] = True
+    full = at_a_ceiling(np.where(is_held, LEVEL, 1e5), is_held)
+    empty = replace(full, balance_at_start=dict.fromkeys(full.balance_at_start, 0.0))
+    baseline = catalog().instance_limits(T3).ebs_baseline_bytes_per_s
+
+    assert 2 * 6 * LEVEL / baseline - 1 == pytest.approx(hours(empty, T3), abs=0.02)
 
 
 @pytest.mark.parametrize("pause_every", [None, 150])
