@@ -55,9 +55,9 @@ pub struct Carried {
     pub arrived_s: f64,
     /// Whether it writes.
     pub is_write: bool,
-    /// Where in the file.
+    /// Where in the file the disk was asked.
     pub offset: u64,
-    /// How much was moved; 0 for a flush.
+    /// How much it moved; 0 for a flush.
     pub bytes: u64,
     /// Whether it follows another request of the file.
     pub continues: bool,
@@ -65,8 +65,8 @@ pub struct Carried {
     pub is_charged: bool,
     /// Whether the kernel writes out its page cache.
     pub is_writeback: bool,
-    /// Which file's pages the kernel holds once it has the reply, if any.
-    pub kept: Option<FileKey>,
+    /// What the kernel holds once it has the reply, if anything: of which file, from where, how much.
+    pub kept: Option<(FileKey, u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -256,7 +256,7 @@ impl Park {
 
     fn send(&self, done: Done<Parked>) {
         let Parked { reply, ops, carried } = done.payload;
-        let Carried { offset, bytes, .. } = carried;
+        let Carried { bytes, .. } = carried;
         let now_s = self.clock.now_s();
         let facts = done.facts;
         // Counted first: who has its reply may ask at once what was counted.
@@ -280,7 +280,7 @@ impl Park {
             Reply::Empty(reply) => reply.ok(),
             Reply::Told => self.pruner.paid(),
         }
-        if let Some(file) = carried.kept {
+        if let Some((file, offset, bytes)) = carried.kept {
             self.pruner.deliver(file, offset, bytes, carried.is_writeback);
         }
     }

@@ -11,6 +11,7 @@ use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::bypass::PAST_FROM_BYTES;
+use super::holes::{Data, data_within};
 use super::{Core, refused};
 use crate::buffers::Buffer;
 use crate::config;
@@ -47,6 +48,8 @@ struct Asked {
     offset: u64,
     /// Whether it follows another request of the file.
     continues: bool,
+    /// What of it the disk has, for a read.
+    data: Option<Data>,
 }
 
 /// How far reading came without waiting.
@@ -81,8 +84,16 @@ impl Core {
             Ok(file) => file,
             Err(error) => return reply.error(refused(error)),
         };
-        let asked = Asked { arrived_s, offset, continues: continues(&file, false, offset, bytes) };
+        let data = match self.mode {
+            config::Mode::Fs => data_within(&fd, offset, bytes as u64),
+            config::Mode::BlockImage => Data { offset, bytes: bytes as u64, within: bytes as u64 },
+        };
         let mut buffer = self.buffers.take(bytes);
+        if data.bytes == 0 {
+            return self.answer_hole(&file, offset, data.within as usize, buffer, reply);
+        }
+        let continues = continues(&file, false, data.offset, data.bytes as usize);
+        let asked = Asked { arrived_s, offset, continues, data: Some(data) };
         let is_past = file.bypass.is_next();
         let mut length = 0;
         if !is_past {
@@ -103,6 +114,24 @@ impl Core {
             let rest = read_full(&fd, offset + length as u64, &mut whole[length..]);
             core.answer_read(&file, &asked, rest.map(|more| length + more), buffer, reply);
         });
+    }
+
+    /// Answer a read of nothing but a hole: there is nothing that a disk could be asked for.
+    fn answer_hole(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: usize,
+        mut buffer: Buffer,
+        reply: ReplyData,
+    ) {
+        buffer.first_mut(length).fill(0);
+        reply.data(buffer.first(length));
+        self.buffers.give(buffer);
+        if file.is_cached {
+            let key = (file.node.id, file.node.epoch);
+            self.pruner.deliver(key, offset, length as u64, false);
+        }
     }
 
     /// Read as far as nothing has to be waited for.
@@ -156,6 +185,7 @@ impl Core {
             arrived_s,
             offset,
             continues: continues(&file, true, offset, block.data.len()),
+            data: None,
         };
         let is_past = !file.is_cached && !is_writeback && self.mode == config::Mode::Fs;
         if is_past && block.data.len() >= PAST_FROM_BYTES && !is_flushed(&file, flags) {
@@ -238,7 +268,8 @@ impl Core {
         let key = (file.node.id, file.node.epoch);
         let carried = self.carried(file, asked, true, length as u64);
         // The kernel writes its page cache out through any handle, also one without cache.
-        let kept = if is_writeback { Some(key) } else { carried.kept };
+        let kept =
+            if is_writeback { Some((key, asked.offset, length as u64)) } else { carried.kept };
         let carried = Carried { is_writeback, kept, ..carried };
         if is_writeback && self.pruner.write(key, asked.offset, length as u64) {
             reply.written(length as u32);
@@ -371,12 +402,21 @@ impl Core {
 
     /// Note where a request led, and what it is to be charged for.
     fn carried(&self, file: &OpenFile, asked: &Asked, is_write: bool, bytes: u64) -> Carried {
-        let &Asked { arrived_s, offset, continues } = asked;
+        let &Asked { arrived_s, offset, continues, data } = asked;
         let key = (file.node.id, file.node.epoch);
         if is_write && !file.is_cached {
             self.pruner.with(|ledger| ledger.lose(key, offset, bytes));
         }
-        let (is_charged, is_writeback, kept) = (true, false, file.is_cached.then_some(key));
+        let kept = file.is_cached.then_some((key, offset, bytes));
+        let (is_charged, is_writeback) = (true, false);
+        let end = offset + bytes;
+        let (offset, bytes) = match data {
+            // What was read may end before what was there when it was looked at.
+            Some(data) => {
+                (data.offset, end.min(data.offset + data.bytes).saturating_sub(data.offset))
+            }
+            None => (offset, bytes),
+        };
         Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback, kept }
     }
 }

@@ -16,6 +16,7 @@ mod bypass;
 mod data;
 mod files;
 mod folders;
+mod holes;
 mod names;
 mod room;
 
