@@ -39,6 +39,8 @@ pub struct Totals {
     pub late_s: f64,
     /// The longest time by which a reply left after it was due, as this machine was busy.
     pub stall_s_max: f64,
+    /// All such times of [`LATE_FROM_S`] or more, summed over the operations.
+    pub stall_s: f64,
 }
 
 /// One request that is over.
@@ -95,6 +97,7 @@ impl Totals {
             late_s_max: self.late_s_max.max(other.late_s_max),
             late_s: self.late_s + other.late_s,
             stall_s_max: self.stall_s_max.max(other.stall_s_max),
+            stall_s: self.stall_s + other.stall_s,
         }
     }
 }
@@ -169,6 +172,9 @@ impl Totals {
             self.late_s += finished.late_s * finished.ops as f64;
         }
         self.stall_s_max = self.stall_s_max.max(finished.stall_s);
+        if finished.stall_s >= LATE_FROM_S {
+            self.stall_s += finished.stall_s * finished.ops as f64;
+        }
     }
 }
 
@@ -204,6 +210,20 @@ mod tests {
         counters.finish(3.25, &read(1, 0.5, 0.0));
 
         assert_eq!(0.5, counters.take(4.0).depth_s);
+    }
+
+    /// A reply that left after it was due counts, unless that is the doing of schedulers.
+    #[test]
+    fn stalls_are_counted_by_operation() {
+        let counters = Counters::default();
+        for stall_s in [LATE_FROM_S / 2.0, 0.25] {
+            counters.begin(1.0, 1.0, 4);
+            counters.finish(1.0, &Finished { stall_s, ..read(4, 0.5, 0.0) });
+        }
+
+        let totals = counters.take(2.0);
+        assert_eq!((1.0, 0.25, 0), (totals.stall_s, totals.stall_s_max, totals.late_ops));
+        assert_eq!(2.0, totals.and(&totals).stall_s);
     }
 
     /// Late is what the emulated disk would have finished before; the longest delay is kept.

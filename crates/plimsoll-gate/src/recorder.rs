@@ -21,6 +21,10 @@ use crate::throttle::Bound;
 const EMULATED_MINUTE_S: f64 = 60.0;
 const INTERVAL_S_MAX: f64 = 1.0;
 
+/// Where the kernel tells for how long programs waited for a processor (4.20 and later, unless it is
+/// switched off).
+const PRESSURE: &str = "/proc/pressure/cpu";
+
 /// A line that covers less than this says nothing, and is left out at the end.
 const INTERVAL_S_MIN: f64 = 0.001;
 
@@ -54,6 +58,9 @@ pub struct Line {
     late_s_max: f64,
     late_s_sum: f64,
     stall_s_max: f64,
+    stall_s_sum: f64,
+    /// For how long some program of this machine waited for a processor; none where that is not told.
+    cpu_wait_s: Option<f64>,
     fsyncs: u64,
     /// What the bound on the page cache knows to be held; none without a bound.
     cache_bytes: Option<u64>,
@@ -75,6 +82,8 @@ struct State {
     file: File,
     recent: VecDeque<(Line, Totals)>,
     taken_s: f64,
+    /// For how long some program has waited for a processor so far.
+    cpu_waited_s: Option<f64>,
     is_over: bool,
 }
 
@@ -102,7 +111,9 @@ impl Recorder {
         pruner: Arc<Pruner>,
     ) -> Self {
         let taken_s = clock.now_s();
-        let state = State { file, recent: VecDeque::new(), taken_s, is_over: false };
+        let waited_s = std::fs::read_to_string(PRESSURE).ok().and_then(|text| waited_s_in(&text));
+        let recent = VecDeque::new();
+        let state = State { file, recent, taken_s, cpu_waited_s: waited_s, is_over: false };
         let interval_s = INTERVAL_S_MAX.min(EMULATED_MINUTE_S / credit_clock);
         let (state, woken) = (Mutex::new(state), Condvar::new());
         Self { clock, counters, park, pruner, interval_s, state, woken }
@@ -161,7 +172,10 @@ impl Recorder {
         let dt = now_s - state.taken_s;
         state.taken_s = now_s;
         let totals = self.counters.take(now_s);
-        let line = self.line(now_s, dt, &totals);
+        let waited_s = std::fs::read_to_string(PRESSURE).ok().and_then(|text| waited_s_in(&text));
+        let cpu_wait_s = waited_s.zip(state.cpu_waited_s).map(|(now, before)| now - before);
+        state.cpu_waited_s = waited_s;
+        let line = self.line(now_s, dt, &totals, cpu_wait_s);
         if let Ok(mut text) = serde_json::to_vec(&line) {
             text.push(b'\n');
             // A full disk must not stop the gate; the gap in the record shows.
@@ -179,7 +193,7 @@ impl Recorder {
         }
     }
 
-    fn line(&self, now_s: f64, dt: f64, totals: &Totals) -> Line {
+    fn line(&self, now_s: f64, dt: f64, totals: &Totals, cpu_wait_s: Option<f64>) -> Line {
         Line {
             t: self.clock.epoch_s(now_s),
             dt,
@@ -196,6 +210,8 @@ impl Recorder {
             late_s_max: totals.late_s_max,
             late_s_sum: totals.late_s,
             stall_s_max: totals.stall_s_max,
+            stall_s_sum: totals.stall_s,
+            cpu_wait_s: cpu_wait_s.map(|waited_s| waited_s.min(dt)),
             fsyncs: totals.fsyncs,
             cache_bytes: self.pruner.with(|ledger| ledger.held_bytes()),
         }
@@ -204,6 +220,13 @@ impl Recorder {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The seconds of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=123`, which has microseconds.
+fn waited_s_in(pressure: &str) -> Option<f64> {
+    let some = pressure.lines().find(|line| line.starts_with("some "))?;
+    let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    total.parse::<f64>().ok().map(|microseconds| microseconds / 1e6)
 }
 
 /// Which stages made requests wait; each with whether it has credits.
@@ -224,6 +247,16 @@ fn binding_of(bound: Vec<(String, bool, Bound)>) -> BTreeMap<String, Binding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The time in which some program waited counts, not that in which all did.
+    #[test]
+    fn waiting_for_a_processor_is_read() {
+        let text = "some avg10=5.53 avg60=4.21 avg300=3.56 total=6710471088\n\
+            full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+
+        assert_eq!(Some(6710.471_088), waited_s_in(text));
+        assert_eq!(None, waited_s_in("nothing"));
+    }
 
     /// The phase is the one that lasted longer; a ceiling without credits has only one.
     #[test]

@@ -45,6 +45,19 @@ _OPS_MIN = 0.5
 # that were asked for, and a closed loop of clients then gets less than the limits allow.
 LATE_RATIO_MAX = 0.05
 
+# A few operations that were very late are a large part of all waiting. A loop of clients that wait for each
+# answer gets less by just this share (Little's law: their number over the mean wait), so the same share is
+# allowed.
+LATE_WAIT_RATIO_MAX = 0.05
+
+# Clients that get no processor ask for less, and no operation is late. They are taken for starved in a step
+# in which a limit held requests for at least half of the time, so that they asked for more than it gives,
+# and some program waited for a processor for at least half of it; on a machine with nothing but the load
+# that was a tenth. The time in which nothing was held then counts as lost, as many parts as may be late.
+_HELD_MIN = 0.5
+_PRESSED_MIN = 0.5
+STARVED_RATIO_MAX = 0.05
+
 
 class Bound(Struct, frozen=True):
     """How long a stage made requests wait within one line."""
@@ -80,6 +93,10 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     stall_s_max: float
     """The longest time by which an answer left after it was due, as this machine was busy."""
     fsyncs: float
+    stall_s_sum: float = 0.0
+    """All such times of a millisecond or more, summed over the operations."""
+    cpu_wait_s: float | None = None
+    """For how long some program of this machine waited for a processor; None where that is not told."""
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -122,9 +139,11 @@ class Truth(Struct, frozen=True, kw_only=True):
     late_s_max: float
     late_wait_ratio: float
     """
-    Share 0–1 of all time from arrival to reply by which operations were late: many that were a moment
-    late are little of it, one that held everybody up is much.
+    Share 0–1 of all time from arrival to reply by which operations were late, or answered late: many that
+    were a moment late are little of it, one that held everybody up is much.
     """
+    starved_ratio: float
+    """Share 0–1 of the time under a limit in which clients asked for less as they got no processor."""
     is_void: bool
     """Whether the host was slower than what it was to emulate, so that the run proves nothing."""
     sentence: str
@@ -226,14 +245,23 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     worst_s = max((line.late_s_max for line in lines), default=0.0)
     ratio = late / operations if operations else 0.0
     waited_s = sum(line.read_wait_s_sum + line.write_wait_s_sum for line in lines)
-    late_s = sum(line.late_s_sum for line in lines)
+    late_s = sum(line.late_s_sum + line.stall_s_sum for line in lines)
     wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
-    is_void = ratio > LATE_RATIO_MAX
+    starved = _starved_ratio(lines)
+    is_void = (
+        ratio > LATE_RATIO_MAX or wait_ratio > LATE_WAIT_RATIO_MAX or starved > STARVED_RATIO_MAX
+    )
     share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed after their moment"
     told = "no operation was late"
     if late:
         told = f"{share}, the worst {format_latency(worst_s)} late"
-        told += f", which is {format_ratio(wait_ratio)} of all waiting"
+    if late or wait_ratio > LATE_WAIT_RATIO_MAX:
+        told += f", and this machine caused {format_ratio(wait_ratio)} of all waiting"
+    if starved > STARVED_RATIO_MAX:
+        told += (
+            f", but for {format_ratio(starved)} of the time under a limit clients waited for a processor "
+            "of this machine and asked for less"
+        )
     if is_void:
         sentence = f"This run is void: {told}; this machine is slower than what it was to emulate."
     else:
@@ -243,9 +271,23 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
         late_ratio=ratio,
         late_s_max=worst_s,
         late_wait_ratio=wait_ratio,
+        starved_ratio=starved,
         is_void=is_void,
         sentence=sentence,
     )
+
+
+def _starved_ratio(lines: Sequence[RecordLine]) -> float:
+    """Return the share of the time under a limit that was lost for want of a processor."""
+    under_s = lost_s = 0.0
+    for line in lines:
+        held_s = min(sum(bound.seconds for bound in line.binding.values()), line.dt)
+        if line.dt <= 0 or held_s < _HELD_MIN * line.dt:
+            continue
+        under_s += line.dt
+        if (line.cpu_wait_s or 0.0) >= _PRESSED_MIN * line.dt:
+            lost_s += line.dt - held_s
+    return lost_s / under_s if under_s else 0.0
 
 
 def moment_of(line: RecordLine) -> Moment:
@@ -278,6 +320,7 @@ def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[Change] = ())
         "late_ratio": truth.late_ratio,
         "late_s_max": truth.late_s_max,
         "late_wait_ratio": truth.late_wait_ratio,
+        "starved_ratio": truth.starved_ratio,
         "bound": [
             {"stage": stage, "phase": phase.value, "seconds": seconds}
             for (stage, phase), seconds in truth.bound_s().items()
