@@ -283,3 +283,80 @@ fn more_removed_files_than_descriptors_are_not_said_to_be_too_many() {
     }
     assert_eq!(0, fs::read_dir(gate.mount()).unwrap().count());
 }
+
+/// Descriptors that a plain account has by default.
+const USUAL: u64 = 1024;
+
+/// What one thread of the stress does in a round, by turns; the error of what failed.
+fn round_of(
+    folder: &Path,
+    thread: usize,
+    number: usize,
+    held: &mut Vec<(usize, File)>,
+) -> Option<String> {
+    let at = |number: usize| folder.join(format!("{thread}-{number}"));
+    let done = (|| {
+        let mut file = File::options().read(true).write(true).create_new(true).open(at(number))?;
+        file.write_all(text_of(number).as_bytes())?;
+        match number % 5 {
+            0 => file.sync_data()?,
+            1 => fs::remove_file(at(number))?,
+            2 => fs::rename(at(number), folder.join(format!("moved-{thread}-{number}")))?,
+            3 => drop(fs::read_dir(folder)?.take(3).count()),
+            _ => drop(File::open(at(number))?.metadata()?),
+        }
+        held.push((number, file));
+        if held.len() > 40 {
+            let (number, file) = held.remove(number % held.len());
+            assert!(is_as_written(&file, number));
+        }
+        Ok::<(), std::io::Error>(())
+    })();
+    done.err().map(|error| format!("{number}: {error}"))
+}
+
+/// Sixty-four threads hold forty files each, two and a half times what the gate may have descriptors for, on
+/// a machine whose processors are all busy, so that files are let go late. None is told of too many open
+/// files, none waits for ever, and every file has its own content.
+#[test]
+fn a_busy_machine_that_lets_files_go_late_runs_out_of_nothing() {
+    let Some(gate) = setup(USUAL).mount() else { return };
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let begun = std::time::Instant::now();
+    let busy = 2 * thread::available_parallelism().unwrap().get();
+
+    let failed: Vec<String> = thread::scope(|scope| {
+        for _ in 0..busy {
+            scope.spawn(|| {
+                while !is_over.load(order) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let workers: Vec<_> = (0..64)
+            .map(|thread| {
+                let mount = gate.mount();
+                scope.spawn(move || {
+                    let mut held = Vec::new();
+                    (0..80).filter_map(|n| round_of(&mount, thread, n, &mut held)).collect()
+                })
+            })
+            .collect();
+        let failed =
+            workers.into_iter().flat_map(|worker| -> Vec<String> { worker.join().unwrap() });
+        let failed = failed.collect();
+        is_over.store(true, order);
+        failed
+    });
+
+    assert_eq!(Vec::<String>::new(), failed);
+    assert!(begun.elapsed().as_secs() < 300, "{:?}", begun.elapsed());
+    assert_eq!(USUAL as usize, descriptors(&gate).1);
+    // A gate that nobody uses any more has let everything go, and serves.
+    fs::write(gate.mount().join("after"), "all").unwrap();
+    assert_eq!("all", fs::read_to_string(gate.backing().join("after")).unwrap());
+}
