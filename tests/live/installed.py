@@ -60,6 +60,19 @@ def postgres_folder(version: str) -> Path:
     return _open(root, parts) / folder.relative_to(root)
 
 
+def mariadb_folder() -> Path:
+    """
+    The folder above MariaDB's `bin` and `sbin`, where the account of our servers can run them.
+    """
+    for root in _PLACES:
+        if (root / "usr/sbin/mariadbd").is_file() and (root / "usr/bin/sysbench").is_file():
+            return _open(root, _MARIADB) / "usr"
+    raise AssertionError("no MariaDB found: run .ci/servers")
+
+
+_MARIADB = ("usr/sbin", "usr/bin", "usr/share/mysql", "usr/share/sysbench")
+
+
 @cache
 def _open(root: Path, parts: tuple[str, ...]) -> Path:
     """

@@ -102,6 +102,8 @@ pub struct Pace {
     passed_s: Vec<f64>,
     ready_s: f64,
     slack_s: f64,
+    /// For each stage, the time that passed with nothing to serve and is not made up for.
+    idle_s: Vec<f64>,
     /// Whether the clocks have been set: time begins with the first call that tells it.
     is_begun: bool,
 }
@@ -123,7 +125,15 @@ impl Pace {
         let never = f64::NEG_INFINITY;
         let clocks = clocks_of(&chain, &balance, 0.0);
         let passed_s = vec![never; volumes_of(&chain)];
-        Self { chain, clocks, passed_s, ready_s: never, slack_s, is_begun: false }
+        let idle_s = vec![0.0; chain.len()];
+        Self { chain, clocks, passed_s, ready_s: never, slack_s, idle_s, is_begun: false }
+    }
+
+    /// For each stage, the time since the last call in which it had nothing to serve and which is not
+    /// made up for: what passed beyond the slack before a request came. The mean over its stripes.
+    pub fn take_idle_s(&mut self) -> Vec<f64> {
+        let none = vec![0.0; self.chain.len()];
+        std::mem::replace(&mut self.idle_s, none)
     }
 
     /// Admit a request now, and say when it is done.
@@ -134,8 +144,9 @@ impl Pace {
         for (index, stage) in self.chain.iter().enumerate() {
             let stripe = wrapped(volume, self.clocks[index].len());
             let idle_until_s = self.idle_until_s(now_s, index, stripe);
+            let stripes = self.clocks[index].len() as f64;
             let clock = &mut self.clocks[index][stripe];
-            clock.idle(&stage.bucket, idle_until_s);
+            self.idle_s[index] += clock.idle(&stage.bucket, idle_until_s) / stripes;
             clock.serve(&stage.bucket, cost(stage, request));
             if clock.at_s > done_s {
                 done_s = clock.at_s;
@@ -191,6 +202,7 @@ impl Pace {
         let begins_s = self.ready_s.most(now_s - self.slack_s);
         self.clocks = clocks_of(&chain, &balance, begins_s);
         self.passed_s = vec![self.ready_s; volumes_of(&chain)];
+        self.idle_s = vec![0.0; chain.len()];
         self.chain = chain;
         self.is_begun = true;
     }
@@ -227,7 +239,9 @@ impl Pace {
         for index in 0..self.chain.len() {
             for stripe in 0..self.clocks[index].len() {
                 let idle_until_s = self.idle_until_s(now_s, index, stripe);
-                self.clocks[index][stripe].idle(&self.chain[index].bucket, idle_until_s);
+                let stripes = self.clocks[index].len() as f64;
+                let clock = &mut self.clocks[index][stripe];
+                self.idle_s[index] += clock.idle(&self.chain[index].bucket, idle_until_s) / stripes;
             }
         }
     }
@@ -244,11 +258,14 @@ impl Pace {
 }
 
 impl Clock {
-    fn idle(&mut self, bucket: &Bucket, until_s: f64) {
-        if until_s > self.at_s {
-            self.balance = balance_after(bucket, self.balance, until_s - self.at_s, 0.0);
+    /// Let time pass with nothing to serve; how much it was.
+    fn idle(&mut self, bucket: &Bucket, until_s: f64) -> f64 {
+        let idle_s = (until_s - self.at_s).most(0.0);
+        if idle_s > 0.0 {
+            self.balance = balance_after(bucket, self.balance, idle_s, 0.0);
             self.at_s = until_s;
         }
+        idle_s
     }
 
     fn serve(&mut self, bucket: &Bucket, cost: f64) {

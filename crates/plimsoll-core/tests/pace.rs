@@ -389,3 +389,22 @@ proptest! {
         prop_assert!(close(STREAM as f64 * each / rate, total_s(false), STREAM as f64));
     }
 }
+
+/// Time that nobody asked for is told once, less the slack that is made up for; the mean over the volumes.
+#[test]
+fn idle_time_is_told_once_less_the_slack() {
+    let bucket = Bucket { baseline: 100.0, burst: 100.0, capacity: 0.0 };
+    let account = Account::Ops { unit_bytes: UNIT, sequential_ratio: 0.0 };
+    let stage = |stripes| Stage { bucket, account, stripes };
+    let mut pace = Pace::new(vec![stage(1.0), stage(2.0)], vec![0.0, 0.0], 0.05);
+    let request = random(8192.0);
+
+    pace.admit(0.0, &request);
+    // The first one took a hundredth of a second of the slack, and 0.04 s are left.
+    pace.admit(1.0, &request);
+    let idle_s = pace.take_idle_s();
+    assert!((idle_s[0] - 0.99).abs() < 1e-9, "{idle_s:?}");
+    assert!((idle_s[1] - 0.99 / 2.0).abs() < 1e-9, "{idle_s:?}");
+    pace.admit(1.005, &request);
+    assert_eq!(0.0, pace.take_idle_s()[0]);
+}

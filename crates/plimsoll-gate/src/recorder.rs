@@ -35,6 +35,8 @@ pub struct Binding {
     pub seconds: f64,
     /// At which of its rates for most of them: `baseline`, `burst`, or `fixed` without credits.
     pub phase: &'static str,
+    /// Seconds of the interval in which it had nothing to serve, beyond what it makes up for.
+    pub idle_s: f64,
 }
 
 /// One line of the record. What is counted is explained at [`Totals`].
@@ -239,7 +241,8 @@ fn binding_of(bound: Vec<(String, bool, Bound)>) -> BTreeMap<String, Binding> {
                 true if bound.burst_s > bound.baseline_s => "burst",
                 true => "baseline",
             };
-            (name, Binding { seconds: bound.burst_s + bound.baseline_s, phase })
+            let seconds = bound.burst_s + bound.baseline_s;
+            (name, Binding { seconds, phase, idle_s: bound.idle_s })
         })
         .collect()
 }
@@ -261,7 +264,7 @@ mod tests {
     /// The phase is the one that lasted longer; a ceiling without credits has only one.
     #[test]
     fn a_binding_stage_tells_its_phase() {
-        let bound = |burst_s, baseline_s| Bound { burst_s, baseline_s };
+        let bound = |burst_s, baseline_s| Bound { burst_s, baseline_s, idle_s: 0.0 };
         let found = binding_of(vec![
             ("a".into(), true, bound(0.25, 0.5)),
             ("b".into(), true, bound(0.5, 0.25)),

@@ -56,6 +56,8 @@ pub struct Bound {
     pub burst_s: f64,
     /// At its baseline.
     pub baseline_s: f64,
+    /// For how long it had nothing to serve, beyond what it makes up for.
+    pub idle_s: f64,
 }
 
 #[derive(Debug)]
@@ -213,7 +215,11 @@ impl<T> Throttle<T> {
     /// For how long each stage has made requests wait since the last call.
     pub fn take_bound(&mut self) -> Vec<Bound> {
         let none = vec![Bound::default(); self.bound.len()];
-        std::mem::replace(&mut self.bound, none)
+        let mut bound = std::mem::replace(&mut self.bound, none);
+        for (bound, idle_s) in bound.iter_mut().zip(self.pace.take_idle_s()) {
+            bound.idle_s = idle_s;
+        }
+        bound
     }
 
     fn keep(&mut self, job: Job<T>) -> usize {

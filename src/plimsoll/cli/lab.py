@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import lab_experiment, options
+from plimsoll.cli import lab_experiment, lab_mysql, options
 from plimsoll.cli.wire import InstanceFlags
 
 _EMULATION = "What is emulated"
@@ -137,6 +137,7 @@ def register(app: typer.Typer) -> None:
         help="Run a real database under the limits of an instance that you do not have.",
     )
     lab.command("postgres")(postgres)
+    lab_mysql.register(lab)
     lab_experiment.register(lab)
     app.add_typer(lab, name="lab")
 

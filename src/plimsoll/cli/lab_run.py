@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,6 +63,22 @@ class LabFlags(Struct, frozen=True, kw_only=True):
     is_inspecting: bool
 
 
+class Reporting(Protocol):
+    """Where a run of the lab is told and saved."""
+
+    @property
+    def output(self) -> Path | None:
+        """File of the snapshot."""
+
+    @property
+    def html(self) -> Path | None:
+        """File of the report."""
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the report; None for those of the terminal."""
+
+
 def run_postgres(flags: LabFlags) -> int:
     """
     Run it, report, and save what was asked for.
@@ -74,13 +91,13 @@ def run_postgres(flags: LabFlags) -> int:
     """
     from plimsoll.catalog.load import catalog
 
-    _refuse_early(flags)
+    refuse_early(flags)
     plan = plan_of(flags)
     # A request to end during the work ends it early; before and after, it ends the command.
     with ended_like_ctrl_c():
         _say(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
         _say(_memory_line(plan))
-        with _display() as tell:
+        with display() as tell:
             outcome = run_lab(
                 plan,
                 catalog(),
@@ -88,6 +105,18 @@ def run_postgres(flags: LabFlags) -> int:
                 say=_say,
                 watch=_watched if flags.is_inspecting else None,
             )
+    return report(outcome, flags)
+
+
+def report(outcome: Outcome, flags: Reporting) -> int:
+    """
+    Diagnose what a run left, print it beside the truth, and save what was asked for.
+
+    Returns:
+        Exit status: 1 something binds, 0 nothing does, 2 could not tell, or this machine was too slow.
+    """
+    from plimsoll.catalog.load import catalog
+
     _say(_done(outcome))
     diagnosis = diagnose_snapshot(outcome.snapshot)
     ground = beside(
@@ -109,25 +138,7 @@ def plan_of(flags: LabFlags) -> Plan:
         UsageError: flags that contradict each other, or cannot be.
         CatalogError: an unknown class.
     """
-    from plimsoll.catalog.load import catalog
-
-    setup = setup_of(
-        GateFlags(
-            instance=replace(flags.instance, engine="postgres", identifier="lab"),
-            clock=flags.clock,
-            credits=flags.credits,
-            memory=None,
-            former=None,
-            latency_ms=None,
-            limits=None,
-            mode="fs",
-            backing=None,
-            mount=None,
-            metrics=None,
-            output=None,
-        )
-    )
-    stages_of(setup, catalog())
+    setup = setup_for(flags.instance, "postgres", clock=flags.clock, balance=flags.credits)
     memory_bytes = bytes_of(flags.memory, "--memory")
     check_memory(memory_bytes)
     workload = workload_of(flags.workload, clients=flags.clients, rate_per_s=flags.rate)
@@ -135,7 +146,7 @@ def plan_of(flags: LabFlags) -> Plan:
         workload.tables, memory_bytes=memory_bytes, clients=flags.clients, scale=flags.scale
     )
     duration_s = seconds_of(flags.duration, "--for")
-    _check_length(setup, duration_s)
+    check_length(setup, duration_s)
     return Plan(
         setup=setup,
         workload=workload,
@@ -148,12 +159,48 @@ def plan_of(flags: LabFlags) -> Plan:
     )
 
 
+def setup_for(instance: InstanceFlags, engine: str, *, clock: float, balance: float) -> GateSetup:
+    """
+    Return what a gate of the lab emulates.
+
+    Raises:
+        UsageError: flags that contradict each other, or cannot be.
+        CatalogError: an unknown class.
+    """
+    from plimsoll.catalog.load import catalog
+
+    setup = setup_of(
+        GateFlags(
+            instance=replace(instance, engine=engine, identifier="lab"),
+            clock=clock,
+            credits=balance,
+            memory=None,
+            former=None,
+            latency_ms=None,
+            limits=None,
+            mode="fs",
+            backing=None,
+            mount=None,
+            metrics=None,
+            output=None,
+        )
+    )
+    stages_of(setup, catalog())
+    return setup
+
+
 def _watched(dsn: str) -> Callable[[], Observation | None]:
     """Begin to inspect; what ends it."""
     return Watching(dsn).end
 
 
-def _check_length(setup: GateSetup, duration_s: int) -> None:
+def check_length(setup: GateSetup, duration_s: int) -> None:
+    """
+    Refuse a run too short for a diagnosis.
+
+    Raises:
+        UsageError: less than three emulated minutes.
+    """
     # The record's first and last line are cut off, and a sample needs a whole minute.
     if duration_s * setup.clock < 3 * MINUTE_S:
         raise UsageError(
@@ -182,8 +229,8 @@ def _done(outcome: Outcome) -> str:
 
 
 @contextmanager
-def _display() -> Iterator[Tell]:
-    """How progress is shown: a picture written anew each second on a terminal, else lines."""
+def display() -> Iterator[Tell]:
+    """Show progress: a picture written anew each second on a terminal, else lines."""
     from plimsoll.sinks import lab_text
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
@@ -237,7 +284,7 @@ def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
     return found_beside(diagnosis, observation, outcome.snapshot.credit_clock)
 
 
-def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
+def _save(diagnosis: Diagnosis, outcome: Outcome, flags: Reporting) -> None:
     from plimsoll.sinks.file import write_aside
 
     if flags.output is not None:
@@ -257,7 +304,7 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: LabFlags) -> None:
         _say(f"database kept in {outcome.kept}")
 
 
-def _refuse_early(flags: LabFlags) -> None:
+def refuse_early(flags: Reporting) -> None:
     """Refuse files that could not be written, before minutes are spent on them."""
     for path in (flags.output, flags.html):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):

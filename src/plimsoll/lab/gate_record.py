@@ -51,10 +51,10 @@ LATE_RATIO_MAX = 0.05
 LATE_WAIT_RATIO_MAX = 0.05
 
 # Clients that get no processor ask for less, and no operation is late. They are taken for starved in a step
-# in which a limit held requests for at least half of the time, so that they asked for more than it gives,
-# and some program waited for a processor for at least half of it; on a machine with nothing but the load
-# that was a tenth. The time in which nothing was held then counts as lost, as many parts as may be late.
-_HELD_MIN = 0.5
+# in which a limit held requests for at least a quarter of the time, so that they asked for about as much as
+# it gives, and some program waited for a processor for at least half of it; on a machine with nothing but
+# the load that was a tenth. What the limit had left to give is then lost, and as much as may be late.
+_HELD_MIN = 0.25
 _PRESSED_MIN = 0.5
 STARVED_RATIO_MAX = 0.05
 
@@ -64,6 +64,8 @@ class Bound(Struct, frozen=True):
 
     seconds: float
     phase: Phase
+    idle_s: float = 0.0
+    """For how long it had nothing to serve, beyond what it makes up for."""
 
 
 class RecordLine(Struct, frozen=True, kw_only=True):
@@ -93,8 +95,6 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     stall_s_max: float
     """The longest time by which an answer left after it was due, as this machine was busy."""
     fsyncs: float
-    stall_s_sum: float = 0.0
-    """All such times of a millisecond or more, summed over the operations."""
     cpu_wait_s: float | None = None
     """For how long some program of this machine waited for a processor; None where that is not told."""
 
@@ -139,8 +139,8 @@ class Truth(Struct, frozen=True, kw_only=True):
     late_s_max: float
     late_wait_ratio: float
     """
-    Share 0–1 of all time from arrival to reply by which operations were late, or answered late: many that
-    were a moment late are little of it, one that held everybody up is much.
+    Share 0–1 of all time from arrival to reply by which operations were late: many that were a moment
+    late are little of it, one that held everybody up is much.
     """
     starved_ratio: float
     """Share 0–1 of the time under a limit in which clients asked for less as they got no processor."""
@@ -245,7 +245,7 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     worst_s = max((line.late_s_max for line in lines), default=0.0)
     ratio = late / operations if operations else 0.0
     waited_s = sum(line.read_wait_s_sum + line.write_wait_s_sum for line in lines)
-    late_s = sum(line.late_s_sum + line.stall_s_sum for line in lines)
+    late_s = sum(line.late_s_sum for line in lines)
     wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
     starved = _starved_ratio(lines)
     is_void = (
@@ -255,11 +255,10 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     told = "no operation was late"
     if late:
         told = f"{share}, the worst {format_latency(worst_s)} late"
-    if late or wait_ratio > LATE_WAIT_RATIO_MAX:
-        told += f", and this machine caused {format_ratio(wait_ratio)} of all waiting"
+        told += f", which is {format_ratio(wait_ratio)} of all waiting"
     if starved > STARVED_RATIO_MAX:
         told += (
-            f", but for {format_ratio(starved)} of the time under a limit clients waited for a processor "
+            f", and for {format_ratio(starved)} of the time under a limit clients waited for a processor "
             "of this machine and asked for less"
         )
     if is_void:
@@ -281,12 +280,12 @@ def _starved_ratio(lines: Sequence[RecordLine]) -> float:
     """Return the share of the time under a limit that was lost for want of a processor."""
     under_s = lost_s = 0.0
     for line in lines:
-        held_s = min(sum(bound.seconds for bound in line.binding.values()), line.dt)
-        if line.dt <= 0 or held_s < _HELD_MIN * line.dt:
+        longest = max(line.binding.values(), key=lambda bound: bound.seconds, default=None)
+        if longest is None or longest.seconds < _HELD_MIN * line.dt:
             continue
         under_s += line.dt
         if (line.cpu_wait_s or 0.0) >= _PRESSED_MIN * line.dt:
-            lost_s += line.dt - held_s
+            lost_s += min(longest.idle_s, line.dt)
     return lost_s / under_s if under_s else 0.0
 
 

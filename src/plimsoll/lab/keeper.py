@@ -15,11 +15,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# A fast shutdown writes a checkpoint: seconds on a slow disk. Then at once, then by force.
-_ENDINGS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+# PostgreSQL's fast shutdown writes a checkpoint: seconds on a slow disk. Then at once, then by force. Another
+# server is asked in its own way first.
+_ENDINGS = ("SIGINT", "SIGQUIT", "SIGKILL")
+_PATIENCE_S = (60.0, 10.0)
 _GLANCE_S = 0.1
 _TAIL_BYTES = 2000
 
@@ -31,7 +34,8 @@ def main() -> int:
     The line has `directory` (removed at the end), `lent` (folders removed only if the owner went
     without a word), `log` (a file in `directory`), `first` (commands run to their end before),
     `server` (the command that stays), `environment`, and `uid` and `gid` to run them as (null: as
-    this process). Prints the end of the log if the server ended by itself.
+    this process). `endings` has the signals that end the server, the gentlest first; without it those of
+    PostgreSQL. Prints the end of the log if the server ended by itself.
     """
     job = json.loads(sys.stdin.readline())
     try:
@@ -49,7 +53,7 @@ def _keep(job: dict[str, Any]) -> int:
         try:
             is_ended = _watch(server)
         finally:
-            _end(server)
+            _end(server, job.get("endings", _ENDINGS))
     if not is_ended:
         return _fail(job["log"])
     # An end without a word: the owner is gone, and nobody else will clear up after it.
@@ -81,13 +85,13 @@ def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[
     )
 
 
-def _end(server: "subprocess.Popen[bytes]") -> None:
-    for sign, patience_s in _ENDINGS:
+def _end(server: "subprocess.Popen[bytes]", endings: Sequence[str]) -> None:
+    for number, name in enumerate(endings):
         if server.poll() is not None:
             return
-        server.send_signal(sign)
+        server.send_signal(signal.Signals[name])
         try:
-            server.wait(patience_s)
+            server.wait(_PATIENCE_S[min(number, 1)])
         except subprocess.TimeoutExpired:
             continue
 

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.kernel import Stage
 from plimsoll.lab.dataset import LOADING, Dataset, fill
 from plimsoll.lab.gate import Gate
@@ -51,7 +52,7 @@ _RATE_STEPS = 3
 _STEP_S = 1.0
 
 # Clients that were told to end finish the transaction they are in; a pegged disk makes them wait.
-_PATIENCE_S = 15.0
+PATIENCE_S = 15.0
 
 Tell = Callable[[LabProgress], None]
 Say = Callable[[str], None]
@@ -114,6 +115,11 @@ def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSet
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes, max_background=in_flight)
 
 
+def behind_cache(setup: GateSetup, *, cache_bytes: int) -> GateSetup:
+    """Return the setup with a page cache of this size."""
+    return msgspec.structs.replace(setup, memory_bytes=cache_bytes)
+
+
 def run_lab(
     plan: Plan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
 ) -> Outcome:
@@ -138,7 +144,7 @@ def run_lab(
     setup = behind(plan.setup, plan.workload, cache_bytes=plan.memory_bytes - buffers_bytes)
     stages_of(setup, facts)  # What cannot be emulated is refused before tables are made for it.
     with ExitStack() as stack:
-        folder = _folder(stack, plan)
+        folder = new_folder(stack, keeps=plan.keeps)
         lent = () if plan.keeps else (folder,)
         loader = Postgres(
             LOADING, binaries=plan.binaries, data_directory=folder / "disk" / "data", lent=lent
@@ -160,17 +166,17 @@ def run_lab(
         stack.callback(clients.end, 0.0)
         end_watch = watch(server.dsn) if watch is not None else _nobody
         stack.callback(end_watch)
-        run = _Run(plan, gate, clients)
+        run = Work(plan.duration_s, gate, clients)
         began_s = time.time()
         was_interrupted = run.watch(tell)
         ended_s = time.time()
         # While the clients still work: what comes after them is no part of the load.
         observation = end_watch()
-        pace = None if was_interrupted else clients.end(_PATIENCE_S)
+        pace = None if was_interrupted else clients.end(PATIENCE_S)
         clients.end(0.0)
         server.stop()
         gate.stop()
-        lines = _within(gate.lines(), began_s, ended_s)
+        lines = within(gate.lines(), began_s, ended_s)
         changes = gate.changes()
     try:
         snapshot = snapshot_of(lines, setup, changes=changes)
@@ -191,11 +197,31 @@ def _nobody() -> None:
     """What an observation that nobody asked for saw."""
 
 
-class _Run:
+class AtWork(Protocol):
+    """Clients of a server, whatever they speak."""
+
+    def start(self) -> None:
+        """Start them."""
+
+    def pace(self) -> Pace | None:
+        """Return what the last second brought; None before the first second is over."""
+
+    def is_over(self) -> bool:
+        """Whether they have ended by themselves."""
+
+    def failure(self) -> SourceError:
+        """Return why they ended before their time."""
+
+    def end(self, patience_s: float) -> Pace | None:
+        """End them; what was done over the whole time."""
+
+
+class Work:
     """The time in which the clients work."""
 
-    def __init__(self, plan: Plan, gate: Gate, clients: Clients) -> None:
-        self._plan, self._gate, self._clients = plan, gate, clients
+    def __init__(self, duration_s: int, gate: Gate, clients: AtWork) -> None:
+        """Know who works, and for how long; nobody is started yet."""
+        self._duration_s, self._gate, self._clients = duration_s, gate, clients
         self._recent: deque[GateStatus] = deque(maxlen=_RATE_STEPS)
 
     def watch(self, tell: Tell) -> bool:
@@ -206,13 +232,13 @@ class _Run:
         try:
             while True:
                 step += 1
-                due_s = began_s + min(step * _STEP_S, self._plan.duration_s)
+                due_s = began_s + min(step * _STEP_S, self._duration_s)
                 time.sleep(max(due_s - time.monotonic(), 0.0))
                 elapsed_s = time.monotonic() - began_s
                 if self._clients.is_over():
                     raise self._clients.failure()
                 tell(self._progress(elapsed_s))
-                if elapsed_s >= self._plan.duration_s:
+                if elapsed_s >= self._duration_s:
                     return False
         except KeyboardInterrupt:
             return True
@@ -225,7 +251,7 @@ class _Run:
             status,
             recent=self._recent,
             elapsed_s=elapsed_s,
-            duration_s=self._plan.duration_s,
+            duration_s=self._duration_s,
             transactions_per_s=None if pace is None else pace.transactions_per_s,
         )
 
@@ -291,9 +317,10 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
 _SPENT_RATIO = 0.001
 
 
-def _folder(stack: ExitStack, plan: Plan) -> Path:
+def new_folder(stack: ExitStack, *, keeps: bool) -> Path:
+    """Make a folder for a run, removed at the end unless it is kept."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=on_disk()))
-    if not plan.keeps:
+    if not keeps:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
     # The server's account has to get to its data, which is closed to everyone else.
     folder.chmod(0o711)
@@ -312,16 +339,26 @@ def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> bool:
     }[dataset.kind]
     size = dataset.size_bytes
     say(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
-    free = shutil.disk_usage(folder).free
-    if free < _SPACE_RATIO * size:
-        raise UsageError(
-            f"{format_bytes(free)} are free below '{folder.parent}', too little for tables of "
-            f"{format_bytes(size)}",
-            "Give a smaller --scale or --memory, or set TMPDIR to a folder on a larger disk.",
-        )
+    check_space(folder, size)
     with loader:
         fill(loader, dataset)
         return plan.is_inspected and _counts_statements(loader)
+
+
+def check_space(folder: Path, size_bytes: int) -> None:
+    """
+    Refuse tables that the disk has no room for.
+
+    Raises:
+        UsageError: too little is free.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < SPACE_RATIO * size_bytes:
+        raise UsageError(
+            f"{format_bytes(free)} are free below '{folder.parent}', too little for tables of "
+            f"{format_bytes(size_bytes)}",
+            "Give a smaller --scale or --memory, or set TMPDIR to a folder on a larger disk.",
+        )
 
 
 def _counts_statements(loader: Postgres) -> bool:
@@ -334,7 +371,7 @@ def _counts_statements(loader: Postgres) -> bool:
 
 
 # Tables, the log that is written beside them, and what the workload adds.
-_SPACE_RATIO = 1.5
+SPACE_RATIO = 1.5
 
 
 def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
@@ -356,6 +393,6 @@ def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[s
     return settings
 
 
-def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
-    """The lines of the time in which the clients worked; those at its edges are left out."""
+def within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
+    """Return the lines of the time in which the clients worked; those at its edges are left out."""
     return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

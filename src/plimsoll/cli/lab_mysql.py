@@ -1,0 +1,267 @@
+"""`plimsoll lab mysql`: a real MariaDB under an instance's limits, and what the diagnosis says of it."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from plimsoll.cli import options
+from plimsoll.cli.wire import InstanceFlags
+
+_EMULATION = "What is emulated"
+_LOAD = "What it does"
+
+
+class Engine(StrEnum):
+    """Whose storage rules apply."""
+
+    MYSQL = "mysql"
+    MARIADB = "mariadb"
+
+
+EngineName = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        help="Whose storage rules apply. The server is MariaDB in both cases.",
+        rich_help_panel=_EMULATION,
+    ),
+]
+Clock = Annotated[
+    float,
+    typer.Option(
+        "--clock",
+        metavar="N",
+        help="Credit clock: buckets hold an N-th of their credits. One emulated minute is 60/N "
+        "seconds.",
+        rich_help_panel=_EMULATION,
+    ),
+]
+Credits = Annotated[
+    float,
+    typer.Option(
+        "--credits",
+        metavar="RATIO",
+        help="Balance of every bucket at the start, 0 to 1.",
+        rich_help_panel=_EMULATION,
+    ),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory of the emulated instance: three quarters are InnoDB's buffer pool, as RDS has it.",
+        rich_help_panel=_EMULATION,
+    ),
+]
+WorkloadName = Annotated[
+    str,
+    typer.Option(
+        "--workload",
+        metavar="NAME",
+        help="oltp, select or scan.",
+        rich_help_panel=_LOAD,
+    ),
+]
+Duration = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help="How long the clients work, in real time: 90s, 2m.",
+        rich_help_panel=_LOAD,
+    ),
+]
+ClientCount = Annotated[
+    int,
+    typer.Option(
+        "--clients", min=1, max=500, help="Clients that work at once.", rich_help_panel=_LOAD
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate",
+        metavar="N",
+        help="Transactions per second that the clients ask for together. Default: as many as they "
+        "get.",
+        rich_help_panel=_LOAD,
+    ),
+]
+Tables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        metavar="SIZE",
+        help="Size of all tables, for example 2GiB. Default: larger than the emulated memory.",
+        rich_help_panel=_LOAD,
+    ),
+]
+MysqlBin = Annotated[
+    Path | None,
+    typer.Option(
+        "--mysql-bin",
+        metavar="DIR",
+        help="Folder of MariaDB's programs and sysbench, or the folder above bin and sbin. Default: "
+        "what is installed.",
+        rich_help_panel=_LOAD,
+    ),
+]
+Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep", help="Leave the database's files where they are.", rich_help_panel=_LOAD
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Save what CloudWatch would have shown as a snapshot; the truth lies beside it.",
+    ),
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
+]
+Width = Annotated[
+    int | None, typer.Option("--width", min=40, max=400, help="Columns of the report.")
+]
+
+
+class MySqlFlags(Struct, frozen=True, kw_only=True):
+    """What the command line says about a run with MariaDB."""
+
+    instance: InstanceFlags
+    engine: str
+    clock: float
+    credits: float
+    memory: str
+    workload: str
+    duration: str
+    clients: int
+    rate: float | None
+    size: str | None
+    binaries: Path | None
+    keeps: bool
+    output: Path | None
+    html: Path | None
+    width: int | None
+
+
+def register(lab: typer.Typer) -> None:
+    """Add the command to `plimsoll lab`."""
+    lab.command("mysql")(mysql)
+
+
+def mysql(
+    db_class: options.DbClass = None,
+    storage: options.StorageKind = None,
+    size_gib: options.SizeGib = None,
+    iops: options.Iops = None,
+    throughput_mibps: options.ThroughputMibps = None,
+    launched: options.Launched = None,
+    engine: EngineName = Engine.MYSQL,
+    clock: Clock = 60.0,
+    balance: Credits = 1.0,
+    memory: Memory = "512MiB",
+    workload: WorkloadName = "oltp",
+    duration: Duration = "120s",
+    clients: ClientCount = 16,
+    rate: Rate = None,
+    size: Tables = None,
+    mysql_bin: MysqlBin = None,
+    keep: Keep = False,
+    output: Output = None,
+    html: Html = None,
+    width: Width = None,
+) -> None:
+    """
+    Run MariaDB under an RDS class's limits, then diagnose it: plimsoll lab mysql
+    --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload scan.
+
+    The server is a MariaDB of this machine; the clients are sysbench. It goes as 'plimsoll lab
+    postgres' does: the tables are made first, without limits.
+
+    Exit status: 0 nothing binds, 1 something binds, 2 could not tell, bad input, or this machine was
+    slower than what it was to emulate.
+    """
+    flags = MySqlFlags(
+        instance=InstanceFlags(
+            db_class=db_class,
+            storage=storage,
+            size_gib=size_gib,
+            iops=iops,
+            throughput_mibps=throughput_mibps,
+            launched=launched,
+        ),
+        engine=engine.value,
+        clock=clock,
+        credits=balance,
+        memory=memory,
+        workload=workload,
+        duration=duration,
+        clients=clients,
+        rate=rate,
+        size=size,
+        binaries=mysql_bin,
+        keeps=keep,
+        output=output,
+        html=html,
+        width=width,
+    )
+    raise typer.Exit(_run(flags))
+
+
+def _run(flags: MySqlFlags) -> int:
+    """Run it, report, and save what was asked for; the exit status."""
+    import sys
+
+    from plimsoll.catalog.load import catalog
+    from plimsoll.cli import gate_words
+    from plimsoll.cli.amounts import bytes_of
+    from plimsoll.cli.endings import ended_like_ctrl_c
+    from plimsoll.cli.lab_run import check_length, display, refuse_early, report, setup_for
+    from plimsoll.cli.moments import seconds_of
+    from plimsoll.lab.gate_record import minutes_of
+    from plimsoll.lab.mysql_load import load_of
+    from plimsoll.lab.mysql_session import MySqlPlan, run_mysql
+    from plimsoll.lab.session import check_memory
+    from plimsoll.units import format_bytes
+
+    def say(text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    refuse_early(flags)
+    setup = setup_for(flags.instance, flags.engine, clock=flags.clock, balance=flags.credits)
+    memory_bytes = bytes_of(flags.memory, "--memory")
+    check_memory(memory_bytes)
+    load = load_of(
+        flags.workload,
+        clients=flags.clients,
+        rate_per_s=flags.rate,
+        memory_bytes=memory_bytes,
+        size_bytes=None if flags.size is None else bytes_of(flags.size, "--tables"),
+    )
+    duration_s = seconds_of(flags.duration, "--for")
+    check_length(setup, duration_s)
+    plan = MySqlPlan(
+        setup=setup,
+        load=load,
+        duration_s=duration_s,
+        memory_bytes=memory_bytes,
+        binaries=flags.binaries,
+        keeps=flags.keeps,
+    )
+    with ended_like_ctrl_c():
+        say(f"{gate_words.emulated(setup)}, {minutes_of(setup)}")
+        sizes = format_bytes(memory_bytes), format_bytes(load.size_bytes)
+        say(f"emulated memory {sizes[0]}, tables {sizes[1]}")
+        with display() as tell:
+            outcome = run_mysql(plan, catalog(), tell=tell, say=say)
+    return report(outcome, flags)
