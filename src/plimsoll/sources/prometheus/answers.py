@@ -1,5 +1,6 @@
 """What a server answers, decoded; what it refuses, as one sentence. Pure: nothing here connects."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ _PREFIXES = (
     "Add the path before /api/v1: Mimir has http://host/prometheus, VictoriaMetrics clusters "
     "http://host:8481/select/0/prometheus, Amazon …/workspaces/ws-…"
 )
+# Go's and nginx's words for a plain request on a port of TLS.
+_WANTS_TLS = re.compile(rb"HTTP request (to an|was sent to) HTTPS (server|port)", re.IGNORECASE)
 _TOO_MUCH = ("too many samples", "too many points", "too many chunks", "exceed", "too many series")
 
 
@@ -159,6 +162,11 @@ def refusal(status: int, body: bytes, server: Server) -> PlimsollError | TooMuch
         )
     if status in (400, 413, 422, 503) and any(w in reason.lower() for w in _TOO_MUCH):
         return TooMuch(reason)
+    if status == 400 and url.startswith("http:") and _WANTS_TLS.search(body[:4000]):
+        return SourceError(
+            f"{url} speaks https and was asked by http",
+            f"Write https: prom:https{url.removeprefix('http')}.",
+        )
     if status in (400, 422):
         return SourceError(
             f"{url} does not take the query ({status}){because}",

@@ -6,6 +6,7 @@ Rule 2: an answer has a deadline and a largest size; what is larger is asked for
 Rule 3: 429, 502, 503, 504 and broken connections are tried three times; nothing else is.
 """
 
+import os
 import ssl
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from msgspec import Struct
 
-from plimsoll.errors import PlimsollError, SourceError, Unreachable
+from plimsoll.errors import PlimsollError, SourceError, Unreachable, UsageError
 from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, refusal, said
 from plimsoll.sources.prometheus.server import Server
 from plimsoll.sources.prometheus.signing import signed
@@ -73,11 +74,14 @@ class Client:
         self.bounds = bounds or Bounds()
         self.warnings: dict[str, None] = {}
         self._sleep, self._clock = sleep, clock
+        is_near = _is_loopback(urlsplit(server.url).hostname or "")
         self._http = httpx.Client(
             timeout=httpx.Timeout(self.bounds.read_s, connect=self.bounds.connect_s),
             follow_redirects=False,
-            # A proxy for the outside world has no way back to this machine.
-            trust_env=not _is_loopback(urlsplit(server.url).hostname or ""),
+            # A proxy for the outside world has no way back to this machine, but the authorities of
+            # the environment hold here too: a forwarded port keeps its server's certificate.
+            trust_env=not is_near,
+            verify=_authorities(server.url) if is_near else True,
             auth=None
             if server.user is None
             else httpx.BasicAuth(server.user, server.password or ""),
@@ -233,6 +237,21 @@ def _is_tls(error: BaseException) -> bool:
 def _seconds(text: str) -> float:
     """Seconds of a Retry-After; a date counts as none."""
     return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0
+
+
+def _authorities(url: str) -> "ssl.SSLContext | bool":
+    """The certificates to trust on loopback: those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if not url.startswith("https:") or not (file or folder):
+        return True
+    try:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(
+            f"the certificates of {'SSL_CERT_FILE' if file else 'SSL_CERT_DIR'} cannot be read: "
+            f"{shorter(error.strerror or str(error))}",
+            "Give a file of certificates in PEM.",
+        ) from None
 
 
 def _is_loopback(host: str) -> bool:
