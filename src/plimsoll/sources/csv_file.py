@@ -18,6 +18,9 @@ from plimsoll.sources.table_frame import (
 )
 from plimsoll.sources.times import parse_time
 
+_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?\r?\n')
+"""The first line of a table for Excel."""
+
 _LABEL_ROWS = frozenset(
     {"full label", "label", "id", "metric", "period", "statistic", "unit", "namespace", "region"}
     | {"account", "account id", "dimensions", "metric name", "instance"}
@@ -35,8 +38,11 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     """
     import polars as pl
 
+    said = _SEPARATOR.match(data)
+    if said is not None:
+        data = data[said.end() :]
     head = data[: 1 << 16].decode("utf-8", errors="replace")
-    delimiter = _delimiter(head)
+    delimiter = said[1].decode() if said is not None else _delimiter(head)
     if delimiter is None:
         raise not_a_table(where, "its first line has no delimiter")
     names, rows_above = _header(head, delimiter, where)

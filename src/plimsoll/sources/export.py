@@ -21,6 +21,7 @@ from plimsoll.sources import (
     metric_stream,
     otel_stream,
     parquet_file,
+    prometheus_names,
 )
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.file_bytes import HEAD_BYTES, load
@@ -49,7 +50,7 @@ _NOT_DATA = frozenset(
 _KEYS = re.compile(
     rb'"(MetricDataResults|MetricDataQueries|MetricStat|Expression|Datapoints|DBInstances'
     rb"|DBInstanceIdentifier|metric_name|resourceMetrics|resource_metrics|physicalDeviceIO|diskIO"
-    rb'|cpuUtilization|instanceID|instanceResourceID|events|logEvents|schema)"'
+    rb'|resultType|errorType|cpuUtilization|instanceID|instanceResourceID|events|logEvents|schema)"'
 )
 
 
@@ -199,9 +200,30 @@ def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
     elif otel_stream.looks_like_protobuf(head, len(data)):
         otel_stream.read_protobuf(data, reading, where=where)
     elif _is_text(head):
+        _refuse_forms_of_the_aws_cli(head, where)
         csv_file.read_csv(data, reading, where=where, path=path)
     else:
         raise _unknown(where)
+
+
+_TEXT = re.compile(rb"(METRICDATARESULTS|DATAPOINTS|DBINSTANCES|MESSAGES)\t|\S+\r?\nDATAPOINTS\t")
+_TABLE = re.compile(rb"[-+]{5,}\r?\n\|\s*(GetMetric|DescribeDB)")
+_YAML = re.compile(rb"(MetricDataResults|Datapoints|DBInstances|Label):[ \r\n]")
+
+
+def _refuse_forms_of_the_aws_cli(head: bytes, where: str) -> None:
+    """
+    Refuse what the AWS command line prints for people.
+
+    Raises:
+        DataError: it is one of these, with the option that prints JSON.
+    """
+    for form, words in (("text", _TEXT), ("table", _TABLE), ("yaml", _YAML)):
+        if words.match(head):
+            raise DataError(
+                f"{where} was printed by the AWS command line with --output {form}",
+                "Run the same command again with --output json.",
+            )
 
 
 def _is_text(head: bytes) -> bool:
@@ -231,6 +253,7 @@ class Kind(Enum):
     OPEN_TELEMETRY = auto()
     ENHANCED_MONITORING = auto()
     LOG_EVENTS = auto()
+    PROMETHEUS = auto()
     SNAPSHOT = auto()
 
 
@@ -254,6 +277,8 @@ def _kind_of(document: Any) -> Kind | None:
         (Kind.ENHANCED_MONITORING, {"timestamp", "diskIO"}),
         (Kind.LOG_EVENTS, {"events"}),
         (Kind.LOG_EVENTS, {"logEvents"}),
+        (Kind.PROMETHEUS, {"status", "data"}),
+        (Kind.PROMETHEUS, {"status", "errorType"}),
         (Kind.REQUEST, {"Id", "MetricStat"}),
         (Kind.REQUEST, {"Id", "Expression"}),
     ):
@@ -326,6 +351,8 @@ def _read_document(
         cloudwatch_json.read_metric_statistics(document, reading, where=where, folder=folder)
     elif kind is Kind.INSTANCES:
         describe_instances.read_answer(document, reading, where=where)
+    elif kind is Kind.PROMETHEUS:
+        prometheus_names.read_answer(document, reading, where=where, path=path)
     elif kind is Kind.LOG_EVENTS:
         bad = enhanced_monitoring.read_log_events(document, reading, where=where)
         _count_bad(bad, reading, where)

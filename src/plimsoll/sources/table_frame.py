@@ -7,6 +7,7 @@ is read as text first, so that one bad cell costs one sample and not the column.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +16,9 @@ import numpy as np
 
 from plimsoll.errors import DataError
 from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.sources.formatted import SHORT, number_of
+from plimsoll.sources.names import recognise
+from plimsoll.sources.prometheus_names import called
 from plimsoll.sources.reading import Block, Reading, Statistic, statistic_of
 from plimsoll.sources.shown import shown
 from plimsoll.sources.steps import usual_step_s
@@ -50,6 +54,9 @@ _PASSED_OVER = frozenset(
 
 _MISSING = ("", "-", "na", "n/a", "null", "none", "nil", "\\n")
 """What tools write for a sample that does not exist; no sample is lost with it."""
+
+_PANEL = re.compile(r"(.+?)-data-(?:as-.+-)?\d{4}-\d{2}-\d{2}.*\.csv\Z", re.IGNORECASE)
+"""How Grafana calls the download of a panel: `Read IOPS-data-2026-11-20 10_12_13.csv`."""
 
 _MOST_GROUPS = 10_000
 """Five hundred instances of twenty metrics; more names than that are not names."""
@@ -140,17 +147,22 @@ def read_frame(
     # The columns of a wide table share its rows, so a sparse column has the step of the table.
     period_s = usual_step_s(time_s[readable]) if roles.metric is None else None
     for index in roles.values:
-        value, given = _values(frame.get_column(f"c{index}"), comma_is_decimal=comma_is_decimal)
+        value, given, cell_unit = _values(
+            frame.get_column(f"c{index}"), comma_is_decimal=comma_is_decimal
+        )
         usable = readable & given
+        head = called(names[index]) if roles.metric is None else None
         for (metric, instance, unit, statistic), rows in groups:
             keep = np.flatnonzero(usable) if rows is None else rows[usable[rows]]
             if keep.size:
                 reading.blocks.append(
                     Block(
-                        name=metric or _wide_name(names[index], path),
-                        instance=instance,
-                        unit=unit,
-                        statistic=statistic or (statistic_of(names[index]) if metric else None),
+                        name=metric or (head and head.name) or _wide_name(names[index], path),
+                        instance=instance or (head and head.instance) or None,
+                        unit=unit or cell_unit,
+                        statistic=statistic
+                        or (head and head.statistic)
+                        or (statistic_of(names[index]) if metric else None),
                         time_s=time_s[keep],
                         value=value[keep],
                         period_s=period_s,
@@ -201,7 +213,15 @@ def _wide_name(head: str, path: Path) -> str:
     # The word `value` says nothing, so nobody's name may be read out of it.
     if short in VALUE_NAMES:
         return file
-    return f"{file} {head}" if statistic_of(short) is not None else head
+    if statistic_of(short) is not None:
+        return f"{file} {head}"
+    title = _PANEL.match(path.name)
+    if title is not None and recognise(title[1]).metric is not None:
+        named = recognise(head)
+        # Grafana names the file after the panel, and the column after the legend: the instance.
+        if named.metric is None and named.ignored is None:
+            return f"{title[1].replace(' ', '')} {head}"
+    return head
 
 
 # --- cells ---------------------------------------------------------------------------------------
@@ -230,15 +250,18 @@ def _times(column: "pl.Series") -> tuple[IntArray, BoolArray]:
     return rows, rows >= 0
 
 
-def _values(column: "pl.Series", *, comma_is_decimal: bool) -> tuple[FloatArray, BoolArray]:
-    """Numbers of a column, NaN where none; and which cells hold anything at all."""
+def _values(
+    column: "pl.Series", *, comma_is_decimal: bool
+) -> tuple[FloatArray, BoolArray, str | None]:
+    """Numbers of a column, NaN where none; which cells hold anything; the unit that cells name."""
     import polars as pl
 
     if column.dtype.is_numeric():
         numbers = column.cast(pl.Float64, strict=False)
         given = numbers.is_not_null().to_numpy()
-        return numbers.fill_null(float("nan")).to_numpy().astype(np.float64), given
-    texts = _texts(column).str.strip_chars(" \t'\"%")
+        return numbers.fill_null(float("nan")).to_numpy().astype(np.float64), given, None
+    bare = _texts(column)
+    texts = bare.str.strip_chars(" \t'\"%")
     given = ~texts.str.to_lowercase().is_in(list(_MISSING)).to_numpy()
     numbers = texts.cast(pl.Float64, strict=False)
     if int(numbers.is_null().sum()) > int((~given).sum()):
@@ -248,7 +271,34 @@ def _values(column: "pl.Series", *, comma_is_decimal: bool) -> tuple[FloatArray,
             else texts.str.replace_all(",", "", literal=True)
         )
         numbers = numbers.fill_null(mended.cast(pl.Float64, strict=False))
-    return numbers.fill_null(float("nan")).to_numpy().astype(np.float64), given
+    value = numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
+    odd = np.flatnonzero(np.isnan(value) & given)
+    if not odd.size:
+        return value, given, None
+    value, unit = _formatted(bare, value, odd, comma_is_decimal=comma_is_decimal)
+    return value, given, unit
+
+
+def _formatted(
+    texts: "pl.Series", value: FloatArray, odd: IntArray, *, comma_is_decimal: bool
+) -> tuple[FloatArray, str | None]:
+    """The values, with cells read that carry their units; the unit is that of most of them."""
+    known: dict[str, tuple[float, str] | None] = {}
+    found: list[tuple[int, float, str]] = []
+    for at, text in zip(odd.tolist(), texts.gather(odd).to_list(), strict=True):
+        if text not in known:
+            known[text] = number_of(text, comma_is_decimal=comma_is_decimal)
+        if (one := known[text]) is not None:
+            found.append((at, *one))
+    if not found:
+        return value, None
+    unit = Counter(u for _, _, u in found).most_common(1)[0][0]
+    # A number without a unit beside others that have one is of an unknown size, but for zero.
+    mended = value.copy() if unit == SHORT else np.where(value == 0, 0.0, np.nan)
+    for at, number, cell_unit in found:
+        if cell_unit == unit:
+            mended[at] = number
+    return mended, unit
 
 
 def _texts(column: "pl.Series") -> "pl.Series":

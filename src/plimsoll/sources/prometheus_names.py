@@ -1,0 +1,148 @@
+"""
+Series of Prometheus as dashboards and its interface write them: `name{label="value"}`, and JSON.
+
+Source: Prometheus documentation, "HTTP API", range queries (read 2026-11); Grafana writes the same
+names as heads of its CSV where a panel has no legend.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from plimsoll.errors import DataError
+from plimsoll.model.snapshot import Gap
+from plimsoll.sources.numbers import floats
+from plimsoll.sources.prometheus.exporters import IDENTITY_LABELS, track_of
+from plimsoll.sources.reading import Block, Reading, Statistic
+from plimsoll.sources.shown import shown
+from plimsoll.sources.steps import usual_step_s
+from plimsoll.sources.times import of_numbers
+
+_SERIES = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)?\s*\{(.*)\}\s*\Z", re.DOTALL)
+_LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|\Z)')
+_MOST_ROWS = 10_000
+_MOST_NAMED = 3
+
+_RANGE_HINT = "Ask /api/v1/query_range for series by name; rates and sums of them have no name."
+
+
+class Called(Struct, frozen=True, kw_only=True):
+    """What the name of a series says."""
+
+    name: str
+    """As the rest of the program knows it; empty where the series has no name."""
+    instance: str | None = None
+    statistic: Statistic | None = None
+
+
+def called(text: str) -> Called | None:
+    """What a head such as `{__name__="aws_rds_read_iops_average",…}` says; None for another one."""
+    match = _SERIES.match(text)
+    if match is None:
+        return None
+    labels, at = {}, 0
+    inside = match[2]
+    while at < len(inside):
+        label = _LABEL.match(inside, at)
+        if label is None:
+            return None
+        labels[label[1]] = label[2].replace('\\"', '"').replace("\\\\", "\\")
+        at = label.end()
+    if match[1]:
+        labels["__name__"] = match[1]
+    return of_labels(labels)
+
+
+def of_labels(labels: Mapping[str, str]) -> Called:
+    """What the labels of a series say, `__name__` among them."""
+    track = track_of(labels)
+    if track is not None and track.metric is not None and track.written is not None:
+        return Called(
+            name=track.written, instance=track.subject.identifier, statistic=track.statistic
+        )
+    instance = next((labels[k] for k in sorted(IDENTITY_LABELS) if labels.get(k)), None)
+    return Called(name=labels.get("__name__", ""), instance=instance)
+
+
+class _Row(Struct):
+    metric: dict[str, str]
+    values: list[tuple[float, str]] = []
+
+
+def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, path: Path) -> None:
+    """
+    Add the answer to a range query.
+
+    Raises:
+        DataError: an error, an answer of another kind, or one of another shape.
+    """
+    data = document.get("data")
+    kind = data.get("resultType") if isinstance(data, dict) else None
+    if document.get("status") != "success" or not isinstance(data, dict):
+        raise DataError(
+            f"{where} holds an error of Prometheus: {shown(document.get('error') or 'unnamed', 120)}",
+            "Send the query again, and keep its answer.",
+        )
+    if kind != "matrix":
+        raise DataError(
+            f"{where} holds one moment of Prometheus ({shown(kind or 'no type')}), not a time series",
+            _RANGE_HINT,
+        )
+    try:
+        rows = msgspec.convert(data.get("result"), list[_Row])
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where} is no answer of a range query", _RANGE_HINT) from error
+    if len(rows) > _MOST_ROWS:
+        raise DataError(f"{where} holds {len(rows):,} series", "Ask for one instance.")
+    nameless = 0
+    others: dict[str, None] = {}
+    for row in rows:
+        found = of_labels(row.metric)
+        is_known = track_of(row.metric)
+        if not found.name:
+            nameless += 1
+        elif is_known is not None and is_known.metric is None:
+            others[found.name] = None
+        else:
+            _add(row, found, reading, path)
+    if nameless:
+        reading.gaps.append(
+            Gap(
+                metric=f"{nameless:,} series of {where}",
+                reason="they have no name, so what they measure cannot be told",
+                remedy=_RANGE_HINT,
+            )
+        )
+    if others:
+        names = ", ".join(list(others)[:_MOST_NAMED])
+        reading.gaps.append(
+            Gap(
+                metric=f"counters in {where}",
+                reason=f"{shown(names, 120)} are counters, which need all their labels",
+                remedy="Read them from the server itself, with prom:URL.",
+            )
+        )
+
+
+def _add(row: _Row, found: Called, reading: Reading, path: Path) -> None:
+    times, readable = of_numbers(np.array([t for t, _ in row.values], dtype=np.float64))
+    value = floats([v for _, v in row.values])
+    reading.bad_times += int((~readable).sum())
+    keep = readable & np.isfinite(value)
+    if keep.any():
+        reading.blocks.append(
+            Block(
+                name=found.name,
+                instance=found.instance,
+                statistic=found.statistic,
+                time_s=times[keep],
+                value=value[keep],
+                period_s=usual_step_s(times[keep]),
+                folder=path.parent,
+            )
+        )

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+
+from plimsoll.errors import DataError
+from plimsoll.model.metric import Metric
+from plimsoll.sources.export import read_export
+
+START_S = 1_795_176_000
+COUNT = 30
+NAMES = ("ReadIOPS", "WriteIOPS", "ReadThroughput", "WriteThroughput", "ReadLatency")
+READ = (
+    Metric.READ_OPS_PER_S,
+    Metric.WRITE_OPS_PER_S,
+    Metric.READ_BYTES_PER_S,
+    Metric.WRITE_BYTES_PER_S,
+    Metric.READ_LATENCY_S,
+)
+RAW = np.array(
+    [[1000.0 + 10 * n, 3830.0, 52.4e6 + 1e5 * n, 0.0, 0.00095 + 1e-5 * n] for n in range(COUNT)]
+)
+YACE = tuple(f"aws_rds_{n}_average" for n in ("read_iops", "write_iops", "read_throughput"))
+YACE = (*YACE, "aws_rds_write_throughput_average", "aws_rds_read_latency_average")
+
+
+def written(heads, cells):
+    """A table with a column of times."""
+    lines = [",".join(["Time", *heads])]
+    lines += [",".join([f"{1000 * (START_S + 60 * n)}", *row]) for n, row in enumerate(cells)]
+    return "\n".join(lines) + "\n"
+
+
+def raw():
+    return [[repr(float(v)) for v in row] for row in RAW]
+
+
+def drawn(row):
+    """A row as Grafana draws it."""
+    reads, writes, read_bytes, _, latency = row
+    return (
+        f"{reads / 1000:.2f}K io/s" if reads >= 1000 else f"{reads:.0f} io/s",
+        f"{writes / 1000:.2f}K io/s",
+        f"{read_bytes / 1e6:.1f} MB/s",
+        "0 B/s",
+        f"{latency * 1000:.2f} ms",
+    )
+
+
+SHAPES = {
+    "formatted values": written(NAMES, [drawn(row) for row in RAW]),
+    "names in braces": written(
+        [f'"{{__name__=""{n}"", dimension_DBInstanceIdentifier=""orders""}}"' for n in YACE], raw()
+    ),
+    "names before braces": written(
+        [f'"{n}{{dimension_DBInstanceIdentifier=""orders"", job=""yace""}}"' for n in YACE], raw()
+    ),
+    "for Excel": "\ufeffsep=,\r\n" + written(NAMES, raw()),
+    "panel titles": written(
+        ("Read IOPS", "Write IOPS", "Read Throughput", "Write Throughput", "Read Latency"),
+        [drawn(row) for row in RAW],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_grafana_is_read(shape, tmp_path):
+    """
+    Each gives the numbers that are drawn, in our units.
+    """
+    file = tmp_path / "panel.csv"
+    file.write_text(SHAPES[shape])
+    snapshot = read_export(file)
+
+    assert set(READ) == snapshot.series.keys()
+    for metric, values in zip(READ, RAW.T, strict=True):
+        np.testing.assert_allclose(snapshot.series[metric].value, values, rtol=0.006)
+    if "braces" in shape:
+        assert "orders" == snapshot.instance.identifier
+
+
+def test_a_panel_of_one_metric_is_named_by_its_file(tmp_path):
+    """
+    Grafana calls the file after the panel and the column after the legend.
+    """
+    file = tmp_path / "Read IOPS-data-2026-11-20 10_12_13.csv"
+    file.write_text(written(["orders-primary"], [[row[0]] for row in raw()]))
+    snapshot = read_export(file)
+
+    assert "orders-primary" == snapshot.instance.identifier
+    assert RAW[:, 0].tolist() == snapshot.series[Metric.READ_OPS_PER_S].value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1.2 K", "512", "3 Mil"], [1200.0, 512.0, 3e6]),
+        (["1.5 Kil", "2 K"], [2000.0]),
+        (["5 io/s", "7"], [5.0]),
+    ],
+)
+def test_what_cannot_be_a_number_is_left_out(cells, expected, tmp_path):
+    """
+    A number without a unit beside others that have one is of an unknown size.
+    """
+    file = tmp_path / "panel.csv"
+    file.write_text(written(["ReadIOPS"], [[c] for c in cells]))
+
+    assert expected == read_export(file).series[Metric.READ_OPS_PER_S].value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("50 MiB/s", 50 * 1024**2),
+        ("1 GB/s", 1e9),
+        ("400 Mb/s", 50e6),
+        ("12.5 kB/s", 12_500.0),
+    ],
+)
+def test_units_in_cells_are_what_they_say(text, expected, tmp_path):
+    """
+    Binary, decimal and bits are three things.
+    """
+    file = tmp_path / "panel.csv"
+    file.write_text(written(["ReadThroughput"], [[text]] * 2))
+
+    assert expected == read_export(file).series[Metric.READ_BYTES_PER_S].value[0]
+
+
+RESULT = '{"status":"success","data":{"resultType":"%s","result":[%s]}}'
+ROW = (
+    '{"metric":{"__name__":"aws_rds_read_iops_average","dimension_DBInstanceIdentifier":"orders",'
+    '"job":"yace"},"values":[[1795176000,"10"],[1795176060,"11"],[1795176120,"NaN"]]}'
+)
+
+
+def test_the_answer_of_a_range_query_is_read(tmp_path):
+    """
+    As curl keeps it.
+    """
+    file = tmp_path / "answer.json"
+    file.write_text(RESULT % ("matrix", ROW))
+    snapshot = read_export(file)
+
+    assert "orders" == snapshot.instance.identifier
+    assert [10.0, 11.0] == snapshot.series[Metric.READ_OPS_PER_S].value.tolist()
+
+
+def test_series_without_a_name_are_a_gap(tmp_path):
+    """
+    The answer to `rate(…)` does not say what it measures.
+    """
+    other = '{"metric":{"job":"x"},"values":[[1795176000,"1"]]}'
+    file = tmp_path / "answer.json"
+    file.write_text(RESULT % ("matrix", f"{ROW},{other}"))
+
+    assert "1 series of 'answer.json'" in {g.metric for g in read_export(file).gaps}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (RESULT % ("vector", ""), "holds one moment of Prometheus (vector)"),
+        ('{"status":"error","errorType":"bad_data","error":"no"}', "holds an error of Prometheus"),
+        (RESULT % ("matrix", "7"), "is no answer of a range query"),
+    ],
+)
+def test_another_answer_of_prometheus_is_said(text, said, tmp_path):
+    """
+    In one sentence with what to ask for instead.
+    """
+    file = tmp_path / "answer.json"
+    file.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_export(file)
+
+    assert said in caught.value.message
+    assert caught.value.hint.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (
+            "text",
+            "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n",
+        ),
+        ("text", "ReadIOPS\nDATAPOINTS\t12.0\t2026-11-20T10:00:00Z\tCount/Second\n"),
+        ("table", "------------------\n|  GetMetricData  |\n+----------------+\n"),
+        ("yaml", "MetricDataResults:\n- Id: m1\n"),
+    ],
+)
+def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form, text, tmp_path):
+    """
+    The remedy is one option, not another table.
+    """
+    file = tmp_path / "answer.txt"
+    file.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_export(file)
+
+    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (
+        caught.value.message
+    )
+    assert "--output json" in caught.value.hint
