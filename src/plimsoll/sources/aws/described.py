@@ -16,8 +16,9 @@ from msgspec import Struct
 from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Annotation, EventKind, Gap
-from plimsoll.sources.aws.account import Account, Refused
+from plimsoll.sources.aws.account import CONCURRENCY, Account, Refused
 from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCES
+from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.describe_instances import instance_of
 from plimsoll.sources.numbers import floats
 from plimsoll.sources.shown import counted, shown
@@ -32,6 +33,7 @@ _NOT_RDS = frozenset({"neptune", "docdb"})
 
 _ARN = re.compile(r"arn:aws[a-z-]*:rds:([a-z0-9-]+):\d*:([a-z-]+):([A-Za-z0-9-]+)\Z")
 _CLOSE_NAMES_MAX = 3
+_FEWEST_A_PAGE = 20
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -118,6 +120,8 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
         SourceError: RDS refused or did not answer.
     """
     every = _list(account)
+    if not every:
+        raise _empty(account)
     fitting = [
         d for d in every if fnmatchcase(d.instance.identifier.lower(), pattern.strip().lower())
     ]
@@ -178,12 +182,40 @@ def _unknown(account: Account, name: str) -> UsageError:
         names = [d.instance.identifier for d in _list(account)]
     except PlimsollError:
         names = []
+    else:
+        if not names:
+            return _empty(account)
     close = difflib.get_close_matches(name.lower(), names, _CLOSE_NAMES_MAX)
     meant = f" Near it are: {', '.join(close)}." if close else _listing(names)
     return UsageError(
         f"no instance '{shown(name, 63)}' in {account.region}",
         f"Check the name, and give --region if it is in another region.{meant}",
     )
+
+
+def _empty(account: Account) -> UsageError:
+    """The error for a region without any instance: where there are some."""
+    found = _regions_with_instances(account)
+    if found:
+        hint = f"Give --region; there are instances in {', '.join(found)}."
+    else:
+        hint = "No other region has any that this role may see; check --profile and --region."
+    return UsageError(f"there is no instance in {account.region}", hint)
+
+
+def _regions_with_instances(account: Account) -> list[str]:
+    """The other regions that have instances, as far as they answer; one request each."""
+
+    def has_any(region: str) -> bool:
+        try:
+            page = account.in_region(region).call(DESCRIBE_INSTANCES, MaxRecords=_FEWEST_A_PAGE)
+        except PlimsollError:
+            return False
+        return bool(page["DBInstances"])
+
+    with Workers(CONCURRENCY) as workers:
+        asked = [(region, workers.submit(has_any, region)) for region in account.regions()]
+        return [region for region, future in asked if future.result()]
 
 
 def _listing(names: Iterable[str]) -> str:

@@ -179,16 +179,6 @@ def test_a_pattern_that_fits_none_says_what_there_is():
     assert "billing, orders-primary, orders-replica" in caught.value.hint
 
 
-def test_a_region_without_instances_is_said():
-    """
-    Most often it is the wrong region.
-    """
-    with pytest.raises(UsageError, match="none of the 0 instances in eu-central-1") as caught:
-        describe_all(of(), "*")
-
-    assert "--region" in caught.value.hint
-
-
 def test_additional_volumes_and_a_log_volume_are_named():
     """
     Their reads and writes are not where the instance's are.
@@ -278,3 +268,62 @@ def test_other_services_answer_too(engine, is_rds):
     DocumentDB and Neptune list their instances among those of RDS.
     """
     assert one(Engine=engine).is_rds is is_rds
+
+
+class Elsewhere:
+    """An account whose other regions are those given, each with so many instances."""
+
+    def __init__(self, counts, region="eu-central-1"):
+        self.counts, self.region = counts, region
+
+    def regions(self):
+        """The others."""
+        return sorted(self.counts)
+
+    def in_region(self, region):
+        """The same account there."""
+        return Elsewhere(self.counts, region)
+
+    def call(self, operation, **parameters):
+        """One page."""
+        count = self.counts.get(self.region, 0)
+        if count is None:
+            raise AccessDenied("AWS does not know these credentials here", "Enable it.")
+        return {"DBInstances": [instance(f"i{n}") for n in range(count)]}
+
+    def pages(self, operation, sent, received, **parameters):
+        """All pages."""
+        yield self.call(operation)
+
+
+@pytest.mark.parametrize("find", [describe_one, describe_all])
+def test_a_region_without_instances_names_those_that_have_some(find):
+    """
+    The usual mistake is a region; one that is not opened is passed over.
+    """
+    account = Elsewhere({"eu-west-1": 3, "us-east-1": 1, "us-west-2": 0, "af-south-1": None})
+    with pytest.raises(UsageError) as caught:
+        find(account, "orders")
+
+    assert "there is no instance in eu-central-1" == caught.value.message
+    assert "Give --region; there are instances in eu-west-1, us-east-1." == caught.value.hint
+
+
+def test_an_account_without_instances_is_said():
+    """
+    Then the profile is the likelier mistake.
+    """
+    with pytest.raises(UsageError) as caught:
+        describe_all(Elsewhere({"eu-west-1": 0}), "*")
+
+    assert "--profile" in caught.value.hint
+
+
+def test_the_other_regions_are_those_of_the_partition():
+    """
+    Nobody of an account in China has instances in Ireland.
+    """
+    account = account_of(Cloud())
+
+    assert {"eu-west-1", "us-east-1"} <= set(account.regions())
+    assert not {"eu-central-1", "cn-north-1"} & set(account.regions())
