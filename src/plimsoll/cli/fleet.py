@@ -7,6 +7,7 @@ from decimal import Decimal
 from operator import length_hint
 from pathlib import Path
 
+import msgspec
 import typer
 
 from plimsoll.cli.targets import Reach, in_window
@@ -175,7 +176,8 @@ def _row(
     if isinstance(item, Unread):
         return item
     try:
-        return overview_row(diagnose(item))
+        failed = tuple(gap for gap in item.gaps if gap.is_failed)
+        return msgspec.structs.replace(overview_row(diagnose(item)), failed=failed)
     except PlimsollError as error:
         return Unread(identifier=item.instance.identifier, reason=error.message, remedy=error.hint)
 

@@ -36,6 +36,16 @@ VERDICT = "verdict"
 LIGHT_LOAD = "a time of light load"
 """Name of the gap where storage was never seen unpressed."""
 
+_RATES = frozenset(
+    m.value
+    for m in (
+        Metric.READ_BYTES_PER_S,
+        Metric.WRITE_BYTES_PER_S,
+        Metric.READ_OPS_PER_S,
+        Metric.WRITE_OPS_PER_S,
+    )
+)
+
 _REMEDY = "Export what is missing, or allow cloudwatch:GetMetricData for the role that reads."
 
 
@@ -90,7 +100,10 @@ def missing_of(
     for gap in snapshot.gaps:
         found.append(
             Missing(
-                name=_published_name(gap.metric), hides="", remedy=f"{gap.reason}. {gap.remedy}"
+                name=_published_name(gap.metric),
+                # What came in part, or was refused, may have been at a ceiling in the rest.
+                hides=VERDICT if gap.is_failed and gap.metric in _RATES else "",
+                remedy=f"{gap.reason}. {gap.remedy}",
             )
         )
     return tuple(found)

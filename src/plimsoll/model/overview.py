@@ -7,6 +7,7 @@ from msgspec import Struct
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Missing, Verdict
 from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Gap
 
 
 class Unread(Struct, frozen=True, kw_only=True):
@@ -127,6 +128,8 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     """What happened that changes the reading: `lazy loading after a restore`; the longest first."""
     waiting: WaitingTime | None = None
     """Waiting that no ceiling explains; None where there was none."""
+    failed: tuple[Gap, ...] = ()
+    """What was asked for and refused, or came in part, whether the verdict hangs on it or not."""
     ends_early: bool = False
     """Whether its samples end well before the window does, so that nothing is known of *now*."""
 

@@ -24,7 +24,7 @@ from plimsoll.model.series import Series
 SCHEMA = "plimsoll.snapshot/1"
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that could not be read, and what would supply it."""
 
     metric: str
@@ -33,6 +33,8 @@ class Gap(Struct, frozen=True, kw_only=True):
     """Why it is missing: `not in the export`, `access denied`, `partial data` …"""
     remedy: str
     """What would supply it: a permission, a flag, a metric to export."""
+    is_failed: bool = False
+    """Whether it was asked for and refused, or came in part; false where there was nothing to ask."""
 
 
 class EventKind(StrEnum):

@@ -24,7 +24,7 @@ from plimsoll.model.overview import (
     WaitingTime,
 )
 from plimsoll.sinks import words
-from plimsoll.sinks.overview_outline import headline
+from plimsoll.sinks.overview_outline import failed_groups, headline
 from plimsoll.units import format_time
 
 SCHEMA = "plimsoll.overview/1"
@@ -49,6 +49,10 @@ def _document(overview: Overview) -> dict[str, Any]:
         "counts": _counts(overview),
         "rows": [_row(row, rank) for rank, row in ranked if isinstance(row, OverviewRow)],
         "unread": [_unread(item, rank) for rank, item in ranked if isinstance(item, Unread)],
+        "failed": [
+            {"reason": reason, "remedy": remedy, "identifiers": sorted(names)}
+            for (reason, remedy), names in sorted(failed_groups(overview).items())
+        ],
         "usage": _asked(overview.usage) if overview.usage else None,
         "cost_usd": None if overview.usd is None else float(overview.usd),
     }

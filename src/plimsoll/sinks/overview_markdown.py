@@ -36,6 +36,7 @@ def _parts(overview: Overview, *, lists_all: bool) -> Iterable[str]:
     yield table(_TITLES, map(_cells, shown))
     yield section("Could not be judged", _groups(said.unknown))
     yield section("Could not be read", _groups(said.unread))
+    yield section("Read only in part", _groups(said.failed))
     folded = [folded_name(r) for r in said.rows if r.verdict is Verdict.SLACK and r not in shown]
     yield section(f"Not near a limit: {len(folded)}", escaped(", ".join(sorted(folded))))
     yield section("How it was measured", facts([Fact(*pair) for pair in said.measured]))

@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
+from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.overview import BoundTime, Left, Overview, OverviewRow, Unread
 from plimsoll.sinks import words
 from plimsoll.units import format_duration, format_ratio, number
 
 NOTHING = "–"
 """Stands where nothing is to be said: no time at a ceiling, no balance below full."""
+
+_METRICS = {metric.value: METRICS[metric] for metric in Metric}
 
 # A change of latency below half as much again is seen without any limit.
 _SLOWER = 1.5
@@ -69,6 +72,8 @@ class OverviewSaid:
     """Could not be judged, by what is missing."""
     unread: tuple[Group, ...]
     """Could not be read, by reason."""
+    failed: tuple[Group, ...]
+    """What was refused or came in part of those that were read, by reason."""
     measured: tuple[tuple[str, str], ...]
 
 
@@ -91,7 +96,43 @@ def overview_outline(overview: Overview) -> OverviewSaid:
             if row.verdict is Verdict.UNKNOWN
         ),
         unread=_grouped((u.reason, u.remedy, u.identifier) for u in overview.unread),
+        failed=_failed(overview),
         measured=_measured(overview),
+    )
+
+
+def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
+    """What was refused or came in part, by reason and remedy, with whom it concerns."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in overview.rows:
+        by_reason: dict[tuple[str, str], list[str]] = {}
+        for gap in row.failed:
+            by_reason.setdefault((gap.reason, gap.remedy), []).append(published(gap.metric))
+        for (reason, remedy), names in by_reason.items():
+            said = f"{words.series_of([words.plain(n) for n in names])}: {reason}"
+            found.setdefault((said, remedy), []).append(row.instance.identifier)
+    return found
+
+
+def published(metric: str) -> str:
+    """CloudWatch's name for one of our metrics; anything else as it is."""
+    facts = _METRICS.get(metric)
+    return (facts.cloudwatch if facts else None) or metric
+
+
+def _failed(overview: Overview) -> tuple[Group, ...]:
+    count = len(overview.rows)
+    return tuple(
+        Group(
+            reason=group.reason,
+            remedy=group.remedy,
+            names=(f"all {_instances(count)}",) if len(group.names) == count > 1 else group.names,
+        )
+        for group in _grouped(
+            (reason, remedy, name)
+            for (reason, remedy), names in failed_groups(overview).items()
+            for name in names
+        )
     )
 
 

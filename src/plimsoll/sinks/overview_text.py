@@ -104,6 +104,9 @@ def _sections(said: OverviewSaid, width: int, *, lists_all: bool) -> Iterable[Re
         yield _table(shown, width)
     yield from _groups("Could not be judged", said.unknown)
     yield from _groups("Could not be read", said.unread)
+    if said.failed:
+        yield heading("Read only in part")
+        yield _bullets(said.failed)
     folded = [r for r in said.rows if r.verdict is Verdict.SLACK and r not in shown]
     if folded:
         yield heading(f"Not near a limit: {len(folded)}")
@@ -116,7 +119,11 @@ def _groups(title: str, groups: Sequence[Group]) -> Iterable[RenderableType]:
     if not groups:
         return
     yield heading(f"{title}: {sum(len(group.names) for group in groups)}")
-    yield bullets(
+    yield _bullets(groups)
+
+
+def _bullets(groups: Sequence[Group]) -> RenderableType:
+    return bullets(
         [
             Text.assemble(
                 (glued(f"{group.reason}: "), "bold"),

@@ -250,6 +250,7 @@ def _left_open(
             metric=query.metric.value,
             reason=f"partial data: {error.message}",
             remedy=error.hint,
+            is_failed=True,
         )
         for id_, query in by_id.items()
         if id_ not in states or states[id_] is not None
@@ -313,7 +314,7 @@ def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
         reason, remedy = "partial data: CloudWatch did not send every sample", _AGAIN
     else:
         reason, remedy = f"CloudWatch answered {shown(status)}", _AGAIN
-    return Gap(metric=metric.value, reason=reason, remedy=remedy)
+    return Gap(metric=metric.value, reason=reason, remedy=remedy, is_failed=True)
 
 
 def _add_messages(page: dict[str, Any], by_id: dict[str, Query], answer: Answer) -> None:
@@ -323,6 +324,7 @@ def _add_messages(page: dict[str, Any], by_id: dict[str, Query], answer: Answer)
             metric="CloudWatch",
             reason=f"the answer came with the remark {shown(message.get('Code') or 'unnamed')}",
             remedy="Some samples may be missing; run the command again for a shorter window.",
+            is_failed=True,
         )
         for identifier in {q.identifier for q in by_id.values()}:
             gaps = answer.of(identifier).gaps

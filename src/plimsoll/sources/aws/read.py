@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import METRICS
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
@@ -230,7 +230,7 @@ class _Run:
             add_reading(answer.readings.pop(name, Reading()), reading)
             failures |= {q: e for q, e in answer.failures.items() if q.identifier == name}
         if not reading.blocks:
-            raise next(iter(failures.values()), None) or self._no_sample(described)
+            raise next(iter(failures.values()), None) or self._no_sample(described, reading)
         reading.gaps += _failure_gaps(failures)
         extras = part.extras.result()
         add_reading(extras.reading, reading)
@@ -242,6 +242,7 @@ class _Run:
             snapshot = self._assembled(described, reading)
         return msgspec.structs.replace(
             snapshot,
+            asked_s=self._window_s,
             gaps=(*snapshot.gaps, *_rate_gaps(snapshot)),
             annotations=self._annotations(described, extras.annotations),
         )
@@ -307,8 +308,11 @@ class _Run:
             found = [*found, msgspec.structs.replace(described.operation, time_s=since_s)]
         return tuple(sorted(found, key=lambda a: (a.time_s, a.text)))
 
-    def _no_sample(self, described: Described) -> DataError:
+    def _no_sample(self, described: Described, reading: Reading) -> PlimsollError:
         name, status = described.instance.identifier, described.status
+        failed = next((gap for gap in reading.gaps if gap.is_failed), None)
+        if failed is not None:
+            return SourceError(f"no metric of '{name}' was read: {failed.reason}", failed.remedy)
         return DataError(
             f"CloudWatch has no sample of '{name}' in this window; its status is '{status}'",
             "Take a window in which it ran.",
@@ -322,7 +326,7 @@ def _failure_gaps(failures: dict[Query, PlimsollError]) -> list[Gap]:
         name = METRICS[query.metric].cloudwatch or query.metric.value
         by_cause.setdefault((error.message, error.hint), []).append(name)
     return [
-        Gap(metric=", ".join(names), reason=reason, remedy=remedy)
+        Gap(metric=", ".join(names), reason=reason, remedy=remedy, is_failed=True)
         for (reason, remedy), names in by_cause.items()
     ]
 
