@@ -46,10 +46,11 @@ Row = dict[str, float]
 # -k, -m and neither, and the names before sysstat 12; iostat's kB is 1024 bytes, its MB 1024².
 _BYTES = {"kB/s": 1024.0, "MB/s": 1024.0**2, "sec/s": 512.0}
 _QUEUES = ("aqu-sz", "avgqu-sz")
-_IN_A_ROW = (
-    "For a capture that cannot be taken again, 'plimsoll record host --from FILE --every 1s' says "
-    "how long its steps are."
-)
+ASSUMED_STEP_S = 1
+"""
+Step of a capture that has no times: `iostat -x 1` is what people type. Rates are averages of a step
+whatever its length, so that a wrong one changes only how long something is said to have lasted.
+"""
 _DISK_METRICS = (
     Metric.READ_BYTES_PER_S,
     Metric.WRITE_BYTES_PER_S,
@@ -69,9 +70,18 @@ def is_iostat(text_head: bytes) -> bool:
         is_sadf = b'"file-date"' in head or b'"sysdata-version"' in head
         return b'"sysstat"' in head and b'"number-of-cpus"' in head and not is_sadf
     lines = head.decode(errors="replace").splitlines()
+    # Copied off a screen, its first line has scrolled away; the heads of its tables have not.
+    if any(_has_extended_columns(line.split()) for line in lines):
+        return True
     return any(header_of(line) for line in lines[:FIRST_LINES]) and any(
         line.startswith(("avg-cpu:", "Device")) or line.endswith(" Device") for line in lines
     )
+
+
+def _has_extended_columns(words: list[str]) -> bool:
+    """Whether these are the heads of a table of `iostat -x`."""
+    is_head = bool(words) and (words[0] in {"Device", "Device:"} or words[-1] == "Device")
+    return is_head and {"r/s", "w/s"} <= set(words)
 
 
 def parse_iostat(
@@ -85,11 +95,11 @@ def parse_iostat(
         where: names the capture in messages.
         device: names of devices in it, separated by commas, whose work is added up; None or `auto`
             takes the busiest.
-        step_s: length of a step of a capture without times; its reports are then put in a row from
-            midnight of its date on.
+        step_s: length of a step of a capture without times; None takes a second. Its reports are
+            put in a row from midnight of its date on.
 
     Raises:
-        DataError: not a capture, without -x, or without times and step.
+        DataError: not a capture, without -x, or with times for some reports only.
         UsageError: a device is not in it, or a step for a capture that has times.
     """
     if data.lstrip().startswith(b"{"):
@@ -101,10 +111,10 @@ def parse_iostat(
     is_timed = any(report.stamp is not None for report in reports)
     if is_timed and step_s is not None:
         raise UsageError(f"{where} says when its reports were made", "Leave out --every.")
-    if is_timed or step_s is None:
+    if is_timed:
         moments = _moments(reports, where)
     else:
-        moments = _in_a_row(len(reports), capture, step_s)
+        moments = _in_a_row(len(reports), capture, step_s or ASSUMED_STEP_S)
     usual_s = usual_length_s(np.diff(np.array(moments.time_s, dtype=np.int64)).tolist())
     samples = _samples(reports, moments, usual_s) if usual_s is not None else []
     if usual_s is None or not samples:
@@ -123,7 +133,7 @@ def parse_iostat(
         source=f"iostat capture {where}, {devices.label}",
         note=f"Taken from an iostat capture of {devices.label} in steps of {usual_s} s.",
         gaps=(
-            *_time_gaps(moments, is_timed=is_timed),
+            *_time_gaps(moments, is_timed=is_timed, is_assumed=not is_timed and step_s is None),
             *_gaps(capture, len(samples), series),
             *_wait_gaps(samples, devices.names),
         ),
@@ -141,9 +151,7 @@ def _refuse(reports: list[Report], where: str) -> None:
 
 def _moments(reports: list[Report], where: str) -> Moments:
     if any(report.stamp is None for report in reports):
-        raise DataError(
-            f"{where} was captured without -t: its reports have no times", f"{HOW} {_IN_A_ROW}"
-        )
+        raise DataError(f"{where} is of several captures: some of its reports have no times", HOW)
     return moments_of([report.stamp or "" for report in reports], where)
 
 
@@ -243,7 +251,7 @@ def _series(
     return series_of(columns, [start_s for start_s, _ in samples], step_s)
 
 
-def _time_gaps(moments: Moments, *, is_timed: bool) -> list[Gap]:
+def _time_gaps(moments: Moments, *, is_timed: bool, is_assumed: bool) -> list[Gap]:
     gaps = time_gaps(
         has_zone=moments.has_zone,
         is_ambiguous=moments.is_ambiguous,
@@ -256,6 +264,14 @@ def _time_gaps(moments: Moments, *, is_timed: bool) -> list[Gap]:
                 reason="the capture has none (no -t): its steps are counted from midnight of the "
                 "day it began, so no time of day means anything",
                 remedy="Capture with -t.",
+            )
+        )
+    if is_assumed:
+        gaps.append(
+            Gap(
+                metric="length of a step",
+                reason=f"nothing in the capture says it; {ASSUMED_STEP_S} s is assumed",
+                remedy="Give it with 'plimsoll record host --from FILE --every 5s', or capture with -t.",
             )
         )
     return gaps

@@ -347,7 +347,7 @@ def test_what_came_whole_before_a_cut_is_used(name: str):
         ("", "no report"),
         (HEADER, "no report"),
         (HEADER + report("2026-11-20T12:00:00Z"), "no report after the one since boot"),
-        (HEADER + report("") + report(""), "without -t"),
+        (HEADER + report("") + report("2026-11-20T12:00:00Z"), "some of its reports have no times"),
         (HEADER + "2026-11-20T12:00:00Z\nDevice tps kB_read/s\nsda 1.0 2.0\n", "without -x"),
         (HEADER + report("2026-13-20T12:00:00Z") * 2, "no calendar"),
         (HEADER + report("2026-11-20T12:00:00Z") * 3, "no report after"),
@@ -413,3 +413,30 @@ def test_no_time_breaks_the_parser(stamp: str):
     """
     with suppress(DataError):
         read(HEADER + report(stamp) + report(re.sub(r"\d(?=\D*$)", "9", stamp)))
+
+
+def test_a_capture_without_times_is_read_as_if_its_steps_were_seconds():
+    """
+    `iostat -x 1` is what people type; the report says what was assumed.
+    """
+    snapshot = read(HEADER + report("") * 12)
+
+    assert [5.0] * 11 == at(snapshot, Metric.READ_OPS_PER_S)
+    assert 1 == snapshot.series[Metric.READ_OPS_PER_S].step_s
+    reasons = {gap.metric: gap.reason for gap in snapshot.gaps}
+    assert "1 s is assumed" in reasons["length of a step"]
+    assert "times" in reasons
+    other = parse_iostat((HEADER + report("") * 12).encode(), where="capture", step_s=5)
+    assert "length of a step" not in {gap.metric for gap in other.gaps}
+
+
+@pytest.mark.parametrize("cut", [0, 30])
+def test_a_capture_copied_off_a_screen_has_no_first_line(cut: int):
+    """
+    It may begin in the middle of a table; what stands before the first head is passed over.
+    """
+    text = "sda 5.00 80.00 2.00 0.00 0.00 0.00 0.01 1.00\n\n"[cut:] + report("") * 12
+
+    assert is_iostat(text.encode())
+    assert [5.0] * 11 == at(read(text), Metric.READ_OPS_PER_S)
+    assert not is_iostat(b"Device, r/s, w/s\n")
