@@ -230,7 +230,7 @@ def _fleet(
             lists_all=lists_all,
         )
     window_s = live_window(reach)
-    stream, usage = read_fleet(target, reach, window_s)
+    stream, usage, waits = read_fleet(target, reach, window_s)
     return fleet.run(
         target,
         stream,
@@ -240,6 +240,7 @@ def _fleet(
         lists_all=lists_all,
         window_s=window_s,
         spent=lambda: (usage(), cost_of(usage())),
+        waits=waits,
     )
 
 

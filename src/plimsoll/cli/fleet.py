@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from decimal import Decimal
 from operator import length_hint
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 import typer
 
 from plimsoll.cli.targets import Reach, in_window
+from plimsoll.cli.waiting import told_while
 from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.diagnosis.overview import overview_of, overview_row
 from plimsoll.errors import DataError, PlimsollError, UsageError
@@ -64,6 +66,7 @@ def run(
     lists_all: bool = False,
     window_s: tuple[int, int] | None = None,
     spent: Spent | None = None,
+    waits: Callable[[], str] | None = None,
 ) -> int:
     """
     Diagnose every instance of a stream, print the table, and return the exit status.
@@ -77,6 +80,7 @@ def run(
         lists_all: whether instances that are not near a limit get rows instead of a list of names.
         window_s: what was asked for, epoch seconds; None takes what the snapshots cover.
         spent: asked once, after the last instance.
+        waits: what the reading waits for at this moment, shown on a terminal.
 
     Returns:
         1 if any instance binds, else 2 if any could not be judged or read, else 0.
@@ -85,18 +89,19 @@ def run(
         PlimsollError: the stream failed before its first instance.
         UsageError: the page cannot be written.
     """
-    progress = _Progress(length_hint(stream))
-    try:
-        overview = diagnose_fleet(
-            stream,
-            diagnose=diagnose_snapshot,
-            source=target,
-            window_s=window_s,
-            spent=spent,
-            told=progress.tell,
-        )
-    finally:
-        progress.clear()
+    progress = _Progress(length_hint(stream), is_told_elsewhere=waits is not None)
+    with told_while(lambda: f"{progress.said}{waits()}") if waits else nullcontext():
+        try:
+            overview = diagnose_fleet(
+                stream,
+                diagnose=diagnose_snapshot,
+                source=target,
+                window_s=window_s,
+                spent=spent,
+                told=progress.tell,
+            )
+        finally:
+            progress.clear()
     _print(overview, form, width, lists_all=lists_all)
     if html is not None:
         from plimsoll.sinks.file import write_aside
@@ -203,14 +208,17 @@ def _print(overview: Overview, form: str, width: int | None, *, lists_all: bool)
 class _Progress:
     """`31 of 50` on standard error while it is a terminal; a pipe or a log gets nothing."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, is_told_elsewhere: bool = False) -> None:
         """Expect `total` instances; 0 if their number is not known."""
         self._total = total
-        self._is_shown = sys.stderr.isatty()
+        self._is_shown = sys.stderr.isatty() and not is_told_elsewhere
+        self.said = ""
+        """For a line that somebody else writes."""
         self._length = 0
 
     def tell(self, count: int) -> None:
         """Replace what was told before."""
+        self.said = f"{count:,} read, "
         if self._is_shown:
             text = f"{count:,} of {self._total:,}" if self._total >= count else f"{count:,} read"
             sys.stderr.write(f"\r{text.ljust(self._length)}")

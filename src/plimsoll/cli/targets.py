@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 from plimsoll.cli.beside import with_beside
 from plimsoll.cli.moments import window_of
+from plimsoll.cli.waiting import told_while
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
@@ -99,9 +101,9 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
 
 def read_fleet(
     target: str, reach: Reach, window_s: tuple[int, int]
-) -> tuple[Iterator[Snapshot | Unread], Meter]:
+) -> tuple[Iterator[Snapshot | Unread], Meter, Callable[[], str]]:
     """
-    All instances a pattern names, one by one, and what tells what reading them has cost so far.
+    All instances a pattern names, one by one; what reading them has cost so far; what it waits for.
 
     Raises:
         UsageError: nothing fits the pattern, or it would take more requests than allowed.
@@ -111,7 +113,7 @@ def read_fleet(
 
     account = _account(reach, target.removeprefix(RDS))
     stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
-    return stream, lambda: account.usage
+    return stream, lambda: account.usage, lambda: waiting_for(account)
 
 
 def _read_rds(name: str, reach: Reach) -> Snapshot:
@@ -119,10 +121,20 @@ def _read_rds(name: str, reach: Reach) -> Snapshot:
 
     account, window_s = _account(reach, name), live_window(reach)
     try:
-        snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
+        with told_while(lambda: waiting_for(account)):
+            snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
         return msgspec.structs.replace(snapshot, asked_s=window_s)
     finally:
         say_spent(account.usage)
+
+
+def waiting_for(account: "Account") -> str:
+    """Return what a reading from AWS waits for: `12 requests to AWS, the last one for rds:DescribeEvents`."""
+    count = account.usage.call_count
+    if not count:
+        return ""  # a person may be typing a code
+    requests = "1 request" if count == 1 else f"{count:,} requests"
+    return f"{requests} to AWS, the last one for {account.is_waiting_for}"
 
 
 def _account(reach: Reach, name: str) -> "Account":
@@ -147,7 +159,8 @@ def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
     window_s = live_window(reach)
-    snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
+    with told_while(lambda: f"asking {server.url}"):
+        snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
     snapshot = msgspec.structs.replace(snapshot, asked_s=window_s)
     return with_description(snapshot, flags.instance_file, flags.identifier)
 
@@ -195,6 +208,7 @@ def cost_of(usage: Usage) -> Decimal | None:
 
 def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
     from plimsoll.sources import target as sources
+    from plimsoll.sources.standard_input import Come
 
     path = Path(target)
     if not path.exists() and target != STANDARD_INPUT:
@@ -202,7 +216,11 @@ def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
             f"target '{target}' does not exist",
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
         )
-    snapshot = sources.read(path, instance_file=flags.instance_file, identifier=flags.identifier)
+    come = Come()
+    with told_while(come.said) if target == STANDARD_INPUT else nullcontext():
+        snapshot = sources.read(
+            path, instance_file=flags.instance_file, identifier=flags.identifier, come=come
+        )
     return in_window(snapshot, target, reach)
 
 

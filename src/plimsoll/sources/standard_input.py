@@ -6,6 +6,7 @@ are interrupted together, so it is how people end a capture.
 """
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +14,7 @@ from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.bounds import MAX_BYTES
 from plimsoll.sources.file_bytes import unwrapped
+from plimsoll.sources.shown import counted, shown
 
 STANDARD_INPUT = Path("-")
 """The target that means it; a file of that name is given by its whole path."""
@@ -25,14 +27,40 @@ INTERRUPTED = Gap(
 )
 
 _CHUNK_BYTES = 1 << 16
+_LINE_LENGTH = 60
 
 
-def load_standard_input(stream: BinaryIO | None = None) -> tuple[bytes, bool]:
+@dataclass(slots=True)
+class Come:
+    """What came through a pipe so far; another thread may look."""
+
+    line_count: int = 0
+    last: str = ""
+    """The newest whole line."""
+
+    def add(self, part: bytes) -> None:
+        """Note what came."""
+        self.line_count += part.count(b"\n")
+        lines = [line for line in part.split(b"\n")[:-1] if line.strip()]
+        if lines:
+            self.last = shown(lines[-1].decode("utf-8", errors="replace").strip(), _LINE_LENGTH)
+
+    def said(self) -> str:
+        """Return how much came and what came last, for people who wait."""
+        if not self.line_count:
+            return f"waiting for {NAME}"
+        return f"{counted(self.line_count, 'line')} so far, Ctrl-C ends: {self.last}"
+
+
+def load_standard_input(
+    stream: BinaryIO | None = None, *, come: Come | None = None
+) -> tuple[bytes, bool]:
     """
     All of standard input, unpacked if it is gzip, and whether Ctrl-C ended it.
 
     Args:
         stream: read this instead.
+        come: what came is noted here.
 
     Raises:
         UsageError: it is a terminal, where nobody would type a capture.
@@ -48,6 +76,8 @@ def load_standard_input(stream: BinaryIO | None = None) -> tuple[bytes, bool]:
         # `read1` gives what is there, so an interrupt loses nothing that had come.
         while part := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read():
             parts.append(part)
+            if come is not None:
+                come.add(part)
             size += len(part)
             if size > MAX_BYTES:
                 raise DataError(f"{NAME} holds more than 2 GiB", "Give a shorter capture.")

@@ -19,6 +19,7 @@ from plimsoll.sources.standard_input import (
     INTERRUPTED,
     NAME,
     STANDARD_INPUT,
+    Come,
     load_standard_input,
 )
 
@@ -26,7 +27,11 @@ _MARK = b'"plimsoll.snapshot/'
 
 
 def read(
-    path: Path, *, instance_file: Path | None = None, identifier: str | None = None
+    path: Path,
+    *,
+    instance_file: Path | None = None,
+    identifier: str | None = None,
+    come: Come | None = None,
 ) -> Snapshot:
     """
     The snapshot of a target, told apart by content.
@@ -36,6 +41,7 @@ def read(
             exports; a folder with one file is that file; `-` is standard input.
         instance_file: a `describe-db-instances` answer; it wins over what the target says.
         identifier: which instance, if the target holds several.
+        come: what came through standard input is noted here, for whoever waits.
 
     Raises:
         UsageError: several instances and none chosen, or the chosen one is not there.
@@ -43,7 +49,7 @@ def read(
         DataError: nothing that can be read.
     """
     if path == STANDARD_INPUT:
-        data, was_interrupted = load_standard_input()
+        data, was_interrupted = load_standard_input(come=come)
         snapshot = _read_bytes(data, Path(NAME), instance_file, identifier)
         gaps = (INTERRUPTED,) if was_interrupted else ()
         return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
