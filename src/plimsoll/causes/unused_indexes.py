@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, severity_of
 from plimsoll.causes.growth import IndexGrowth, TableGrowth, indexes_of, tables_of
-from plimsoll.causes.upkeep import Upkeep, upkeep_of
+from plimsoll.causes.upkeep import Upkeep, imaged_ratio, upkeep_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -53,6 +53,7 @@ class _Idle(Struct, frozen=True, kw_only=True):
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Invalid indexes one by one; of those that nothing scans one alone, or all of them by their sum."""
     tables = {table.last.oid: table for table in tables_of(observation)}
+    imaged = imaged_ratio(observation)
     used = {
         index.last.parent
         for index in indexes_of(observation)
@@ -64,7 +65,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         if (table := tables.get(index.last.table_oid)) is not None
         # A partitioned index is used where one of its parts is.
         and index.last.parent not in used
-        and (idle := _idle(index, table, observation)) is not None
+        and (idle := _idle(index, table, observation, imaged)) is not None
     ]
     found.sort(key=lambda idle: (-idle.bytes_per_s, idle.index.last.name))
     invalid = [idle for idle in found if not idle.index.last.is_valid]
@@ -77,11 +78,13 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked(told)
 
 
-def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation) -> _Idle | None:
+def _idle(
+    index: IndexGrowth, table: TableGrowth, observation: Observation, imaged: float | None
+) -> _Idle | None:
     last = index.last
     if last.is_valid and (last.scans or last.is_unique or last.is_constraint):
         return None
-    upkeep = upkeep_of(index, table, observation)
+    upkeep = upkeep_of(index, table, observation, imaged)
     return None if upkeep is None else _Idle(index=index, table=table, upkeep=upkeep)
 
 

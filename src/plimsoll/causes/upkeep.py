@@ -22,8 +22,10 @@ from plimsoll.causes.growth import (
     IndexGrowth,
     TableGrowth,
     checkpoints_between,
+    indexes_of,
     per_s,
     setting_of,
+    tables_of,
 )
 from plimsoll.model.database import Observation
 
@@ -68,8 +70,61 @@ class Upkeep(Struct, frozen=True, kw_only=True):
     """Of pages and WAL, estimated."""
 
 
-def upkeep_of(index: IndexGrowth, table: TableGrowth, observation: Observation) -> Upkeep | None:
-    """What an index takes that nothing scans; None where nothing was put into it."""
+def imaged_ratio(observation: Observation) -> float | None:
+    """
+    Share of the pages that were touched in the window of which WAL got a whole image, 0–1.
+
+    Known where no checkpoint came between the readings: a page then has one image at most, in the window or
+    before it, and the server's own count is divided among all pages that its writes can have touched. So
+    soon after a checkpoint it is near 1, and falls until the next one. None where a checkpoint came, or
+    images are not counted or not made.
+    """
+    images = per_s(observation, "wal_full_pages")
+    is_off = observation.server.settings.get("full_page_writes") == "off"
+    timed, requested = checkpoints_between(observation)
+    if images is None or is_off or timed + requested > 0:
+        return None
+    block_bytes = observation.server.block_bytes
+    tables = {table.last.oid: table for table in tables_of(observation)}
+    touched = sum(
+        _touched(
+            table.first.size_bytes / block_bytes, float(table.of("updated") + table.of("deleted"))
+        )
+        for table in tables.values()
+    )
+    for index in indexes_of(observation):
+        own = tables.get(index.last.table_oid)
+        if own is not None:
+            leaves = max(index.first.size_bytes / block_bytes, 1.0)
+            touched += _touched(leaves, _entries(own))
+    return min(images * observation.seconds / touched, 1.0) if touched else None
+
+
+def _touched(pages: float, count: float) -> float:
+    """Pages that so many changes fall on, where each may fall on any."""
+    return pages * -math.expm1(-count / pages) if pages else 0.0
+
+
+def _entries(table: TableGrowth) -> float:
+    """Entries put into each index of a table that has all its rows."""
+    return float(table.of("inserted") + table.of("updated") - table.of("hot_updated"))
+
+
+def upkeep_of(
+    index: IndexGrowth,
+    table: TableGrowth,
+    observation: Observation,
+    imaged: float | None = None,
+) -> Upkeep | None:
+    """
+    What an index takes that nothing scans; None where nothing was put into it.
+
+    Args:
+        index: in both readings.
+        table: that it belongs to.
+        observation: both readings.
+        imaged: as of `imaged_ratio`; None where it does not apply.
+    """
     seconds, block_bytes = observation.seconds, observation.server.block_bytes
     leaves = max(index.first.size_bytes / block_bytes, 1.0)
     grown = index.of("size_bytes") / block_bytes
@@ -77,7 +132,7 @@ def upkeep_of(index: IndexGrowth, table: TableGrowth, observation: Observation) 
     entry_bytes = min(max(entry_bytes, _ENTRY_LEAST_BYTES), _ENTRY_MOST_BYTES)
     levels = _levels(leaves, entry_bytes, block_bytes)
     seen = _looked_at(index, table, leaves, grown)
-    entries = float(table.of("inserted") + table.of("updated") - table.of("hot_updated"))
+    entries = _entries(table)
     if seen < _LOOKED_AT_LEAST * entries:
         # An entry takes a look at one page at least: this is an index of a part of the rows.
         entries = min(entries, seen / (levels + 1))
@@ -86,6 +141,8 @@ def upkeep_of(index: IndexGrowth, table: TableGrowth, observation: Observation) 
     pages_per_entry = seen / entries
     at_end = _at_end(pages_per_entry, levels)
     changed_per_s, images_per_s = _changed(leaves, entries * (1 - at_end), observation)
+    if imaged is not None:
+        images_per_s = imaged * _touched(leaves, entries * (1 - at_end)) / seconds
     read_per_s, grown_per_s = _read(index, grown, observation) / seconds, grown / seconds
     # What was read was changed, and had to be written to make room, whether it was the first time or not.
     pages_per_s = max(changed_per_s, read_per_s) + 2 * grown_per_s

@@ -18,7 +18,7 @@ from databases import (
     with_settings,
 )
 from plimsoll.causes.growth import IndexGrowth, TableGrowth
-from plimsoll.causes.upkeep import Upkeep, upkeep_of
+from plimsoll.causes.upkeep import Upkeep, imaged_ratio, upkeep_of
 
 LEAVES = 4_000
 ENTRIES = 60_000
@@ -189,3 +189,58 @@ def test_before_16_a_page_that_came_is_counted_as_read():
 
     assert pytest.approx(210 * BLOCK_BYTES / WINDOW_S) == new.read_bytes_per_s
     assert pytest.approx(10 * BLOCK_BYTES / WINDOW_S) == old.read_bytes_per_s
+
+
+def window(images: int, *, checkpoints: int = 0, **settings: str):
+    """
+    A minute in which 60,000 rows were updated in a table of 10,000 pages with ten indexes of 4,000.
+    """
+    many = tuple(replace(IDLE, oid=n) for n in range(300, 310))
+    written = replace(TABLE, updated=ENTRIES)
+    return observation(
+        reading(START_S, relations=(TABLE,), indexes=many, counters=counters(wal_full_pages=0)),
+        reading(
+            START_S + WINDOW_S,
+            relations=(written,),
+            indexes=many,
+            counters=counters(wal_full_pages=images, checkpoints_timed=checkpoints),
+        ),
+        with_settings(server(), settings),
+    )
+
+
+def test_images_are_divided_among_the_pages_that_were_touched():
+    """
+    Nearly all of 10,000 and 40,000 pages were touched; half as many images are half of each.
+    """
+    touched = 10_000 * (1 - math.exp(-6)) + 40_000 * (1 - math.exp(-15))
+
+    assert pytest.approx(25_000 / touched) == imaged_ratio(window(25_000))
+    assert 1.0 == imaged_ratio(window(90_000))
+
+
+def test_images_are_not_divided_where_a_checkpoint_came_or_none_are_made():
+    """
+    Then a page may have several, or none.
+    """
+    assert None is imaged_ratio(window(25_000, checkpoints=1))
+    assert None is imaged_ratio(window(25_000, full_page_writes="off"))
+
+
+def test_soon_after_a_checkpoint_an_index_is_logged_whole():
+    """
+    In a minute all of its 4,000 leaves, not the fifth of them that five minutes on average give.
+    """
+    last = replace(IDLE, blocks_hit=3 * ENTRIES)
+    growth = IndexGrowth(first=IDLE, last=last)
+    table = TableGrowth(first=TABLE, last=replace(TABLE, updated=ENTRIES))
+    seen = window(50_000)
+    whole, usual = (upkeep_of(growth, table, seen, imaged) for imaged in (1.0, None))
+    assert whole is not None
+    assert usual is not None
+    less = LEAVES * (1 - math.exp(-15)) / WINDOW_S - LEAVES * (1 - math.exp(-75)) / 300
+
+    assert (
+        pytest.approx(less * 0.8 * BLOCK_BYTES)
+        == whole.written_bytes_per_s - usual.written_bytes_per_s
+    )
