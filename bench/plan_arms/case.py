@@ -1,6 +1,6 @@
 """One incident of the plan's benchmark: what was seen, and what would have been on other limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from plimsoll.kernel import Stage
@@ -23,3 +23,16 @@ class Case:
     measured_s: float
     loop: str
     """`open`, `closed` or `mixed`: what the load that presses is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One incident that can be run again on the limits of any arrangement."""
+
+    seed: int
+    family: str
+    snapshot: Snapshot
+    loop: str
+    ratio_on: Callable[[Sequence[Stage], bool, bool], float]
+    """Share 0–1 of the measured time at a ceiling with the documented limits of an arrangement, if it
+    keeps the class, and if it keeps the storage: what is kept keeps what was enforced."""

@@ -1,5 +1,6 @@
 """Cases of the project's own generator: the very load of a seed, on limits that are multiplied."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from zlib import crc32
@@ -15,7 +16,7 @@ from incidents.machine import FAMILY, STAGES, Machine, is_bytes
 from incidents.observe import Served
 from incidents.scenario import Load
 from incidents.signals import STEP_S, log_uniform
-from plan_arms.case import SCALES, Case
+from plan_arms.case import SCALES, Case, Subject
 from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -28,13 +29,7 @@ OPS_PER_TRANSACTION = (3.0, 200.0)
 
 def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
     """The case of a seed; families take turns so that each is as frequent as the next."""
-    family = WITH_CEILING[seed % len(WITH_CEILING)]
-    for attempt in range(build.TRIES):
-        incident = build.attempt_at(_stream(seed, family, attempt), seed, family, None, attempt)
-        if incident is not None:
-            break
-    else:
-        raise AssertionError(f"no {family} from seed {seed}")
+    family, attempt, incident = _drawn(seed)
     ratios = {}
     for scale in SCALES:
         rng = _stream(seed, family, attempt)
@@ -59,6 +54,32 @@ def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) 
         seconds,
         _loop(load),
     )
+
+
+def subject_of(seed: int) -> Subject:
+    """The incident of a seed, and what it would have been on the limits of an arrangement."""
+    family, attempt, incident = _drawn(seed)
+
+    def ratio_on(chain: Sequence[Stage], keeps_class: bool, keeps_storage: bool) -> float:
+        rng = _stream(seed, family, attempt)
+        load = _load(rng, family, attempt)
+        load.machine = moved(
+            load.machine, chain, keeps_class=keeps_class, keeps_storage=keeps_storage
+        )
+        return _ratio(build.serve(rng, load, 1.0), incident)
+
+    loop = _loop(_load(_stream(seed, family, attempt), family, attempt))
+    return Subject(seed, family, incident.snapshot, loop, ratio_on)
+
+
+def _drawn(seed: int) -> tuple[str, int, Incident]:
+    """The family of a seed, and the try that became what the family says."""
+    family = WITH_CEILING[seed % len(WITH_CEILING)]
+    for attempt in range(build.TRIES):
+        incident = build.attempt_at(_stream(seed, family, attempt), seed, family, None, attempt)
+        if incident is not None:
+            return family, attempt, incident
+    raise AssertionError(f"no {family} from seed {seed}")
 
 
 def _stream(seed: int, family: str, attempt: int) -> np.random.Generator:
@@ -99,6 +120,62 @@ def scaled(machine: Machine, scale: float) -> Machine:
     if machine.extra is not None:
         found.extra = (machine.extra[0], machine.extra[1] * scale)
     return found
+
+
+def moved(
+    machine: Machine, chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
+) -> Machine:
+    """
+    The same machine with the documented limits of another class or storage.
+
+    An undocumented limit goes with whatever is changed. Instance buckets keep the reading of "30
+    minutes at the maximum" that the machine was drawn with.
+    """
+    by_name = {stage.name: stage for stage in chain}
+    found = copy(machine)
+    found.extra, found.replaced = None, frozenset()
+    if not keeps_class:
+        found.row = replace(
+            machine.row,
+            tput=_rates(by_name, "instance_ebs_throughput"),
+            iops=_rates(by_name, "instance_ebs_iops"),
+        )
+        found.capacity_s = {
+            "inst_tput": _bucket_s(machine, "inst_tput", machine.row.tput, found.row.tput),
+            "inst_iops": _bucket_s(machine, "inst_iops", machine.row.iops, found.row.iops),
+        }
+    if not keeps_storage:
+        ops = by_name.get("volume_iops")
+        found.real_disk = replace(
+            machine.real_disk,
+            tput=_rates(by_name, "volume_throughput")[0],
+            iops=_rates(by_name, "volume_iops"),
+            credit_ops=0.0 if ops is None else ops.capacity * ops.stripes,
+        )
+    return found
+
+
+def _rates(by_name: dict[str, Stage], name: str) -> tuple[float, float]:
+    """Baseline and burst of all stripes; no limit where none is documented."""
+    stage = by_name.get(name)
+    return (
+        (1e15, 1e15)
+        if stage is None
+        else (stage.baseline * stage.stripes, stage.burst * stage.stripes)
+    )
+
+
+def _bucket_s(
+    machine: Machine, stage: str, was: tuple[float, float], now: tuple[float, float]
+) -> float:
+    """Capacity in seconds of (burst − baseline), by the reading that the machine was drawn with."""
+    if now[1] <= now[0]:
+        return 0.0
+    drawn = machine.capacity_s.get(stage, 0.0)
+    if was[1] <= was[0] or drawn <= 1800.0:
+        return 1800.0
+    # The other reading counts the whole burst: 1800 s of it, or up to twice as much.
+    return drawn * (was[1] - was[0]) / was[1] * now[1] / (now[1] - now[0])
 
 
 def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:

@@ -1,11 +1,12 @@
 """Cases of the independent generator: the same seconds, on limits that are multiplied."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
 
-from plan_arms.case import SCALES, Case
+from plan_arms.case import SCALES, Case, Subject
 from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -21,6 +22,29 @@ KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized"))
 
 def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
     """The case of a seed; kinds take turns."""
+    name, scene, film, snapshot = _drawn(seed)
+    if is_signalled:
+        snapshot = with_signals(seed, snapshot, film, is_counted=is_counted)
+    bounds = list(scene.machine.bounds)
+    ratios = {s: _ratio(scene, bounds, s, seed, film) for s in SCALES}
+    seconds = float(np.count_nonzero(~film.missing)) * film.step_s
+    return Case(seed, name, snapshot, lambda s: chain_of(bounds, s), ratios, seconds, _loop(scene))
+
+
+def subject_of(seed: int) -> Subject:
+    """The incident of a seed, and what it would have been on the limits of an arrangement."""
+    name, scene, film, snapshot = _drawn(seed)
+    bounds = list(scene.machine.bounds)
+
+    def ratio_on(chain: Sequence[Stage], keeps_class: bool, keeps_storage: bool) -> float:
+        now = moved(bounds, chain, keeps_class=keeps_class, keeps_storage=keeps_storage)
+        return _ratio_with(scene, now, seed, film)
+
+    return Subject(seed, name, snapshot, _loop(scene), ratio_on)
+
+
+def _drawn(seed: int) -> tuple[str, Scene, camera.Film, Snapshot]:
+    """The kind of a seed, its scene, the samples, and what a source would have read."""
     name = KINDS[seed % len(KINDS)]
     scene = generate.scene_of(seed, name)
     minutes = play(scene, seed)
@@ -32,19 +56,45 @@ def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) 
         minutes = play(scene, seed)
     step_s = 300 if scene.rng.random() < 0.25 else 60
     film = camera.expose(scene, minutes, step_s)
-    snapshot = camera.develop(scene, film)
-    if is_signalled:
-        snapshot = with_signals(seed, snapshot, film, is_counted=is_counted)
-    bounds = list(scene.machine.bounds)
-    ratios = {s: _ratio(scene, bounds, s, seed, film) for s in SCALES}
-    seconds = float(np.count_nonzero(~film.missing)) * step_s
-    return Case(seed, name, snapshot, lambda s: chain_of(bounds, s), ratios, seconds, _loop(scene))
+    return name, scene, film, camera.develop(scene, film)
+
+
+def moved(
+    bounds: Sequence[Bound], chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
+) -> list[Bound]:
+    """
+    The documented limits of another class or storage; what is kept keeps what was enforced.
+
+    Instance buckets keep the reading of "30 minutes at the maximum" that the machine was drawn with.
+    """
+    by_name = {stage.name: stage for stage in chain}
+    found = []
+    for index, (name, bound) in enumerate(zip(FAMILIES, bounds, strict=True)):
+        stage = by_name.get(name)
+        if keeps_class if index < 2 else keeps_storage:
+            found.append(bound)
+            continue
+        if stage is None:
+            found.append(Bound())
+            continue
+        base, peak = stage.baseline * stage.stripes, stage.burst * stage.stripes
+        capacity = stage.capacity * stage.stripes
+        if index < 2:
+            capacity = 1800.0 * (peak - base)
+            if bound.bursts and bound.credits_max > 1801.0 * (bound.peak - bound.base):
+                capacity = bound.credits_max / bound.peak * peak
+        found.append(Bound(base, peak, capacity if peak > base else 0.0))
+    return found
 
 
 def _ratio(scene: Scene, bounds: list[Bound], scale: float, seed: int, film: camera.Film) -> float:
-    scene.machine.bounds = [scaled(b, scale) for b in bounds]
+    return _ratio_with(scene, [scaled(b, scale) for b in bounds], seed, film)
+
+
+def _ratio_with(scene: Scene, now: list[Bound], seed: int, film: camera.Film) -> float:
+    before, scene.machine.bounds = scene.machine.bounds, now
     minutes = play(scene, seed)
-    scene.machine.bounds = bounds
+    scene.machine.bounds = before
     per = film.step_s // 60
     sums = minutes[: film.time_s.size * per].reshape(film.time_s.size, per, -1).sum(axis=1)
     share = sums[:, HELD : HELD + 8].sum(axis=1) / np.maximum(sums[:, UP], 1.0)
