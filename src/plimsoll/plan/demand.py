@@ -6,7 +6,7 @@ is a question with several answers: every one that is plausible is a *path* with
 says which, and why). Equal inputs give equal bytes: paths are quantiles, nothing is thrown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +22,14 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, Mix
 from plimsoll.plan.assumed import assumptions_of
 from plimsoll.plan.held import CLEAR, TURN_STEPS, Held, Seen, Stretch, held_of, seen_of
+from plimsoll.plan.in_flight import follow_waiting
 from plimsoll.plan.loop import NEEDED, Found, loop_of
-from plimsoll.plan.nature import nature_of, weighed
+from plimsoll.plan.nature import nature_of, weighed, without_greedy
 from plimsoll.plan.overload import (
     NORMAL,
     Habit,
     counted_of,
+    greedy_beside,
     is_seen,
     middles,
     overloads_of,
@@ -84,6 +86,8 @@ class Path:
     """Whether what is not served waits (True) or is not asked again (False)."""
     weight: float
     """Share 0–1 of belief."""
+    is_endless: bool = False
+    """Whether it takes whatever it is given: no size ends it, so it tells nothing of sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,15 +244,23 @@ def _paths(
         if not weight:
             continue
         u = middles(QUANTILES[habit])
+        # Clients or arrivals that were counted are known: they do not take whatever there is.
+        is_counted = np.isfinite(found.think_s) or found.arrivals is not None
+        is_endless = habit is Habit.GREEDY and not is_counted and not greedy_beside(held)
         rates = overloads_of(held, habit, u, prior)
-        every = [
-            _asked(seen, held, found, habit, (float(q), row))
-            for q, row in zip(u, rates, strict=True)
-        ]
-        paths += [
-            Path(ops_per_s=ops * growth, is_carried=habit is Habit.JOB, weight=weight / len(every))
-            for ops in every
-        ]
+        for q, row in zip(u, rates, strict=True):
+            ops = _asked(seen, held, found, habit, (float(q), row))
+            paths += [
+                Path(
+                    ops_per_s=asked * growth,
+                    is_carried=habit is Habit.JOB,
+                    weight=share * weight / u.size,
+                    is_endless=is_endless,
+                )
+                for asked, share in without_greedy(
+                    ops, seen, held, prior, is_greedy=habit is Habit.GREEDY
+                )
+            ]
     return tuple(paths)
 
 
@@ -362,6 +374,8 @@ def _by_stretches(
             _finish_sooner(ops, seen, stretch, np.full(stretch.length, float(rate)))
             continue
         _lift(ops, seen, held, stretch, float(rate))
+        if habit is Habit.CLIENTS:
+            follow_waiting(ops, seen, held, stretch, float(rate))
         if is_wide:
             _lift_edges(ops, held, stretch, float(rate))
     return ops
@@ -418,11 +432,20 @@ def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch, asked: FloatAr
 
 
 def _chosen(paths: tuple[Path, ...]) -> tuple[Path, Path, Path]:
-    """Paths at the band's quantiles of how much is asked for at once and in all."""
+    """
+    Paths at the band's quantiles of how much is asked for at once and in all.
+
+    The middle one is of those with an end: what takes whatever it is given has no middle.
+    """
     order = sorted(paths, key=lambda p: (float(p.ops_per_s.max()), float(p.ops_per_s.sum())))
+    ended = [p for p in order if not p.is_endless] or order
+    low, high = (_at_quantile(order, q) for q in (BAND[0], BAND[2]))
+    return low, _at_quantile(ended, BAND[1]), high
+
+
+def _at_quantile(order: Sequence[Path], quantile: float) -> Path:
     reached = np.cumsum([p.weight for p in order])
-    at = [min(int(np.searchsorted(reached, q)), len(order) - 1) for q in BAND]
-    return order[at[0]], order[at[1]], order[at[2]]
+    return order[min(int(np.searchsorted(reached, quantile * reached[-1])), len(order) - 1)]
 
 
 def _summary(

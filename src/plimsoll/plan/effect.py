@@ -52,7 +52,7 @@ class Judged:
 
     judgement: Judgement
     probability: float
-    """Belief 0–1 in demands under which it lifts."""
+    """Belief 0–1 in demands under which it lifts, of those that ask for so much and no more."""
     effect: Effect
     reason: str
     settled_by: str
@@ -60,9 +60,17 @@ class Judged:
     """Which demands pass: every path with the least credits, then every one with the most."""
 
 
-def passing_weights(demand: Demand) -> FloatArray:
-    """Belief in each of the demands of `Judged.passed`, sum 1."""
+def passing_weights(demand: Demand, *, is_every: bool = False) -> FloatArray:
+    """
+    Belief in each of the demands of `Judged.passed`, sum 1.
+
+    A demand that takes whatever it is given reaches every limit and tells nothing of sizes: its weight
+    is zero, unless there is no other or `is_every` asks for it.
+    """
     weight = np.array([path.weight for path in demand.paths])
+    is_endless = np.array([path.is_endless for path in demand.paths])
+    if not is_every and not is_endless.all():
+        weight = np.where(is_endless, 0.0, weight)
     both: FloatArray = np.concatenate((weight, weight)) / (2 * weight.sum())
     return both
 
@@ -91,20 +99,21 @@ def judge(
     is_near = waited - loose < CLEARLY * allowed_ratio
     passed = np.concatenate((is_passed[~is_generous], is_passed[is_generous]))
     # Each half of the weights is of one reading of the credits.
-    each = 2 * passing_weights(demand)
+    every, each = (2 * passing_weights(demand, is_every=is_every) for is_every in (True, False))
     half = len(demand.paths)
+    # A change lifts only if it does so for every demand, and fails only if it does for all with an end.
     share = Share(
-        strict=float(each[:half] @ passed[:half]),
-        generous=float(each[half:] @ passed[half:]),
-        nearly=float(each[half:] @ is_near[is_generous]),
+        strict=float(every[:half] @ passed[:half]),
+        nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each)),
     )
+    chance = float(each @ passed) / 2
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
     effect = _effect(demand, trials, None)
     return Judged(
         judgement=judgement,
-        probability=round((share.strict + share.generous) / 2, 4),
+        probability=round(chance, 4),
         effect=effect,
-        reason=_reason(demand, effect, share, allowed_ratio),
+        reason=_reason(demand, effect, chance, allowed_ratio),
         settled_by=SETTLED_BY if judgement is Judgement.UNSURE else "",
         passed=passed,
     )
@@ -327,7 +336,7 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
     return Band(low=three[0], middle=three[1], high=three[2])
 
 
-def _reason(demand: Demand, effect: Effect, share: Share, allowed: float) -> str:
+def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> str:
     ratio = effect.ratio_at_ceiling
     low, high = _percent(ratio.low), _percent(ratio.high)
     # What was seen is the only demand there is; of that alone is nothing said to be nothing.
@@ -340,8 +349,7 @@ def _reason(demand: Demand, effect: Effect, share: Share, allowed: float) -> str
     text = f"still at a ceiling {span} of the time (you allow {100 * allowed:g} %)"
     if len(demand.paths) == 1:
         return text
-    passing = (share.strict + share.generous) / 2
-    return f"{text}; enough in {in_cases(passing)} cases we consider possible"
+    return f"{text}; enough in {in_cases(chance)} cases we consider possible"
 
 
 def _percent(ratio: float) -> str:

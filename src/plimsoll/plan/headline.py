@@ -5,8 +5,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.model.plan import FASTER, FREE, PROBABLY, Judgement, Ladder, Option, RungKind
 from plimsoll.plan.work import text_of
-from plimsoll.units import in_cases
+from plimsoll.units import format_ratio, in_cases
 
+# A chance that the load takes whatever it is given is said from one in ten on.
+GREEDY_FROM = 0.1
 _CENT = Decimal("0.01")
 
 
@@ -18,6 +20,7 @@ def headline_of(
     *,
     ladder: Ladder | None = None,
     is_open: bool = False,
+    greedy_ratio: float = 0.0,
 ) -> str:
     """
     What to try first and what after it; or that there is no way past, or that nothing needs one.
@@ -29,6 +32,7 @@ def headline_of(
         unexplained: a limit that bound and that no document names.
         ladder: the steps to try.
         is_open: whether the load asks for so much and no more: hours of work then mean little.
+        greedy_ratio: chance 0–1 that it takes whatever it is given, which no chance of a step counts.
     """
     if present.judgement is Judgement.LIFTS:
         return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
@@ -49,6 +53,11 @@ def headline_of(
     if first and chosen.judgement is Judgement.LIFTS:
         tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
     said = [*first, tried, *_after(options, ladder)]
+    if greedy_ratio >= GREEDY_FROM and chosen.judgement is not Judgement.LIFTS:
+        said.append(
+            f"with a chance of {format_ratio(greedy_ratio)} the load takes whatever it is given: then no "
+            "size is enough, and hours of work decide"
+        )
     if chosen.role != FREE:
         said[0] = f"{_first(options)}{said[0]}"
     return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(said))

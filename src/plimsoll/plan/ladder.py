@@ -33,9 +33,14 @@ STEP = 0.03
 # taken at once: nobody risks a second restart for that.
 NEARLY = 0.01
 NEARLY_USD = 0.1
-# What a step that was not enough costs besides its own price: days at the ceiling until that is seen,
-# a restart, somebody's hours. Taken as three days' price of the instance as it is, spread over the
-# month after which a plan is made anew: a tenth of the daily price.
+# What a step that was not enough costs besides its own price: days at the ceiling until that is seen
+# and agreed on, a second restart, several people's hours. Taken as $6,000, spread over the month after
+# which a plan is made anew. So ten points more of a chance are worth $20 a day, on a large instance and
+# on a small one: people cost the same.
+FAILED_STEP_USD = 6_000 / 30
+# A cheaper try stands before the recommended step where it saves money though people's hours are left
+# out: whoever has them may begin there. Then a failed step costs three days' price of the instance as it
+# is, spread over the month: a tenth of the daily price.
 FAILED_STEP = 3 / 30
 
 
@@ -110,7 +115,8 @@ def steps_of(
         candidates: options, in any order.
         weight: of the plausible demands, shape (demands,), sum 1.
         free: a candidate that is tried first because it costs nothing.
-        usd_per_day_now: price of what is there; what a failed step costs follows from it.
+        usd_per_day_now: price of what is there; what is nearly the same price follows from it, and what
+            days at the ceiling cost.
 
     Returns:
         The steps; None where no candidate is ever enough.
@@ -138,15 +144,17 @@ def _bought(
     rungs = frontier(candidates, usd_per_day_now=usd_per_day_now)
     if not rungs:
         return [], []
-    climb = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
-    likely = [n for n in rungs if candidates[n].chance >= PROBABLY]
-    begin = min(likely, key=climb.cost) if likely else rungs[-1]
+    climb = _Climb(candidates, weight, rungs, FAILED_STEP_USD)
+    by_price = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
+    marks = (PROBABLY, WORTH_A_TRY)
+    likely = ([n for n in rungs if candidates[n].chance >= mark] for mark in marks)
+    begin = min(next((some for some in likely if some), rungs[-1:]), key=climb.cost)
     tries = [
         n
         for n in rungs[: rungs.index(begin)]
-        if candidates[n].chance >= WORTH_A_TRY and climb.cost(n) < climb.cost(begin)
+        if candidates[n].chance >= WORTH_A_TRY and by_price.cost(n) < by_price.cost(begin)
     ]
-    return [min(tries, key=climb.cost)] if tries else [], [begin, *climb.after(begin)]
+    return [min(tries, key=by_price.cost)] if tries else [], [begin, *climb.after(begin)]
 
 
 def _is_nearly(cheaper: Candidate, likelier: Candidate, usd_per_day_now: float) -> bool:
@@ -185,10 +193,9 @@ class _Climb:
         """Expected dollars a day of trying a rung after another failed, and climbing on if need be."""
         price = self._candidates[place].usd_per_day
         following = self._next[place]
-        if following is None:
-            return price
         chance = self.chance_after(failed, place)
-        rest = self._failed_usd + self.cost(following, place)
+        # Behind the last rung nothing is known to be better: it is kept.
+        rest = self._failed_usd + (price if following is None else self.cost(following, place))
         return chance * price + (1 - chance) * rest
 
     def chance_after(self, failed: int | None, place: int) -> float:

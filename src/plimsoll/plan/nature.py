@@ -16,8 +16,16 @@ import numpy as np
 
 from plimsoll.model.plan import Nature
 from plimsoll.model.prior import Prior
-from plimsoll.plan.held import Held
-from plimsoll.plan.overload import Habit, exceeding, is_seen, is_twice_pegged, staying
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.held import Held, Seen, Stretch
+from plimsoll.plan.overload import (
+    Habit,
+    exceeding,
+    greedy_beside,
+    is_seen,
+    is_twice_pegged,
+    staying,
+)
 from plimsoll.units import format_duration
 
 # A load that was pegged at two ceilings has to lie above the higher one too, and an open one would
@@ -35,17 +43,58 @@ def weighed(prior: Prior, held: Held) -> Mapping[Habit, float]:
         Habit.CLIENTS: prior.clients,
         Habit.GREEDY: prior.greedy,
     }
-    unseen = [stretch for stretch in held.stretches if not is_seen(stretch)]
+    beside = greedy_beside(held)
+    unseen = [
+        stretch
+        for place, stretch in enumerate(held.stretches)
+        if not is_seen(stretch) and place not in beside
+    ]
     if unseen:
-        longest = max(unseen, key=lambda stretch: stretch.length_s)
-        stays = staying(prior, longest.length_s)
-        if is_twice_pegged(longest):
-            apart = longest.bound_ops_per_s / longest.floor_ops_per_s
-            stays *= max(exceeding(prior, apart), LEAP)
+        stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
         weights[Habit.LOST] *= stays
         weights[Habit.CLIENTS] *= stays
     whole = sum(weights.values())
     return {habit: weight / whole for habit, weight in weights.items()}
+
+
+def greedy_chance(prior: Prior, stretch: Stretch) -> float:
+    """Chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
+    greedy = prior.job + prior.greedy
+    still_open = (prior.lost + prior.clients) * _stays(prior, stretch)
+    return greedy / (greedy + still_open)
+
+
+def _stays(prior: Prior, stretch: Stretch) -> float:
+    """Chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
+    stays = staying(prior, stretch.length_s)
+    if is_twice_pegged(stretch):
+        apart = stretch.bound_ops_per_s / stretch.floor_ops_per_s
+        stays *= max(exceeding(prior, apart), LEAP)
+    return stays
+
+
+def without_greedy(
+    ops: FloatArray, seen: Seen, held: Held, prior: Prior, *, is_greedy: bool
+) -> list[tuple[FloatArray, float]]:
+    """
+    Return a demand as it is, and with greedy work beside it as it was served, each with its share.
+
+    No size ends greedy work, so it tells nothing of sizes: no step may give it less than it had.
+
+    Args:
+        is_greedy: whether the demand is one in which that work surely is greedy.
+    """
+    places = greedy_beside(held)
+    if not places:
+        return [(ops, 1.0)]
+    left = ops.copy()
+    for place in places:
+        span = held.stretches[place].span
+        left[span] = seen.ops_per_s[span]
+    if is_greedy:
+        return [(left, 1.0)]
+    chance = min(greedy_chance(prior, held.stretches[place]) for place in places)
+    return [(ops, 1 - chance), (left, chance)]
 
 
 def nature_of(held: Held, weights: Mapping[Habit, float]) -> tuple[Nature, float, str]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.held import CLEAR, Held, Seen, Stretch
+from plimsoll.plan.held import CLEAR, SAME_SIZE, Held, Seen, Stretch
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -37,6 +37,7 @@ POOLED_LOG_SD = 0.3
 SWING_LOG_SD, SWING_LOG_SD_MAX = 0.15, 0.5
 # Two ceilings a quarter apart are two: a burst rate and its baseline, not the drift of one.
 TWO_LEVELS = 1.25
+DAY_S = 86_400.0
 # Parts of the law of overload; a finer law would not be told apart.
 GROWTH_PARTS = 60
 NORMAL = NormalDist()
@@ -70,6 +71,33 @@ def is_seen(stretch: Stretch) -> bool:
 def is_twice_pegged(stretch: Stretch) -> bool:
     """Whether it was held back at two ceilings, well apart."""
     return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
+
+
+def is_same_work(one: Stretch, other: Stretch) -> bool:
+    """Whether two stretches are the same work on two days: of one size, ceiling and time of day."""
+    level = one.floor_ops_per_s / other.floor_ops_per_s
+    size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
+    is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and 1 / SAME_SIZE < size < SAME_SIZE
+    later_s = abs(other.runs[0].start - one.runs[0].start) * one.length_s / one.length
+    apart_s = abs((later_s + DAY_S / 2) % DAY_S - DAY_S / 2)
+    # Of two stretches that begin within half of the shorter one, half lies at the same hours.
+    return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
+
+
+def greedy_beside(held: Held) -> tuple[int, ...]:
+    """
+    Return places of stretches that may be greedy work beside a load that was seen.
+
+    They ran at their burst ceiling and at their baseline, and were never below either: a vacuum or a
+    load job within the day of a load that asks for so much and no more.
+    """
+    if not any(is_seen(stretch) for stretch in held.stretches):
+        return ()
+    return tuple(
+        place
+        for place, stretch in enumerate(held.stretches)
+        if not is_seen(stretch) and is_twice_pegged(stretch)
+    )
 
 
 def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
@@ -129,9 +157,14 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> Float
         # A greedy load that ran at both its ceilings is not like one that asked for less than either.
         is_own = is_seen(stretch) or (habit is Habit.GREEDY and is_twice_pegged(stretch))
         if not is_own:
-            others = [_elsewhere(other, stretch, u) for other in held.stretches if is_seen(other)]
-            # What is thought of a load that was never seen is one more witness, no weaker than another.
-            demand = np.quantile(np.concatenate([demand, *others]), u) if others else demand
+            others = [other for other in held.stretches if is_seen(other)]
+            twins = [other for other in others if is_same_work(other, stretch)]
+            found = [_elsewhere(other, stretch, u) for other in twins or others]
+            # What is thought of a load that was never seen is one more witness, no weaker than another;
+            # but the same work at the same hour of another day was seen.
+            if found:
+                witnesses = found if twins else [demand, *found]
+                demand = np.quantile(np.concatenate(witnesses), u)
         least = stretch.mean_ops_per_s if habit is Habit.JOB else stretch.bound_ops_per_s
         columns.append(np.maximum(demand, least))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))

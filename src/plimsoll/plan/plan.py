@@ -34,7 +34,7 @@ from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.climb import Climb, Tried, climb_of, key_of, ladder_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import curve_of, served_at_once, with_options
-from plimsoll.plan.demand import recover
+from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.greedy import greedy_climb
 from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
@@ -110,7 +110,7 @@ def plan(
     free = _free(desk)
     bought, climb = shelf.priced(present)
     options = _without_doubles((*free, *bought))
-    unpriced = shelf.unpriced(options, climb)
+    unpriced = shelf.unpriced(options)
     as_of = _oldest(present, options)
     ladder = ladder_of(climb, options)
     return Plan(
@@ -146,14 +146,20 @@ def plan(
             desk.unexplained,
             ladder=ladder,
             is_open=demand.summary.nature is Nature.OPEN,
+            greedy_ratio=_endless_ratio(demand),
         ),
         notes=(*found.notes, *desk.notes, *_refused(found)),
         ladder=ladder,
     )
 
 
+def _endless_ratio(demand: Demand) -> float:
+    """Return the chance 0–1 that no size is enough, which the chances of the steps leave out."""
+    return sum(path.weight for path in demand.paths if path.is_endless)
+
+
 def _asked_by(climb: Climb | None) -> tuple[Asked, ...]:
-    """Return the demands for which the steps of the ladder were found."""
+    """Return the demands for which the steps of a ladder were found."""
     steps = climb.steps if climb is not None else ()
     return tuple(step.tried.asked for step in steps if step.tried is not None)
 
@@ -172,6 +178,7 @@ class _Shelf:
             found, desk.book, needs=desk.needs, wishes=desk.wishes, catalog=desk.catalog
         )
         self._high, self._middle = desk.demands.high, desk.demands.middle
+        self._asked: tuple[Asked, ...] = ()
         self._roles = roles_of(found, self._prices, usd_per_day_max=desk.wishes.usd_per_day_max)
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], Climb | None]:
@@ -188,6 +195,7 @@ class _Shelf:
         else:
             options = [option for option in options if option.role != SMALLER]
             climb = self._climb(sure, UNSURE if options else SUSPECTED)
+            self._asked = _asked_by(climb)
             by_hours = self._by_hours()
             options += self._faster() + self._steps(by_hours) + self._steps(climb)
             climb = by_hours or climb
@@ -195,7 +203,7 @@ class _Shelf:
                 options += self._most()
         return tuple(sorted(options, key=better_first)), climb
 
-    def unpriced(self, options: tuple[Option, ...], climb: Climb | None) -> tuple[Option, ...]:
+    def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first, each with its break-even."""
         desk = self._desk
         if desk.present_is_sure or desk.wishes.usd_per_day_max is not None:
@@ -204,7 +212,7 @@ class _Shelf:
             self._found,
             self.vectors,
             self._prices,
-            (self._high, *(_asked_by(climb) or (self._middle,))),
+            (self._high, *(self._asked or (self._middle,))),
             allowed_ratio=desk.wishes.allowed_ratio,
         )
         made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]

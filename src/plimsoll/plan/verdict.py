@@ -18,10 +18,10 @@ DOES_NOT_FROM = 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Belief 0–1 in demands that pass, with buckets at their least and at their most generous."""
+    """Belief 0–1 in demands that pass."""
 
     strict: float
-    generous: float
+    """With buckets at their least."""
     nearly: float
     """Belief 0–1 in demands that do not fail clearly: with the most credits and an error of replay."""
 

@@ -1,5 +1,7 @@
 """What a change does to a window, by hand-computed cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,22 @@ def test_belief_is_the_weight_of_demands_that_pass():
     assert judged.settled_by
 
 
+def test_a_demand_that_no_size_ends_tells_nothing_of_sizes():
+    """
+    Of three demands the first passes, the second does not, and the third takes whatever it is given: the
+    chance is one in two. It keeps a change from lifting, for it reaches every ceiling.
+    """
+    passes, fails, endless = level(900), level(1500), level(9000)
+    made = demand_of(passes, fails, endless)
+    paths = (*made.paths[:2], replace(made.paths[2], is_endless=True))
+    known = replace(made, paths=paths, high=paths[2])
+    alone = replace(known, paths=(paths[0], paths[2]), middle=paths[0])
+
+    assert 0.5 == judge(known, fixed(1000.0)).probability
+    found = judge(alone, fixed(1000.0))
+    assert (1.0, Judgement.UNSURE) == (found.probability, found.judgement)
+
+
 def test_zero_minutes_need_demand_that_was_seen():
     """
     The same replay ends at zero where demand was seen at liberty, and at a step where not.
@@ -175,7 +193,7 @@ def test_verdicts_need_nearly_all_of_the_belief(
     """
     Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone.
     """
-    share = Share(strict=strict, generous=strict, nearly=nearly)
+    share = Share(strict=strict, nearly=nearly)
 
     assert verdict_of(share, is_lower_bound=is_lower_bound) == said
 

@@ -63,7 +63,7 @@ def test_the_chance_of_a_later_step_is_that_after_the_first_was_not_enough():
     """
     Of the two demands of ten that the first step leaves, the second passes one.
     """
-    options = [candidate(5, 9), candidate(20, 10)]
+    options = [candidate(5, 9), candidate(90, 10)]
     weight = np.array([0.1] * 8 + [0.15, 0.05])
     first = Candidate(usd_per_day=5, chance=0.95 - 0.05, passed=np.arange(10) < 8)
 
@@ -87,10 +87,11 @@ def test_the_expected_price_weighs_each_step_by_how_often_it_is_kept():
 
 def test_a_cheaper_try_stands_before_the_recommended_step_where_it_saves_money():
     """
-    One of two for nothing more saves half of $100 a day; a tenth of the time it would not.
+    One of two for nothing more saves half of $100 a day, for whom a failure costs no hours; a tenth of the
+    time it would not.
     """
-    found = steps_of([candidate(0, 5), candidate(100, 9), candidate(130, 10)], TEN)
-    rarely = steps_of([candidate(0, 1), candidate(100, 9), candidate(130, 10)], TEN)
+    found = steps_of([candidate(0, 5), candidate(100, 9), candidate(190, 10)], TEN)
+    rarely = steps_of([candidate(0, 1), candidate(100, 9), candidate(190, 10)], TEN)
 
     assert found is not None
     assert rarely is not None
@@ -112,13 +113,33 @@ def test_a_try_that_saves_less_than_a_failure_costs_is_not_worth_its_restart():
 
 def test_a_dearer_step_is_taken_where_it_spares_a_failure():
     """
-    A failed step costs $10 a day here: ten cents more for ten of ten are well spent.
+    A failed step costs $200 a day: $15 more for ten of ten instead of nine are well spent, and $60 are
+    not, on a large instance as on a small one.
     """
-    options = [candidate(5, 9), candidate(5.3, 10)]
-    found = steps_of(options, TEN, usd_per_day_now=100)
+    dearer = [candidate(5, 9), candidate(20, 10)]
+    too_dear = [candidate(5, 9), candidate(65, 10)]
+    found = [
+        steps_of(options, TEN, usd_per_day_now=usd)
+        for options in (dearer, too_dear)
+        for usd in (10, 900)
+    ]
+
+    assert [1, 1, 0, 0] == [steps.places[steps.recommended] for steps in found if steps]
+
+
+def test_where_nothing_probably_suffices_a_failure_is_weighed_against_the_price():
+    """
+    Seven points more for $1,300 a day are not worth it where neither step is likely to be enough.
+    """
+    weight = np.full(100, 0.01)
+    options = [
+        Candidate(usd_per_day=usd, chance=count / 100, passed=np.arange(100) < count)
+        for usd, count in ((97, 62), (1397, 69))
+    ]
+    found = steps_of(options, weight)
 
     assert found is not None
-    assert (1,) == found.places
+    assert 0 == found.places[found.recommended]
 
 
 def test_a_hundredth_of_the_price_is_no_reason_for_a_second_restart():

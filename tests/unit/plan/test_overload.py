@@ -1,11 +1,13 @@
 """What is believed of a stretch's demand, by what was seen of it and of others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from plimsoll.model.prior import Prior
 from plimsoll.plan.held import Held, Run, Stretch
-from plimsoll.plan.overload import Habit, middles, overloads_of
+from plimsoll.plan.overload import Habit, greedy_beside, is_same_work, middles, overloads_of
 
 U = middles(20)
 
@@ -27,9 +29,9 @@ def stretch(
     )
 
 
-def lost(*stretches: Stretch) -> np.ndarray:
+def held_of(*stretches: Stretch) -> Held:
     none = np.zeros(600)
-    held = Held(
+    return Held(
         is_held=none > 0,
         full_log_rise=(0.0, 1.0),
         is_partly=none > 0,
@@ -37,7 +39,10 @@ def lost(*stretches: Stretch) -> np.ndarray:
         ceiling_ops_per_s=none,
         stretches=stretches,
     )
-    return overloads_of(held, Habit.LOST, U, Prior())
+
+
+def lost(*stretches: Stretch) -> np.ndarray:
+    return overloads_of(held_of(*stretches), Habit.LOST, U, Prior())
 
 
 def test_demand_does_not_grow_with_the_ceiling_it_meets():
@@ -76,3 +81,31 @@ def test_demand_that_was_seen_is_less_certain_the_longer_it_is_hidden():
 
     assert brief < 0.2
     assert 0.25 < long < 0.5
+
+
+def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
+    """
+    2,000 asked of 1,000 on Monday from 0:00 to 4:00 are Tuesday's demand from 0:30 on; of other hours the
+    prior is one witness beside them.
+    """
+    monday = stretch(1000.0, free=(2000.0,) * 30, hours=4)
+    tuesday = stretch(1000.0, start=1440 + 30, hours=4)
+    noon = stretch(1000.0, start=1440 + 12 * 60, hours=4)
+
+    assert [True, False] == [is_same_work(monday, other) for other in (tuesday, noon)]
+    same, other = (lost(monday, later)[:, 1] for later in (tuesday, noon))
+    assert 2000 == pytest.approx(np.median(same), rel=0.02)
+    assert np.std(np.log(same)) < np.std(np.log(other))
+
+
+def test_work_that_meets_both_ceilings_beside_a_load_that_was_seen_may_be_greedy():
+    """
+    A vacuum that runs at the burst ceiling and at the baseline is told from the load of the day; without
+    a load that was seen nothing tells it apart.
+    """
+    seen = stretch(1000.0, free=(1600.0,) * 30)
+    vacuum = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
+
+    assert (1,) == greedy_beside(held_of(seen, vacuum))
+    assert () == greedy_beside(held_of(vacuum))
+    assert () == greedy_beside(held_of(seen, stretch(1000.0, start=200)))
