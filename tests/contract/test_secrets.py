@@ -269,6 +269,10 @@ def forms_of(secret: str) -> set[bytes]:
     return {text.encode() for text in plain} | coded
 
 
+@pytest.mark.attack(
+    "Passwords, keys and tokens are given in every way there is",
+    "no output, file or message holds one",
+)
 def test_no_output_holds_a_secret(place: Place):
     """
     Of none of the runs does any stream or file hold any form of any secret; each ends as it should.

@@ -39,6 +39,9 @@ def measured(path: Path) -> tuple[int, bytes, float]:
     return child.returncode, said, usage.ru_maxrss * 1024
 
 
+@pytest.mark.attack(
+    "A small file unpacks to gigabytes", "one sentence, status 2, in bounded memory"
+)
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_one_sentence_in_bounded_memory(tmp_path, name):
     """

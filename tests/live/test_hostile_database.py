@@ -88,6 +88,10 @@ COMMANDS = {
 }
 
 
+@pytest.mark.attack(
+    "A database owner puts own functions, operators, types and views under every name we use, changes its settings, and adds policies, domains, casts and an event trigger; each tries to write a file and a row and to take a lock while a superuser runs a command",
+    "none of them runs, in any command that connects",
+)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_runs_code_of_the_databases_owner(
     hostile: HostileDatabase, run: Run, command: str
@@ -103,6 +107,10 @@ def test_no_command_runs_code_of_the_databases_owner(
     assert "error:" not in done.stderr or command in allowed, done.stderr
 
 
+@pytest.mark.attack(
+    "The owner's schema comes first in the path",
+    "no function, type or relation of it is found: names are written with their schema",
+)
 def test_every_name_is_written_with_its_schema(
     hostile: HostileDatabase, monkeypatch: pytest.MonkeyPatch
 ):
@@ -129,6 +137,10 @@ def test_every_name_is_written_with_its_schema(
     assert isinstance(reading, DatabaseReading)
 
 
+@pytest.mark.attack(
+    "The owner drops `pg_stat_statements` while it is read, and makes functions of its names",
+    "they are not called, and the report says that statements are missing, and why",
+)
 def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
     """
     The owner of a schema may drop an extension while it is read, and make functions of its names.

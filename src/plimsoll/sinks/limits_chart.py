@@ -437,16 +437,25 @@ def _html(spec: Spec, title: str) -> str:
     import vl_convert
 
     # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.
-    whole = {**spec, "usermeta": {"embedOptions": {"ast": True, "defaultStyle": False}}}
+    options = {"ast": True, "defaultStyle": False, "tooltip": {"disableDefaultStyle": True}}
+    whole = {**spec, "usermeta": {"embedOptions": options}}
     # The library would put a name with </script> into the page as it is.
     text = json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
     page = vl_convert.vegalite_to_html({"mark": _PLACE}, vl_version=VEGALITE, bundle=True)
     given = f'{{"mark":"{_PLACE}"}}'
     assert page.count(given) == 1
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    head = f"{policy}<title>{escape(title)}</title>"
+    head = f"{policy}<title>{escape(title)}</title><style>{_TOOLTIP}</style>"
     return closed(page.replace("<title>Chart</title>", head, 1).replace(given, text, 1))
 
+
+# What the library would add to the page as it runs.
+_TOOLTIP = """
+#vg-tooltip-element { visibility: hidden; position: fixed; z-index: 1000; padding: 8px;
+  font: 12px sans-serif; background: #fff; border: 1px solid #d9d9d9; }
+#vg-tooltip-element.visible { visibility: visible; }
+#vg-tooltip-element td.key { color: #808080; text-align: right; padding-right: 4px; }
+"""
 
 # Where the specification will stand in the page.
 _PLACE = "specification-of-this-chart"

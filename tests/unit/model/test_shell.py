@@ -81,6 +81,10 @@ def test_a_nul_is_left_out():
     assert "ab" == shell_word("a\0b")
 
 
+@pytest.mark.attack(
+    "A table is called `$(touch pwned)` or the like, and the command that a report prints is pasted into bash",
+    "only the printed program runs, with the name as one word",
+)
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("form", ["cause", "text", "markdown"])
 def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
@@ -108,6 +112,10 @@ def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
         assert name == given[5]
 
 
+@pytest.mark.attack(
+    "A snapshot names an instance or a region in such a way",
+    "the same for the printed orders to AWS",
+)
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name.isprintable()])
 def test_the_order_of_a_plan_takes_identifier_and_region_as_words(name: str, tmp_path: Path):
     """

@@ -144,6 +144,10 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
 OTHER = 65534
 
 
+@pytest.mark.attack(
+    "Another user plants a link where root will write a report",
+    "refused, status 2; what the link names is untouched",
+)
 def test_another_users_link_is_refused(tmp_path, monkeypatch):
     """
     Whoever may write in a shared folder cannot choose the file that is overwritten.
@@ -163,6 +167,7 @@ def test_another_users_link_is_refused(tmp_path, monkeypatch):
     assert {"precious", "report.html"} == {p.name for p in tmp_path.iterdir()}
 
 
+@pytest.mark.attack("The link stands for a folder on the way", "refused likewise")
 def test_another_users_link_to_a_folder_is_refused(tmp_path, monkeypatch):
     """
     Nor the folder: each part of the path is looked at.
@@ -189,6 +194,7 @@ def test_our_link_to_a_folder_is_followed(tmp_path):
     assert {"x", "y"} == {p.name for p in (tmp_path / "real").iterdir()}
 
 
+@pytest.mark.attack("The link appears after we looked", "the link is replaced, not what it names")
 def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
     """
     What is planted between the look and the renaming is replaced itself, and so is what it names not.
@@ -209,6 +215,9 @@ def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypa
     assert b"new" == (tmp_path / "report.html").read_bytes()
 
 
+@pytest.mark.attack(
+    "A pipe of another user stands there", "refused: its owner would read the report"
+)
 def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
     """
     Its owner would read the report.

@@ -24,6 +24,10 @@ def policy_of(page: str) -> dict[str, list[str]]:
     return {words[0]: words[1:] for words in map(str.split, policy.split(";"))}
 
 
+@pytest.mark.attack(
+    "A script or style gets into a report's page",
+    "the page's policy allows only its own, by hash, and evaluates no text",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_allows_its_own_scripts_and_styles_by_hash(case: str):
     """
@@ -69,6 +73,7 @@ def test_a_page_without_scripts_allows_none():
     assert "style-src 'none'; " in page
 
 
+@pytest.mark.attack("A name holds `</script>`", "it stays a name")
 def test_a_name_cannot_end_the_script_of_a_limits_chart():
     """
     The specification holds names, and stands in a script.
