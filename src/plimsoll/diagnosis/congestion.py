@@ -107,12 +107,16 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
         busy_s = _busy_s([(r, seen) for r, seen, _ in directions], frame.size)
         expected_busy_s = _busy_s([(r, own.expected_s) for r, _, own in directions], frame.size)
         quickest_busy_s = _busy_s([(r, own.quickest_s) for r, _, own in directions], frame.size)
+        # The queue holds the requests of both directions, whether or not the latency of both is known.
+        expected_queue = expected_busy_s
         if len(directions) == 1:
+            of_both = expected_busy_s * ops / directions[0][0]
+            expected_queue = np.where(np.isfinite(of_both), of_both, expected_busy_s)
             ops = directions[0][0]
         by_latency = np.log(busy_s / expected_busy_s)
         latency_s = np.where(ops > 0, busy_s / ops, np.nan)
         if has_latency:
-            by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
+            by_queue = _queue_excess(frame.queue_depth, expected_queue, calm)
         else:
             latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
             of_all = _unpressed(latency_s, frame.bytes_per_s, ops, calm, standing)

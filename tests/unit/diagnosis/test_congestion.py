@@ -265,3 +265,15 @@ def test_load_is_unknown_without_rates():
         assert frame is not None
 
         assert np.isnan(load_of(frame)).all()
+
+
+def test_the_queue_holds_requests_whose_latency_is_not_known():
+    """
+    Reads by day, writes by night, all at 1 ms; only the latency of reads is exported. The queue of the
+    night is that of the writes, and nobody waits.
+    """
+    share = np.repeat([0.8, 0.2], [2 * HOUR, HOUR])
+    values = builders.storage(loaded(5e6, 60e6), read_share=share, latency_s=0.001)
+    found = of(values, without=(Metric.WRITE_LATENCY_S,))
+
+    assert np.abs(found.log_excess[BUSY]).max() < HOT_LOG
