@@ -26,6 +26,7 @@ from plimsoll.diagnosis.missing import (
     newer_class_of,
     not_covered,
     pressed_throughout,
+    stood_throughout,
     too_short,
 )
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
@@ -128,6 +129,7 @@ def _opened(
 ) -> tuple[Missing, ...]:
     """The gaps, those first that leave open whether something binds although no ceiling was found."""
     deep = pressed_throughout(judged.frame, judged.congestion, ceilings)
+    deep = deep or stood_throughout(judged.frame, judged.congestion)
     # That says why a time of light load is missing, and how deep the queue was.
     rest = tuple(m for m in known if m.name != LIGHT_LOAD) if deep else known
     return too_short(frame) + deep + rest

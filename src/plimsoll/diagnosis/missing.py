@@ -26,6 +26,10 @@ SHORTEST_S = 60.0
 DEEP_QUEUE = 10.0
 # Nearly all the time: a tenth may be the pause between two runs.
 THROUGHOUT_SHARE = 0.9
+# What is enforced, and what a limiter of the application holds, strays by less than this over a minute.
+STOOD_RATIO = 0.03
+# Twice what SSD storage usually takes is no error of that figure (score.py uses the same bar).
+SLOW_TIMES = 2.0
 # CloudWatch publishes a minute or two late, and a scrape may fail now and then.
 LATE_SHARE = 0.05
 # "Nothing binds" is not said of a time of which more than half was not seen.
@@ -240,6 +244,36 @@ def pressed_throughout(
             ),
         ),
     )
+
+
+def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tuple[Missing, ...]:
+    """Return the gap of a window that stood at one rate all the time, with requests that took long."""
+    if frame is None or congestion is None or congestion.is_reference_seen:
+        return ()
+    slow = congestion.log_excess > np.log(SLOW_TIMES)
+    known = np.isfinite(congestion.log_excess)
+    for rate, unit in ((frame.bytes_per_s, "throughput"), (frame.ops_per_s, "IOPS")):
+        measured = np.isfinite(rate) & (rate > 0) & known
+        if measured.sum() < STILL_SAMPLES_MIN:
+            continue
+        middle = float(np.median(rate[measured]))
+        stood = measured & (np.abs(rate / middle - 1) < STOOD_RATIO)
+        if stood.sum() < THROUGHOUT_SHARE * known.sum() or slow[stood].mean() < THROUGHOUT_SHARE:
+            continue
+        times = number(float(np.exp(np.median(congestion.log_excess[stood]))), 2)
+        length = format_duration(float(frame.width_s[stood].sum()))
+        return (
+            Missing(
+                name=LIGHT_LOAD,
+                hides=VERDICT,
+                remedy=(
+                    f"The {unit} stood still for {length} while requests took {times} times as long as on "
+                    "SSD storage in general. An undocumented limit and a steady load on slow storage look "
+                    "alike: measure a quiet time too."
+                ),
+            ),
+        )
+    return ()
 
 
 def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:

@@ -15,6 +15,7 @@ from plimsoll.diagnosis.missing import (
     missing_of,
     not_covered,
     pressed_throughout,
+    stood_throughout,
     too_short,
 )
 from plimsoll.model.ceiling import Family, Phase
@@ -246,3 +247,24 @@ def test_a_quiet_tenth_and_more_shows_the_storage_unpressed():
     rate[:20], latency[:20] = 1e6, 0.0005
 
     assert () == pressed_gap(rate, latency)
+
+
+@pytest.mark.parametrize(
+    ("spread", "latency_s", "is_open"),
+    [
+        (0.002, 0.004, True),
+        (0.002, 0.001, False),
+        (0.1, 0.004, False),
+    ],
+)
+def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, latency_s, is_open):
+    """
+    4 ms at one rate all day may be an undocumented limit or slow storage; 1 ms, or a rate that
+    varies by a tenth, is neither.
+    """
+    rate = 72e6 * builders.wander(np.random.default_rng(2), 1440, spread)
+    frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
+    assert frame is not None
+    gaps = stood_throughout(frame, congestion_of(frame, load_of(frame)))
+
+    assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
