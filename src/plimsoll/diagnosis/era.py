@@ -13,11 +13,12 @@ from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import Level
 from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.family import RATE_FAMILIES
-from plimsoll.model.series import BoolArray, FloatArray
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
 # I/O of another size by a quarter is other work.
 SAME_SIZE_LOG = float(np.log(1.25))
-# One visit to a level that is never exceeded before shows nothing: every climb has such levels.
+# One visit to a level that is never exceeded before shows nothing: every climb has such levels. One where
+# requests take longer than a little below it is a limit all the same.
 VISITS = 2
 # Samples after the moment that must stand at a documented number where there was one visit only, and how
 # near: what is enforced lies within 1.5 % of what is published.
@@ -32,6 +33,8 @@ def era_of(
     frame: Frame,
     ceilings: tuple[Ceiling, ...],
     dimension: Dimension,
+    *,
+    has_step: bool = False,
 ) -> BoolArray:
     """
     Return the samples up to the moment, or from the moment, at which the limit was changed.
@@ -43,6 +46,7 @@ def era_of(
         frame: everything measured.
         ceilings: documented numbers as described.
         dimension: what the level is a rate of.
+        has_step: whether requests take longer at the level than a little below it.
 
     Returns:
         Shape (n,); all samples where nothing shows that the limit was changed.
@@ -52,20 +56,34 @@ def era_of(
         distance = np.log(rate / level.value)
     above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
-    if not above.size or (above[0] < end and above[-1] >= start):
+    before, after = above[above < start], above[above >= end]
+    if not (has_step or _is_one_sided(level, rate, above, ceilings, dimension)):
         return era
+    # With credits more is served on its own side of the moment too, until they run out.
+    other = after if after.size >= before.size else before
     # Where other work gets more, it is the work that was changed.
-    if of_same_size(frame, inside)[above].mean() < 0.5:
+    if not other.size or of_same_size(frame, inside)[other].mean() < 0.5:
         return era
-    if _visits(level) < VISITS and not _next_is_documented(
-        rate, start, end, above, ceilings, dimension
-    ):
-        return era
-    if above[0] >= end:
-        era[above[0] :] = False
+    if other[0] >= end:
+        era[other[0] :] = False
     else:
-        era[: above[-1] + 1] = False
+        era[: other[-1] + 1] = False
     return era
+
+
+def _is_one_sided(
+    level: Level,
+    rate: FloatArray,
+    above: IntArray,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+) -> bool:
+    """Tell whether more was served on one side of the level's stretches only, and they show a limit."""
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    if not above.size or (above[0] < end and above[-1] >= start):
+        return False
+    is_next = _next_is_documented(rate, start, end, above, ceilings, dimension)
+    return _visits(level) >= VISITS or is_next
 
 
 def of_same_size(frame: Frame, inside: BoolArray) -> BoolArray:
@@ -90,7 +108,7 @@ def _next_is_documented(
     rate: FloatArray,
     start: int,
     end: int,
-    above: np.ndarray,
+    above: IntArray,
     ceilings: tuple[Ceiling, ...],
     dimension: Dimension,
 ) -> bool:

@@ -33,8 +33,8 @@ from plimsoll.diagnosis.level import (
     levels_of,
     middle,
 )
-from plimsoll.diagnosis.score import score_of, weights_of
-from plimsoll.diagnosis.signs import Case, Signs, signs_of
+from plimsoll.diagnosis.score import STEP_LOG, score_of, weights_of
+from plimsoll.diagnosis.signs import Case, Signs, signs_of, step_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -241,7 +241,10 @@ def judge(
     )
     # A number of the present description holds for all of the window.
     is_unknown = matches[0].ceiling is None
-    era = era_of(level, rate, inside, frame, ceilings, dimension) if is_unknown else None
+    era = None
+    if is_unknown:
+        has_step = step_of(level, rate, inside, frame, congestion) > STEP_LOG
+        era = era_of(level, rate, inside, frame, ceilings, dimension, has_step=has_step)
     case = Case(
         level=level.value,
         dimension=dimension,

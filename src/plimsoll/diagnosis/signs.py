@@ -202,12 +202,12 @@ def signs_of(
         is_reference_seen=congestion.is_reference_seen,
         elasticity=_elasticity(distance, excess, inside, level),
         cpu_ratio=middle(cpu) if cpu.size else float("nan"),
-        step_log=_step_log(distance, excess, inside, level, frame),
+        step_log=step_of(level, rate, inside, frame, congestion),
     )
 
 
-def _step_log(
-    distance: FloatArray, excess: FloatArray, inside: BoolArray, level: Level, frame: Frame
+def step_of(
+    level: Level, rate: FloatArray, inside: BoolArray, frame: Frame, congestion: Congestion
 ) -> float:
     """
     Return log(waiting at the level ÷ waiting at rates a little below it, within the same hours).
@@ -215,6 +215,9 @@ def _step_log(
     The same work on the same storage under nearly the same load: what takes longer at the level
     waits because of the level.
     """
+    excess = congestion.log_excess
+    with np.errstate(all="ignore"):
+        distance = np.log(rate / level.value)
     reach = max(1, round(STEP_WITHIN_S / middle(frame.width_s)))
     known = np.isfinite(excess) & _beside(inside, reach)
     # All that stood at the level, not only its stretches: those were chosen by their waiting.

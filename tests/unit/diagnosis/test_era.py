@@ -67,7 +67,7 @@ def test_one_limit_may_follow_at_once_on_another():
     assert 9.5 < found[156] < 10.1
 
 
-def era_at(runs, rate, size_bytes=64 * KIB) -> np.ndarray:
+def era_at(runs, rate, size_bytes=64 * KIB, *, has_step=False) -> np.ndarray:
     frame = frame_of(builders.snapshot(builders.storage(rate, size_bytes=size_bytes)))
     assert frame is not None
     inside = np.zeros(rate.size, dtype=bool)
@@ -75,7 +75,7 @@ def era_at(runs, rate, size_bytes=64 * KIB) -> np.ndarray:
         inside[a:b] = True
     level = Level(value=OLD, log_sd=0.001, band_log=0.008, runs=np.array(runs))
     ceilings = ceilings_of(R4_2XLARGE, catalog())
-    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT)
+    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT, has_step=has_step)
 
 
 def rates(*pieces: float) -> np.ndarray:
@@ -101,9 +101,13 @@ def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
 
 def test_one_visit_shows_nothing():
     """
-    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a former limit.
+    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a former limit,
+    unless requests took longer there than a little below it.
     """
-    assert era_at([(60, 120)], rates(40, 156.25, 40, 180, 180)).all()
+    climb = rates(40, 156.25, 40, 180, 180)
+
+    assert era_at([(60, 120)], climb).all()
+    assert not era_at([(60, 120)], climb, has_step=True)[180:].any()
 
 
 def test_other_work_after_the_moment_is_a_change_of_work():
@@ -115,3 +119,14 @@ def test_other_work_after_the_moment_is_a_change_of_work():
 
     assert era_at([(0, 60), (180, 240)], rate, size).all()
     assert not era_at([(0, 60), (180, 240)], rate)[240:].any()
+
+
+def test_credits_may_let_more_through_before_the_moment():
+    """
+    190 MB/s until the credits run out, then 156 MB/s; later the same work gets 180 MB/s for hours. Where
+    latency steps up at the level, the later hours do not count against it; those before it do.
+    """
+    era = era_at([(60, 180)], rates(190, 156.25, 156.25, 40, 180, 180), has_step=True)
+
+    assert era[: 4 * HOUR].all()
+    assert not era[4 * HOUR :].any()

@@ -10,7 +10,7 @@ from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.diagnosis.level import Level
-from plimsoll.diagnosis.signs import _step_log
+from plimsoll.diagnosis.signs import step_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import KIB, mib_per_s
 
@@ -81,10 +81,7 @@ def step_at(latency, *, size_bytes=64 * KIB, below=0.95) -> float:
     assert frame is not None
     level = Level(value=UNLISTED, log_sd=0.001, band_log=0.008, runs=np.array([[HOUR, 2 * HOUR]]))
     inside = np.arange(2 * HOUR) >= HOUR
-    with np.errstate(all="ignore"):
-        distance = np.log(rate / UNLISTED)
-    excess = congestion_of(frame, load_of(frame)).log_excess
-    return _step_log(distance, excess, inside, level, frame)
+    return step_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)))
 
 
 def test_the_step_is_the_ratio_of_the_two_latencies():
