@@ -1,0 +1,1 @@
+"""A third maker of incidents; see README.md."""
