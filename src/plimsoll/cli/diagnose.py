@@ -18,8 +18,10 @@ from plimsoll.cli.targets import (
     Reach,
     cost_of,
     is_fleet,
+    is_pattern,
     live_window,
     read_fleet,
+    read_prometheus_instances,
     read_target,
 )
 from plimsoll.cli.watching import Dsn, Duration, found_beside, observed_if_asked
@@ -136,8 +138,9 @@ def diagnose(
 
 def is_several(target: str, flags: InstanceFlags) -> bool:
     """Return whether every instance of an account or an export is meant."""
-    is_file = not target.startswith((RDS, PROMETHEUS))
-    return is_fleet(target) or (is_file and flags.identifier == "*")
+    if target.startswith(PROMETHEUS):
+        return is_pattern(flags.identifier)
+    return is_fleet(target) or (not target.startswith(RDS) and flags.identifier == "*")
 
 
 def refuse_of_one(target: str, flags: InstanceFlags, *, is_of_one: bool) -> None:
@@ -147,7 +150,10 @@ def refuse_of_one(target: str, flags: InstanceFlags, *, is_of_one: bool) -> None
     Raises:
         UsageError: an option of one instance, or what was bought, beside several instances.
     """
-    every = InstanceFlags(identifier="*", instance_file=flags.instance_file)
+    every = InstanceFlags(
+        identifier=flags.identifier,
+        instance_file=None if target.startswith(PROMETHEUS) else flags.instance_file,
+    )
     if is_of_one or flags != (InstanceFlags() if is_fleet(target) else every):
         raise UsageError(
             f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
@@ -220,6 +226,19 @@ def _fleet(
 ) -> int:
     from plimsoll.cli import fleet
 
+    if target.startswith(PROMETHEUS):
+        window_s = live_window(reach)
+        found, address = read_prometheus_instances(target, flags.identifier or "*", reach, window_s)
+        return fleet.run(
+            address,
+            found,
+            form=form.value,
+            width=width,
+            html=html,
+            lists_all=lists_all,
+            window_s=window_s,
+            waits=lambda: f"asking {address}",
+        )
     if not is_fleet(target):
         return fleet.run(
             target,

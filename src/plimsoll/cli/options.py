@@ -22,7 +22,7 @@ Identifier = Annotated[
     str | None,
     typer.Option(
         "--identifier",
-        help="Which instance, when the target holds several; diagnose takes '*' for every one.",
+        help="Which instance, when the target holds several; diagnose takes '*' for every one, and with prom: patterns.",
     ),
 ]
 InstanceFile = Annotated[

@@ -63,6 +63,11 @@ def is_fleet(target: str) -> bool:
     return target.startswith(RDS) and not _WILDCARDS.isdisjoint(target)
 
 
+def is_pattern(name: str | None) -> bool:
+    """Whether a name stands for several: `*`, `orders-*`."""
+    return name is not None and not _WILDCARDS.isdisjoint(name)
+
+
 def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -> Snapshot:
     """
     The snapshot of a target, with what the flags say about its instance.
@@ -114,6 +119,23 @@ def read_fleet(
     account = _account(reach, target.removeprefix(RDS))
     stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
     return stream, lambda: account.usage, lambda: waiting_for(account)
+
+
+def read_prometheus_instances(
+    target: str, pattern: str, reach: Reach, window_s: tuple[int, int]
+) -> tuple[Iterator[Snapshot | Unread], str]:
+    """
+    All instances of a server that a pattern names, one by one, and its address without a password.
+
+    Raises:
+        UsageError: nothing fits the pattern.
+        SourceError: the server cannot be asked.
+    """
+    from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
+
+    url = target.removeprefix(PROMETHEUS)
+    server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
+    return read_prometheus_fleet(server, window_s, pattern), f"{PROMETHEUS}{server.url}"
 
 
 def _read_rds(name: str, reach: Reach) -> Snapshot:

@@ -7,14 +7,23 @@ them as exports have them; the rest of the way is that of every export.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 from msgspec.structs import replace
 
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import (
+    AccessDenied,
+    DataError,
+    PlimsollError,
+    Throttled,
+    Unreachable,
+    UsageError,
+)
 from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.overview import Unread
 from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.assemble import assemble
@@ -29,9 +38,9 @@ from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
 from plimsoll.sources.prometheus.server import Server, server_of
 from plimsoll.sources.prometheus.subjects import chosen, subject_of
 from plimsoll.sources.reading import Block, Reading
-from plimsoll.sources.shown import shown
+from plimsoll.sources.shown import counted, shown
 
-__all__ = ["Server", "read_prometheus", "server_of"]
+__all__ = ["Server", "read_prometheus", "read_prometheus_fleet", "server_of"]
 
 _MOST_LISTED = 12
 Window = tuple[int, int]
@@ -80,6 +89,57 @@ def read_prometheus(
         found = _search(client, window_s, identifier)
         warnings = list(client.warnings)
     return _snapshot(server, found, window_s, warnings)
+
+
+def read_prometheus_fleet(
+    server: Server,
+    window_s: Window,
+    pattern: str,
+    *,
+    bounds: Bounds | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Snapshot | Unread]:
+    """
+    The snapshots of every instance and host whose name fits, in the order of names.
+
+    Args:
+        server: whom to ask, and which labels to meet.
+        window_s: epoch seconds, [start, end).
+        pattern: as file names are matched, upper and lower case alike: `*`, `orders-*`.
+        bounds, sleep: as for `read_prometheus`.
+
+    Returns:
+        One snapshot an instance, or why it could not be read.
+
+    Raises:
+        UsageError: no name fits.
+        SourceError: the server cannot be asked, or does not answer any more.
+    """
+    reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
+    with Client(server, bounds, sleep=sleep) as client:
+        tracks = classify(list_series(client, selectors.discovery(server, None), reach))
+        if not tracks:
+            raise _nothing(client, reach, None)
+    every = {t.subject.identifier.lower(): t.subject.identifier for t in tracks}
+    fitting = sorted(n for n in every if fnmatchcase(n, pattern.strip().lower()))
+    if not fitting:
+        listed = ", ".join(shown(every[n], 63) for n in sorted(every)[:_MOST_LISTED])
+        raise UsageError(
+            f"none of the {counted(len(every), 'instance')} of {server.url} is named like "
+            f"'{shown(pattern)}'",
+            f"Check the pattern. There are: {listed}.",
+        )
+    for name in fitting:
+        try:
+            found = read_prometheus(
+                server, window_s, identifier=every[name], bounds=bounds, sleep=sleep
+            )
+            yield replace(found, asked_s=window_s)
+        except (AccessDenied, Unreachable, Throttled):
+            # The next one would be answered alike; what was read is shown.
+            raise
+        except PlimsollError as error:
+            yield Unread(identifier=shown(every[name], 63), reason=error.message, remedy=error.hint)
 
 
 def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:

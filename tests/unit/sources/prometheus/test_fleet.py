@@ -1,0 +1,125 @@
+"""Many instances of one server: each is read by itself, and one never costs the others."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fixtures.prometheus.expositions import QONTO, Series, history
+from fixtures.prometheus.servers import Double, error
+from plimsoll.cli.commands import run
+from plimsoll.cli.targets import Reach, read_prometheus_instances
+from plimsoll.errors import Unreachable, UsageError
+from plimsoll.model.metric import Metric
+from plimsoll.model.overview import Unread
+from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
+from plimsoll.units import format_time
+
+START_S = 1_615_161_600
+COUNT = 60
+MINUTES_MS = 1000 * (START_S + 60 * np.arange(COUNT))
+WINDOW = (START_S, START_S + 60 * COUNT)
+NAMES = ("orders-replica", "billing", "orders-primary")
+
+
+def series(*names: str) -> list[Series]:
+    """
+    An hour of every metric of each instance.
+    """
+    return [
+        Series(labels={**one.labels, "dbidentifier": name}, time_ms=one.time_ms, value=one.value)
+        for at, name in enumerate(names, start=1)
+        for one in history(
+            "qonto",
+            MINUTES_MS,
+            {theirs: np.full(COUNT, float(at)) for theirs in QONTO.values()},
+        )
+        if one.labels.get("dbidentifier") == "orders-primary"
+    ]
+
+
+def fleet(double: Double, pattern: str = "*"):
+    server = server_of(double.url, match=(), headers=(), environment={})
+    return list(read_prometheus_fleet(server, WINDOW, pattern, sleep=lambda _: None))
+
+
+def test_every_instance_of_a_server_is_read_in_the_order_of_names():
+    """
+    Each with its own samples and the window that was asked for.
+    """
+    with Double(series(*NAMES)) as double:
+        found = fleet(double)
+
+    assert sorted(NAMES) == [s.instance.identifier for s in found]
+    assert [2.0, 3.0, 1.0] == [s.series[Metric.READ_OPS_PER_S].value[0] for s in found]
+    assert {WINDOW} == {s.asked_s for s in found}
+
+
+def test_a_pattern_names_some_of_them():
+    """
+    Upper and lower case alike; none that fits is said with what there is.
+    """
+    with Double(series(*NAMES)) as double:
+        assert 2 == len(fleet(double, "ORDERS-*"))
+        with pytest.raises(UsageError, match="none of the 3 instances of") as caught:
+            fleet(double, "shop-*")
+
+    assert "There are: billing, orders-primary, orders-replica." in caught.value.hint
+
+
+def test_one_that_cannot_be_read_does_not_cost_the_others():
+    """
+    The same name in two regions is ambiguous; it is named, and the next one is read.
+    """
+    held = series("billing", "orders", "shop")
+    twins = [s for s in held if s.labels["dbidentifier"] == "orders"]
+    for place in ("eu-west-1", "us-east-1"):
+        held += [
+            Series(labels={**s.labels, "aws_region": place}, time_ms=s.time_ms, value=s.value)
+            for s in twins
+        ]
+    with Double(held) as double:
+        found = fleet(double)
+
+    assert ["Snapshot", "Unread", "Snapshot"] == [type(f).__name__ for f in found]
+    assert isinstance(found[1], Unread)
+    assert "'orders' is in 2 regions" in found[1].reason
+
+
+def test_a_server_that_goes_away_ends_the_reading():
+    """
+    The next one would not be answered either.
+    """
+    with Double(series(*NAMES)) as double:
+        server = server_of(double.url, match=(), headers=(), environment={})
+        stream = read_prometheus_fleet(server, WINDOW, "*", sleep=lambda _: None)
+        next(stream)
+        double.wrong = [error(503, "gone")] * 9
+        with pytest.raises(Unreachable):
+            next(stream)
+
+
+def test_the_table_names_the_server_without_its_password():
+    """
+    The address stands at the head of the table.
+    """
+    _, address = read_prometheus_instances(
+        "prom:http://ann:hunter2@127.0.0.1:9", "*", Reach(), WINDOW
+    )
+
+    assert "prom:http://127.0.0.1:9" == address
+
+
+def test_the_command_reads_all_of_a_server(capsys):
+    """
+    `--identifier '*'` is for prom: what it is for a folder.
+    """
+    options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
+    with Double(series(*NAMES)) as double:
+        status = run(
+            ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json", *options]
+        )
+    rows = json.loads(capsys.readouterr().out)["rows"]
+
+    assert sorted(NAMES) == sorted(row["identifier"] for row in rows)
+    assert status in (0, 1, 2)
