@@ -224,6 +224,15 @@ class HostileDatabase:
         place = f"host=127.0.0.1 port={self.server.port} dbname={DATABASE}"
         return f"{place} user={OWNER} password=own"
 
+    def as_a_role_that_may_create(self) -> str:
+        """
+        The DSN of a role of nobody's that may make schemas in the database.
+        """
+        with psycopg.connect(self._careful, autocommit=True) as admin:
+            admin.execute("create role maker login password 'make'")
+            admin.execute(f"grant create on database {DATABASE} to maker")
+        return self._owner.replace(f"user={OWNER} password=own", "user=maker password=make")
+
     def replace_statements(self) -> None:
         """
         Put functions and a view of the owner's in the place of pg_stat_statements.

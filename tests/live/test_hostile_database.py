@@ -1,5 +1,6 @@
 """What the owner of a database can make run with the rights of whoever inspects it: nothing."""
 
+import json
 import time
 from collections.abc import Iterator
 
@@ -7,7 +8,7 @@ import psycopg
 import pytest
 
 from live.hostile_database import HostileDatabase
-from live.installed import NEWEST, postgres_binaries
+from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.lab.postgres import Postgres
 from plimsoll.model.sql_name import SAFE_PATH
@@ -27,16 +28,31 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module", params=["17", NEWEST])
-def hostile(request: pytest.FixtureRequest) -> Iterator[HostileDatabase]:
+def made(version: str) -> Iterator[HostileDatabase]:
+    with Postgres(SETTINGS, binaries=postgres_binaries(version)) as server:
+        database = HostileDatabase(server)
+        database.make()
+        assert [] == database.steps
+        yield database
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[HostileDatabase]:
     """
     A server with a database full of traps.
     """
-    with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as server:
-        made = HostileDatabase(server)
-        made.make()
-        assert [] == made.steps
-        yield made
+    yield from made(NEWEST)
+
+
+@pytest.fixture(scope="module", params=[DEBIANS, "17", NEWEST])
+def of_a_version(request: pytest.FixtureRequest) -> Iterator[HostileDatabase]:
+    """
+    The same on versions whose views, and so our statements, differ.
+    """
+    if request.param == NEWEST:
+        yield request.getfixturevalue("hostile")
+    else:
+        yield from made(request.param)
 
 
 def test_the_traps_work(hostile: HostileDatabase):
@@ -112,7 +128,7 @@ def test_no_command_runs_code_of_the_databases_owner(
     "no function, type or relation of it is found: names are written with their schema",
 )
 def test_every_name_is_written_with_its_schema(
-    hostile: HostileDatabase, monkeypatch: pytest.MonkeyPatch
+    of_a_version: HostileDatabase, monkeypatch: pytest.MonkeyPatch
 ):
     """
     Even where the path begins with the owner's schema, no function, type or view of the owner's is found.
@@ -125,13 +141,13 @@ def test_every_name_is_written_with_its_schema(
         changed = getattr(place, name).replace(SAFE_PATH, careless)
         assert careless in changed
         monkeypatch.setattr(place, name, changed)
-    seen = observe(hostile.dsn, duration_s=0.1, every_s=0.05)
-    probe = DatabaseProbe(hostile.dsn, time.monotonic)
+    seen = observe(of_a_version.dsn, duration_s=0.1, every_s=0.05)
+    probe = DatabaseProbe(of_a_version.dsn, time.monotonic)
     probe.open()
     reading = probe.read()
     probe.close()
 
-    assert [] == hostile.steps
+    assert [] == of_a_version.steps
     assert seen.first.relations
     assert seen.first.statements
     assert isinstance(reading, DatabaseReading)
@@ -159,3 +175,47 @@ def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
     assert [] == hostile.steps
     assert last.reading.statements is None
     assert "another role replaced it" in reader.missing["statements"]
+
+
+@pytest.mark.parametrize("name", ["public.Order", 'public."Order"', "sch.ema.$(touch pwned)"])
+def test_a_proof_finds_a_table_whatever_its_name(hostile: HostileDatabase, run: Run, name: str):
+    """
+    With capital letters, as object mappers make them, and where a shell took the quotes.
+    """
+    done = run("prove", "toast", hostile.dsn, "--table", name, "--format", "json")
+
+    assert not done.returncode, done.stderr
+    assert json.loads(done.stdout)["copies"]
+    assert [] == hostile.steps
+
+
+@pytest.mark.parametrize("command", ["prove", "sweep"])
+@pytest.mark.attack(
+    "A view is named where a table is meant",
+    "refused, status 2: reading it would run its owner's code",
+)
+def test_a_view_is_no_table(hostile: HostileDatabase, run: Run, command: str):
+    """
+    Neither a proof nor a sweep reads one.
+    """
+    first = {"prove": ("prove", "toast", hostile.dsn), "sweep": ("sweep", "--dsn", hostile.dsn)}
+    done = run(*first[command], "--table", "public.shown")
+
+    assert 2 == done.returncode
+    assert "there is no table 'public.shown'" in done.stderr
+    assert [] == hostile.steps
+
+
+@pytest.mark.attack(
+    "An event trigger calls a function of the owner's, and a role that cannot switch it off makes a proof",
+    "refused, status 2, with the trigger's name",
+)
+def test_event_triggers_of_others_stop_a_proof(hostile: HostileDatabase, run: Run):
+    """
+    Before anything is made that would fire them.
+    """
+    done = run("prove", "toast", hostile.as_a_role_that_may_create())
+
+    assert 2 == done.returncode
+    assert "event triggers of other roles would run with your rights: 'watch'" in done.stderr
+    assert [] == hostile.steps

@@ -63,6 +63,11 @@ def make_image(backing: Path, size_gib: float | None) -> Path:
         SourceError: there is no room, or mkfs.ext4 failed.
     """
     image = backing / IMAGE
+    if image.is_symlink():
+        raise SourceError(
+            f"'{image}' is a link, which would be followed as root",
+            "Remove it, or choose another --backing folder.",
+        )
     if image.exists():
         return image
     room_bytes = int(shutil.disk_usage(backing).free * _HOST_SHARE)
@@ -74,7 +79,9 @@ def make_image(backing: Path, size_gib: float | None) -> Path:
         )
     part = backing / f".{IMAGE}.part"
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        # A file of ours: whatever was put in its place meanwhile is refused.
+        with part.open("xb") as file:
             file.truncate(size_bytes)
         _run("mkfs.ext4", *_MAKE, str(part))
         part.replace(image)

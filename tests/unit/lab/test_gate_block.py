@@ -1,0 +1,23 @@
+"""The image behind a gate that emulates a block device."""
+
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import SourceError
+from plimsoll.lab.gate_block import IMAGE, make_image
+
+
+@pytest.mark.attack(
+    "A link is put where root makes a gate's image", "refused, status 2; nothing is written"
+)
+def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
+    """
+    What it names would be mounted and written as root.
+    """
+    (tmp_path / "precious").write_bytes(b"old")
+    (tmp_path / IMAGE).symlink_to("precious")
+    with pytest.raises(SourceError, match="is a link"):
+        make_image(tmp_path, 1)
+
+    assert b"old" == (tmp_path / "precious").read_bytes()
