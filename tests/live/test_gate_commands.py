@@ -295,3 +295,20 @@ def until(is_so: Callable[[], bool]) -> None:
             return
         signal.sigtimedwait([], 0.05)
     raise AssertionError
+
+
+def test_the_processors_of_a_class_are_given_or_refused_with_the_reason(folder: Path, run: Run):
+    """
+    Where cgroup v2 has no processors to give, one sentence says so and nothing runs; else the quota holds.
+    """
+    done = run(
+        "gate", "run", "--with-cpu", "--class", "db.t3.micro", "--", "touch", str(folder / "ran")
+    )
+
+    if done.returncode == 0:
+        assert (folder / "ran").exists()
+        return
+    assert 2 == done.returncode
+    assert "error: " in done.stderr
+    assert "hint: " in done.stderr
+    assert not (folder / "ran").exists()

@@ -257,7 +257,7 @@ mod tests {
         let text = "some avg10=5.53 avg60=4.21 avg300=3.56 total=6710471088\n\
             full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
 
-        assert_eq!(Some(6710.471_088), waited_s_in(text));
+        assert_eq!(Some(6_710.471_088), waited_s_in(text));
         assert_eq!(None, waited_s_in("nothing"));
     }
 

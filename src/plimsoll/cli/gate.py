@@ -131,6 +131,14 @@ Output = Annotated[
         rich_help_panel=_PLACES,
     ),
 ]
+WithCpu = Annotated[
+    bool,
+    typer.Option(
+        "--with-cpu",
+        help="Also give the command no more CPU and memory than the class has (cgroup v2).",
+        rich_help_panel=_EMULATION,
+    ),
+]
 Command = Annotated[
     list[str],
     typer.Argument(metavar="-- COMMAND", help="What runs in the mount.", show_default=False),
@@ -227,6 +235,7 @@ def run(
     latency_ms: LatencyMs = None,
     limits: Limits = None,
     mode: ModeOption = Mode.FS,
+    with_cpu: WithCpu = False,
     backing: Backing = None,
     place: MountOption = None,
     metrics: Metrics = None,
@@ -253,6 +262,7 @@ def run(
         mount=place,
         metrics=metrics,
         output=output,
+        has_cpu=with_cpu,
     )
     raise typer.Exit(run_in_gate(flags, tuple(command)))
 

@@ -23,6 +23,7 @@ from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.lab import gate_place
+from plimsoll.lab.class_group import ClassGroup
 from plimsoll.lab.command import Command
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import (
@@ -62,6 +63,8 @@ class GateFlags(Struct, frozen=True, kw_only=True):
     mount: Path | None
     metrics: Path | None
     output: Path | None
+    has_cpu: bool = False
+    """Whether the command gets no more processors and memory than the class has."""
 
 
 def mount_until_told(flags: GateFlags) -> int:
@@ -114,11 +117,17 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
     lent = () if flags.backing is not None else (backing,)
     gate = Gate(setup, backing, mount, lent=lent)
+    group = _group_of(setup) if flags.has_cpu else None
     with ended_like_ctrl_c(), ExitStack() as stack:
         for folder in lent:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.enter_context(gate)
-        command = Command(argv, environment={"GATE_DIR": str(gate.mount)}, directory=gate.mount)
+        where = {"GATE_DIR": str(gate.mount)}
+        command = Command(argv, environment=where, directory=gate.mount)
+        if group is not None:
+            joined = stack.enter_context(group).within(argv)
+            name, command = command.name, Command(joined, environment=where, directory=gate.mount)
+            command.name = name
         stack.callback(command.stop)
         _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
         command.start()
@@ -138,6 +147,21 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
         _say(f"{command.name} {how}")
     return void or (128 - status if status < 0 else status)
+
+
+def _group_of(setup: GateSetup) -> ClassGroup:
+    """
+    Return the processors and the memory of the class that is emulated.
+
+    Raises:
+        UsageError: no class was given, or this machine cannot give them.
+    """
+    from plimsoll.catalog.load import catalog
+
+    db_class = setup.instance.db_class
+    if db_class is None or setup.stages is not None:
+        raise UsageError("--with-cpu needs a class", "Add --class db.…, or leave out --with-cpu.")
+    return ClassGroup(catalog().instance_limits(db_class))
 
 
 def setup_of(flags: GateFlags) -> GateSetup:

@@ -1,0 +1,87 @@
+"""A command gets the vCPUs and the memory of a class, or a sentence why this machine cannot give them."""
+
+from pathlib import Path
+
+import pytest
+
+from plimsoll.catalog.load import catalog
+from plimsoll.errors import UsageError
+from plimsoll.lab import class_group
+from plimsoll.lab.class_group import ClassGroup
+from plimsoll.units import GIB
+
+M6G = catalog().instance_limits("db.m6g.large")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """
+    A machine whose cgroup v2 hands cpu and memory to one account; a folder stands for it. Simulated.
+    """
+    place = tmp_path / "cgroup"
+    own = place / "user.slice/run.scope"
+    own.mkdir(parents=True)
+    (place / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    (place / "user.slice/cgroup.subtree_control").write_text("cpu memory\n")
+    (own / "cgroup.subtree_control").write_text("\n")
+    for name, text in {
+        "MOUNTS": f"30 1 0:26 / {place} rw - cgroup2 cgroup2 rw\n",
+        "OWN": "1:name=systemd:/\n0::/user.slice/run.scope\n",
+        "MEMORY": "MemTotal:       33554432 kB\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(class_group, name, tmp_path / name)
+    return place
+
+
+def group(count: int = 8) -> ClassGroup:
+    return ClassGroup(M6G, cpu_count=lambda: count)
+
+
+def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
+    """
+    db.m6g.large has two vCPUs and 8 GiB: 200 of every 100 ms, in the nearest group that may be used.
+    """
+    with group() as made:
+        assert root / "user.slice" == made.folder.parent
+        found = {path.name: path.read_text() for path in made.folder.iterdir()}
+        argv = made.within(("true", "now"))
+        for path in made.folder.iterdir():
+            path.unlink()
+
+    assert {"cpu.max": "200000 100000", "memory.max": str(8 * GIB)} == found
+    assert (str(made.folder / "cgroup.procs"), "true", "now") == argv[3:]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("../MOUNTS", "30 1 0:26 / /x rw - tmpfs tmpfs rw\n", "this machine has no cgroup v2"),
+        ("cgroup.controllers", "hugetlb\n", "has no control of cpu and memory: cgroup v1 has it"),
+        ("user.slice/cgroup.subtree_control", "pids\n", "none was handed to this account"),
+        ("../MEMORY", "MemTotal: 4194304 kB\n", "of memory, more than this machine"),
+    ],
+    ids=["no cgroup v2", "controllers elsewhere", "not delegated", "too little memory"],
+)
+def test_what_this_machine_cannot_give_is_refused_with_the_reason(
+    root: Path, file: str, text: str, said: str
+):
+    """
+    Nothing is made; the sentence has the cause, the hint a way.
+    """
+    (root / file).write_text(text)
+
+    with pytest.raises(UsageError) as raised:
+        group()
+    assert said in raised.value.message
+    assert raised.value.hint.endswith(".")
+
+
+def test_a_machine_with_fewer_processors_cannot_stand_for_the_class(root: Path):
+    """
+    A quota above what there is would hold nobody back.
+    """
+    with pytest.raises(UsageError) as raised:
+        group(1)
+
+    assert "db.m6g.large has 2 vCPUs and this machine 1" in raised.value.message
