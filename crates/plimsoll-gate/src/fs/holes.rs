@@ -73,7 +73,7 @@ mod tests {
     fn the_data_of_a_stretch_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let file = File::options().read(true).write(true).create(true).open(path).unwrap();
+        let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
         file.set_len(100 * PAGE).unwrap();
         for page in [10, 12, 50] {
             file.write_all_at(&[1; PAGE as usize], page * PAGE).unwrap();
