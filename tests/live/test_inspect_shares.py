@@ -1,0 +1,121 @@
+"""
+Shares that an inspection tells, held against /proc/PID/io of all processes of the server.
+
+Thirteen causes alone and six mixtures, on the Debian's PostgreSQL, which has no pg_stat_io, and on the newest. Counts
+of bytes are no timing: they are the same on a busy machine.
+"""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from live.asked_bytes import Asked, asked_by, postmaster_of
+from live.counted import tell
+from live.installed import DEBIANS, NEWEST, postgres_binaries
+from live.share_cases import MIXTURES, PARTS, SETTINGS, SETUP, Part, Work, running
+from plimsoll.causes.inspect import inspect
+from plimsoll.lab.postgres import Postgres
+from plimsoll.model.cause import Inspection
+from plimsoll.sources.database.read import observe
+
+pytestmark = pytest.mark.live
+
+# The load may be off by a twentieth, and by what the reading of the counters takes.
+LOAD_WITHIN, LOAD_WITHIN_BYTES = 0.05, 2e6
+
+NOTHING = Asked(0, 0)
+
+
+@pytest.fixture(scope="module", params=(DEBIANS, NEWEST))
+def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
+    """
+    A server with small buffers on which nothing runs by itself.
+    """
+    with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as started:
+        with psycopg.connect(started.dsn, autocommit=True) as connection:
+            for statement in SETUP:
+                connection.execute(statement.encode())
+            tell(connection)
+        yield started
+
+
+def ran(server: Postgres, work: Work) -> Asked:
+    """
+    What all processes asked for while one session worked, its end included.
+    """
+    postmaster = postmaster_of(server.data_directory)
+    before = asked_by(postmaster)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        work(connection)
+        tell(connection)
+    # The session's process ends after its connection; WAL of its end is written by another.
+    time.sleep(0.1)
+    return asked_by(postmaster).since(before)
+
+
+def prepared(server: Postgres, part: Part) -> Asked:
+    """
+    What the part asks for without its cause, measured before the window.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for statement in part.prepared:
+            connection.execute(statement.encode())
+        tell(connection)
+    return ran(server, part.without) if part.without is not None else NOTHING
+
+
+def inspected(server: Postgres, parts: list[Part]) -> tuple[Inspection, list[float], float]:
+    """
+    An inspection of parts that run one after the other; the true share of each, and all bytes.
+    """
+    # What others left changed would be written by a checkpoint in the window.
+    ran(server, running("checkpoint"))
+    spared = [prepared(server, part) for part in parts]
+    asked: list[Asked] = []
+
+    def work_instead(_: float) -> None:
+        asked.extend(ran(server, part.work) for part in parts)
+
+    seen = observe(server.dsn, duration_s=0.01, sleep=work_instead)
+    whole = sum(one.all for one in asked)
+    true = [
+        part.bytes_of(one, without) / whole
+        for part, one, without in zip(parts, asked, spared, strict=True)
+    ]
+    return inspect(seen), true, float(whole)
+
+
+def told_of(told: Inspection, part: Part) -> float:
+    """
+    The share that the part's cause is said to have; 0 where it is not named.
+    """
+    found = [
+        cause.share_of_load
+        for cause in told.causes
+        if cause.code == part.code and cause.subject.lower().startswith(part.subject)
+    ]
+    return sum(share for share in found if share is not None)
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in PARTS), *MIXTURES], ids=" + ".join)
+def test_shares_are_those_of_what_all_processes_asked_for(server: Postgres, names: tuple[str, ...]):
+    """
+    Each cause's share of the load, and the load itself.
+    """
+    parts = [PARTS[name] for name in names]
+    told, true, whole = inspected(server, parts)
+    # Files of several parts are one cause.
+    wanted: dict[tuple[str, str], float] = {}
+    for part, share in zip(parts, true, strict=True):
+        key = (part.code, part.subject)
+        wanted[key] = wanted.get(key, 0.0) + share
+    said = {(part.code, part.subject): told_of(told, part) for part in parts}
+    seconds = told.end_s - told.start_s
+    load = (told.load_read_bytes_per_s + told.load_written_bytes_per_s) * seconds
+
+    within = max(part.within for part in parts)
+
+    assert pytest.approx(wanted, abs=within) == said
+    assert pytest.approx(whole, rel=LOAD_WITHIN, abs=LOAD_WITHIN_BYTES) == load
