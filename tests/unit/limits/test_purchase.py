@@ -18,6 +18,7 @@ from unit.limits.instances import on
         on("gp2", 5),
         on("gp2", 65_536),
         on("gp3", 400, provisioned_ops_per_s=12_000, provisioned_bytes_per_s=mib_per_s(3000)),
+        on("gp3", 400, provisioned_ops_per_s=64_000, provisioned_bytes_per_s=mib_per_s(4000)),
         on("gp3", 20, engine="sqlserver-se", provisioned_ops_per_s=3000),
         on("gp3", 20_000, provisioned_ops_per_s=12_000),
         on("io1", 100, provisioned_ops_per_s=5000),

@@ -105,6 +105,16 @@ def test_gp3_includes_3000_iops_a_volume(size_gib: float, iops: float, mib: floa
     assert throughput(on("gp3", size_gib)) == mib_per_s(mib)
 
 
+def test_the_note_counts_the_volumes():
+    """
+    Who adds up volumes reads how many there are.
+    """
+    notes = [of(on("gp3", size_gib), IOPS)[0].note for size_gib in (20, 400)]
+
+    assert notes[0].endswith(", one volume")
+    assert notes[1].endswith(", 4 volumes")
+
+
 def test_gp3_gives_what_was_provisioned():
     """
     What was bought is the limit, in total and not for each volume.
