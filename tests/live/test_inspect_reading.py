@@ -268,8 +268,8 @@ def test_nothing_stronger_than_access_share_is_locked(
     modes: set[str] = set()
     states: set[str] = set()
 
-    def watched(self: Asker, *statements: str) -> list:
-        answers = ask(self, *statements, LOCKS, "show transaction_read_only")
+    def watched(self: Asker, *statements: str, **named: str) -> list:
+        answers = ask(self, *statements, LOCKS, "show transaction_read_only", **named)
         states.add(answers.pop()[0][0])
         modes.update(mode for (mode,) in answers.pop())
         return answers
