@@ -177,7 +177,33 @@ def test_metrics_that_nobody_may_read_leave_no_instance(double: Double):
     unread = overview(found)["unread"]
     assert COUNT + 1 == len(unread)
     assert {f"access denied to {METRICS}"} == {row["reason"] for row in unread}
-    assert found.counts[METRICS] <= 20
+    assert 1 == found.counts[METRICS]
+
+
+@pytest.mark.parametrize("fault", [proxy.throttled, proxy.broken], ids=["throttled", "broken"])
+def test_trouble_with_metrics_is_answered_with_less(fault: proxy.Fault, double: Double):
+    """
+    Nothing smaller is asked for: six rounds of ever longer gaps, or three calls of four attempts.
+    """
+    found = plimsoll(double.port, *FLEET, rules=[Rule(fault=fault, action=METRICS)])
+
+    assert 2 == found.status, found.shown()
+    assert found.counts[METRICS] <= 12
+    assert COUNT + 1 == len(overview(found)["unread"])
+
+
+def test_what_was_refused_is_said_once_and_asked_for_once(double: Double):
+    """
+    Events are refused: one request, one line with the permission, and the verdicts as before.
+    """
+    rules = [Rule(fault=proxy.denied, action="rds:DescribeEvents")]
+    found = plimsoll(double.port, *FLEET, rules=rules)
+    (failed,) = overview(found)["failed"]
+
+    assert 1 == found.counts["rds:DescribeEvents"]
+    assert "access denied to rds:DescribeEvents" in failed["reason"]
+    assert "Allow rds:DescribeEvents" in failed["remedy"]
+    assert COUNT == len(failed["identifiers"])
 
 
 def test_a_fleet_too_large_for_the_bound_is_refused_before_it_is_read(double: Double):
