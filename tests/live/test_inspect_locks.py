@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import psycopg
 import pytest
 
 from live.installed import VERSIONS, postgres_binaries
 from live.machine import Run
+from live.pooler_servers import PgBouncer
 from plimsoll.causes import sessions as seen
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.postgres import Postgres
@@ -171,6 +172,28 @@ def test_a_full_server_is_the_diagnosis(server: Postgres, run: Run, tmp_path):
     assert "host and port" not in flat
     assert "s3cret" not in done.stdout + done.stderr
     assert "takes no more connections" in refused.stderr or refused.returncode in {0, 1}
+
+
+def test_the_pooler_of_a_full_server_is_read_alone(server: Postgres, run: Run):
+    """
+    Its console answers: how many clients it has stands beside the refusal.
+    """
+    with psycopg.connect(server.dsn, autocommit=True) as admin:
+        admin.execute("drop role if exists crowd")
+        admin.execute("create role crowd login password 's3cret'")
+        place = f"host=127.0.0.1 port={server.port} dbname=postgres"
+        dsn = f"{place} user=crowd password=s3cret"
+        with PgBouncer(server) as pooler, ExitStack() as stack:
+            with suppress(psycopg.OperationalError):
+                for _ in range(30):
+                    stack.enter_context(psycopg.connect(dsn))
+            done = run("inspect", "--for", "1s", "--pooler", pooler.url, PLIMSOLL_DSN=dsn)
+    flat = " ".join(done.stdout.split())
+
+    assert 1 == done.returncode, done.stdout + done.stderr
+    assert "is full" in flat
+    assert "PgBouncer" in flat
+    assert "was read 2 times" in flat
 
 
 def test_a_role_at_its_own_limit_is_told_so(server: Postgres, run: Run):
