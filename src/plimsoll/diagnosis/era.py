@@ -20,6 +20,8 @@ SAME_SIZE_LOG = float(np.log(1.25))
 # One visit to a level that is never exceeded before shows nothing: every climb has such levels. One where
 # requests take longer than a little below it is a limit all the same.
 VISITS = 2
+# Nearly all the time: the rest are pauses and samples that were held in part.
+FILLED_SHARE = 0.9
 # Samples after the moment that must stand at a documented number where there was one visit only, and how
 # near: what is enforced lies within 1.5 % of what is published.
 NEXT_SAMPLES = 8
@@ -35,6 +37,7 @@ def era_of(
     dimension: Dimension,
     *,
     has_step: bool = False,
+    is_inelastic: bool = False,
 ) -> BoolArray:
     """
     Return the samples up to the moment, or from the moment, at which the limit was changed.
@@ -47,6 +50,7 @@ def era_of(
         ceilings: documented numbers as described.
         dimension: what the level is a rate of.
         has_step: whether requests take longer at the level than a little below it.
+        is_inelastic: whether waiting varied at the level while the rate did not.
 
     Returns:
         Shape (n,); all samples where nothing shows that the limit was changed.
@@ -57,7 +61,9 @@ def era_of(
     above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     before, after = above[above < start], above[above >= end]
-    if not (has_step or _is_one_sided(level, rate, above, ceilings, dimension)):
+    # A fault under a fixed number of clients moves waiting and rate.
+    fills = is_inelastic and _fills_its_side(level, rate, above)
+    if not (has_step or fills or _is_one_sided(level, rate, above, ceilings, dimension)):
         return era
     # With credits more is served on its own side of the moment too, until they run out.
     other = after if after.size >= before.size else before
@@ -69,6 +75,19 @@ def era_of(
     else:
         era[: other[-1] + 1] = False
     return era
+
+
+def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
+    """Tell whether the rate stood at the level all the time up to the moment, or from the moment on."""
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    if not above.size or (above[0] < end and above[-1] >= start):
+        return False
+    side = slice(0, int(above[0])) if above[0] >= end else slice(int(above[-1]) + 1, rate.size)
+    known = np.isfinite(rate)
+    held = np.zeros(rate.size, dtype=bool)
+    for a, b in level.runs:
+        held[a:b] = True
+    return int((held & known)[side].sum()) >= FILLED_SHARE * int(known[side].sum())
 
 
 def _is_one_sided(

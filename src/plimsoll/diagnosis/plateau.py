@@ -34,7 +34,7 @@ from plimsoll.diagnosis.level import (
     middle,
 )
 from plimsoll.diagnosis.score import STEP_LOG, score_of, weights_of
-from plimsoll.diagnosis.signs import Case, Signs, signs_of, step_of
+from plimsoll.diagnosis.signs import INELASTIC, Case, Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -239,16 +239,25 @@ def judge(
     matches = matches_of(
         level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
     )
+    signs = signs_of(level, rate, inside, frame, congestion, matches[0])
     # A number of the present description holds for all of the window.
-    is_unknown = matches[0].ceiling is None
-    era = None
-    if is_unknown:
-        has_step = step_of(level, rate, inside, frame, congestion) > STEP_LOG
-        era = era_of(level, rate, inside, frame, ceilings, dimension, has_step=has_step)
+    if matches[0].ceiling is None:
+        era = era_of(
+            level,
+            rate,
+            inside,
+            frame,
+            ceilings,
+            dimension,
+            has_step=signs.step_log > STEP_LOG,
+            is_inelastic=signs.elasticity < INELASTIC,
+        )
+        if not era.all():
+            signs = signs_of(level, rate, inside, frame, congestion, matches[0], era=era)
     case = Case(
         level=level.value,
         dimension=dimension,
-        signs=signs_of(level, rate, inside, frame, congestion, matches[0], era=era),
+        signs=signs,
         matches=matches,
         balances=balances,
         refuted=refuted,

@@ -67,7 +67,7 @@ def test_one_limit_may_follow_at_once_on_another():
     assert 9.5 < found[156] < 10.1
 
 
-def era_at(runs, rate, size_bytes=64 * KIB, *, has_step=False) -> np.ndarray:
+def era_at(runs, rate, size_bytes=64 * KIB, **shown) -> np.ndarray:
     frame = frame_of(builders.snapshot(builders.storage(rate, size_bytes=size_bytes)))
     assert frame is not None
     inside = np.zeros(rate.size, dtype=bool)
@@ -75,7 +75,7 @@ def era_at(runs, rate, size_bytes=64 * KIB, *, has_step=False) -> np.ndarray:
         inside[a:b] = True
     level = Level(value=OLD, log_sd=0.001, band_log=0.008, runs=np.array(runs))
     ceilings = ceilings_of(R4_2XLARGE, catalog())
-    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT, has_step=has_step)
+    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT, **shown)
 
 
 def rates(*pieces: float) -> np.ndarray:
@@ -130,3 +130,25 @@ def test_credits_may_let_more_through_before_the_moment():
 
     assert era[: 4 * HOUR].all()
     assert not era[4 * HOUR :].any()
+
+
+def test_a_limit_may_hold_all_the_time_until_it_is_raised():
+    """
+    Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number.
+    """
+    rate = rates(156.25, 156.25, 156.25, 170, 170)
+
+    assert era_at([(0, 180)], rate).all()
+    assert not era_at([(0, 180)], rate, is_inelastic=True)[180:].any()
+    assert era_at([(60, 180)], rates(40, 156.25, 156.25, 170, 170), is_inelastic=True).all()
+
+
+def test_storage_that_recovers_is_no_raised_limit():
+    """
+    Eight clients without think time on storage of 6 ms, then of 1 ms: what is served moves with latency.
+    """
+    rng = np.random.default_rng(9)
+    latency = np.repeat([0.006, 0.0012], 10 * HOUR) * builders.wander(rng, 20 * HOUR, 0.06)
+    values = builders.storage(8 / latency * 64 * KIB, size_bytes=64 * KIB, latency_s=latency)
+
+    assert () == diagnose(builders.snapshot(values, instance=R4_2XLARGE), catalog()).intervals
