@@ -101,6 +101,7 @@ def test_tests_of_the_same_name_run_first():
     """
     own, others = mutants.tests_for("causes", Path("toast.py"))
 
-    assert ["test_toast.py", "test_toast_columns.py"] == [Path(test).name for test in own]
+    assert "test_toast.py" == Path(own[0]).name
+    assert all(Path(test).name.startswith("test_toast") for test in own)
     assert not set(own) & set(others)
     assert len(others) > 10
