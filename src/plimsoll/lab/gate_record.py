@@ -52,8 +52,8 @@ LATE_WAIT_RATIO_MAX = 0.05
 
 # Clients that get no processor ask for less, and no operation is late. They are taken for starved in a step
 # in which a limit held requests for at least a quarter of the time, so that they asked for about as much as
-# it gives, and some program waited for a processor for at least half of it; on a machine with nothing but
-# the load that was a tenth. What the limit had left to give is then lost, and as much as may be late.
+# it gives, and some program waited for a processor for at least half of it: a judgement, as no share of that
+# waiting can be told to be the clients'. What the limit had left to give is then lost, and as much as may be late.
 _HELD_MIN = 0.25
 _PRESSED_MIN = 0.5
 STARVED_RATIO_MAX = 0.05
