@@ -119,7 +119,8 @@ fn a_request_waits_for_all_its_pieces() {
     assert!((done[20].deadline_s - (0.21 - SLACK_S)).abs() < 1e-9);
 }
 
-/// The time for which a ceiling makes requests wait is the time that passes, given once.
+/// The time for which a ceiling makes requests wait is the time that passes, given once; one that waits for
+/// another has nothing to serve.
 #[test]
 fn binding_time_is_the_time_that_passes() {
     let mut throttle = throttle(vec![stage(4000.0, 1), stage(100.0, 4)]);
@@ -129,8 +130,10 @@ fn binding_time_is_the_time_that_passes() {
     take_all(&mut throttle, 0.0);
 
     let bound = throttle.take_bound();
-    assert_eq!(Bound::default(), bound[0]);
+    assert_eq!((0.0, 0.0), (bound[0].burst_s, bound[0].baseline_s));
+    assert!(bound[0].idle_s > 0.1, "it is forty times as fast, so it had little to do: {bound:?}");
     assert!((bound[1].baseline_s - (0.2 - SLACK_S)).abs() < 1e-9, "{bound:?}");
+    assert!(bound[1].idle_s.abs() < 1e-9, "{bound:?}");
     assert_eq!(vec![Bound::default(); 2], throttle.take_bound());
 }
 
