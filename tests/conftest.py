@@ -2,6 +2,7 @@
 
 import operator
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 # Numbers that stand in whatever modules a worker happens to have loaded would make other examples in
 # every order of tests.
 providers._get_local_constants = lambda: providers._local_constants
+
+# A job that a script starts in the background has Ctrl-C ignored, and so has all that it starts: programs
+# that tests interrupt would go on for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GOLDEN = Path(__file__).parent / "golden"
 
