@@ -23,6 +23,8 @@ from plimsoll.diagnosis.credits import SILENT, Account, CreditBook, Credits
 from plimsoll.diagnosis.era import era_of
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import (
+    BAND_LOG_MIN,
+    BRIDGE_SAMPLES,
     HELD_MIN_SAMPLES,
     JITTER_BINS,
     LOOSE_BINS,
@@ -330,9 +332,11 @@ def _without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
     taken = np.zeros(frame.size, dtype=bool)
     least_s = held_min_s(frame.width_s)
     kept: list[Plateau] = []
-    for plateau in _flattest_first(plateaus):
+    order = _flattest_first(plateaus)
+    for plateau in order:
         if _is_shadow(plateau, kept, taken):
             continue
+        yields = _yielded(plateau, order, frame)
         runs = []
         for start, end in plateau.runs:
             for a, b in _stretches(~taken[start:end]):
@@ -341,12 +345,64 @@ def _without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
                     frame.time_s[last - 1] + frame.width_s[last - 1] - frame.time_s[first]
                 )
                 if span_s >= least_s or (a == 0 and b == end - start):
-                    runs.append((first, last))
+                    pieces = _stretches(~yields[first:last])
+                    runs += [(first + x, first + y) for x, y in pieces]
         for a, b in runs:
             taken[a:b] = True
         if runs:
             kept.append(replace(plateau, runs=np.array(runs, dtype=np.int64)))
     return kept
+
+
+def _yielded(plateau: Plateau, order: list[Plateau], frame: Frame) -> BoolArray:
+    """
+    Samples of a documented level that another documented level holds, of the other dimension.
+
+    Two limits are met in turn where the I/O size moves about the ratio of their numbers: the one that
+    holds is reached, and the rate of the other is below its number.
+    """
+    yields = np.zeros(frame.size, dtype=bool)
+    if plateau.documented <= 0.5:
+        return yields
+    below = _distance(plateau, frame) < -_narrow(plateau)
+    nothing = np.zeros(frame.size, dtype=bool)
+    for i, other in enumerate(order):
+        if (
+            other.dimension == plateau.dimension
+            or other.documented <= 0.5
+            or _is_shadow(other, order[:i], nothing)
+        ):
+            continue
+        at_other = below & (np.abs(_distance(other, frame)) < _narrow(other))
+        for start, end in other.runs:
+            yields[start:end] |= _lasting(at_other[start:end], frame.width_s[start:end])
+    return yields
+
+
+def _distance(plateau: Plateau, frame: Frame) -> FloatArray:
+    """Log of the rate over the level, shape (n,)."""
+    is_bytes = plateau.dimension == Dimension.THROUGHPUT
+    rate = frame.bytes_per_s if is_bytes else frame.ops_per_s
+    with np.errstate(all="ignore"):
+        distance: FloatArray = np.log(rate / plateau.level)
+    return distance
+
+
+def _narrow(plateau: Plateau) -> float:
+    """Half-width of the level's own spread, log."""
+    return max(3.5 * plateau.signs.log_sd, BAND_LOG_MIN)
+
+
+def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
+    """The stretches of hits that last, with short holes filled: a limit is not met for a moment."""
+    filled = hits.copy()
+    for a, b in _stretches(~hits):
+        if a > 0 and b < hits.size and b - a <= BRIDGE_SAMPLES // 2:
+            filled[a:b] = True
+    for a, b in _stretches(filled):
+        if width_s[a:b].sum() < held_min_s(width_s):
+            filled[a:b] = False
+    return filled
 
 
 def _flattest_first(plateaus: list[Plateau]) -> list[Plateau]:
