@@ -1,14 +1,16 @@
 """
 How fast exports are read: MB/s and points/s of every format, from bytes on disk to a snapshot.
 
-Run: python bench/parse.py [--year]
+Run: python bench/parse.py [--year] [--require]
 The exports are simulated by tests/fuzz/corpus.py. Each figure is the best of three, in one process;
-the file is in the page cache. `--year` adds a year at one minute as CSV and Parquet.
+the file is in the page cache. `--year` adds a year at one minute as CSV and Parquet, and compares the wide CSV with polars, each
+in a process of its own. `--require` does that comparison alone: exit status 1 above the bounds.
 """
 
 import argparse
 import gc
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +24,26 @@ from plimsoll.sources.target import read
 FORTNIGHT = 14 * 24 * 60
 YEAR = 365 * 24 * 60
 ROUNDS = 3
+MOST_MB = 300
+MOST_TIMES_POLARS = 2.0
+
+# Prints processor seconds of reading alone, imports excluded, and the peak of the process in MB. A
+# child's ru_maxrss starts from the memory of whoever started it, so the kernel's own mark is read.
+_CHILD = """
+import re, sys, time
+from pathlib import Path
+import polars
+from plimsoll.sources import export
+from plimsoll.sources.target import read
+start = time.process_time()
+if sys.argv[1] == "polars":
+    polars.read_csv(sys.argv[2], try_parse_dates=True)
+else:
+    read(Path(sys.argv[2]))
+seconds = time.process_time() - start
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+print(seconds, int(peak[1]) * 1024 / 1e6)
+"""
 
 
 def measure(name: str, data: bytes, points: int, folder: Path, rounds: int = ROUNDS) -> None:
@@ -74,17 +96,47 @@ def year(folder: Path) -> None:
     measure("year long.csv", corpus.csv_long(long), points, folder, 1)
 
 
-def main() -> None:
+def in_child(reader: str, path: Path) -> tuple[float, float]:
+    """Return the least processor seconds of three children, and the greatest peak memory in MB."""
+    command = [sys.executable, "-c", _CHILD, reader, str(path)]
+    runs = [subprocess.check_output(command, text=True).split() for _ in range(ROUNDS)]
+    return min(float(seconds) for seconds, _ in runs), max(float(peak) for _, peak in runs)
+
+
+def compare(path: Path) -> bool:
+    """Compare a year of wide CSV with polars, and return whether it keeps to the bounds."""
+    path.write_bytes(corpus.csv_wide(corpus.made(YEAR)))
+    ours_s, ours_mb = in_child("plimsoll", path)
+    polars_s, polars_mb = in_child("polars", path)
+    ratio = ours_s / polars_s
+    print(
+        f"year wide.csv: {ours_s:.2f} s of processor time, {ours_mb:.0f} MB (at most {MOST_MB}); "
+        f"polars with times: {polars_s:.2f} s, {polars_mb:.0f} MB; "
+        f"{ratio:.2f} times polars (at most {MOST_TIMES_POLARS:g})",
+        flush=True,
+    )
+    return ours_mb <= MOST_MB and ratio <= MOST_TIMES_POLARS
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--year", action="store_true", help="add a year as CSV and Parquet")
+    parser.add_argument(
+        "--require", action="store_true", help="only compare, and fail above bounds"
+    )
     arguments = parser.parse_args()
+    if arguments.require:
+        with tempfile.TemporaryDirectory() as name:
+            return 0 if compare(Path(name) / "year.csv") else 1
     with tempfile.TemporaryDirectory() as name:
         fortnight(Path(name))
         if arguments.year:
             year(Path(name))
+            compare(Path(name) / "year.csv")
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(f"peak memory of this process, making the exports included: {peak_mb:,.0f} MB")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from plimsoll.sources.bounds import check_text_rows
+from plimsoll.sources.csv_slices import TextTable
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.table_frame import (
     TIME_NAMES,
     VALUE_NAMES,
     few,
-    guarded,
     not_a_table,
     plain,
     read_frame,
@@ -36,8 +36,6 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
         DataError: no header, no column of times, no column that could hold a metric, or more rows
             than we take.
     """
-    import polars as pl
-
     said = _SEPARATOR.match(data)
     if said is not None:
         data = data[said.end() :]
@@ -52,21 +50,9 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     for _ in range(rows_above):
         end = data.find(b"\n", start)
         start = len(data) if end < 0 else end + 1
-    # polars takes the number of columns from the first row, which may be short: so an empty row of
-    # the right length goes first, and is dropped again for it has no time.
-    full_row = delimiter.encode() * (len(names) - 1) + b"\n"
-    frame = guarded(
-        lambda: pl.read_csv(
-            io.BytesIO(full_row + data[start:]),
-            has_header=False,
-            separator=delimiter,
-            schema={f"c{i}": pl.String for i in range(len(names))},
-            truncate_ragged_lines=True,
-            encoding="utf8-lossy",
-        ),
-        where,
-    )
-    read_frame(frame[1:], names, reading, where=where, path=path, comma_is_decimal=delimiter != ",")
+    table = TextTable(data=data, start=start, names=names, delimiter=delimiter, where=where)
+    is_decimal = delimiter != ","
+    read_frame(table.frame(), names, reading, where=where, path=path, comma_is_decimal=is_decimal)
 
 
 def _delimiter(head: str) -> str | None:

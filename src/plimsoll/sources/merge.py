@@ -77,9 +77,7 @@ def merge(metric: Metric, parts: list[Samples]) -> tuple[Series | None, list[Gap
     layers = _without_coarse_copies([p for p in layers if p.time_s.size])
     if not layers:
         return None, gaps
-    time_s, value, conflicts = _one_per_time(
-        np.concatenate([p.time_s for p in layers]), np.concatenate([p.value for p in layers])
-    )
+    time_s, value, conflicts = _one_per_time(*_joined(layers))
     if conflicts:
         at = counted(conflicts, "time")
         gaps.append(
@@ -146,6 +144,8 @@ def _means(sums: list[Samples], counts: list[Samples]) -> list[Samples]:
 
 
 def _joined(parts: list[Samples]) -> tuple[IntArray, FloatArray]:
+    if len(parts) == 1:  # shared as it is: the metrics of a table have the same times
+        return parts[0].time_s, parts[0].value
     return np.concatenate([p.time_s for p in parts]), np.concatenate([p.value for p in parts])
 
 
@@ -157,7 +157,7 @@ def _plausible(metric: Metric, part: Samples) -> Samples:
     if keep.all() and not is_ratio:
         return part
     value = np.minimum(part.value[keep], 1.0) if is_ratio else part.value[keep]
-    return replace(part, time_s=part.time_s[keep], value=value)
+    return replace(part, time_s=part.time_s if keep.all() else part.time_s[keep], value=value)
 
 
 def _without_coarse_copies(parts: list[Samples]) -> list[Samples]:

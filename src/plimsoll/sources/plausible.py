@@ -138,6 +138,8 @@ def _side_by_side(one: Series | None, other: Series | None) -> tuple[FloatArray,
     """Return the values of two series at the times that both have, shape (n,) each."""
     if one is None or other is None:
         return np.zeros(0), np.zeros(0)
+    if np.array_equal(one.time_s, other.time_s):
+        return one.value, other.value
     _, at, other_at = np.intersect1d(
         one.time_s, other.time_s, assume_unique=True, return_indices=True
     )

@@ -123,7 +123,7 @@ def _samples(block: Block, query: Query | None, named: Named) -> Samples | None:
     # A count of samples is a number, whatever the metric is measured in.
     scale = 1.0 if statistic is Statistic.COUNT else factor
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is dropped as impossible
-        value = block.value * scale
+        value = block.value if scale == 1 else block.value * scale
     stated = (query.instance if query else None) or block.instance
     return Samples(
         metric=named.metric,

@@ -26,7 +26,9 @@ def usual_step_s(time_s: IntArray) -> int | None:
     Returns:
         Seconds, 1 to LONGEST_STEP_S; None for fewer than two times, or gaps only.
     """
-    differences = np.diff(np.sort(time_s))
+    differences = np.diff(time_s)
+    if differences.size and differences.min() < 0:
+        differences = np.diff(np.sort(time_s))
     differences = differences[(differences > 0) & (differences <= LONGEST_STEP_S)]
     if not differences.size:
         return None

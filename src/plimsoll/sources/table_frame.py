@@ -73,7 +73,7 @@ HINT = (
 # --- what the columns are ------------------------------------------------------------------------
 
 
-class _Roles:
+class Roles:
     """Which column is what; indices into the frame."""
 
     def __init__(self, names: list[str], frame: "pl.DataFrame") -> None:
@@ -134,25 +134,28 @@ def read_frame(
     """
     if not frame.height:
         raise not_a_table(where, "it has no row")
-    roles = _Roles(names, frame)
+    roles = Roles(names, frame)
     if roles.time is None:
         raise not_a_table(where, "it has no column of times")
     if not roles.values:
         raise not_a_table(where, "it has no column of values")
-    time_s, readable = _times(frame.get_column(f"c{roles.time}"))
+    time_s, readable = times_of(frame.get_column(f"c{roles.time}"))
     reading.bad_times += int((~readable).sum())
     if not readable.any():
         raise not_a_table(where, f"no cell of column '{shown(names[roles.time])}' is a time")
     groups = _groups(frame, roles, where)
     # The columns of a wide table share its rows, so a sparse column has the step of the table.
     period_s = usual_step_s(time_s[readable]) if roles.metric is None else None
+    kept_times = [_KeptTimes(time_s) for _ in groups]
     for index in roles.values:
         value, given, cell_unit = _values(
             frame.get_column(f"c{index}"), comma_is_decimal=comma_is_decimal
         )
         usable = readable & given
         head = called(names[index]) if roles.metric is None else None
-        for (metric, instance, unit, statistic), rows in groups:
+        for (metric, instance, unit, statistic), rows, times in (
+            (group, rows, times) for (group, rows), times in zip(groups, kept_times, strict=True)
+        ):
             keep = np.flatnonzero(usable) if rows is None else rows[usable[rows]]
             if keep.size:
                 reading.blocks.append(
@@ -163,20 +166,35 @@ def read_frame(
                         statistic=statistic
                         or (head and head.statistic)
                         or (statistic_of(names[index]) if metric else None),
-                        time_s=time_s[keep],
-                        value=value[keep],
+                        time_s=times.at(keep),
+                        value=value if keep.size == value.size else value[keep],
                         period_s=period_s,
                         folder=path.parent,
                     )
                 )
 
 
+class _KeptTimes:
+    """The times of a group of rows; columns that lack the same cells share one array."""
+
+    def __init__(self, time_s: IntArray) -> None:
+        self.every = time_s
+        self.keep: IntArray | None = None
+        self.time_s = time_s
+
+    def at(self, keep: IntArray) -> IntArray:
+        """Return the times of these rows, in rising order and distinct, shape (n,)."""
+        if keep.size == self.every.size:
+            return self.every
+        if self.keep is None or not np.array_equal(self.keep, keep):
+            self.keep, self.time_s = keep, self.every[keep]
+        return self.time_s
+
+
 Group = tuple[str | None, str | None, str | None, Statistic | None]
 
 
-def _groups(
-    frame: "pl.DataFrame", roles: _Roles, where: str
-) -> list[tuple[Group, IntArray | None]]:
+def _groups(frame: "pl.DataFrame", roles: Roles, where: str) -> list[tuple[Group, IntArray | None]]:
     """Rows that share metric, instance, unit and statistic; None for all rows."""
     keys = [roles.metric, roles.instance, roles.unit, roles.statistic]
     if roles.metric is None:  # in a wide table a lone unit or statistic column means nothing
@@ -227,7 +245,8 @@ def _wide_name(head: str, path: Path) -> str:
 # --- cells ---------------------------------------------------------------------------------------
 
 
-def _times(column: "pl.Series") -> tuple[IntArray, BoolArray]:
+def times_of(column: "pl.Series") -> tuple[IntArray, BoolArray]:
+    """Epoch seconds of a column of times, negative or 0 where none; and which cells are times."""
     import polars as pl
 
     if isinstance(column.dtype, (pl.Date, pl.Datetime)):
@@ -243,8 +262,10 @@ def _times(column: "pl.Series") -> tuple[IntArray, BoolArray]:
         return of_numbers(numbers.to_numpy())
     # A long table repeats each time for every metric: read each text once.
     texts = _texts(column)
-    distinct = texts.unique()
-    seconds, readable = epoch_seconds([t.strip(" '\"") for t in distinct.to_list()])
+    distinct = texts.unique(maintain_order=True)
+    seconds, readable = epoch_seconds(distinct.str.strip_chars(" '\"").to_list())
+    if distinct.len() == texts.len():
+        return seconds, readable
     seconds = np.where(readable, seconds, -1)
     rows = texts.replace_strict(distinct, pl.Series(seconds), return_dtype=pl.Int64).to_numpy()
     return rows, rows >= 0
@@ -259,7 +280,7 @@ def _values(
     if column.dtype.is_numeric():
         numbers = column.cast(pl.Float64, strict=False)
         given = numbers.is_not_null().to_numpy()
-        return numbers.fill_null(float("nan")).to_numpy().astype(np.float64), given, None
+        return numbers.fill_null(float("nan")).to_numpy(), given, None
     bare = _texts(column)
     texts = bare.str.strip_chars(" \t'\"%")
     given = ~texts.str.to_lowercase().is_in(list(_MISSING)).to_numpy()

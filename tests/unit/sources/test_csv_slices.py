@@ -1,0 +1,90 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from fuzz import corpus
+from plimsoll.model.metric import Metric
+from plimsoll.sources import csv_slices
+from plimsoll.sources.csv_file import read_csv
+from plimsoll.sources.csv_slices import TextTable
+from plimsoll.sources.export import read_export
+from plimsoll.sources.reading import Reading
+
+ODD = (
+    "5%", " 5", "5 ", "", "-", "NaN", "nan", "inf", "1e400", "1,5", "12 MB/s", "x", "+5", ".5", "1e3",
+    "true", "0x10", "1_000", "n/a", "５",
+)  # fmt: skip
+
+
+def frame_of(data: bytes, names: list[str], delimiter: str = ",") -> pl.DataFrame:
+    start = data.index(b"\n") + 1
+    return TextTable(data=data, start=start, names=names, delimiter=delimiter, where="f").frame()
+
+
+def blocks_of(data: bytes, tmp_path) -> list[tuple]:
+    reading = Reading()
+    read_csv(data, reading, where="f", path=tmp_path / "f.csv")
+    return [
+        (b.name, b.unit, b.time_s.tolist(), [str(v) for v in b.value.tolist()])
+        for b in reading.blocks
+    ]
+
+
+def test_plain_columns_are_numbers_and_odd_ones_are_text():
+    """
+    Only a column that holds more than plain numbers is kept as text, and times never are.
+    """
+    data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n"
+    frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
+
+    assert {"c0": pl.Int64, "c1": pl.Float64, "c2": pl.String} == dict(frame.schema)
+    assert ["6", "7 io/s"] == frame.get_column("c2").to_list()
+
+
+def test_metrics_of_a_table_share_its_times(tmp_path):
+    """
+    Twelve metrics of one wide table have one array of times from the file to the snapshot.
+    """
+    (tmp_path / "wide.csv").write_bytes(corpus.csv_wide(corpus.made(50)))
+    series = read_export(tmp_path / "wide.csv").series
+
+    assert 12 == len(series)
+    assert 1 == len({id(s.time_s) for s in series.values()})
+
+
+def test_columns_that_lack_the_same_cells_share_their_times(tmp_path):
+    reading = Reading()
+    data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,\n1615198560,7,8\n"
+    read_csv(data, reading, where="f", path=tmp_path / "f.csv")
+    reads, writes = reading.blocks
+
+    assert [1615198440, 1615198560] == reads.time_s.tolist()
+    assert reads.time_s is writes.time_s
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_slices_change_nothing(tmp_path, monkeypatch, odd, delimiter):
+    """
+    Whatever a cell says, a table cut into slices gives what the same table in text gives: quotes
+    around one cell keep a table from being cut.
+    """
+    odd = odd.replace(",", "" if delimiter == "," else ",")
+    rows = [f"{1615198440 + 60 * i};{i};{odd if i == 7 else i}" for i in range(20)]
+    rows[3] = f";1;{odd}"
+    head = "timestamp;ReadIOPS;ReadThroughput"
+    cut = "\n".join([head, *rows]).replace(";", delimiter).encode()
+    whole = "\n".join([head, *rows[:-1], f'"{1615198440 + 60 * 19}";19;19'])
+    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 60)
+
+    assert blocks_of(whole.replace(";", delimiter).encode(), tmp_path) == blocks_of(cut, tmp_path)
+
+
+def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 200)
+    day = corpus.made(40)
+    (tmp_path / "long.csv").write_bytes(corpus.csv_long(day))
+    series = read_export(tmp_path / "long.csv").series[Metric.READ_OPS_PER_S]
+
+    assert day.time_s.tolist() == series.time_s.tolist()
+    assert np.array_equal(day.values["ReadIOPS"], series.value)
