@@ -25,6 +25,8 @@ from plimsoll.sources.database.read import observe
 pytestmark = pytest.mark.live
 
 SETTINGS = {
+    # What a session asks is told whole, with the settings before it.
+    "track_activity_query_size": "16kB",
     "fsync": "off",
     "autovacuum": "off",
     "max_connections": "20",
