@@ -133,6 +133,7 @@ def holding(place: Path) -> Iterator[subprocess.Popen]:
         yield program
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(
     "parts",
     [part for count in (1, 2) for part in combinations(PARTS, count)],
