@@ -472,9 +472,9 @@ def test_statements_named_in_the_documentation_are_the_ones_sent(
     sent: list[str] = []
     ask = Asker.ask
 
-    def noted(self: Asker, *statements: str) -> list:
+    def noted(self: Asker, *statements: str, **guards: str) -> list:
         sent.extend(statements)
-        return ask(self, *statements)
+        return ask(self, *statements, **guards)
 
     monkeypatch.setattr(Asker, "ask", noted)
     seen(server.dsn)

@@ -30,6 +30,9 @@ THROUGHOUT_SHARE = 0.9
 STOOD_RATIO = 0.03
 # Twice what SSD storage usually takes is no error of that figure (score.py uses the same bar).
 SLOW_TIMES = 2.0
+# A limit that binds always has a request that waits for it; one client that pauses as long as it waits is
+# the least load that still meets one.
+IN_FLIGHT_MIN = 0.5
 # CloudWatch publishes a minute or two late, and a scrape may fail now and then.
 LATE_SHARE = 0.05
 # "Nothing binds" is not said of a time of which more than half was not seen.
@@ -250,7 +253,10 @@ def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tupl
     """Return the gap of a window that stood at one rate all the time, with requests that took long."""
     if frame is None or congestion is None or congestion.is_reference_seen:
         return ()
-    slow = congestion.log_excess > np.log(SLOW_TIMES)
+    with np.errstate(all="ignore"):
+        # Little's law: where less than one request is in flight half of the time, nothing waits for a limit.
+        in_flight = frame.ops_per_s * congestion.latency_s
+    slow = (congestion.log_excess > np.log(SLOW_TIMES)) & ~(in_flight < IN_FLIGHT_MIN)
     known = np.isfinite(congestion.log_excess)
     for rate, unit in ((frame.bytes_per_s, "throughput"), (frame.ops_per_s, "IOPS")):
         measured = np.isfinite(rate) & (rate > 0) & known

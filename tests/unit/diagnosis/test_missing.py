@@ -268,3 +268,14 @@ def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, la
     gaps = stood_throughout(frame, congestion_of(frame, load_of(frame)))
 
     assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
+
+
+def test_a_steady_load_with_nothing_in_flight_waits_for_no_limit():
+    """
+    200 kB/s of heartbeats at 4 ms keep storage busy for a twentieth of the time.
+    """
+    rate = 200e3 * builders.wander(np.random.default_rng(2), 1440, 0.002)
+    frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=0.004)))
+    assert frame is not None
+
+    assert () == stood_throughout(frame, congestion_of(frame, load_of(frame)))
