@@ -28,6 +28,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GOLDEN = Path(__file__).parent / "golden"
+LIVE = Path(__file__).parent / "live"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,8 +73,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     summary counts what was run again.
     """
     for item in items:
-        if item.get_closest_marker("live"):
-            item.add_marker(pytest.mark.xdist_group("live"))
-            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=1))
-        if item.get_closest_marker("realtime"):
-            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=3))
+        if LIVE in item.path.parents:
+            item.add_marker("live")
+        if item.get_closest_marker("live") is None:
+            continue
+        item.add_marker(pytest.mark.xdist_group("live"))
+        is_timed = item.get_closest_marker("realtime") is not None
+        item.add_marker(
+            pytest.mark.flaky(reruns=2, reruns_delay=3)
+            if is_timed
+            else pytest.mark.flaky(reruns=1, reruns_delay=1)
+        )

@@ -16,8 +16,6 @@ from fixtures.aws.holdings import Event, hold, write
 from fixtures.aws.insights import Counter
 from plimsoll.model.snapshot import Snapshot
 
-pytestmark = pytest.mark.live
-
 NAMESPACE = "AWS/RDS"
 NAMES = ("ReadIOPS", "WriteIOPS")
 INSTANCES = ("orders", "claims")

@@ -20,8 +20,6 @@ from fixtures.aws.monitoring import load_counters, write_documents
 from fixtures.aws.proxy import Fault, Rule
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 
-pytestmark = pytest.mark.live
-
 HOUR_S = 3600
 END_S = simulated.recent_end_s()
 SPAN = (END_S - 2 * HOUR_S, END_S)

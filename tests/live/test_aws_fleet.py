@@ -14,8 +14,6 @@ from fixtures.aws.holdings import Held, described, hold, write
 from fixtures.aws.proxy import Rule
 from plimsoll.sources.aws.read import planned_calls
 
-pytestmark = pytest.mark.live
-
 COUNT = 50
 HOUR_S = 3600
 END_S = simulated.recent_end_s()

@@ -18,8 +18,6 @@ from fixtures.aws.price_list import CLASSES
 from fixtures.aws.proxy import Fault, Rule
 from plimsoll.sources.price_list import price_list_of
 
-pytestmark = pytest.mark.live
-
 PRODUCTS = "pricing:GetProducts"
 REGION = "eu-west-1"
 # 13 products of the market and 220 classes, a hundred a page.

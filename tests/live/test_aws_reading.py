@@ -25,8 +25,6 @@ from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import EventKind, Snapshot, decode_snapshot
 from plimsoll.sources.aws.read import planned_calls
 
-pytestmark = pytest.mark.live
-
 HOUR_S = 3600
 DAY_S = 86400
 END_S = simulated.recent_end_s()

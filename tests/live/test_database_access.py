@@ -14,8 +14,6 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, DatabaseSilence, gaps_of
 
-pytestmark = pytest.mark.live
-
 ROLE = "host=127.0.0.1 port={port} dbname=postgres user={user} password=s3cret"
 
 

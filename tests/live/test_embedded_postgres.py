@@ -15,8 +15,6 @@ from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import postgres as lab
 from plimsoll.lab.postgres import Postgres, unprivileged_account
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture
 def place() -> Iterator[Path]:

@@ -16,8 +16,6 @@ from plimsoll.sources.explain_file import read_captures
 from plimsoll.sources.explain_record import Recorder
 from plimsoll.sources.explain_statements import Wanted
 
-pytestmark = pytest.mark.live
-
 SETTINGS = {
     "shared_buffers": "16MB",
     "autovacuum": "off",

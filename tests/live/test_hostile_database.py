@@ -18,8 +18,6 @@ from plimsoll.sources.database.read import observe
 from plimsoll.sources.database.reader import EVERYTHING, Reader
 from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading
 
-pytestmark = pytest.mark.live
-
 SETTINGS = {
     "wal_level": "logical",
     "shared_buffers": "16MB",

@@ -10,12 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from live.machine import Run, clean_environment
 from plimsoll.lab.postgres import Postgres
-
-pytestmark = pytest.mark.live
 
 ROWS = 300
 # Out of line as it is, so that its chunks are counted: 10 kB are six of 2 kB.

@@ -17,8 +17,6 @@ from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import Want, observe
 
-pytestmark = pytest.mark.live
-
 USABLE = 47
 WANTS = frozenset({Want.SESSIONS})
 

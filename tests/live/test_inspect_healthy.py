@@ -11,8 +11,6 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.postgres import Postgres
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 # By name: what pgbench is told.
 LOADS = {
     "idle": (),

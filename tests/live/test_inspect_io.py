@@ -21,8 +21,6 @@ from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 SETTINGS = {
     "shared_buffers": "8MB",
     "autovacuum": "off",

@@ -18,8 +18,6 @@ from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import Want, observe
 
-pytestmark = pytest.mark.live
-
 WAITING = 12
 SESSIONS = frozenset({Want.SESSIONS})
 

@@ -10,8 +10,6 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.lab.postgres import Postgres
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module", params=[DEBIANS, NEWEST])
 def dsn(request: pytest.FixtureRequest) -> Iterator[str]:

@@ -22,8 +22,6 @@ from plimsoll.model.database import PoolerReading
 from plimsoll.sources.database.read import Want, observe
 from plimsoll.sources.pooler.read import read_pooler
 
-pytestmark = pytest.mark.live
-
 UNMENDED = Path(__file__).parents[2] / "build/pgpool-unmended/pgpool"
 CHILDREN = 12
 LIFE_S = 1

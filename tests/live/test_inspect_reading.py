@@ -20,8 +20,6 @@ from plimsoll.sources.database.connect import Asker
 from plimsoll.sources.database.read import Want, observe
 from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
 
-pytestmark = pytest.mark.live
-
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
 END_OURS = (
     "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity "

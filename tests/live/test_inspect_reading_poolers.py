@@ -18,8 +18,6 @@ from plimsoll.sources.database.read import observe
 from plimsoll.sources.pooler.read import config_of, pooler_reader, read_pooler
 from plimsoll.sources.pooler_config import read_pooler_config
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:

@@ -22,8 +22,6 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 SETTINGS = {
     # What a session asks is told whole, with the settings before it.
     "track_activity_query_size": "16kB",

@@ -14,8 +14,6 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.sinks.inspect_outline import headline
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:

@@ -20,8 +20,6 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.model.cause import Inspection
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 # The load may be off by a twentieth, and by what the reading of the counters takes.
 LOAD_WITHIN, LOAD_WITHIN_BYTES = 0.05, 2e6
 

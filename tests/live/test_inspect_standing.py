@@ -20,8 +20,6 @@ from plimsoll.sources.database.connect import Asker
 from plimsoll.sources.database.read import observe
 from plimsoll.sources.database.reader import Reader
 
-pytestmark = pytest.mark.live
-
 SETTINGS = {
     "fsync": "off",
     "autovacuum": "off",

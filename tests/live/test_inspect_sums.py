@@ -15,8 +15,6 @@ from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 INDEXES, PARTITIONS = 10, 120
 ROWS = 40_000
 

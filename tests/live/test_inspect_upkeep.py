@@ -14,8 +14,6 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 # Nothing writes but the work and the checkpoints that it asks for: bytes are then the same each time,
 # however fast or busy the machine is.
 SETTINGS = {

@@ -26,8 +26,6 @@ from plimsoll.sources.database.prove_toast import incompressible
 from plimsoll.sources.database.read import observe
 from plimsoll.sources.database.sample_toast import sample_toast
 
-pytestmark = pytest.mark.live
-
 ROWS = 60
 TEXT = incompressible(60_000)
 WRITTEN = """

@@ -13,8 +13,6 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.postgres import Postgres
 from plimsoll.sources.database.read import observe
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module", params=[DEBIANS, "16", "17"])
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:

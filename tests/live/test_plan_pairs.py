@@ -14,7 +14,7 @@ from live.lab_cases import Rig
 from live.plan_pairs import CLOCK, PAIRS, TOLERATED, Told, tell
 from plimsoll.model.plan import Loop
 
-pytestmark = [pytest.mark.live, pytest.mark.realtime]
+pytestmark = pytest.mark.realtime
 
 NAME = "reads of 8 kB, io1 to gp3"
 LIGHT_S, HEAVY_S = 24, 26

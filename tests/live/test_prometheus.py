@@ -31,8 +31,6 @@ from plimsoll.sources.export import read_export
 from plimsoll.sources.prometheus.read import read_prometheus, server_of
 from plimsoll.units import format_time, mb_per_s
 
-pytestmark = pytest.mark.live
-
 HOURS = 12
 SCRAPES = 4
 SCRAPED_AT_MS = 17_123

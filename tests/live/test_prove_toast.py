@@ -18,8 +18,6 @@ from plimsoll.model.toast import ToastSample
 from plimsoll.sources.database.prove_toast import incompressible
 from plimsoll.sources.database.sample_toast import sample_toast
 
-pytestmark = pytest.mark.live
-
 ROWS = 40
 
 

@@ -16,8 +16,6 @@ from live.machine import clean_environment
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 
-pytestmark = pytest.mark.live
-
 PATIENCE_S = 60
 
 

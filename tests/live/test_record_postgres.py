@@ -15,8 +15,6 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 
-pytestmark = pytest.mark.live
-
 SECONDS = 8
 DISKSTATS = Path("/proc/diskstats")
 

@@ -20,8 +20,6 @@ from plimsoll.lab.sweep_server import Server
 from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
 
-pytestmark = pytest.mark.live
-
 PLAN = Plan(sizes_bytes=(64 * KIB,), for_each_s=1, depth=2, max_bytes=200 * GIB)
 
 
