@@ -1,19 +1,24 @@
 """
 What follows from what: a vacuum of what rewrites left dead is no cause beside them, it is their price.
 
-Rule: nothing is added or left out here. A cause comes before what follows from it, however large that is,
-and says how large; but what is sure to be critical comes before what is not.
+Rule 1: nothing is added or left out here. A cause comes before what follows from it, however large that is,
+        and says how large; but what is sure to be critical comes before what is not.
+Rule 2: the reads of a statement that a scan or a rewrite of its table is already judged for are the same
+        bytes seen from another side: the statement is then a note.
 """
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from plimsoll.causes.named import is_named
 from plimsoll.model.cause import Cause, CauseKind
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes_per_s, format_ratio
 
 _TOAST = " (TOAST)"
+# Where another cause of the same table makes half of a statement's reads, the statement says nothing new.
+_SAME_BYTES = 0.5
 
 
 def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
@@ -36,6 +41,26 @@ def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
         found.remove(rewrite)
         found.insert(place, told)
     return tuple(found)
+
+
+def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The causes, where statements whose reads another cause is judged for have become notes."""
+    judged = [c for c in causes if c.severity != "note" and c.code != "StatementReads"]
+    return tuple(
+        replace(cause, severity="note")
+        if cause.code == "StatementReads" and any(_is_view(cause, other) for other in judged)
+        else cause
+        for cause in causes
+    )
+
+
+def _is_view(statement: Cause, other: Cause) -> bool:
+    """Whether the other cause is of a table that the statement names, and makes most of its reads."""
+    # schema.table, or schema.table.column
+    _, *names = other.subject.removesuffix(_TOAST).replace('"', "").split(".")
+    if not any(is_named(name, statement.subject) for name in names):
+        return False
+    return (other.read_bytes_per_s or 0.0) >= _SAME_BYTES * (statement.read_bytes_per_s or 0.0)
 
 
 def _is_of(cause: Cause, rewrite: Cause) -> bool:

@@ -14,6 +14,7 @@ import re
 
 from plimsoll.causes.budget import Budget, ranked, severity_of
 from plimsoll.causes.growth import tables_of
+from plimsoll.causes.named import is_named
 from plimsoll.causes.statement_writes import Writes, writes_of
 from plimsoll.causes.statements import Work, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -61,14 +62,9 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
         for one in tables
         if one.kind != "toast"
         and (one.inserted_since_vacuum or one.dead_rows)
-        and _names(text, one)
+        and is_named(one.name, text)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def _names(text: str, table: Relation) -> bool:
-    bare = table.name.rpartition(".")[2].strip('"')
-    return re.search(rf"(?<![\w$]){re.escape(bare)}(?![\w$])", text, re.IGNORECASE) is not None
 
 
 def _cause(

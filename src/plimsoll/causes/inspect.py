@@ -37,7 +37,7 @@ from plimsoll.causes import (
     wraparound,
 )
 from plimsoll.causes.budget import Budget, budget_of, ranked
-from plimsoll.causes.consequences import in_order
+from plimsoll.causes.consequences import in_order, without_second_views
 from plimsoll.causes.unexplained import unexplained
 from plimsoll.causes.vacuum_runs import uncounted_by
 from plimsoll.model.cause import Cause, Inspection
@@ -164,9 +164,8 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         return ranked([*full_server.causes_of(observation), *poolers.causes(observation, budget)])
     if observation.seconds <= 0:
         return ()
-    return in_order(
-        ranked([cause for detect in DETECTORS for cause in detect(observation, budget)])
-    )
+    found = [cause for detect in DETECTORS for cause in detect(observation, budget)]
+    return in_order(ranked(without_second_views(found)))
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:

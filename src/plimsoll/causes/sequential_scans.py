@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
 from plimsoll.causes.growth import TableGrowth, whole_tables_of
+from plimsoll.causes.named import is_named
 from plimsoll.causes.statements import Work, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
@@ -88,9 +89,8 @@ def _scan(table: TableGrowth, works: tuple[Work, ...], observation: Observation)
 
 def _works_of(table: TableGrowth, works: tuple[Work, ...]) -> tuple[Work, ...]:
     """Statements that name the table and read, the most blocks first."""
-    bare = table.last.name.rpartition(".")[2].strip('"')
-    named = re.compile(rf"(?<![\w$]){re.escape(bare)}(?![\w$])", re.IGNORECASE)
-    found = [w for w in works if w.statement.read_blocks and named.search(w.statement.text)]
+    name = table.last.name
+    found = [w for w in works if w.statement.read_blocks and is_named(name, w.statement.text)]
     found.sort(key=lambda w: -w.statement.read_blocks)
     return tuple(found[:_STATEMENTS_MOST])
 

@@ -1,8 +1,11 @@
 """
 Statements by what `pg_stat_statements` counts between two readings, and beside all it counted before.
 
-Rule 1: a statement that reads much is told with its share; whether it should is not ours to say.
-Rule 2: one whose calls touch as many blocks as ever and wait for each several times as long is told to
+Rule 1: a statement that reads much is judged by its share, as every cause is; where a scan or a rewrite
+        that is judged already made these reads, it is another view of them, and a note.
+Rule 2: what fits the shared buffers is read once and stays: reads that may be the first of each block are a
+        note, for they end by themselves.
+Rule 3: one whose calls touch as many blocks as ever and wait for each several times as long is told to
         be slow for another reason than itself.
 """
 
@@ -10,7 +13,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.growth import setting_of
+from plimsoll.causes.named import is_named
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Statement
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -28,6 +33,9 @@ _BLOCK_LEAST_S = 0.002
 _IO_SHARE = 0.5
 _BLOCKS_ALIKE = 0.25
 _CALLS_LEAST = 10
+# A look-up goes down three or four levels of a B-tree, of which the upper ones stay in memory, to one block
+# of the table. More than twice of that for each row it gives, and a call passes over most of what it reads.
+_BLOCKS_PER_ROW = 10
 _TEXT_MOST = 90
 
 
@@ -125,6 +133,33 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
     )
 
 
+_KEPT = Remedy(
+    text="Keep its plan and blocks now, to compare them with when it is slow.",
+    commands=("plimsoll explain record DSN --top 5 -o normal.json",),
+    expected="Tells a changed plan from slow storage.",
+)
+
+
+def _fewer_blocks(statement: Statement) -> Remedy:
+    """What would spare reads: another plan where a call passes over much, else fewer calls or more memory."""
+    touched = (statement.read_blocks + statement.hit_blocks) / statement.calls
+    rows = statement.rows / statement.calls
+    if touched > _BLOCKS_PER_ROW * max(rows, 1.0):
+        return Remedy(
+            text=f"It goes through {counted(touched, 'block')} to give {counted(rows, 'row')}: look in its "
+            "plan for what it passes over ('Rows Removed by Filter'). An index on what it compares spares "
+            "that.",
+            commands=("EXPLAIN (ANALYZE, BUFFERS) <the statement>;",),
+            expected="The node that reads most, and the rows it threw away.",
+        )
+    return Remedy(
+        text="Each call wants few blocks, but so many different ones that memory does not hold them: call it "
+        "less often (keep results, ask for many rows at once), make what it reads smaller (an index that has "
+        "all columns it wants), or give the server more memory.",
+        expected="Fewer blocks are read; they are found among the shared buffers instead.",
+    )
+
+
 def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | None:
     statement, seconds = work.statement, observation.seconds
     read = statement.read_blocks * observation.server.block_bytes / seconds
@@ -132,14 +167,23 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
     if share is None or share < _SHARE_LEAST:
         return None
     per_call = statement.read_blocks / statement.calls
+    text = (
+        f"It is called {counted(statement.calls / seconds, 'time')} a second and reads "
+        f"{counted(per_call, 'block')} each time."
+    )
+    is_warming = _fills_buffers(statement, observation)
+    if is_warming:
+        text += (
+            " What it touches fits the shared buffers and was read once at most: they are filling, "
+            "and then it reads no more."
+        )
     return Cause(
         kind=CauseKind.PLANS,
         code="StatementReads",
-        severity="note",
+        severity="note" if is_warming else severity_of(budget, read),
         subject=short(statement.text),
         title=f"One statement reads {format_bytes_per_s(read)}, {format_ratio(share)} of all bytes.",
-        text=f"It is called {counted(statement.calls / seconds, 'time')} a second and reads "
-        f"{counted(per_call, 'block')} each time.",
+        text=text,
         read_bytes_per_s=read,
         share_of_load=share,
         share_of_ceiling=budget.of_ceiling(read),
@@ -151,15 +195,22 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
                 value=statement.rows / statement.calls,
             ),
         ),
-        remedies=(
-            Remedy(
-                text="Keep its plan and blocks now, to compare them with when it is slow.",
-                commands=("plimsoll explain record DSN --top 5 -o normal.json",),
-                expected="Tells a changed plan from slow storage.",
-            ),
-        ),
+        remedies=(_fewer_blocks(statement), _KEPT),
         refuted_by="The page cache of the system served these reads, so that no disk did.",
     )
+
+
+def _fills_buffers(statement: Statement, observation: Observation) -> bool:
+    """Whether all that a statement may touch fits the shared buffers, and it read no more than that."""
+    block, buffers = observation.server.block_bytes, setting_of(observation, "shared_buffers")
+    last = observation.last
+    tables = [r for r in last.relations if is_named(r.name, statement.text)]
+    if buffers is None or not tables:
+        return False
+    oids = {r.oid for r in tables} | {r.toast_oid for r in tables}
+    touched = sum(r.size_bytes for r in last.relations if r.oid in oids)
+    touched += sum(one.size_bytes for one in last.indexes if one.table_oid in oids)
+    return statement.read_blocks * block <= touched <= buffers * block
 
 
 def _waiting(work: Work, observation: Observation, budget: Budget) -> Cause | None:

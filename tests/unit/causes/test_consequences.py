@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.causes.consequences import in_order
+from plimsoll.causes.consequences import in_order, without_second_views
 from plimsoll.model.cause import Cause, CauseKind
 
 
@@ -79,3 +79,45 @@ def test_a_share_that_is_not_known_is_not_added_up():
     assert first.evidence[-1].text.endswith("21 MB/s more")
     # Nor are shares that would be more than all.
     assert whole.evidence[-1].text.endswith("42 % of the load")
+
+
+def reads(kind: CauseKind, code: str, subject: str, rate: float, **changes) -> Cause:
+    """
+    A cause that reads.
+    """
+    return cause(
+        kind, subject, code=code, read_bytes_per_s=rate, written_bytes_per_s=None, **changes
+    )
+
+
+STATEMENT = reads(CauseKind.PLANS, "StatementReads", "select * from orders where state = $1", 40e6)
+
+
+@pytest.mark.parametrize(
+    ("other", "severity"),
+    [
+        (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.orders", 39e6), "note"),
+        (reads(CauseKind.TOAST, "ToastReads", "public.orders.state", 30e6), "note"),
+        (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.orders", 10e6), "critical"),
+        (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.order", 39e6), "critical"),
+        (
+            reads(
+                CauseKind.SEQUENTIAL_SCANS,
+                "SequentialScans",
+                "public.orders",
+                39e6,
+                severity="note",
+            ),
+            "critical",
+        ),
+    ],
+    ids=["its scan", "its column", "a small part", "another table", "a note"],
+)
+def test_a_statement_is_not_judged_for_what_its_scan_is_judged_for(other, severity):
+    """
+    The same bytes from two sides are one finding; what nothing else explains stays judged.
+    """
+    judged, _ = without_second_views((STATEMENT, other))
+
+    assert severity == judged.severity
+    assert STATEMENT.read_bytes_per_s == judged.read_bytes_per_s

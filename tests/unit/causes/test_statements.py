@@ -2,7 +2,7 @@
 
 import pytest
 
-from databases import START_S, WINDOW_S, budget, observation, reading, statement
+from databases import START_S, WINDOW_S, budget, observation, reading, server, statement, table
 from plimsoll.causes import plans
 from plimsoll.causes.statements import captures_between, missing_of, short, work_between
 from plimsoll.model.database import Observation, Statement
@@ -108,16 +108,64 @@ def test_reads_that_were_not_timed_are_no_sign_and_are_told():
     assert () == missing_of(observation(reading(START_S), reading(START_S + WINDOW_S)))
 
 
-def test_the_statement_that_reads_most_is_a_note():
+def test_a_statement_is_judged_by_its_share():
     """
-    Its share, what a call takes, and how to keep its plan for later.
+    8 of 11 MB/s, with a plan that passes over most of what it reads; 2 % of 400 MB/s are not told at all.
+    """
+    window = seen(USUAL, more(USUAL, counted(600, block_s=0.0005)))
+    (cause,) = plans.causes(window, budget(10 * MB, 1 * MB))
+
+    assert ("StatementReads", "critical", TEXT) == (cause.code, cause.severity, cause.subject)
+    assert "120 blocks to give 1 row" in cause.remedies[0].text
+    assert "plimsoll explain record" in cause.remedies[1].commands[0]
+    assert () == plans.causes(window, budget(400 * MB, 1 * MB))
+
+
+def test_of_an_idle_server_a_large_share_is_a_note():
+    """
+    All that is read, but less than half a MB/s.
     """
     (cause,) = plans.causes(
-        seen(USUAL, more(USUAL, counted(600, block_s=0.0005))), budget(10 * MB, 1 * MB)
+        seen(USUAL, more(USUAL, counted(30, block_s=0.0005))), budget(0.45 * MB, 0.0)
     )
 
-    assert ("StatementReads", "note", TEXT) == (cause.code, cause.severity, cause.subject)
-    assert "plimsoll explain record" in cause.remedies[0].commands[0]
+    assert "note" == cause.severity
+
+
+@pytest.mark.parametrize(
+    ("size_mb", "calls", "severity"),
+    [
+        pytest.param(100, 100, "note", id="fits, read once at most"),
+        pytest.param(60, 100, "critical", id="fits, read more than once"),
+        pytest.param(500, 100, "critical", id="does not fit"),
+    ],
+)
+def test_buffers_that_fill_are_no_fault(size_mb: int, calls: int, severity: str):
+    """
+    A table within 128 MiB of buffers is read once; what is read again was not kept.
+    """
+    documents = table(1000, "public.documents", size_bytes=size_mb * 10**6)
+    read = counted(calls, block_s=0.0005)
+    window = observation(
+        reading(START_S, relations=(documents,)),
+        reading(START_S + WINDOW_S, relations=(documents,), statements=(read,)),
+        server(settings={"shared_buffers": "16384"}),
+    )
+    (cause,) = plans.causes(window, budget(2 * MB, 0.0))
+
+    assert severity == cause.severity
+    assert ("they are filling" in cause.text) is (severity == "note")
+
+
+def test_calls_that_want_little_are_told_to_be_fewer():
+    """
+    Three blocks for a row is a look-up: no plan spares it.
+    """
+    lookup = statement(TEXT, calls=60_000, rows=60_000, read_blocks=120_000, hit_blocks=60_000)
+    (cause,) = plans.causes(seen(None, lookup), budget(20 * MB, 0.0))
+
+    assert "critical" == cause.severity
+    assert "call it less often" in cause.remedies[0].text
 
 
 def test_without_counters_nothing_is_said():
