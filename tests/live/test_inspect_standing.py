@@ -313,3 +313,25 @@ def test_ids_that_run_out_are_the_headline(old: Postgres):
     assert "transaction ids" in near.title
     assert any("autovacuum is off" in piece.text for piece in near.evidence)
     assert pytest.approx(1.9e9, rel=0.001) == near.evidence[0].value
+
+
+def test_the_time_that_ids_last_is_measured(old: Postgres):
+    """
+    500 transactions in the window: what is left lasts as long as it takes at that pace. Our own questions use none.
+    """
+
+    def work_instead(_: float) -> None:
+        with psycopg.connect(old.dsn, autocommit=True) as connection:
+            for _ in range(500):
+                connection.execute("select pg_current_xact_id()")
+
+    told = inspect(observe(old.dsn, duration_s=0.01, sleep=work_instead))
+    near = told.causes[0]
+    (age, left) = (
+        next(e for e in near.evidence if e.kind == kind) for kind in ("age", "time left")
+    )
+
+    assert near.title.endswith(" at the present rate")
+    assert pytest.approx((age.reference - age.value) / 500, rel=0.01) == left.value / (
+        told.end_s - told.start_s
+    )

@@ -5,6 +5,9 @@ Ids are 32 bits wide, so that two thousand million of them lie ahead of the olde
 freezes old rows and so moves the oldest on. At `autovacuum_freeze_max_age` the server starts such vacuums
 by itself, at `vacuum_failsafe_age` it does so without regard to anybody, and three million before the end it
 stops giving out ids (PostgreSQL 14 and later, varsup.c, multixact.c).
+
+How long that takes at the present rate is what is left, divided by the ids that were given out between the two
+readings. It changes no severity: a window of seconds may be the busiest or the calmest of the week.
 """
 
 from collections.abc import Sequence
@@ -15,7 +18,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.standing import DatabaseAge, TableAge
-from plimsoll.units import format_ratio, number
+from plimsoll.units import format_duration, format_ratio, number
 
 # Half of all ids are ahead and half behind; of those ahead the last three million are not given out.
 _IDS = 2**31
@@ -26,6 +29,9 @@ _FAILSAFE_AGE = 1.6e9
 # At once the freeze age a vacuum begins; at twice of it vacuums do not get through. A judgement.
 _BEHIND = 2.0
 _TABLES_MOST = 3
+_DAY_S = 86_400
+# Ids come one by one: of n that were counted, chance alone changes the rate by 1/√n, a third at ten. A judgement.
+_IDS_LEAST = 10
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
@@ -69,13 +75,16 @@ def _cause(
     left = max(_IDS - _KEPT - age, 0)
     database = observation.server.place.rpartition("/")[2]
     is_here = worst.name == database
+    given = _given_out(observation, is_multixact=is_multixact)
+    left_s = _left_s(left, given, observation.seconds)
+    lasts = f", {_days(left_s)} at the present rate" if left_s is not None else ""
     return Cause(
         kind=CauseKind.WRAPAROUND,
         code="MultixactWraparoundNear" if is_multixact else "WraparoundNear",
         severity="critical" if age >= grave else "warning",
         subject=worst.name,
         title=f"Database {worst.name} has used {format_ratio(age / _IDS)} of its {what}: {number(left)} "
-        "are left until the server refuses every write",
+        f"are left until the server refuses every write{lasts}",
         text=f"Its oldest id is {number(age)} old; vacuums that freeze begin at {number(freeze)}. They have "
         "not come, were not let through, or something holds the oldest id back.",
         evidence=(
@@ -85,11 +94,60 @@ def _cause(
                 value=float(age),
                 reference=float(_IDS - _KEPT),
             ),
+            _rate(given, left_s, observation.seconds, what),
             *(_oldest(tables) if is_here else ()),
             *_holding(observation, age, is_multixact=is_multixact),
         ),
         remedies=_remedies(worst, tables if is_here else ()),
         refuted_by="The age in pg_database falls while you watch: a vacuum is getting through.",
+    )
+
+
+def _given_out(observation: Observation, *, is_multixact: bool) -> int | None:
+    """Ids that were given out between the readings; None where that is not known."""
+    first, last = observation.first, observation.last
+    if is_multixact:
+        if first.multixact_age is None or last.multixact_age is None:
+            return None
+        given = (last.multixact_age - first.multixact_age) % 2**32
+    else:
+        if first.next_xid is None or last.next_xid is None:
+            return None
+        given = last.next_xid - first.next_xid
+    # After a crash a few that nobody had used yet are given out again.
+    return given if 0 <= given < _IDS else None
+
+
+def _left_s(left: int, given: int | None, seconds: float) -> float | None:
+    """How long the rest lasts at the rate of the window; None where too few were seen to tell."""
+    if given is None or given < _IDS_LEAST or seconds <= 0:
+        return None
+    return left / (given / seconds)
+
+
+def _days(seconds: float) -> str:
+    """`17 days`; below two days `31 h 5 min`."""
+    days = seconds / _DAY_S
+    return f"{number(round(days))} days" if days >= 2 else format_duration(seconds)
+
+
+def _rate(given: int | None, left_s: float | None, seconds: float, what: str) -> Evidence:
+    if given is None:
+        return Evidence(
+            kind="time left",
+            text=f"how many {what} are used a second is unknown, and so is how long the rest lasts",
+        )
+    if left_s is None:
+        return Evidence(
+            kind="time left",
+            text=f"{number(given)} {what} were used in {format_duration(seconds)}: too few to say how long "
+            "the rest lasts",
+        )
+    return Evidence(
+        kind="time left",
+        text=f"{number(given / seconds)} {what} a second in {format_duration(seconds)}: at this rate the "
+        f"rest lasts {_days(left_s)}",
+        value=left_s,
     )
 
 

@@ -256,6 +256,10 @@ class DatabaseReading(Struct, frozen=True, kw_only=True):
     """None without the extension, or without the right to see it."""
     slots: tuple[DecodingSlot, ...] | None = None
     """Logical replication slots of the server; None where they could not be read."""
+    next_xid: int | None = None
+    """Transaction id that comes next, of 64 bits; it never wraps."""
+    multixact_age: int | None = None
+    """Of multixact 1: how many were given out, modulo 2³²."""
 
 
 class Glance(Struct, frozen=True, kw_only=True):

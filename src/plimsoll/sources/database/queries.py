@@ -60,6 +60,13 @@ COUNTED_FROM = (
 
 MOMENT = "select extract(epoch from pg_catalog.clock_timestamp())::double precision"
 
+# Asking takes no transaction id. The age of multixact 1 is the newest one less 1, of 32 bits with a sign.
+MOMENT_AND_IDS = """
+select extract(epoch from pg_catalog.clock_timestamp())::double precision,
+       pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::bigint,
+       pg_catalog.mxid_age('1'::pg_catalog.xid)
+"""
+
 # The control file knows how long a TOAST chunk may be.
 TOAST_CHUNK = "select max_toast_chunk_size from pg_catalog.pg_control_init()"
 

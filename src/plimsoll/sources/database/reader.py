@@ -246,7 +246,7 @@ class Reader:
         return read_standing(self._part, self.server.version_number, self.server.block_bytes)
 
     def _moment(self, *, is_last: bool) -> Moment:
-        (((time_s,),), databases) = self._asker.ask(queries.MOMENT, queries.DATABASES)
+        (((time_s, *ids),), databases) = self._asker.ask(queries.MOMENT_AND_IDS, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
         wal = self._part("wal", queries_wal.wal(number))
@@ -262,6 +262,8 @@ class Reader:
             resets=self._resets(),
             reading=DatabaseReading(
                 time_s=time_s,
+                next_xid=ids[0],
+                multixact_age=ids[1],
                 counters=counters_of(
                     by_database.values(),
                     checkpoints[0] if checkpoints else None,
