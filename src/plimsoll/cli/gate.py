@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import options
+from plimsoll.cli import gate_options, options
 from plimsoll.cli.wire import InstanceFlags
 
 _EMULATION = "What is emulated"
@@ -131,14 +131,6 @@ Output = Annotated[
         rich_help_panel=_PLACES,
     ),
 ]
-WithCpu = Annotated[
-    bool,
-    typer.Option(
-        "--with-cpu",
-        help="Also give the command no more CPU and memory than the class has (cgroup v2).",
-        rich_help_panel=_EMULATION,
-    ),
-]
 Command = Annotated[
     list[str],
     typer.Argument(metavar="-- COMMAND", help="What runs in the mount.", show_default=False),
@@ -235,7 +227,7 @@ def run(
     latency_ms: LatencyMs = None,
     limits: Limits = None,
     mode: ModeOption = Mode.FS,
-    with_cpu: WithCpu = False,
+    with_cpu: gate_options.WithCpu = False,
     backing: Backing = None,
     place: MountOption = None,
     metrics: Metrics = None,

@@ -117,7 +117,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
     lent = () if flags.backing is not None else (backing,)
     gate = Gate(setup, backing, mount, lent=lent)
-    group = _group_of(setup) if flags.has_cpu else None
+    group = group_of(setup) if flags.has_cpu else None
     with ended_like_ctrl_c(), ExitStack() as stack:
         for folder in lent:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -149,7 +149,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     return void or (128 - status if status < 0 else status)
 
 
-def _group_of(setup: GateSetup) -> ClassGroup:
+def group_of(setup: GateSetup) -> ClassGroup:
     """
     Return the processors and the memory of the class that is emulated.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import lab_experiment, lab_mysql, options
+from plimsoll.cli import gate_options, lab_experiment, lab_mysql, options
 from plimsoll.cli.wire import InstanceFlags
 
 _EMULATION = "What is emulated"
@@ -152,6 +152,7 @@ def postgres(
     clock: Clock = 60.0,
     balance: Credits = 1.0,
     memory: Memory = "512MiB",
+    with_cpu: gate_options.WithCpu = False,
     workload: WorkloadName = "tpcb",
     duration: Duration = "120s",
     clients: ClientCount = 16,
@@ -200,5 +201,6 @@ def postgres(
         html=html,
         width=width,
         is_inspecting=is_inspecting,
+        has_cpu=with_cpu,
     )
     raise typer.Exit(run_postgres(flags))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from plimsoll.cli import options
+from plimsoll.cli import gate_options, options
 from plimsoll.cli.wire import InstanceFlags
 
 _EMULATION = "What is emulated"
@@ -151,6 +151,7 @@ class MySqlFlags(Struct, frozen=True, kw_only=True):
     output: Path | None
     html: Path | None
     width: int | None
+    has_cpu: bool
 
 
 def register(lab: typer.Typer) -> None:
@@ -169,6 +170,7 @@ def mysql(
     clock: Clock = 60.0,
     balance: Credits = 1.0,
     memory: Memory = "512MiB",
+    with_cpu: gate_options.WithCpu = False,
     workload: WorkloadName = "oltp",
     duration: Duration = "120s",
     clients: ClientCount = 16,
@@ -213,6 +215,7 @@ def mysql(
         output=output,
         html=html,
         width=width,
+        has_cpu=with_cpu,
     )
     raise typer.Exit(_run(flags))
 
@@ -225,6 +228,7 @@ def _run(flags: MySqlFlags) -> int:
     from plimsoll.cli import gate_words
     from plimsoll.cli.amounts import bytes_of
     from plimsoll.cli.endings import ended_like_ctrl_c
+    from plimsoll.cli.gate_run import group_of
     from plimsoll.cli.lab_run import check_length, display, refuse_early, report, setup_for
     from plimsoll.cli.moments import seconds_of
     from plimsoll.lab.gate_record import minutes_of
@@ -257,6 +261,7 @@ def _run(flags: MySqlFlags) -> int:
         memory_bytes=memory_bytes,
         binaries=flags.binaries,
         keeps=flags.keeps,
+        group=group_of(setup) if flags.has_cpu else None,
     )
     with ended_like_ctrl_c():
         say(f"{gate_words.emulated(setup)}, {minutes_of(setup)}")

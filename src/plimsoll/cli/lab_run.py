@@ -18,7 +18,7 @@ from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.diagnose import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.gate_run import GateFlags, setup_of, truth_path
+from plimsoll.cli.gate_run import GateFlags, group_of, setup_of, truth_path
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.watching import Watching, found_beside
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
@@ -61,6 +61,8 @@ class LabFlags(Struct, frozen=True, kw_only=True):
     html: Path | None
     width: int | None
     is_inspecting: bool
+    has_cpu: bool = False
+    """Whether the server gets no more processors and memory than the class has."""
 
 
 class Reporting(Protocol):
@@ -156,6 +158,7 @@ def plan_of(flags: LabFlags) -> Plan:
         binaries=flags.pg_bin,
         keeps=flags.keeps,
         is_inspected=flags.is_inspecting,
+        group=group_of(setup) if flags.has_cpu else None,
     )
 
 

@@ -1,5 +1,5 @@
 """
-The processors and the memory of a class, for a command: a control group of its own (cgroup v2).
+The processors and the memory of a class, for a command or a server: a control group of its own (cgroup v2).
 
 Rule 1: what cannot be held to is refused with the reason, before anything runs.
 Rule 2: the group is removed at the end; whoever is still in it is ended first.
@@ -110,10 +110,15 @@ class ClassGroup:
             except OSError:
                 time.sleep(_END_S / 100)
 
+    @property
+    def members(self) -> Path:
+        """The file to which a process writes its id to join."""
+        return self.folder / "cgroup.procs"
+
     def within(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command that joins the group and then becomes `argv`."""
         join = 'echo $$ > "$0" && exec "$@"'
-        return ("sh", "-c", join, str(self.folder / "cgroup.procs"), *argv)
+        return ("sh", "-c", join, str(self.members), *argv)
 
 
 def _parent() -> Path:

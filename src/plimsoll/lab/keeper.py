@@ -35,13 +35,27 @@ def main() -> int:
     without a word), `log` (a file in `directory`), `first` (commands run to their end before),
     `server` (the command that stays), `environment`, and `uid` and `gid` to run them as (null: as
     this process). `endings` has the signals that end the server, the gentlest first; without it those of
-    PostgreSQL. Prints the end of the log if the server ended by itself.
+    PostgreSQL. `group` is the file of a control group that lists its members: the keeper joins it, and
+    what it starts is in it too; the server's own account may not join. Prints the end of the log if the
+    server ended by itself.
     """
     job = json.loads(sys.stdin.readline())
     try:
-        return _keep(job)
+        return _keep(job) if _join(job.get("group")) else 1
     finally:
         shutil.rmtree(job["directory"], ignore_errors=True)
+
+
+def _join(group: str | None) -> bool:
+    """Join a control group, if one is asked for; false if the system refuses, with its reason printed."""
+    if group is None:
+        return True
+    try:
+        Path(group).write_text(str(os.getpid()))
+    except OSError as error:
+        sys.stdout.write(f"'{group}' cannot be joined: {error.strerror}\n")
+        return False
+    return True
 
 
 def _keep(job: dict[str, Any]) -> int:

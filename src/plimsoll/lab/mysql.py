@@ -23,6 +23,7 @@ from typing import Self
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import keeper
+from plimsoll.lab.class_group import ClassGroup
 from plimsoll.lab.gate_place import on_disk
 from plimsoll.lab.postgres import unprivileged_account
 
@@ -73,6 +74,7 @@ class MariaDb:
         self.data_directory = data_directory
         self._settings = dict(settings)
         self._lent = lent
+        self._group: ClassGroup | None = None
         self._keeper: subprocess.Popen[str] | None = None
         self._directory = Path()
 
@@ -98,9 +100,13 @@ class MariaDb:
         # "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
         return told[told.index("Ver") + 1] if "Ver" in told[:-1] else "unknown"
 
-    def elsewhere(self, data_directory: Path, settings: Mapping[str, str]) -> "MariaDb":
-        """Return the same server's data, found at another place, under other settings; not started."""
-        return MariaDb(settings, data_directory=data_directory, binaries=self._binaries)
+    def elsewhere(
+        self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
+    ) -> "MariaDb":
+        """Return the same data's server at another place, with other settings, in a control group."""
+        other = MariaDb(settings, data_directory=data_directory, binaries=self._binaries)
+        other._group = group
+        return other
 
     def program(self, name: str) -> Path:
         """
@@ -250,6 +256,7 @@ class MariaDb:
             "environment": {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(self._directory)},
             "uid": self.account.uid,
             "gid": self.account.gid,
+            "group": None if self._group is None else str(self._group.members),
         }
 
     def _install(self) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError
+from plimsoll.lab.class_group import ClassGroup
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup, stages_of
 from plimsoll.lab.gate_place import check_machine
@@ -52,6 +53,8 @@ class MySqlPlan(Struct, frozen=True, kw_only=True):
     """Folder of MariaDB's programs; None for what is installed."""
     keeps: bool = False
     """Whether the tables stay on the disk afterwards."""
+    group: ClassGroup | None = None
+    """The server's processors and memory; None for all of this machine's."""
 
 
 def run_mysql(plan: MySqlPlan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
@@ -86,9 +89,11 @@ def run_mysql(plan: MySqlPlan, facts: Catalog, *, tell: Tell, say: Say) -> Outco
         gate = stack.enter_context(
             Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
         )
-        server = stack.enter_context(
-            loader.elsewhere(folder / "mount/data", _settings(plan, pool_bytes))
-        )
+        if plan.group is not None:
+            stack.enter_context(plan.group)
+        settings = _settings(plan, pool_bytes)
+        server = loader.elsewhere(folder / "mount/data", settings, plan.group)
+        stack.enter_context(server)
         clients = SysbenchClients(plan.load, server, duration_s=plan.duration_s, folder=folder)
         stack.callback(clients.end, 0.0)
         began_s = time.time()

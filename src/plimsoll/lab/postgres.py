@@ -28,6 +28,7 @@ from typing import Self
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import keeper
+from plimsoll.lab.class_group import ClassGroup
 
 HOST = "127.0.0.1"
 USER = "plimsoll"
@@ -96,6 +97,7 @@ class Postgres:
         self._settings = dict(settings or {})
         self._given_data = data_directory
         self._lent = lent
+        self._group: ClassGroup | None = None
         self._password = secrets.token_urlsafe(18)
         self._keeper: subprocess.Popen[str] | None = None
         self._directory = Path()
@@ -118,14 +120,17 @@ class Postgres:
         # "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"
         return next((word for word in told.split() if word[0].isdigit()), "unknown")
 
-    def elsewhere(self, data_directory: Path, settings: Mapping[str, str]) -> "Postgres":
-        """The same server's data, found at another place, under other settings; not started."""
+    def elsewhere(
+        self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
+    ) -> "Postgres":
+        """The same server's data at another place, with other settings, in a control group; not started."""
         other = Postgres(
             settings,
             binaries=None if self._is_wheel else self.binaries,
             data_directory=data_directory,
         )
         other._password = self._password
+        other._group = group
         return other
 
     def program(self, name: str) -> Path:
@@ -283,6 +288,7 @@ class Postgres:
             },
             "uid": self.account.uid,
             "gid": self.account.gid,
+            "group": None if self._group is None else str(self._group.members),
         }
 
     def _initdb(self, binaries: Path, password_file: Path) -> list[str]:

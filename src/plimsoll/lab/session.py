@@ -22,6 +22,7 @@ from msgspec import Struct
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.kernel import Stage
+from plimsoll.lab.class_group import ClassGroup
 from plimsoll.lab.dataset import LOADING, Dataset, fill
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
@@ -75,6 +76,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Folder of a PostgreSQL's programs; None for the wheel's."""
     keeps: bool = False
     """Whether the tables stay on the disk afterwards."""
+    group: ClassGroup | None = None
+    """The server's processors and memory; None for all of this machine's."""
     is_inspected: bool = False
     """Whether the server shall tell all it can of itself."""
 
@@ -154,7 +157,9 @@ def run_lab(
             Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
         )
         settings = _settings(plan, buffers_bytes, has_statements=has_statements)
-        server = loader.elsewhere(folder / "mount" / "data", settings)
+        if plan.group is not None:
+            stack.enter_context(plan.group)
+        server = loader.elsewhere(folder / "mount" / "data", settings, plan.group)
         stack.enter_context(server)
         clients = Clients(
             plan.workload,

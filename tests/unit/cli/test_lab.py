@@ -12,12 +12,15 @@ from plimsoll.cli.commands import app
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, UsageError
+from plimsoll.lab import mysql_session
 from plimsoll.lab.gate_record import snapshot_of, truth_of
+from plimsoll.lab.mysql_session import MySqlPlan
 from plimsoll.lab.session import Outcome, Plan, progress_of
 from plimsoll.lab.workload import Pace
 from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot import decode_snapshot
-from plimsoll.units import MIB
+from plimsoll.units import GIB, MIB
+from unit.lab.cgroup_double import simulate_cgroup
 from unit.lab.fixture_record import BEGAN_S, record
 from unit.lab.test_session import status
 
@@ -303,3 +306,54 @@ def test_the_command_line_reaches_the_plan(monkeypatch):
         given.html,
         given.pg_bin,
     )
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, monkeypatch):
+    """
+    The plan has a control group with its vCPUs and its memory; without the option it has none.
+    """
+    simulate_cgroup(tmp_path, monkeypatch)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(4)))
+    plans: list[Plan | MySqlPlan] = []
+
+    def stop(plan: Plan | MySqlPlan, facts: object, **ways: object) -> Outcome:
+        plans.append(plan)
+        raise UsageError("seen", "Go on.")
+
+    monkeypatch.setattr(lab_run, "run_lab", stop)
+    monkeypatch.setattr(mysql_session, "run_mysql", stop)
+    words = ["lab", engine, "--class", "db.m6g.large", "--storage", "gp3", "--size-gib", "400"]
+    CliRunner().invoke(app, [*words, "--with-cpu"])
+    CliRunner().invoke(app, words)
+    group = plans[0].group
+
+    assert group is not None
+    assert (2, 8 * GIB) == (group.vcpu_count, group.memory_bytes)
+    assert plans[1].group is None
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+@pytest.mark.parametrize(
+    ("bought", "said"),
+    [
+        (("--class", "db.m6g.large", "--storage", "gp3"), "has no control of cpu and memory"),
+        (("--storage", "gp3"), "--with-cpu needs a class"),
+    ],
+    ids=["elsewhere", "no class"],
+)
+def test_with_cpu_is_refused_with_the_reason(
+    engine: str, bought: tuple[str, ...], said: str, tmp_path, monkeypatch
+):
+    """
+    As 'gate run' refuses it, and before anything starts.
+    """
+    root = simulate_cgroup(tmp_path, monkeypatch)
+    (root / "cgroup.controllers").write_text("hugetlb\n")
+    monkeypatch.setattr(lab_run, "run_lab", None)
+    monkeypatch.setattr(mysql_session, "run_mysql", None)
+    words = ["lab", engine, *bought, "--size-gib", "400", "--with-cpu"]
+    refusal = CliRunner().invoke(app, words).exception
+
+    assert isinstance(refusal, UsageError)
+    assert said in refusal.message

@@ -6,9 +6,9 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.lab import class_group
 from plimsoll.lab.class_group import ClassGroup
 from plimsoll.units import GIB
+from unit.lab.cgroup_double import simulate_cgroup
 
 M6G = catalog().instance_limits("db.m6g.large")
 
@@ -18,20 +18,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     A machine whose cgroup v2 hands cpu and memory to one account; a folder stands for it. Simulated.
     """
-    place = tmp_path / "cgroup"
-    own = place / "user.slice/run.scope"
-    own.mkdir(parents=True)
-    (place / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
-    (place / "user.slice/cgroup.subtree_control").write_text("cpu memory\n")
-    (own / "cgroup.subtree_control").write_text("\n")
-    for name, text in {
-        "MOUNTS": f"30 1 0:26 / {place} rw - cgroup2 cgroup2 rw\n",
-        "OWN": "1:name=systemd:/\n0::/user.slice/run.scope\n",
-        "MEMORY": "MemTotal:       33554432 kB\n",
-    }.items():
-        (tmp_path / name).write_text(text)
-        monkeypatch.setattr(class_group, name, tmp_path / name)
-    return place
+    return simulate_cgroup(tmp_path, monkeypatch)
 
 
 def group(count: int = 8) -> ClassGroup:

@@ -16,6 +16,7 @@ def job(
     server: list[str],
     first: list[list[str]] | None = None,
     lent: tuple[Path, ...] = (),
+    group: Path | None = None,
 ) -> str:
     return json.dumps(
         {
@@ -27,6 +28,7 @@ def job(
             "environment": {"PATH": os.environ["PATH"]},
             "uid": None,
             "gid": None,
+            "group": None if group is None else str(group),
         }
     )
 
@@ -98,6 +100,33 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
     )
 
     assert "prepared\ncannot prepare\n" == told
+    assert not (tmp_path / "started").exists()
+    assert not directory.exists()
+
+
+def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
+    """
+    What it starts is in the group from the first moment, whatever account it runs as.
+    """
+    process, directory = kept
+    members = tmp_path / "cgroup.procs"
+    first = [["sh", "-c", f"cat {members}; exit 1"]]
+    told, _ = process.communicate(job(directory, [], first, group=members) + "\n", timeout=60)
+
+    assert str(process.pid) == told
+
+
+def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Path):
+    """
+    A group that the system closes to us is the reason that is told; the directory goes.
+    """
+    process, directory = kept
+    members = tmp_path / "none/cgroup.procs"
+    server = ["touch", str(tmp_path / "started")]
+    told, _ = process.communicate(job(directory, server, group=members) + "\n", timeout=60)
+
+    assert f"'{members}' cannot be joined: No such file or directory\n" == told
+    assert 1 == process.returncode
     assert not (tmp_path / "started").exists()
     assert not directory.exists()
 
