@@ -8,18 +8,22 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from live.controlled import Controlled, controlled
 from live.installed import DEBIANS, NEWEST, VERSIONS
 from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
+from plimsoll.cli.inspect import status_of
 from plimsoll.model.database import Observation, Relation
+from plimsoll.sinks.inspect_outline import headline
 from plimsoll.sources.database.read import observe
 
 SETTINGS = {
@@ -36,6 +40,7 @@ SETUP = (
     "create role monitor login password 's3cret'",
     "grant pg_monitor to monitor",
 )
+BEFORE = "the counters from before the restart"
 UPDATE = "update document set body = body || 'y' where i <= {}"
 WENT_ON = "The server was restarted; its counters went on."
 FORGOTTEN = (
@@ -52,9 +57,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[Controlled]:
         yield running
 
 
-def watched(server: Controlled, *doings: Callable[[], object]) -> Observation:
+def watched(
+    server: Controlled, *doings: Callable[[], object], at_the_end: bool = False
+) -> Observation:
     """
     What is seen by a clock that goes on only between glances, where one thing after another is done.
+
+    Two glances follow the last thing, or none `at_the_end`.
     """
     now_s = 0.0
     waiting = iter(doings)
@@ -65,7 +74,12 @@ def watched(server: Controlled, *doings: Callable[[], object]) -> Observation:
         next(waiting, lambda: None)()
         wait_for(server)
 
-    return observe(server.dsn, duration_s=len(doings) + 2, clock=lambda: now_s, sleep=sleep)
+    return observe(
+        server.dsn,
+        duration_s=len(doings) + (0 if at_the_end else 2),
+        clock=lambda: now_s,
+        sleep=sleep,
+    )
 
 
 def wait_for(server: Controlled) -> None:
@@ -198,6 +212,39 @@ def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bo
     assert len(found.glances) >= 4
     assert {None} == {g.transaction_count for g in found.glances if g.time_s < found.first.time_s}
     assert FORGOTTEN in inspect(found).notes
+    assert [BEFORE] == [gap.name for gap in inspect(found).missing if gap.name == BEFORE]
+    assert_nothing_left(server)
+
+
+@pytest.mark.parametrize("server", [DEBIANS, NEWEST], indirect=True)
+@pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
+def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_killed: bool):
+    """
+    What was done in nearly all of the time is forgotten: the report says so, status 2, and shows no load of none.
+    """
+
+    def end() -> None:
+        if is_killed:
+            crash(server)
+        else:
+            server.control("-m", "immediate", "restart")
+
+    began_s = time.monotonic()
+    found = watched(
+        server, server.did(UPDATE.format(50)), lambda: time.sleep(1.5), end, at_the_end=True
+    )
+    loud = {cause.code for cause in inspect(found).causes if cause.severity != "note"}
+    # Autovacuum is off, which is a warning on any day.
+    told = replace(inspect(found), causes=())
+    (gap,) = [gap for gap in told.missing if gap.name == BEFORE]
+
+    assert {"AutovacuumOff"} >= loud
+    assert 1.5 <= found.forgotten_s <= time.monotonic() - began_s
+    assert found.seconds < found.forgotten_s
+    assert "verdict" == gap.hides
+    assert 2 == status_of(told)
+    assert headline(told).startswith("It cannot be told what")
+    assert BEFORE in headline(told)
     assert_nothing_left(server)
 
 

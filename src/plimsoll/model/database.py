@@ -344,6 +344,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     resets: tuple[str, ...] = ()
     """What was reset between the readings and is in neither: `io`, `wal`, `bgwriter`, `checkpointer`,
     `statements`, `relations`."""
+    forgotten_s: float = 0.0
+    """Watched before a crash of the server, seconds: its counters are lost, and `first` came after it."""
     missing: tuple[tuple[str, str], ...] = ()
     """What could not be read and what would supply it: (`statements`, `GRANT …`)."""
     query_count: int = 0

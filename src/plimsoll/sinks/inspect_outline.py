@@ -112,7 +112,7 @@ def headline(inspection: Inspection) -> str:
     blind = [gap for gap in inspection.missing if gap.hides == "verdict"]
     if blind:
         names = words.series_of([words.plain(gap.name) for gap in blind])
-        verb = "is" if len(blind) == 1 else "are"
+        verb = "is" if len(blind) == 1 and "counters" not in blind[0].name else "are"
         return f"It cannot be told what {place} spends its reads and writes on: {names} {verb} missing."
     time = format_duration(inspection.end_s - inspection.start_s)
     # What could not be seen is said at once: silence is no proof of health.

@@ -103,6 +103,7 @@ class _Watch:
         self._is_lost = False
         self._run: Run | None = None
         self._first: Moment | None = None
+        self._forgotten_s = 0.0
 
     def begin(self) -> None:
         self._reader.meet()
@@ -158,6 +159,7 @@ class _Watch:
             glances=tuple(self._glances),
             poolers=tuple(self._pooler_readings),
             resets=reset,
+            forgotten_s=self._forgotten_s,
             standing=self._standing(),
             missing=tuple((self._reader.missing | self._notes).items()),
             query_count=asker.query_count,
@@ -228,7 +230,9 @@ class _Watch:
         has_forgotten = None not in dates and dates[0] != dates[1]
         # A server that recovers from a crash has still the old time of its start.
         if is_other or has_forgotten or has_gone_back(self._first.databases, run.databases):
-            self._first = self._reader.again()
+            again = self._reader.again()
+            self._forgotten_s += max(again.reading.time_s - self._first.reading.time_s, 0.0)
+            self._first = again
             # Sessions were what they were; totals of theirs are of other counters than those to come.
             self._glances = [
                 msgspec.structs.replace(glance, transaction_count=None, active_s=None)
