@@ -357,3 +357,24 @@ def test_with_cpu_is_refused_with_the_reason(
 
     assert isinstance(refusal, UsageError)
     assert said in refusal.message
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+def test_the_command_of_the_readme_is_one_that_runs(engine: str, monkeypatch):
+    """
+    README.md shows a command for each server, with every option that a run needs.
+    """
+    text = Path(__file__).parents[3].joinpath("README.md").read_text(encoding="utf-8")
+    shown = [line for line in text.splitlines() if line.startswith(f"plimsoll lab {engine} ")]
+    plans: list[Plan | MySqlPlan] = []
+
+    def stop(plan: Plan | MySqlPlan, facts: object, **ways: object) -> Outcome:
+        plans.append(plan)
+        raise UsageError("seen", "Go on.")
+
+    monkeypatch.setattr(lab_run, "run_lab", stop)
+    monkeypatch.setattr(mysql_session, "run_mysql", stop)
+    for line in shown:
+        CliRunner().invoke(app, line.split()[1:])
+
+    assert [("db.t3.xlarge", 60)] == [(p.setup.instance.db_class, p.duration_s) for p in plans]
