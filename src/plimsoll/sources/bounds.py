@@ -8,6 +8,7 @@ What is refused is refused in one sentence. docs/reference/inputs.md lists these
 """
 
 from plimsoll.errors import DataError
+from plimsoll.sources.file_text import Content
 from plimsoll.units import GIB, MIB
 
 # A year of twelve metrics at one minute is 6.3 million samples: 0.4 GB as indented
@@ -98,7 +99,7 @@ def check_lines(data: bytes, where: str) -> None:
         raise DataError(f"{where} holds {count:,} lines with hardly anything in them", _EMPTY_HINT)
 
 
-def check_text_rows(data: bytes, columns: int, where: str) -> None:
+def check_text_rows(data: Content, columns: int, where: str) -> None:
     """
     Check a table of text.
 

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 from plimsoll.sources.bounds import check_text_rows
+from plimsoll.sources.csv_long import read_long
 from plimsoll.sources.csv_slices import TextTable
+from plimsoll.sources.file_text import Content
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.table_frame import (
     TIME_NAMES,
@@ -28,7 +30,7 @@ _LABEL_ROWS = frozenset(
 """First cells of the rows above the samples in CloudWatch's console download."""
 
 
-def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
+def read_csv(data: Content, reading: Reading, *, where: str, path: Path) -> None:
     """
     Add a table of text.
 
@@ -36,23 +38,26 @@ def read_csv(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
         DataError: no header, no column of times, no column that could hold a metric, or more rows
             than we take.
     """
-    said = _SEPARATOR.match(data)
-    if said is not None:
-        data = data[said.end() :]
-    head = data[: 1 << 16].decode("utf-8", errors="replace")
+    said = _SEPARATOR.match(data[:64])
+    start = 0 if said is None else said.end()
+    head = data[start : start + (1 << 16)].decode("utf-8", errors="replace")
     delimiter = said[1].decode() if said is not None else _delimiter(head)
     if delimiter is None:
         raise not_a_table(where, "its first line has no delimiter")
     names, rows_above = _header(head, delimiter, where)
     few(names, where)
     check_text_rows(data, len(names), where)
-    start = 0
     for _ in range(rows_above):
         end = data.find(b"\n", start)
         start = len(data) if end < 0 else end + 1
     table = TextTable(data=data, start=start, names=names, delimiter=delimiter, where=where)
+    roles = table.roles()
+    if read_long(table, roles, reading, path):
+        return
     is_decimal = delimiter != ","
-    read_frame(table.frame(), names, reading, where=where, path=path, comma_is_decimal=is_decimal)
+    read_frame(
+        table.frame(roles), names, reading, where=where, path=path, comma_is_decimal=is_decimal
+    )
 
 
 def _delimiter(head: str) -> str | None:

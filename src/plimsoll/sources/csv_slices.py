@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.sources.file_text import Content
 from plimsoll.sources.table_frame import Roles, guarded, times_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Cells:
 class TextTable:
     """Where the rows of a table lie, and how they are written."""
 
-    data: bytes
+    data: Content
     start: int
     """The first byte of the rows, after the header."""
     names: list[str]
@@ -60,22 +61,36 @@ class TextTable:
     where: str
     """The file, for messages."""
 
-    def frame(self) -> "pl.DataFrame":
+    def roles(self) -> Roles:
+        """
+        Say which column is what, by the first rows.
+
+        Raises:
+            DataError: polars cannot read them.
+        """
+        return Roles(self.names, self._texts(*next(self._slices()), [*range(len(self.names))]))
+
+    def plain_slices(self, roles: Roles) -> Iterator["pl.DataFrame | None"]:
+        """Yield slices of rows with numbers as numbers; None, the last, for one with other cells."""
+        texts = {roles.time, roles.metric, roles.instance, roles.unit, roles.statistic} - {None}
+        for first, end in self._slices():
+            part, numbers = self._slice(
+                first, end, [t for t in texts if t is not None], roles.values
+            )
+            if numbers != roles.values:
+                yield None
+                return
+            yield part
+
+    def frame(self, roles: Roles) -> "pl.DataFrame":
         """
         Return the columns that a reader of samples needs, called c0, c1, …
-
-        A line break inside quotes is no end of a row, so a table with quotes is not cut.
 
         Raises:
             DataError: polars cannot read it.
         """
-        every = [*range(len(self.names))]
-        if self.data.find(b'"', self.start) >= 0:
-            return self._texts(self.start, len(self.data), every)
-        head = self._texts(*next(self._slices()), every)
-        roles = Roles(self.names, head)
         if roles.time is None:
-            return self._texts(self.start, len(self.data), every)
+            return self._texts(self.start, len(self.data), [*range(len(self.names))])
         return self._typed(roles, roles.time)
 
     def _typed(self, roles: Roles, time: int) -> "pl.DataFrame":
@@ -107,11 +122,22 @@ class TextTable:
         return frame.hstack(mixed.get_columns())
 
     def _slices(self) -> Iterator[tuple[int, int]]:
-        """Where slices of whole rows begin and end; one slice, empty, for no rows."""
+        """
+        Yield where slices of whole rows begin and end; one slice, empty, for no rows.
+
+        A line break inside quotes ends no row. Quotes come in pairs, doubled ones too, so a line
+        break is outside of them where an even number of quotes stands before it.
+        """
         first = self.start
         while True:
-            newline = self.data.find(b"\n", first + SLICE_BYTES)
-            end = newline + 1 or len(self.data)
+            end, quotes = first, 0
+            wanted = first + SLICE_BYTES
+            while end < len(self.data) and (end < wanted or quotes % 2):
+                line_end = self.data.find(b"\n", max(wanted, end)) + 1 or len(self.data)
+                # Where every cell has two of them, `bytes.count` takes longer than parsing does.
+                written = np.frombuffer(self.data[end:line_end], dtype=np.uint8)
+                quotes += int(np.count_nonzero(written == ord('"')))
+                end = line_end
             yield first, end
             first = end
             if first >= len(self.data):
@@ -128,6 +154,8 @@ class TextTable:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # a cell that is no plain number: look which columns have one
         frame = self._texts(first, end, [*texts, *numbers])
+        # An empty cell in quotes holds as little as one without.
+        frame = frame.with_columns(pl.col(f"c{i}").replace("", None) for i in numbers)
         cast = frame.with_columns(pl.col(f"c{i}").cast(pl.Float64, strict=False) for i in numbers)
         plain = [
             i

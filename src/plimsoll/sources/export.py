@@ -24,7 +24,9 @@ from plimsoll.sources import (
     prometheus_names,
 )
 from plimsoll.sources.assemble import assemble
+from plimsoll.sources.bounds import MAX_BYTES
 from plimsoll.sources.file_bytes import HEAD_BYTES, load
+from plimsoll.sources.file_text import open_text
 from plimsoll.sources.json_text import documents, first_lines
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.shown import counted, shown
@@ -71,11 +73,52 @@ def read_export(
         DataError: no file that can be read, or no sample in any.
     """
     if not path.is_dir():
-        return read_loaded(load(path), path, instance_file=instance_file, identifier=identifier)
+        found = read_large_table(path, instance_file=instance_file, identifier=identifier)
+        return found or read_loaded(
+            load(path), path, instance_file=instance_file, identifier=identifier
+        )
     reading = Reading()
     _read_folder(path, reading)
     _describe(reading, instance_file)
     return assemble(reading, identifier=identifier, source=f"export folder {shown(path, 200)}")
+
+
+def read_large_table(
+    path: Path,
+    *,
+    instance_file: Path | None = None,
+    identifier: str | None = None,
+    is_other: Callable[[bytes], bool] = lambda _: False,
+) -> Snapshot | None:
+    """
+    As `read_export`, of a large table of text; None if the file is none and must be loaded.
+
+    Args:
+        is_other: whether the first bytes are those of something that somebody else reads.
+    """
+    reading = Reading()
+    if not _read_large_table(path, reading, is_other):
+        return None
+    _describe(reading, instance_file)
+    return assemble(reading, identifier=identifier, source=f"export file {shown(path, 200)}")
+
+
+def _read_large_table(
+    path: Path, reading: Reading, is_other: Callable[[bytes], bool] = lambda _: False
+) -> bool:
+    """Add a large table of text without loading it; False if the file is none."""
+    with open_text(path) as text:
+        head = b"" if text is None else text[:HEAD_BYTES]
+        if text is None or len(text) > MAX_BYTES or is_other(head):
+            return False
+        if head.startswith(b"PAR1") or head.lstrip()[:1] in (b"{", b"[", b""):
+            return False
+        if otel_stream.looks_like_protobuf(head, len(text)) or not _is_text(head):
+            return False
+        where = f"'{shown(path.name, 100)}'"
+        _refuse_forms_of_the_aws_cli(head, where)
+        csv_file.read_csv(text, reading, where=where, path=path)
+        return True
 
 
 def read_loaded(
@@ -120,7 +163,8 @@ def _read_folder(folder: Path, reading: Reading) -> None:
     failures: list[PlimsollError] = []
     for file in files:
         try:
-            read_bytes(load(file), file, reading)
+            if not _read_large_table(file, reading):
+                read_bytes(load(file), file, reading)
         except (DataError, SourceError) as error:
             failures.append(error)
             reading.gaps.append(

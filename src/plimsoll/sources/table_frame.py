@@ -58,7 +58,7 @@ _MISSING = ("", "-", "na", "n/a", "null", "none", "nil", "\\n")
 _PANEL = re.compile(r"(.+?)-data-(?:as-.+-)?\d{4}-\d{2}-\d{2}.*\.csv\Z", re.IGNORECASE)
 """How Grafana calls the download of a panel: `Read IOPS-data-2026-11-20 10_12_13.csv`."""
 
-_MOST_GROUPS = 10_000
+MOST_GROUPS = 10_000
 """Five hundred instances of twenty metrics; more names than that are not names."""
 
 _MOST_COLUMNS = 2_000
@@ -139,10 +139,33 @@ def read_frame(
         raise not_a_table(where, "it has no column of times")
     if not roles.values:
         raise not_a_table(where, "it has no column of values")
+    if not read_rows(
+        frame, names, roles, reading, where=where, path=path, comma_is_decimal=comma_is_decimal
+    ):
+        raise not_a_table(where, f"no cell of column '{shown(names[roles.time])}' is a time")
+
+
+def read_rows(
+    frame: "pl.DataFrame",
+    names: list[str],
+    roles: Roles,
+    reading: Reading,
+    *,
+    where: str,
+    path: Path,
+    comma_is_decimal: bool,
+) -> bool:
+    """
+    Add the samples of some rows whose columns have these roles, and return whether any has a time.
+
+    Raises:
+        DataError: more metrics or instances than there can be.
+    """
+    assert roles.time is not None
     time_s, readable = times_of(frame.get_column(f"c{roles.time}"))
     reading.bad_times += int((~readable).sum())
     if not readable.any():
-        raise not_a_table(where, f"no cell of column '{shown(names[roles.time])}' is a time")
+        return False
     groups = _groups(frame, roles, where)
     # The columns of a wide table share its rows, so a sparse column has the step of the table.
     period_s = usual_step_s(time_s[readable]) if roles.metric is None else None
@@ -172,6 +195,7 @@ def read_frame(
                         folder=path.parent,
                     )
                 )
+    return True
 
 
 class _KeptTimes:
@@ -211,7 +235,7 @@ def _groups(frame: "pl.DataFrame", roles: Roles, where: str) -> list[tuple[Group
         ),
         where,
     )
-    if grouped.height > _MOST_GROUPS:
+    if grouped.height > MOST_GROUPS:
         raise not_a_table(where, f"it names {grouped.height:,} different metrics or instances")
     found: list[tuple[Group, IntArray | None]] = []
     for row in grouped.iter_rows(named=True):

@@ -58,6 +58,11 @@ def read(
         if len(files) != 1:
             return export.read_export(path, instance_file=instance_file, identifier=identifier)
         path = files[0]  # a folder with a single file is that file, be it a snapshot
+    found = export.read_large_table(
+        path, instance_file=instance_file, identifier=identifier, is_other=is_host_capture
+    )
+    if found is not None:
+        return found
     return _read_bytes(load(path), path, instance_file, identifier)
 
 

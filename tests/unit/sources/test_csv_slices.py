@@ -18,7 +18,8 @@ ODD = (
 
 def frame_of(data: bytes, names: list[str], delimiter: str = ",") -> pl.DataFrame:
     start = data.index(b"\n") + 1
-    return TextTable(data=data, start=start, names=names, delimiter=delimiter, where="f").frame()
+    table = TextTable(data=data, start=start, names=names, delimiter=delimiter, where="f")
+    return table.frame(table.roles())
 
 
 def blocks_of(data: bytes, tmp_path) -> list[tuple]:
@@ -39,6 +40,53 @@ def test_plain_columns_are_numbers_and_odd_ones_are_text():
 
     assert {"c0": pl.Int64, "c1": pl.Float64, "c2": pl.String} == dict(frame.schema)
     assert ["6", "7 io/s"] == frame.get_column("c2").to_list()
+
+
+def test_quoted_numbers_are_numbers():
+    """
+    Quotes around every cell, an empty one too, make no text of a column of numbers.
+    """
+    data = b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n'
+    frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
+
+    assert {"c0": pl.Int64, "c1": pl.Float64, "c2": pl.Float64} == dict(frame.schema)
+    assert [5.0, None] == frame.get_column("c1").to_list()
+
+
+def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
+    """
+    Wherever a table is cut, a cell with line breaks and doubled quotes stays whole.
+    """
+    row = b'1615198440,"a ""b""\n\nc",5\n'
+    for size in range(1, len(row)):
+        monkeypatch.setattr(csv_slices, "SLICE_BYTES", size)
+        table = TextTable(data=row * 3, start=0, names=["t", "n", "v"], delimiter=",", where="f")
+
+        assert {0} == {end % len(row) for _, end in table._slices()}
+
+
+def test_metrics_of_a_long_table_share_their_times(tmp_path, monkeypatch):
+    """
+    Twelve metrics with the same minutes have one array of times, read in however many slices.
+    """
+    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 500)
+    reading = Reading()
+    read_csv(corpus.csv_long(corpus.made(50)), reading, where="f", path=tmp_path / "f.csv")
+
+    assert 12 == len(reading.blocks)
+    assert 1 == len({id(b.time_s) for b in reading.blocks})
+
+
+def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
+    """
+    A unit in the last slice is found for the whole column, as if the table had not been cut.
+    """
+    data = b"time,metric,value\n" + b"1615198440,ReadIOPS,5\n" * 9 + b"1615198500,ReadIOPS,7 io/s\n"
+    whole = blocks_of(data, tmp_path)
+    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 30)
+
+    assert whole == blocks_of(data, tmp_path)
+    assert whole[0][3][-1] == "7.0"
 
 
 def test_metrics_of_a_table_share_its_times(tmp_path):
@@ -66,18 +114,22 @@ def test_columns_that_lack_the_same_cells_share_their_times(tmp_path):
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_slices_change_nothing(tmp_path, monkeypatch, odd, delimiter):
     """
-    Whatever a cell says, a table cut into slices gives what the same table in text gives: quotes
-    around one cell keep a table from being cut.
+    Whatever a cell says, and with quotes around it, a table cut into slices gives what the same
+    table gives where every cell is read as text.
     """
     odd = odd.replace(",", "" if delimiter == "," else ",")
     rows = [f"{1615198440 + 60 * i};{i};{odd if i == 7 else i}" for i in range(20)]
     rows[3] = f";1;{odd}"
     head = "timestamp;ReadIOPS;ReadThroughput"
     cut = "\n".join([head, *rows]).replace(";", delimiter).encode()
-    whole = "\n".join([head, *rows[:-1], f'"{1615198440 + 60 * 19}";19;19'])
+    quoted = "\n".join('"' + row.replace(";", '";"') + '"' for row in [head, *rows])
+    with monkeypatch.context() as texts:
+        texts.setattr(TextTable, "frame", lambda t, _: t._texts(t.start, len(t.data), [0, 1, 2]))
+        whole = blocks_of(cut, tmp_path)
     monkeypatch.setattr(csv_slices, "SLICE_BYTES", 60)
 
-    assert blocks_of(whole.replace(";", delimiter).encode(), tmp_path) == blocks_of(cut, tmp_path)
+    assert whole == blocks_of(cut, tmp_path)
+    assert whole == blocks_of(quoted.replace(";", delimiter).encode(), tmp_path)
 
 
 def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
