@@ -71,7 +71,8 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
         count: how many series to expect, which decides how long a piece may be.
 
     Raises:
-        SourceError: no usable answer, or one too large even for five minutes.
+        SourceError: no usable answer, or one too large even for five minutes; Exhausted if the reading
+            as a whole takes too much.
         DataError: samples that are no numbers.
     """
     fitting_s = SAMPLES_PER_ANSWER * ASSUMED_INTERVAL_S // max(count, 1)
@@ -93,6 +94,7 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
             middle = (start + end) // 2
             waiting += [(middle, end), (start, middle)]
             continue
+        client.allowance.take_samples(sum(len(row.values) for row in rows), client.server)
         for row in rows:
             pieces.setdefault(frozenset(row.metric.items()), []).append(_arrays(row, client))
     return [_whole(dict(labels), parts) for labels, parts in pieces.items()]

@@ -28,7 +28,7 @@ from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
-from plimsoll.sources.prometheus.client import Bounds, Client
+from plimsoll.sources.prometheus.client import Allowance, Bounds, Client, Exhausted
 from plimsoll.sources.prometheus.exporters import Exporter, Track, classify
 from plimsoll.sources.prometheus.fetch import label_values, list_series, read_samples
 from plimsoll.sources.prometheus.gauges import Gauges, blocks_of, gauges_of
@@ -65,6 +65,7 @@ def read_prometheus(
     *,
     identifier: str | None = None,
     bounds: Bounds | None = None,
+    allowance: Allowance | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Snapshot:
     """
@@ -75,6 +76,7 @@ def read_prometheus(
         window_s: epoch seconds, [start, end).
         identifier: which instance, if the matches leave several.
         bounds: how long and how much to ask for.
+        allowance: what is left of that where others were read before.
         sleep: waits between tries.
 
     Returns:
@@ -85,7 +87,7 @@ def read_prometheus(
         SourceError: no usable answer; AccessDenied, Unreachable and Throttled say which way.
         DataError: nothing that could be a sample.
     """
-    with Client(server, bounds, sleep=sleep) as client:
+    with Client(server, bounds, allowance=allowance, sleep=sleep) as client:
         found = _search(client, window_s, identifier)
         warnings = list(client.warnings)
     return _snapshot(server, found, window_s, warnings)
@@ -113,10 +115,12 @@ def read_prometheus_fleet(
 
     Raises:
         UsageError: no name fits.
-        SourceError: the server cannot be asked, or does not answer any more.
+        SourceError: the server cannot be asked, does not answer any more, or gave all that one
+            reading may take.
     """
     reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
-    with Client(server, bounds, sleep=sleep) as client:
+    allowance = Allowance(bounds or Bounds())
+    with Client(server, bounds, allowance=allowance, sleep=sleep) as client:
         tracks = classify(list_series(client, selectors.discovery(server, None), reach))
         if not tracks:
             raise _nothing(client, reach, None)
@@ -132,11 +136,16 @@ def read_prometheus_fleet(
     for name in fitting:
         try:
             found = read_prometheus(
-                server, window_s, identifier=every[name], bounds=bounds, sleep=sleep
+                server,
+                window_s,
+                identifier=every[name],
+                bounds=bounds,
+                allowance=allowance,
+                sleep=sleep,
             )
             yield replace(found, asked_s=window_s)
-        except (AccessDenied, Unreachable, Throttled):
-            # The next one would be answered alike; what was read is shown.
+        except (AccessDenied, Unreachable, Throttled, Exhausted):
+            # The next one would fare alike; what was read is shown.
             raise
         except PlimsollError as error:
             yield Unread(identifier=shown(every[name], 63), reason=error.message, remedy=error.hint)

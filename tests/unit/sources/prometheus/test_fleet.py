@@ -9,10 +9,11 @@ from fixtures.prometheus.expositions import QONTO, Series, history
 from fixtures.prometheus.servers import Double, error
 from plimsoll.cli.commands import run
 from plimsoll.cli.targets import Reach, read_prometheus_instances
-from plimsoll.errors import Unreachable, UsageError
+from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread
-from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
+from plimsoll.sources.prometheus.client import Allowance, Bounds
+from plimsoll.sources.prometheus.read import read_prometheus, read_prometheus_fleet, server_of
 from plimsoll.units import format_time
 
 START_S = 1_615_161_600
@@ -97,6 +98,61 @@ def test_a_server_that_goes_away_ends_the_reading():
         double.wrong = [error(503, "gone")] * 9
         with pytest.raises(Unreachable):
             next(stream)
+
+
+def read_bounded(double: Double, bounds: Bounds) -> tuple[list, str]:
+    """
+    The instances that come before the reading ends, and why it ends.
+    """
+    server = server_of(double.url, match=(), headers=(), environment={})
+    stream = read_prometheus_fleet(server, WINDOW, "*", bounds=bounds, sleep=lambda _: None)
+    found: list = []
+    with pytest.raises(SourceError) as caught:
+        found.extend(stream)
+    return found, caught.value.message
+
+
+@pytest.mark.parametrize("unit", ["samples", "bytes"])
+def test_a_reading_as_a_whole_is_bounded(unit):
+    """
+    Each answer is small and they are many: what was read is kept, and nothing more is asked for.
+    """
+    with Double(series(*NAMES)) as double:
+        server = server_of(double.url, match=(), headers=(), environment={})
+        generous = Bounds()
+        whole = Allowance(generous)
+        read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
+        one = getattr(generous, f"read_{unit}_max") - getattr(whole, f"_{unit}_left")
+        asked = len(double.requests)
+        found, message = read_bounded(double, Bounds(**{f"read_{unit}_max": one * 5 // 2}))
+        of_two = len(double.requests) - asked
+
+    assert ["billing", "orders-primary"][: len(found)] == [s.instance.identifier for s in found]
+    assert found
+    assert f"{one * 5 // 2:,} {unit} at most from {double.url}" in message
+    assert of_two <= 3 * asked + 1
+
+
+def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
+    """
+    The rows that came are shown with the reason why there are no more, and the status says so.
+    """
+    options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
+    with Double(series(*NAMES)) as double:
+        server = server_of(double.url, match=(), headers=(), environment={})
+        whole = Allowance(Bounds())
+        read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
+        one = Bounds().read_samples_max - whole._samples_left
+        monkeypatch.setattr(
+            "plimsoll.sources.prometheus.read.Bounds", lambda: Bounds(read_samples_max=one)
+        )
+        target = ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json"]
+        status = run([*target, *options])
+    document = json.loads(capsys.readouterr().out)
+
+    assert 2 == status
+    assert ["billing"] == [row["identifier"] for row in document["rows"]]
+    assert f"one command reads {one:,} samples at most" in document["stopped"]
 
 
 def test_the_table_names_the_server_without_its_password():
