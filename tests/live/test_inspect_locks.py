@@ -17,6 +17,7 @@ from plimsoll.lab.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import Want, observe
+from plimsoll.sources.refusal_code import FULL, code_of_refusal
 
 WAITING = 12
 SESSIONS = frozenset({Want.SESSIONS})
@@ -158,6 +159,7 @@ def test_a_full_server_is_the_diagnosis(server: Postgres, run: Run, tmp_path):
         with ExitStack() as stack:
             for _ in range(26):
                 stack.enter_context(psycopg.connect(plain))
+            assert FULL == code_of_refusal(plain, patience_s=10.0)
             done = run("inspect", "--for", "30s", PLIMSOLL_DSN=plain)
         refused = run("pool-size", "--services", "1", "--dsn", plain, "--for", "1s")
     flat = " ".join(done.stdout.split())
@@ -204,6 +206,8 @@ def test_a_role_at_its_own_limit_is_told_so(server: Postgres, run: Run):
         dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=narrow password=s3cret"
         with psycopg.connect(dsn):
             done = run("inspect", "--for", "1s", PLIMSOLL_DSN=dsn)
+            assert FULL == code_of_refusal(dsn, patience_s=10.0)
+        assert not code_of_refusal(dsn, patience_s=10.0)
 
     assert 1 == done.returncode, done.stdout + done.stderr
     assert "its own limit of connections is reached" in " ".join(done.stdout.split())

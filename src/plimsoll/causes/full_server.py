@@ -1,14 +1,15 @@
 """
 A server that takes no more connections: that is the diagnosis, and the way in is the first remedy.
 
-Nothing of the server itself could be read, so nothing else is said of it; poolers in front of it may tell more.
+Nothing inside the server can be read then. Poolers in front of it still answer.
 """
 
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
 
-# What the server says where a role or a database has a number of its own.
+# The server has one code for both; in English its words tell whether a role or a database has a limit.
+_EVERYONES = ("too many clients", "connection slots are reserved")
 _OWN_LIMIT = ("too many connections for role", "too many connections for database")
 _HOLDERS = """
 SELECT usename, application_name, client_addr, state, count(*), max(now() - state_change)
@@ -50,13 +51,16 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def _full(observation: Observation) -> Cause:
+    is_sure = any(words in observation.full for words in _EVERYONES)
+    taken = "all connections of max_connections that this role may use are taken"
+    if not is_sure:
+        taken += ", or its own limit is reached (rolconnlimit, datconnlimit)"
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="ServerFull",
         severity="critical",
         subject="",
-        title=f"{observation.server.place} is full: all connections of max_connections that this role may "
-        "use are taken, and clients are refused",
+        title=f"{observation.server.place} is full: {taken}, and clients are refused",
         text="The server runs. Every new connection is refused until one ends, so programs fail that "
         "connect anew, and pools that lost connections cannot replace them.",
         evidence=(Evidence(kind="refusal", text=f"it said: {observation.full}"),),

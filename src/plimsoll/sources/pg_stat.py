@@ -17,6 +17,7 @@ from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable, 
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.pg_stat_queries import FACTS, GUARDS, reading_query
+from plimsoll.sources.refusal_code import DENIED, FULL, code_of_refusal
 from plimsoll.sources.text_safe import decode_safely
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ _FULL = (
 )
 _REFUSALS = (
     "password",
-    "authentication",
+    "authentication failed",
+    "authentication method",
     "pg_hba.conf",
     "permission denied",
     "not permitted",
@@ -296,13 +298,18 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
     reason = told(error, dsn)
     # A name may have several addresses, the first of which does not answer.
     full = next((line for line in str(error).splitlines() if is_full(line)), "")
+    is_denied = is_refusal(reason)
+    if not full and not is_denied:
+        # Whatever language the server speaks.
+        code = _code_again(dsn)
+        full, is_denied = reason if code == FULL else "", code in DENIED
     if full:
         return ServerFull(
             f"PostgreSQL takes no more connections: {without_password(full.strip(' -'), dsn)}",
             "Connect as a superuser (superuser_reserved_connections), with pg_use_reserved_connections "
             "(16 and later), on RDS as a member of rds_superuser; or end connections first.",
         )
-    if is_refusal(reason):
+    if is_denied:
         return AccessDenied(
             f"PostgreSQL refused the connection: {reason}",
             "Check user, password and database; the role needs LOGIN and pg_monitor.",
@@ -313,11 +320,19 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
     )
 
 
+def _code_again(dsn: str) -> str:
+    """The SQLSTATE of a refusal, by trying once more; empty where there is none."""
+    from psycopg.conninfo import make_conninfo
+
+    patience_s = float(CONNECTION["connect_timeout"])
+    return code_of_refusal(make_conninfo(dsn, **CONNECTION), patience_s=patience_s)
+
+
 def is_full(reason: str) -> bool:
     """
-    Whether every connection that the role may have is taken (SQLSTATE 53300).
+    Whether a server says in English that every connection the role may have is taken.
 
-    libpq hands on no SQLSTATE of a connection that failed, so the server's English words tell.
+    Elsewhere its SQLSTATE tells (`refusal_code`), which takes one more attempt.
     """
     return any(words in reason for words in _FULL)
 

@@ -155,5 +155,16 @@ def test_a_full_server_is_told_from_a_role_at_its_limit():
 
     assert "is full" in every.title
     assert "its own limit" in own.title
+    assert "rolconnlimit" not in every.title
     assert {"critical"} == {every.severity, own.severity}
     assert ["the server's counters", "poolers"] == [g.name for g in missing_of(full("x"))]
+
+
+def test_in_another_language_both_limits_are_possible():
+    """
+    The code says that it is full, and the words are kept without being understood.
+    """
+    (found,) = causes_of(full("FATAL:  tut mir leid, schon zu viele Verbindungen"))
+
+    assert "or its own limit is reached (rolconnlimit, datconnlimit)" in found.title
+    assert "tut mir leid" in found.evidence[0].text

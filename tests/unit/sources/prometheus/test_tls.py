@@ -1,6 +1,5 @@
 """Certificates of an authority that only the environment names, on this machine as elsewhere."""
 
-import datetime as dt
 import ssl
 import threading
 from collections.abc import Iterator
@@ -8,11 +7,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from fixtures.certificates import signed_by_itself
 from fixtures.prometheus.servers import Double, Wrong
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.sources.prometheus.client import Bounds, Client
@@ -28,31 +24,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     Key and certificate of `localhost`, signed by itself.
     """
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + made.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
+    return signed_by_itself(tmp_path_factory.mktemp("tls"))
 
 
 class _Empty(BaseHTTPRequestHandler):
