@@ -40,7 +40,8 @@ from live.gate_machine import T3
 from plimsoll.errors import PlimsollError
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.postgres import Postgres, unprivileged_account, wheel_binaries
+from plimsoll.lab.postgres import Postgres, wheel_binaries
+from plimsoll.lab.server import unprivileged_account
 from plimsoll.units import MIB
 
 PLACE = Path(__file__).resolve().parents[1] / "build" / "safety"

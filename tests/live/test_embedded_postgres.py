@@ -13,7 +13,9 @@ import pytest
 from live.gate_ledger import children_of, wait_for_end
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab import postgres as lab
-from plimsoll.lab.postgres import Postgres, unprivileged_account
+from plimsoll.lab import server
+from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.server import unprivileged_account
 
 
 @pytest.fixture
@@ -137,8 +139,10 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(monkeypatch):
     The last line of its log is the message.
     """
     made: list[str] = []
-    make = lab.tempfile.mkdtemp
-    monkeypatch.setattr(lab.tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1])
+    make = server.tempfile.mkdtemp
+    monkeypatch.setattr(
+        server.tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1]
+    )
     with pytest.raises(SourceError) as raised, Postgres({"no_such_setting": "1"}):
         pass
 

