@@ -77,7 +77,8 @@ def window_of(
         default: what `last` is when neither it nor `since` is given; None for no window at all.
 
     Raises:
-        UsageError: not a time, both a length and a start, or an end before the start.
+        UsageError: not a time, a length without a unit, both a length and a start, or an end before
+            the start.
     """
     if last is not None and since is not None:
         raise UsageError("--last and --from both say where the window starts", "Leave one out.")
@@ -88,6 +89,11 @@ def window_of(
         start = epoch_of(since)
     else:
         length = last or default
+        if last is not None and last.strip().isdigit():
+            raise UsageError(
+                f"--last '{last}' has no unit",
+                f"Write {last.strip()}h for hours, or {last.strip()}d for days.",
+            )
         start = 0 if length is None else end - seconds_of(length, "--last")
     if start >= end:
         raise UsageError(

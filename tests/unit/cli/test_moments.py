@@ -43,6 +43,16 @@ def test_a_window_that_says_its_start_twice_or_runs_backwards_is_refused():
         window_of(None, "2025-11-02", "2025-11-01", now_s=NOW_S, default=None)
 
 
+def test_a_window_without_a_unit_is_refused():
+    """
+    Nobody means one second by `--last 1`; hours and days are offered.
+    """
+    with pytest.raises(UsageError, match="--last '1' has no unit") as caught:
+        window_of("1", None, None, now_s=NOW_S, default="24h")
+
+    assert "Write 1h for hours, or 1d for days." == caught.value.hint
+
+
 def test_without_a_default_there_is_no_window():
     assert window_of(None, None, None, now_s=NOW_S, default=None) is None
     assert (0, 1_761_955_200) == window_of(None, None, "2025-11-01", now_s=NOW_S, default=None)
