@@ -56,6 +56,10 @@ _KEYS = re.compile(
 )
 
 
+class _IsSnapshot(DataError):
+    """A recorded snapshot stands where an export is read."""
+
+
 def read_export(
     path: Path, *, instance_file: Path | None = None, identifier: str | None = None
 ) -> Snapshot:
@@ -175,6 +179,13 @@ def _read_folder(folder: Path, reading: Reading) -> None:
                 )
             )
     if not reading.blocks and not reading.pending:
+        snapshots = [f for f in failures if isinstance(f, _IsSnapshot)]
+        if len(snapshots) > 1:
+            raise DataError(
+                f"folder '{shown(folder, 200)}' holds {len(snapshots)} recorded snapshots, and one is "
+                "needed",
+                "Name one of the files, or let 'plimsoll diagnose FOLDER --identifier \"*\"' read all.",
+            )
         if failures:
             raise failures[0]
         what = "holds no file of metrics" if any(folder.iterdir()) else "is empty"
@@ -380,7 +391,7 @@ def _read_document(
         return any(found)
     kind = _kind_of(document)
     if kind is Kind.SNAPSHOT:
-        raise DataError(
+        raise _IsSnapshot(
             f"{where} is a recorded snapshot, not an export",
             "Give the snapshot itself as the target, without other files.",
         )

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from fuzz import corpus
 from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export import read_export
@@ -293,3 +295,17 @@ def test_a_snapshot_among_exports_is_a_gap(tmp_path):
     write_snapshot(tmp_path / "s.json", read(tmp_path / "m.json"))
 
     assert [g.metric for g in read(tmp_path).gaps] == ["file s.json"]
+
+
+def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
+    """
+    Each of them could be read; the hint says how one is chosen, and how all are read.
+    """
+    taken = builders.snapshot({Metric.READ_OPS_PER_S: [1.0, 2.0]})
+    for name in ("billing", "orders"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "snapshot.json").write_bytes(encode_snapshot(taken))
+    with pytest.raises(DataError, match="holds 2 recorded snapshots, and one is needed") as caught:
+        read_export(tmp_path)
+
+    assert '--identifier "*"' in caught.value.hint
