@@ -189,19 +189,8 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
     """Nothing fits: say which values the label that was matched has."""
     server = client.server
     named = [(label, value) for label, value in server.match if label != selectors.DEVICE]
-    labels = [label for label, _ in named] or [
-        "dbidentifier",
-        "dimension_DBInstanceIdentifier",
-        "dbinstance_identifier",
-        "instance",
-    ]
-    texts = []
-    for label in dict.fromkeys(labels):
-        values = label_values(client, label, selectors.everything(), window_s)
-        if values:
-            listed = ", ".join(shown(v, 63) for v in values[:_MOST_LISTED])
-            more = len(values) - _MOST_LISTED
-            texts.append(f"{label} has {listed}" + (f" and {more:,} more" if more > 0 else ""))
+    listed = _listed(client, [label for label, _ in named], window_s)
+    texts = listed or _listed(client, selectors.NAMING, window_s)
     if not texts:
         programs = ", ".join(e.value for e in Exporter if e is not Exporter.PERCONA_OS)
         return UsageError(
@@ -211,6 +200,18 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
     what = ", ".join(f"{label}={shown(value)}" for label, value in named)
     what = what or f"instance '{shown(identifier)}'"
     return UsageError(f"{server.url} has no series with {what}", f"There, {'; '.join(texts)}.")
+
+
+def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
+    """What the values of some labels are, one text for each label that has any."""
+    texts: list[str] = []
+    for label in dict.fromkeys(labels):
+        values = label_values(client, label, selectors.everything(), window_s)
+        if values:
+            first = ", ".join(shown(v, 63) for v in values[:_MOST_LISTED])
+            more = len(values) - _MOST_LISTED
+            texts.append(f"{label} has {first}" + (f" and {more:,} more" if more > 0 else ""))
+    return texts
 
 
 def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[str]) -> Snapshot:

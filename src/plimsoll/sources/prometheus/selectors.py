@@ -23,6 +23,9 @@ DEVICE = "device"
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
+NAMING = ("dbidentifier", "dimension_DBInstanceIdentifier", "dbinstance_identifier", "instance")
+"""Labels by which exporters name an instance or a host."""
+
 
 def selector(names: str, matchers: Iterable[str]) -> str:
     """A selector of all series whose name fits a regular expression and that meet all matchers."""

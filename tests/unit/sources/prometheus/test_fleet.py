@@ -179,3 +179,15 @@ def test_the_command_reads_all_of_a_server(capsys):
 
     assert sorted(NAMES) == sorted(row["identifier"] for row in rows)
     assert status in (0, 1, 2)
+
+
+def test_a_label_that_nothing_has_is_not_a_server_without_metrics():
+    """
+    The label of --match is misspelt: what the instances are called there is said.
+    """
+    with Double(series(*NAMES)) as double:
+        server = server_of(double.url, match=["dbident=orders"], headers=(), environment={})
+        with pytest.raises(UsageError, match="has no series with dbident=orders") as caught:
+            read_prometheus(server, WINDOW)
+
+    assert "There, dbidentifier has billing, orders-primary, orders-replica" in caught.value.hint
