@@ -45,7 +45,7 @@ class TooLarge(SourceError):
 
 class Failure(Struct, frozen=True, kw_only=True):
     """
-    What is said of one kind of failure.
+    Describe one kind of failure: the error it becomes, its sentences, and how often it is tried again.
 
     `{action}`, `{region}`, `{host}`, `{code}` and `{status}` are filled in.
     """
@@ -261,7 +261,7 @@ BY_EXCEPTION: dict[str, Failure] = {
 
 def failure_of(error: BaseException, status: int | None = None) -> Failure:
     """
-    The kind of failure that an exception of botocore is.
+    Return the kind of failure that an exception of botocore is.
 
     Args:
         status: of the HTTP answer, if any came; botocore's parsers do not tell it.
@@ -282,7 +282,7 @@ def explained(
     status: int | None = None,
 ) -> PlimsollError:
     """
-    The error to show for a request that failed.
+    Return the error to show for a request that failed.
 
     Args:
         error: what botocore raised.
@@ -306,26 +306,26 @@ def explained(
 
 
 def _action(error: BaseException, operation: Operation) -> str:
-    """What was refused: to get credentials, other operations are sent before the one wanted."""
+    """Name what was refused: to get credentials, other operations are sent before the one wanted."""
     name = getattr(error, "operation_name", None)
     is_other = name in ("AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML")
     return f"sts:{name}" if is_other else operation.action
 
 
 def garbled(operation: Operation) -> PlimsollError:
-    """The error for an answer that lacks what every answer has."""
+    """Return the error for an answer that lacks what every answer has."""
     return explained(ValueError(), operation, "", ())
 
 
 def error_code(error: BaseException) -> str:
-    """The code of an error answer of AWS; empty for every other failure."""
+    """Return the code of an error answer of AWS; empty for every other failure."""
     answer = getattr(error, "response", None)
     details = answer.get("Error") if isinstance(answer, dict) else None
     return str(details.get("Code") or "") if isinstance(details, dict) else ""
 
 
 def is_worth_halving(error: PlimsollError) -> bool:
-    """Whether a smaller request may be answered: a cut answer, or a request that was too large."""
+    """Tell whether a smaller request may be answered: a cut answer, or a request that was too large."""
     return isinstance(error, (Garbled, TooLarge))
 
 
@@ -367,7 +367,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _named(error: BaseException) -> Failure | None:
-    """By the exception's own name, then by its ancestors'."""
+    """Find a failure by the exception's own name, then by its ancestors'."""
     if isinstance(error, TimeoutError):  # ours: the whole answer took too long
         return _TIMEOUT
     for ancestor in type(error).__mro__:
@@ -377,7 +377,7 @@ def _named(error: BaseException) -> Failure | None:
 
 
 def _host(error: BaseException, operation: Operation) -> str:
-    """The host that was asked, without the address's path and whatever stands before an @."""
+    """Return the host that was asked, without the address's path and whatever stands before an @."""
     address = str((getattr(error, "kwargs", None) or {}).get("endpoint_url") or "")
     try:
         host = urlsplit(address).hostname
