@@ -6,8 +6,10 @@ Rule: nothing that another program printed is repeated, since it may hold keys.
 
 import json
 import os
+import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from plimsoll.errors import AccessDenied, PlimsollError, UsageError
@@ -22,6 +24,15 @@ _TOKEN_HINT = (
     "token is mounted."
 )
 _TERMINAL = "/dev/tty"
+_PROCESS_HINT = (
+    "Run the program of credential_process by itself; it must print one JSON document with "
+    "Version 1, AccessKeyId and SecretAccessKey."
+)
+
+# Some of these programs wait for a person who touches a key or confirms in a browser, which takes half
+# a minute. One that takes twice as long is not answered by anybody, and a reading must end.
+PROCESS_S = 60.0
+
 _MFA = AccessDenied(
     "the AWS profile asks for an MFA code, and there is no terminal to type it into",
     "Run the command in a terminal, or export temporary credentials from "
@@ -54,6 +65,7 @@ class Credentials:
                 return
             try:
                 self._ask_on_terminals_only()
+                self._bound_processes()
                 found = self._core.get_credentials()
                 if found is not None:
                     found.get_frozen_credentials()
@@ -68,6 +80,18 @@ class Credentials:
             prompter = getattr(provider, "_prompter", None)
             if prompter is not None:
                 provider._prompter = lambda text, ask=prompter: _asked(text, ask)  # noqa: SLF001
+
+    def _bound_processes(self) -> None:
+        """Have botocore wait for a credential_process for a limited time, a role's source too."""
+        resolver = self._core.get_component("credential_provider")
+        for provider in getattr(resolver, "providers", ()):
+            _bound(provider)
+            builder = getattr(provider, "_profile_provider_builder", None)
+            if builder is not None:
+                made = builder.providers
+                builder.providers = lambda *names, made=made, **options: [
+                    _bound(one) for one in made(*names, **options)
+                ]
 
     def _explained(self, error: Exception, operation: Operation, region: str) -> PlimsollError:
         """The cause, by which of the ways to credentials the configuration names."""
@@ -87,9 +111,7 @@ class Credentials:
             found = _of_process(error)
             if found:
                 return AccessDenied(
-                    f"the credential_process of the AWS profile {found}",
-                    "Run the program of credential_process by itself; it must print one JSON "
-                    "document with Version 1, AccessKeyId and SecretAccessKey.",
+                    f"the credential_process of the AWS profile {found}", _PROCESS_HINT
                 )
         if isinstance(error, (OSError, ValueError, KeyError, TypeError, AttributeError)):
             return AccessDenied(
@@ -102,6 +124,41 @@ class Credentials:
             return str(self._core.get_scoped_config().get(name) or "")
         except Exception:  # noqa: BLE001  a configuration that cannot be read has no such setting
             return ""
+
+
+def _bound(provider: Any) -> Any:
+    """Return a provider of botocore, whose program, if it starts one, is ended when it hangs."""
+    if hasattr(provider, "_popen"):
+        provider._popen = _ended(provider._popen)  # noqa: SLF001
+    return provider
+
+
+def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `popen` with a `communicate` that waits for `PROCESS_S` at most."""
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        process = popen(*arguments, **options)
+        communicate = process.communicate
+
+        def bounded() -> tuple[bytes, bytes]:
+            try:
+                out, err = communicate(timeout=PROCESS_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                for pipe in (process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
+                raise AccessDenied(
+                    f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s",
+                    _PROCESS_HINT,
+                ) from None
+            return out, err
+
+        process.communicate = bounded
+        return process
+
+    return start
 
 
 def _of_process(error: Exception) -> str:

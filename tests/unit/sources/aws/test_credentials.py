@@ -1,8 +1,10 @@
 import os
+import time
 
 import pytest
 
 from plimsoll.errors import AccessDenied, PlimsollError, UsageError
+from plimsoll.sources.aws import credentials
 from plimsoll.sources.aws.account import open_account
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCES
 from unit.sources.aws.cloud import NOW_S, SECRET
@@ -63,6 +65,26 @@ def test_a_credential_process_that_does_not_do_its_part_is_named(program, said, 
     assert isinstance(error, AccessDenied)
     assert f"the credential_process of the AWS profile {said}" == error.message
     assert SECRET not in error.hint
+
+
+@pytest.mark.parametrize("is_source", [False, True])
+def test_a_credential_process_that_hangs_is_ended(is_source, tmp_path, monkeypatch):
+    """
+    It is named with the time it had, as the source of a role's credentials too.
+    """
+    monkeypatch.setattr(credentials, "PROCESS_S", 0.3)
+    configuration = "credential_process = sleep 30\n"
+    if is_source:
+        configuration = (
+            "role_arn = arn:aws:iam::123456789012:role/r\nsource_profile = base\n"
+            f"[profile base]\n{configuration}"
+        )
+    begun_s = time.monotonic()
+    error = asked(tmp_path, configuration)
+
+    assert isinstance(error, AccessDenied)
+    assert "the credential_process of the AWS profile did not end in 0.3 s" == error.message
+    assert time.monotonic() - begun_s < 15
 
 
 def test_a_code_is_not_asked_for_where_nobody_can_type_it(tmp_path, monkeypatch):
