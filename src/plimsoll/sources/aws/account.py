@@ -45,6 +45,12 @@ CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
 """Longest silence, and longest time of one whole answer: a server that drips must not hold us."""
 
+SHARE_OF_OPTIONAL = 0.25
+"""
+Of the time that is left, what an attempt at something optional may take. It is tried twice, so more
+than half is left for what is needed.
+"""
+
 REPEAT_FIRST_S = 0.25
 """Before the second attempt, where AWS did not throttle; doubled before each further one."""
 
@@ -196,7 +202,8 @@ class Account:
             raise explained(error, operation, self.region, (self.region,)) from None
         if operation is GET_METRIC_DATA:
             self.meter.requested(len(parameters["MetricDataQueries"]))
-        limit_s = min(float(READ_TIMEOUT_S), self.deadline.left_s())
+        share = 1.0 if operation.is_needed else SHARE_OF_OPTIONAL
+        limit_s = min(float(READ_TIMEOUT_S), share * self.deadline.left_s())
         self.is_waiting_for = operation.action
         found = within(limit_s, lambda: self._sent(client, operation, parameters))
         if found is None:
