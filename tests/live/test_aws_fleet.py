@@ -190,6 +190,24 @@ def test_trouble_with_metrics_is_answered_with_less(fault: proxy.Fault, double: 
     assert COUNT + 1 == len(overview(found)["unread"])
 
 
+@pytest.mark.parametrize("hours", [3, 72])
+def test_throttling_costs_few_requests_whatever_the_window(hours: int, double: Double):
+    """
+    Always throttled, three hours and three days alike: six requests a call that was under way, not one
+    for every smaller part of the window.
+    """
+    found = plimsoll(
+        double.port,
+        *("diagnose", "rds:*", "--format", "json"),
+        *between((END_S - hours * HOUR_S, END_S)),
+        rules=[Rule(fault=proxy.throttled, action=METRICS)],
+    )
+
+    assert 2 == found.status, found.shown()
+    assert 1 <= found.counts[METRICS] <= 12
+    assert COUNT + 1 == len(overview(found)["unread"])
+
+
 def test_what_was_refused_is_said_once_and_asked_for_once(double: Double):
     """
     Events are refused: one request, one line with the permission, and the verdicts as before.
