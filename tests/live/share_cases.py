@@ -102,6 +102,21 @@ def loaded(connection: psycopg.Connection) -> None:
     connection.execute("checkpoint")
 
 
+STALE = (
+    "drop table if exists stale",
+    f"create table stale as select g as id, repeat('z', 100) as note from generate_series(1, {ROWS}) g",
+    "create index on stale (id)",
+    "vacuum (freeze) stale",
+    "delete from stale where id % 5 = 0",
+    "checkpoint",
+)
+# So slow that glances see it on the way: some seconds.
+VACUUMED = ("set vacuum_cost_delay = 2", "set vacuum_cost_limit = 60", "vacuum stale")
+"""
+A table with dead rows in every page, and its VACUUM.
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """

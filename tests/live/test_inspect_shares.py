@@ -1,23 +1,36 @@
 """
 Shares that an inspection tells, held against /proc/PID/io of all processes of the server.
 
-Thirteen causes alone and six mixtures, on the Debian's PostgreSQL, which has no pg_stat_io, and on the newest. Counts
+Fourteen causes alone and seven mixtures, on the Debian's PostgreSQL, which has no pg_stat_io, and on the newest. Counts
 of bytes are no timing: they are the same on a busy machine.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from live.asked_bytes import Asked, asked_by, postmaster_of
 from live.counted import tell
 from live.installed import DEBIANS, NEWEST, postgres_binaries
-from live.share_cases import MIXTURES, PARTS, SETTINGS, SETUP, Part, Work, running
+from live.share_cases import (
+    MIXTURES,
+    PARTS,
+    SETTINGS,
+    SETUP,
+    STALE,
+    VACUUMED,
+    Part,
+    Work,
+    running,
+)
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.postgres import Postgres
-from plimsoll.model.cause import Inspection
+from plimsoll.model.cause import Cause, Inspection
+from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe
 
 # The load may be off by a twentieth, and by what the reading of the counters takes.
@@ -117,3 +130,82 @@ def test_shares_are_those_of_what_all_processes_asked_for(server: Postgres, name
 
     assert pytest.approx(wanted, abs=within) == said
     assert pytest.approx(whole, rel=LOAD_WITHIN, abs=LOAD_WITHIN_BYTES) == load
+
+
+def vacuumed(server: Postgres, work: Work) -> tuple[Observation, float, float]:
+    """
+    What glances saw of a VACUUM and of work after it; the bytes of the VACUUM without its WAL, and all bytes.
+
+    WAL is told as what every change costs, whoever made it.
+    """
+    ran(server, running(*STALE))
+    counted: list[Asked] = []
+    logged: list[float] = []
+
+    def position(connection: psycopg.Connection) -> float:
+        (at,) = connection.execute(
+            "select (pg_current_wal_insert_lsn() - '0/0')::float8"
+        ).fetchone()
+        return at
+
+    def vacuum(connection: psycopg.Connection) -> None:
+        before = position(connection)
+        running(*VACUUMED)(connection)
+        logged.append(position(connection) - before)
+
+    worker = threading.Thread(
+        target=lambda: counted.extend(ran(server, one) for one in (vacuum, work))
+    )
+    now_s = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+        if worker.ident is None:
+            worker.start()
+        time.sleep(min(seconds, 0.1))
+
+    def clock() -> float:
+        return now_s if worker.ident is None or worker.is_alive() else 1e9
+
+    # Glances take no time by this clock, so that they come as often as they are asked for.
+    seen = observe(server.dsn, duration_s=1e6, every_s=0.1, clock=clock, sleep=sleep)
+    return seen, counted[0].all - logged[0], float(sum(one.all for one in counted))
+
+
+def vacuum_of(told: Inspection) -> Cause:
+    (cause,) = [one for one in told.causes if one.code == "VacuumRunning"]
+    return cause
+
+
+@pytest.mark.parametrize("other", [None, "sequential scan"])
+def test_a_vacuum_has_its_share(server: Postgres, other: str | None):
+    """
+    Pages that it read and wrote, alone and beside another: counted by pg_stat_io, or by pg_stat_statements before 16.
+    """
+    work = PARTS[other].work if other else running("select 1")
+    seen, moved, whole = vacuumed(server, work)
+    cause = vacuum_of(inspect(seen))
+
+    assert "public.stale" == cause.subject
+    assert not cause.is_estimated
+    assert pytest.approx(moved / whole, abs=0.05) == cause.share_of_load
+    assert pytest.approx(moved, rel=0.05) == (cause.bytes_per_s or 0.0) * seen.seconds
+    assert {"note"} == {
+        one.severity for one in inspect(seen).causes if one.subject.startswith("vacuum")
+    }
+
+
+@pytest.mark.parametrize("server", [DEBIANS], indirect=True)
+def test_without_either_counter_a_vacuum_is_estimated(server: Postgres):
+    """
+    Before 16 without pg_stat_statements: by blocks and dead rows that it found, no more than all processes wrote.
+    """
+    seen, moved, whole = vacuumed(server, running("select 1"))
+    blind = replace(
+        seen, first=replace(seen.first, statements=None), last=replace(seen.last, statements=None)
+    )
+    cause = vacuum_of(inspect(blind))
+
+    assert cause.is_estimated
+    assert pytest.approx(moved / whole, abs=0.12) == cause.share_of_load

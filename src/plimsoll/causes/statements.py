@@ -5,15 +5,18 @@ Rule 1: a statement that reads much is judged by its share, as every cause is; w
         that is judged already made these reads, it is another view of them, and a note.
 Rule 2: what fits the shared buffers is read once and stays: reads that may be the first of each block are a
         note, for they end by themselves.
-Rule 3: one whose calls touch as many blocks as ever and wait for each several times as long is told to
+Rule 3: upkeep (VACUUM, CREATE INDEX …) reads whole tables and then ends: by its share of a ceiling it is
+        judged, by its share of the load it is a note.
+Rule 4: one whose calls touch as many blocks as ever and wait for each several times as long is told to
         be slow for another reason than itself.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.budget import Budget, ranked, severity_by, severity_of
 from plimsoll.causes.growth import setting_of
 from plimsoll.causes.named import is_named
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -37,6 +40,11 @@ _CALLS_LEAST = 10
 # of the table. More than twice of that for each row it gives, and a call passes over most of what it reads.
 _BLOCKS_PER_ROW = 10
 _TEXT_MOST = 90
+_VACUUM = re.compile(r"\s*vacuum\b", re.IGNORECASE)
+# They read whole tables once, because somebody wants that; EXPLAIN does not take them.
+_UPKEEP = re.compile(
+    r"\s*(?:vacuum|analyze|cluster|reindex|create\s+(?:unique\s+)?index)\b", re.IGNORECASE
+)
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -46,6 +54,11 @@ class Work(Struct, frozen=True, kw_only=True):
     """Every counter is the difference."""
     before: Statement | None
     """Everything counted before the first reading; None where that is nothing."""
+
+
+def is_vacuum(text: str) -> bool:
+    """Whether a statement is a VACUUM, in whatever case."""
+    return _VACUUM.match(text) is not None
 
 
 def work_between(
@@ -140,6 +153,13 @@ _KEPT = Remedy(
 )
 
 
+_QUIETER = Remedy(
+    text="Run it in a quieter hour; VACUUM and ANALYZE also go slower on request.",
+    commands=("SET vacuum_cost_delay = 2;",),
+    expected="The same bytes over a longer time.",
+)
+
+
 def _fewer_blocks(statement: Statement) -> Remedy:
     """What would spare reads: another plan where a call passes over much, else fewer calls or more memory."""
     touched = (statement.read_blocks + statement.hit_blocks) / statement.calls
@@ -171,7 +191,12 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
         f"It is called {counted(statement.calls / seconds, 'time')} a second and reads "
         f"{counted(per_call, 'block')} each time."
     )
-    is_warming = _fills_buffers(statement, observation)
+    is_upkeep = _UPKEEP.match(statement.text) is not None
+    of_ceiling = budget.of_ceiling(read)
+    severity = severity_by(read, None, of_ceiling) if is_upkeep else severity_of(budget, read)
+    if is_upkeep:
+        text += " It is upkeep that somebody ran, and reads no more when it is done."
+    is_warming = not is_upkeep and _fills_buffers(statement, observation)
     if is_warming:
         text += (
             " What it touches fits the shared buffers and was read once at most: they are filling, "
@@ -180,13 +205,13 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
     return Cause(
         kind=CauseKind.PLANS,
         code="StatementReads",
-        severity="note" if is_warming else severity_of(budget, read),
+        severity="note" if is_warming else severity,
         subject=short(statement.text),
         title=f"One statement reads {format_bytes_per_s(read)}, {format_ratio(share)} of all bytes.",
         text=text,
         read_bytes_per_s=read,
         share_of_load=share,
-        share_of_ceiling=budget.of_ceiling(read),
+        share_of_ceiling=of_ceiling,
         evidence=(
             Evidence(kind="statement", text=f"Query identifier {statement.query_id}."),
             Evidence(
@@ -195,7 +220,7 @@ def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | Non
                 value=statement.rows / statement.calls,
             ),
         ),
-        remedies=(_fewer_blocks(statement), _KEPT),
+        remedies=(_QUIETER,) if is_upkeep else (_fewer_blocks(statement), _KEPT),
         refuted_by="The page cache of the system served these reads, so that no disk did.",
     )
 

@@ -5,10 +5,12 @@ Where the bytes come from:
 
 1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), no more than what
    the relation itself counts as read, shared out by blocks where several ran;
-2. any other, and before 16: blocks that the progress view says were done, no more than cost limits
-   allow. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
+2. before 16 somebody's own VACUUM that began and ended between the readings: what `pg_stat_statements`
+   counts of the statement;
+3. any other, and before 16: blocks that the progress view says were done, no more than cost limits
+   allow, and of one that ended no more pages than all processes wrote. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
    running it knows nothing, and of one that ended it knows hours that were not watched;
-3. several of one relation, of which the last still runs: the sum of both, over the whole window.
+4. several of one relation, of which the last still runs: the sum of both, over the whole window.
 """
 
 import math
@@ -18,6 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.causes.budget import rates_of
+from plimsoll.causes.named import is_named
+from plimsoll.causes.statements import is_vacuum, work_between
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
 from plimsoll.causes.vacuum_pace import Pace, pace_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
@@ -164,8 +168,10 @@ def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
     """What one of the vacuums that were seen read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
     is_inside = all(_is_inside(observation, peer) for peer in peers)
-    if observation.last.io is None or observation.seconds <= 0 or not is_inside:
+    if observation.seconds <= 0 or not is_inside:
         return _estimated(observation, run)
+    if observation.last.io is None:
+        return _by_statement(observation, run, peers) or _estimated(observation, run)
     if run.current is None:
         return _estimated(observation, run) if run.is_running else _counted(observation, run, peers)
     ended, current = _counted(observation, run, peers), _estimated(observation, run.current)
@@ -210,6 +216,28 @@ def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
     )
 
 
+def _by_statement(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes | None:
+    """By `pg_stat_statements`, of somebody's own VACUUM that ended; None where it was not counted."""
+    # One statement may vacuum several tables, or one and its TOAST relation.
+    is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
+    if run.last.is_automatic or run.is_running or is_shared:
+        return None
+    works = work_between(observation.first.statements, observation.last.statements)
+    own = [
+        work.statement
+        for work in works
+        if is_vacuum(work.statement.text) and is_named(run.last.relation, work.statement.text)
+    ]
+    if sum(statement.calls for statement in own) != len(run.spans):
+        return None
+    read, written = (
+        sum(blocks) * observation.server.block_bytes / observation.seconds
+        for blocks in zip(*((s.read_blocks, s.written_blocks) for s in own), strict=True)
+    )
+    how = "counted by pg_stat_statements"
+    return Bytes(read=read, written=written, is_counted=True, how=how, mean=read + written)
+
+
 def _ended_blocks(run: Run) -> float:
     if run.current is not None:
         return run.blocks - run.current.blocks
@@ -237,7 +265,7 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
     how = f"estimated from blocks, dead rows and cost limits, {why}"
     if run.seen_s <= 0 or run.blocks <= 0:
         return Bytes(read=None, written=None, is_counted=False, how=f"not known, {why}")
-    dirty = _dirty_share(run) * run.scanned_blocks + run.vacuumed_blocks
+    dirty = _dirty_share(observation, run) * run.scanned_blocks + run.vacuumed_blocks
     pages, dirtied = run.blocks / run.seen_s, dirty / run.seen_s
     pace = pace_of_run(observation, run)
     if pace is not None and pace.cost_per_s is not None:
@@ -251,6 +279,10 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
     if own is not None and share > 0:
         # Pages that were found among the buffers were not read.
         read = min(read, own * block_bytes / observation.seconds / share)
+    every = _pages_written(observation) if not run.is_running else None
+    if every is not None and share > 0:
+        # A page that the second pass finds as the first one left it is written once.
+        written = min(written, every / observation.seconds / share)
     # Before 16 what backends write is counted as they do, what they read when they are done.
     uncounted = read if observation.last.io is None else read + written
     return Bytes(
@@ -263,12 +295,32 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
     )
 
 
-def _dirty_share(run: Run) -> float:
+def _dirty_share(observation: Observation, run: Run) -> float:
     """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
-    places = run.relation.dead_rows / (CHUNKS_PER_PAGE if run.owner is not None else 1)
+    # One that has ended left none: then it is those that it found.
+    readings = (observation.first, observation.last)
+    rows = max(
+        one.dead_rows
+        for reading in readings
+        for one in reading.relations
+        if one.oid == run.relation.oid
+    )
+    places = rows / (CHUNKS_PER_PAGE if run.owner is not None else 1)
     return -math.expm1(-places / run.last.total_blocks)
+
+
+def _pages_written(observation: Observation) -> float | None:
+    """Bytes of pages that all processes wrote; None from 16 on, or where they were not counted."""
+    names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
+    ends = [
+        [getattr(reading.counters, name) for name in names]
+        for reading in (observation.first, observation.last)
+    ]
+    if observation.last.io is not None or None in (*ends[0], *ends[1]):
+        return None
+    return float(sum(ends[1]) - sum(ends[0]))
 
 
 def _blocks_read(observation: Observation, run: Run) -> int | None:

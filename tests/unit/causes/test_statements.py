@@ -133,6 +133,27 @@ def test_of_an_idle_server_a_large_share_is_a_note():
 
 
 @pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("vacuum (analyze) documents", "note"),
+        ("CREATE UNIQUE INDEX documents_at ON documents (at)", "note"),
+        ("create materialized view totals as select 1", "critical"),
+    ],
+)
+def test_upkeep_is_judged_by_a_ceiling_alone(text: str, severity: str):
+    """
+    It reads whole tables because somebody wants that, and then ends; no index or EXPLAIN is of use to it.
+    """
+    ran = statement(text, calls=1, exec_s=50.0, read_blocks=100_000)
+    (cause,) = plans.causes(seen(None, ran), budget(14 * MB, 1 * MB))
+    (held,) = plans.causes(seen(None, ran), budget(14 * MB, 1 * MB, ceiling_bytes_per_s=30 * MB))
+
+    assert severity == cause.severity
+    assert (severity == "note") == ("quieter hour" in cause.remedies[0].text)
+    assert "critical" == held.severity
+
+
+@pytest.mark.parametrize(
     ("size_mb", "calls", "severity"),
     [
         pytest.param(100, 100, "note", id="fits, read once at most"),
