@@ -28,7 +28,7 @@ from plimsoll.lab.gate_control import GateControl
 from plimsoll.lab.gate_record import snapshot_of, truth_of
 from plimsoll.lab.ground import beside
 from plimsoll.lab.postgres import Postgres
-from plimsoll.lab.session import behind
+from plimsoll.lab.postgres_session import behind
 from plimsoll.lab.workload import Clients, Workload, workload_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis

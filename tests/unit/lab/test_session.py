@@ -9,7 +9,8 @@ from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
 from plimsoll.lab.gate_config import GateSetup, stages_of
 from plimsoll.lab.gate_control import GateStatus
-from plimsoll.lab.session import behind, check_memory, progress_of
+from plimsoll.lab.postgres_session import behind
+from plimsoll.lab.session import check_memory, progress_of
 from plimsoll.lab.workload import Workload
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.lab import LabProgress, StageNow
