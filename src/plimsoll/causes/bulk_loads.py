@@ -7,17 +7,12 @@ Rule: loading is what somebody wants. What can be spared is the second writing: 
 
 import re
 
-from plimsoll.causes.budget import Budget, ranked, severity_of
-from plimsoll.causes.statement_writes import Writes, writes_of
-from plimsoll.causes.statements import Work, counted, short, work_between
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.statement_writes import Told, cause_of, is_told, writes_of
+from plimsoll.causes.statements import Work, counted, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
-from plimsoll.model.diagnosis import Evidence
-from plimsoll.units import format_bytes_per_s, format_ratio
 
-# Judgements, as for scans: what is below is not worth a line.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
 _NAME = r'(?:"(?:[^"]|"")+"|[\w$]+)'
 _COPY = re.compile(
     rf"^\s*copy\s+({_NAME}(?:\s*\.\s*{_NAME})?)\s*(?:\([^)]*\)\s*)?from\b", re.IGNORECASE
@@ -39,10 +34,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         writes = writes_of(
             observation, work.statement, own_blocks=own, grown_blocks=min(grown, own)
         )
-        share = budget.of_load(writes.all)
-        if writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST):
+        if is_told(writes, budget):
             name = table.name if table is not None else match[1]
-            found.append(_cause(work, name, writes, observation, budget))
+            found.append(cause_of(work, writes, _told(work, name, observation), budget))
     return ranked(found)
 
 
@@ -74,37 +68,15 @@ def _grown_blocks(observation: Observation, table: Relation) -> float:
     return grown / observation.server.block_bytes
 
 
-def _cause(
-    work: Work, name: str, writes: Writes, observation: Observation, budget: Budget
-) -> Cause:
-    share = budget.of_load(writes.all)
-    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+def _told(work: Work, name: str, observation: Observation) -> Told:
     rows = work.statement.rows / observation.seconds
-    return Cause(
+    return Told(
         kind=CauseKind.BULK_LOADS,
         code="BulkLoad",
-        severity=severity_of(budget, writes.all),
-        subject=name,
-        title=f"COPY into {name} writes {format_bytes_per_s(writes.all)}{part}: "
-        f"{counted(rows, 'row')} a second.",
+        table=name,
+        title=(f"COPY into {name}", f"{counted(rows, 'row')} a second"),
         text="A page is written when the file grows and again when it is full; its rows and index entries "
         "go into WAL beside. Pages that are left to the next checkpoint are counted when it writes them.",
-        written_bytes_per_s=writes.all,
-        is_estimated=True,
-        share_of_load=share,
-        share_of_ceiling=budget.of_ceiling(writes.all),
-        evidence=(
-            Evidence(
-                kind="bytes",
-                text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
-                value=writes.all,
-            ),
-            Evidence(
-                kind="statement",
-                text=f"{counted(work.statement.calls, 'call')}: {short(work.statement.text)}",
-                value=float(work.statement.calls),
-            ),
-        ),
         remedies=(_frozen(name, observation), _later()),
         refuted_by="The same bytes while nothing is copied.",
     )

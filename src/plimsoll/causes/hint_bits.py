@@ -12,19 +12,16 @@ that changed pages. A function that writes could do so too; what would refute it
 
 import re
 
-from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import tables_of
 from plimsoll.causes.named import is_named
-from plimsoll.causes.statement_writes import Writes, writes_of
-from plimsoll.causes.statements import Work, counted, short, work_between
+from plimsoll.causes.statement_writes import Told, Writes, cause_of, is_told, writes_of
+from plimsoll.causes.statements import Work, counted, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.units import format_bytes_per_s, format_ratio
+from plimsoll.units import format_bytes_per_s
 
-# Judgements, as for scans: what is below is not worth a line.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
 _READS = re.compile(r"^[\s(]*(?:select|with|table)\b", re.IGNORECASE)
 _WRITES = re.compile(
     r"\b(?:insert|update|delete|merge|into|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|nextval)\b",
@@ -46,9 +43,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             continue
         own = float(min(statement.written_blocks, statement.dirtied_blocks))
         writes = writes_of(observation, statement, own_blocks=own, grown_blocks=0.0)
-        share = budget.of_load(writes.all)
-        if writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST):
-            found.append(_cause(work, table, writes, observation, budget))
+        if is_told(writes, budget):
+            told = _told(work, table, writes, observation.seconds)
+            found.append(cause_of(work, writes, told, budget))
     return ranked(found)
 
 
@@ -67,12 +64,7 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
     return found[0] if len(found) == 1 else None
 
 
-def _cause(
-    work: Work, table: Relation, writes: Writes, observation: Observation, budget: Budget
-) -> Cause:
-    share = budget.of_load(writes.all)
-    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
-    pages = work.statement.dirtied_blocks / observation.seconds
+def _told(work: Work, table: Relation, writes: Writes, seconds: float) -> Told:
     text = (
         "The first reader of rows that were written since the last vacuum notes in each that its transaction "
         "committed (hint bits); a page that it marks is written."
@@ -82,35 +74,19 @@ def _cause(
             " With data checksums or wal_log_hints the page also goes into WAL whole, once after each "
             "checkpoint."
         )
-    return Cause(
+    pages = work.statement.dirtied_blocks
+    return Told(
         kind=CauseKind.HINT_BITS,
         code="HintBits",
-        severity=severity_of(budget, writes.all),
-        subject=table.name,
-        title=f"Reading {table.name} writes {format_bytes_per_s(writes.all)}{part}: "
-        f"{counted(pages, 'page')} a second are marked.",
+        table=table.name,
+        title=(f"Reading {table.name}", f"{counted(pages / seconds, 'page')} a second are marked"),
         text=text,
-        written_bytes_per_s=writes.all,
-        is_estimated=True,
-        share_of_load=share,
-        share_of_ceiling=budget.of_ceiling(writes.all),
         evidence=(
-            Evidence(
-                kind="bytes",
-                text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
-                value=writes.all,
-            ),
             Evidence(
                 kind="rows",
                 text=f"{counted(table.inserted_since_vacuum, 'row')} came since the last vacuum, "
-                f"{counted(table.dead_rows, 'row')} are dead.",
+                f"{counted(table.dead_rows, 'row')} are dead; {counted(pages, 'page')} were changed.",
                 value=float(table.inserted_since_vacuum),
-            ),
-            Evidence(
-                kind="statement",
-                text=f"{counted(work.statement.calls, 'call')} changed "
-                f"{counted(work.statement.dirtied_blocks, 'page')}: {short(work.statement.text)}",
-                value=float(work.statement.dirtied_blocks),
             ),
         ),
         remedies=(

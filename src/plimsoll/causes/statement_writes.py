@@ -10,10 +10,17 @@ generated.
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import grown_bytes, wal_written
+from plimsoll.causes.budget import Budget, grown_bytes, severity_of, wal_written
 from plimsoll.causes.growth import per_s
-from plimsoll.causes.statements import work_between
+from plimsoll.causes.statements import Work, counted, short, work_between
+from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Statement
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_bytes_per_s, format_ratio
+
+# Judgements, as for scans: what is below is not worth a line.
+_SHARE_LEAST = 0.01
+_BYTES_LEAST = 0.1e6
 
 
 class Writes(Struct, frozen=True, kw_only=True):
@@ -46,6 +53,61 @@ def writes_of(
     generated, written = per_s(observation, "wal_bytes"), wal_written(observation)
     ratio = max(written / generated, 1.0) if generated and written else 1.0
     return Writes(pages=pages * block / seconds, wal=(statement.wal_bytes or 0.0) * ratio / seconds)
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What a detector says of a statement that writes, beside its bytes."""
+
+    kind: CauseKind
+    code: str
+    table: str
+    title: tuple[str, str]
+    """What writes, and how often: (`COPY into orders`, `1,204 rows a second`)."""
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    remedies: tuple[Remedy, ...]
+    refuted_by: str
+
+
+def is_told(writes: Writes, budget: Budget) -> bool:
+    """Whether a statement writes enough for a line."""
+    share = budget.of_load(writes.all)
+    return writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST)
+
+
+def cause_of(work: Work, writes: Writes, told: Told, budget: Budget) -> Cause:
+    """The finding, with the bytes and shares of what a statement writes."""
+    share = budget.of_load(writes.all)
+    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    who, often = told.title
+    calls = work.statement.calls
+    return Cause(
+        kind=told.kind,
+        code=told.code,
+        severity=severity_of(budget, writes.all),
+        subject=told.table,
+        title=f"{who} writes {format_bytes_per_s(writes.all)}{part}: {often}.",
+        text=told.text,
+        written_bytes_per_s=writes.all,
+        is_estimated=True,
+        share_of_load=share,
+        share_of_ceiling=budget.of_ceiling(writes.all),
+        evidence=(
+            Evidence(
+                kind="bytes",
+                text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
+                value=writes.all,
+            ),
+            *told.evidence,
+            Evidence(
+                kind="statement",
+                text=f"{counted(calls, 'call')}: {short(work.statement.text)}",
+                value=float(calls),
+            ),
+        ),
+        remedies=told.remedies,
+        refuted_by=told.refuted_by,
+    )
 
 
 def _settled_ratio(observation: Observation, least: float) -> float:
