@@ -85,7 +85,7 @@ def test_a_healthy_database_gives_nothing_above_a_note(postgres: Postgres, run: 
         ran = run("inspect", "--for", "3s", PLIMSOLL_DSN=postgres.dsn)
 
     assert 0 == ran.returncode, ran.stdout + ran.stderr
-    assert ran.stdout.startswith(f"Nothing in 127.0.0.1:{postgres.port}/postgres called for")
+    assert ran.stdout.startswith(f"No problem found in 127.0.0.1:{postgres.port}/postgres in")
     assert "critical" not in ran.stdout
     assert "warning" not in ran.stdout
 

@@ -97,8 +97,8 @@ def test_io_counters_that_were_reset_leave_the_load_unknown(server: Postgres):
 
     assert kind in names
     assert load is None
-    assert status == 2 or not told.startswith("Nothing")
-    assert "called for a change" not in told
+    assert status in {1, 2}
+    assert "No problem" not in told
 
 
 def test_tables_that_were_reset_leave_the_verdict_open(server: Postgres):
@@ -108,7 +108,7 @@ def test_tables_that_were_reset_leave_the_verdict_open(server: Postgres):
     names, status, told, _ = resets_of(server, "select pg_stat_reset()")
 
     assert "relations" in names
-    assert status == 2 or not told.startswith("Nothing")
+    assert status == 2 or not told.startswith("No problem")
 
 
 def test_wal_and_statements_that_were_reset_are_named(server: Postgres):

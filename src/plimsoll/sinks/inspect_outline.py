@@ -115,12 +115,11 @@ def headline(inspection: Inspection) -> str:
         verb = "is" if len(blind) == 1 and "counters" not in blind[0].name else "are"
         return f"It cannot be told what {place} spends its reads and writes on: {names} {verb} missing."
     time = format_duration(inspection.end_s - inspection.start_s)
+    found = f"No problem found in {place} in {time} of watching{_unexplained(inspection)}."
     # What could not be seen is said at once: silence is no proof of health.
     counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
-    below = " and ".join(_counted(count, noun) for count, noun in counts if count)
-    tail = f"; {below} below" if below else ""
-    tail += _unexplained(inspection)
-    return f"Nothing in {place} called for a change in {time} of watching{tail}."
+    below = [_counted(count, noun) for count, noun in counts if count]
+    return f"{found} {' and '.join(below)} below." if below else found
 
 
 def _unexplained(inspection: Inspection) -> str:
@@ -128,7 +127,7 @@ def _unexplained(inspection: Inspection) -> str:
     share, left = inspection.unexplained_share, inspection.unexplained_bytes_per_s
     if share is None or left is None or share < _MUCH_UNEXPLAINED or left < _LOAD_LEAST:
         return ""
-    return f"; no cause explains {format_ratio(share)} of the load, {rate(left)}"
+    return f", but no cause explains {format_ratio(share)} of the load, {rate(left)}"
 
 
 def size_of(cause: Cause) -> str:

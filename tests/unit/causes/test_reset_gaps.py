@@ -37,7 +37,7 @@ def test_the_verdict_hangs_on_what_was_lost_where_that_is_most(lost_s: float, hi
 
 def test_the_headline_names_what_was_lost():
     """
-    In place of "nothing called for a change".
+    In place of "no problem found".
     """
     told = headline(replace(crashed(90.0), causes=()))
 

@@ -77,7 +77,7 @@ def test_a_quiet_server_is_said_to_be_quiet(run):
     """
     ran = run(DSN)
 
-    assert ran.out.startswith("Nothing in 127.0.0.1:5432/orders called for a change in 1 min")
+    assert ran.out.startswith("No problem found in 127.0.0.1:5432/orders in 1 min")
     assert "" == ran.err
     assert 0 == ran.status
 
@@ -111,7 +111,7 @@ def test_each_form_is_printed_or_written(run, tmp_path):
     told = run(DSN, "--format", "json", "-o", file)
 
     assert 60 >= max(len(line) for line in text.out.splitlines())
-    assert marked.out.startswith("# Nothing in 127.0.0.1:5432/orders")
+    assert marked.out.startswith("# No problem found in 127.0.0.1:5432/orders")
     assert "" == told.out
     assert f"inspection written to {file}" in told.err
     assert "plimsoll.inspection/1" == json.loads(file.read_text())["schema"]

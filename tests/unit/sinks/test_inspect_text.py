@@ -205,7 +205,7 @@ def test_a_note_is_no_headline():
     shown = flat(text_of("quiet", width=120))
 
     assert shown.startswith(
-        "Nothing in db1:5432/search called for a change in 1 min of watching; 1 note below."
+        "No problem found in db1:5432/search in 1 min of watching. 1 note below."
     )
     assert "PostgreSQL 13.4 · standby · as plimsoll" in shown
     assert "Reads 512 B/s" in shown
@@ -220,10 +220,10 @@ def test_gaps_are_told_in_the_headline():
     told = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
     both = replace(inspections.quiet(), missing=told.missing * 2)
 
-    for given, tail in ((told, "; 1 gap below."), (both, "; 1 note and 2 gaps below.")):
+    for given, tail in ((told, ". 1 gap below."), (both, ". 1 note and 2 gaps below.")):
         shown = flat(render_inspection(given, width=120, color=False))
 
-        assert f"called for a change in 1 min of watching{tail}" in shown
+        assert f"No problem found in db1:5432/search in 1 min of watching{tail}" in shown
 
 
 def test_one_reading_tells_nothing_and_says_so():
@@ -238,7 +238,7 @@ def test_one_reading_tells_nothing_and_says_so():
     )
     assert "a second reading: Without it nothing can be said. Inspect again." in shown
     assert "1 reading of its counters, 1 glance at" in shown
-    assert "called for" not in shown
+    assert "No problem" not in shown
 
 
 def test_names_from_outside_reach_no_terminal():
