@@ -41,6 +41,8 @@ QUEUE_FLOOR = 0.05
 # Waiting at least as long again as being served, roughly: below it the difference drowns in the jitter
 # of an unpressed volume.
 HOT_LOG = float(np.log(1.4))
+# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
+INELASTIC = 0.06
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

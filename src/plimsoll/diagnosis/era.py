@@ -4,11 +4,13 @@ The part of the window in which a level may have been the limit.
 Theory. Class and storage may be changed in the window without a word in the description, which holds for
 its end. A limit that was changed is a level that demand reaches again and again and never exceeds, up to
 one moment; from then on the same work gets more. (Or the reverse, where the limit was lowered.) What was
-served above it on the other side of that moment says nothing against it.
+served above it on the other side of that moment says nothing against it. Where its credits ran out first,
+more was served before as well: then it is the level at which the rate stood all the time in between.
 """
 
 import numpy as np
 
+from plimsoll.diagnosis.congestion import INELASTIC
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.level import Level
 from plimsoll.model.ceiling import Ceiling, Dimension
@@ -26,6 +28,10 @@ FILLED_SHARE = 0.9
 # near: what is enforced lies within 1.5 % of what is published.
 NEXT_SAMPLES = 8
 NEXT_LOG = 0.015
+# Between two moments at which more was served only what is enforced stands so still: waiting varies a
+# hundred times as much as the rate, and is half as long beside it.
+RIGID = 0.01
+TWICE_LOG = float(np.log(2))
 
 
 def era_of(
@@ -37,10 +43,11 @@ def era_of(
     dimension: Dimension,
     *,
     has_step: bool = False,
-    is_inelastic: bool = False,
+    elasticity: float = np.inf,
+    excess: FloatArray | None = None,
 ) -> BoolArray:
     """
-    Return the samples up to the moment, or from the moment, at which the limit was changed.
+    Return the samples up to the moment, or from the moment, at which the limit was changed; or between two.
 
     Args:
         level: a level at no number that is documented for the described class and storage.
@@ -50,7 +57,8 @@ def era_of(
         ceilings: documented numbers as described.
         dimension: what the level is a rate of.
         has_step: whether requests take longer at the level than a little below it.
-        is_inelastic: whether waiting varied at the level while the rate did not.
+        elasticity: by how much the rate varied at the level for each part by which waiting did.
+        excess: log of waiting over what is usual, shape (n,).
 
     Returns:
         Shape (n,); all samples where nothing shows that the limit was changed.
@@ -62,13 +70,20 @@ def era_of(
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     before, after = above[above < start], above[above >= end]
     # A fault under a fixed number of clients moves waiting and rate.
-    fills = is_inelastic and _fills_its_side(level, rate, above)
+    fills = elasticity < INELASTIC and _fills_its_side(level, rate, above)
+    same = of_same_size(frame, inside)
+    # Where other work gets more, it is the work that was changed.
+    if fills and before.size and after.size:
+        is_rigid = elasticity < RIGID and _waits_only_there(level, excess)
+        if is_rigid and min(same[before].mean(), same[after].mean()) >= 0.5:
+            era[: before[-1] + 1] = False
+            era[after[0] :] = False
+        return era
     if not (has_step or fills or _is_one_sided(level, rate, above, ceilings, dimension)):
         return era
     # With credits more is served on its own side of the moment too, until they run out.
     other = after if after.size >= before.size else before
-    # Where other work gets more, it is the work that was changed.
-    if not other.size or of_same_size(frame, inside)[other].mean() < 0.5:
+    if not other.size or same[other].mean() < 0.5:
         return era
     if other[0] >= end:
         era[other[0] :] = False
@@ -78,16 +93,32 @@ def era_of(
 
 
 def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
-    """Tell whether the rate stood at the level all the time up to the moment, or from the moment on."""
+    """Tell whether the rate stood at the level all the time between the moments at which more was served."""
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
-    if not above.size or (above[0] < end and above[-1] >= start):
+    before, after = above[above < start], above[above >= end]
+    if not above.size or before.size + after.size < above.size:
         return False
-    side = slice(0, int(above[0])) if above[0] >= end else slice(int(above[-1]) + 1, rate.size)
+    side = slice(
+        int(before[-1]) + 1 if before.size else 0, int(after[0]) if after.size else rate.size
+    )
     known = np.isfinite(rate)
     held = np.zeros(rate.size, dtype=bool)
     for a, b in level.runs:
         held[a:b] = True
     return int((held & known)[side].sum()) >= FILLED_SHARE * int(known[side].sum())
+
+
+def _waits_only_there(level: Level, excess: FloatArray | None) -> bool:
+    """Tell whether waiting came and went with the level: a fault of storage does not know the rate."""
+    if excess is None:
+        return False
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    inside = excess[start:end]
+    beside = (excess[max(start - NEXT_SAMPLES, 0) : start], excess[end : end + NEXT_SAMPLES])
+    if not all(np.isfinite(part).any() for part in (inside, *beside)):
+        return False
+    usual = float(np.nanmedian(inside))
+    return all(float(np.nanmedian(part)) < usual - TWICE_LOG for part in beside)
 
 
 def _is_one_sided(

@@ -35,9 +35,13 @@ BAND_LOG_MIN = 0.005
 BAND_LOG_MAX = 0.03
 # A minute that was pegged for four fifths and idle-ish for one still averages above this.
 PARTLY_LOG = -0.045
+# So far from a level its spread is looked at.
+NEAR_LOG = 0.04
 LEVELS_MAX = 24
 # A tenth above the level, in bins.
 CLIFF_BINS = 40
+# A level that is enforced falls off within its jitter to nothing much on both sides; a busy hour does not.
+LONE_RATIO = 4.0
 
 
 # Of so many samples the median is known far better than any level is enforced.
@@ -96,8 +100,12 @@ def levels_of(
     positive = np.isfinite(rate) & (rate > 0)
     log_rate[positive] = np.log(rate[positive])
     found: list[Level] = []
-    for peak in _density_peaks(log_rate[usable], width_s[usable], jitter_bins):
-        level = _held(log_rate, peak, usable, excess, time_s, width_s, short_samples)
+    peaks = _density_peaks(log_rate[usable], width_s[usable], jitter_bins)
+    for peak, _ in peaks:
+        # Half of the way to another level belongs to that one.
+        apart = [abs(other - peak) / 2 for other, is_lone in peaks if is_lone and other != peak]
+        reach = min([NEAR_LOG, *apart])
+        level = _held(log_rate, peak, reach, usable, excess, time_s, width_s, short_samples)
         if level is not None and not any(
             abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
         ):
@@ -147,23 +155,31 @@ def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
     return ordered
 
 
-def _density_peaks(log_rate: FloatArray, width_s: FloatArray, jitter_bins: int) -> list[float]:
-    """Where log(rate) is densest, greedily, each peak with at least the least time to be held."""
+def _density_peaks(
+    log_rate: FloatArray, width_s: FloatArray, jitter_bins: int
+) -> list[tuple[float, bool]]:
+    """
+    Return where log(rate) is densest, greedily, each peak with at least the least time to be held.
+
+    With each peak comes whether it stands alone, with next to nothing on both sides of it.
+    """
     low = float(log_rate.min()) - 10 * BIN_LOG
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
     seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
-    peaks: list[float] = []
+    peaks: list[tuple[float, bool]] = []
     least_s = held_min_s(width_s)
     window = jitter_bins
     forgotten = window + 2
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
-    total = np.concatenate(([0.0], np.cumsum(seconds)))
+    shoulders = seconds.copy()
+    total = np.concatenate(([0.0], np.cumsum(shoulders)))
+    every = mass
     for _ in range(LEVELS_MAX):
         top = int(np.argmax(mass))
         if mass[top] < least_s:
             break
         # Behind a ceiling hardly a pressed minute lies above it; where more do than at the peak, it is
-        # the shoulder of a busy hour. (Ceilings below others are met again beside their numbers.)
+        # the shoulder of a busy hour. What lies at a level of its own has no shoulders.
         first, last = top + forgotten + 2, top + 1 + CLIFF_BINS
         above = total[min(last, total.size - 1)] - total[min(first, total.size - 1)]
         if above > mass[top]:
@@ -172,7 +188,13 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray, jitter_bins: int) 
             continue
         near = np.abs(index - top) <= window + 1
         centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
-        peaks.append(centre)
+        apart = 2 * window + 1
+        beside = (every[max(top - apart, 0)], every[min(top + apart, every.size - 1)])
+        is_lone = bool(every[top] > LONE_RATIO * max(beside))
+        peaks.append((centre, is_lone))
+        if is_lone:
+            shoulders[max(top - forgotten, 0) : top + forgotten + 1] = 0
+            total = np.concatenate(([0.0], np.cumsum(shoulders)))
         # Forget what lies beside it, usually within about ±1 %: the same level, not another one.
         seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
         mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
@@ -182,6 +204,7 @@ def _density_peaks(log_rate: FloatArray, width_s: FloatArray, jitter_bins: int) 
 def _held(
     log_rate: FloatArray,
     centre: float,
+    reach: float,
     usable: BoolArray,
     excess: FloatArray,
     time_s: IntArray,
@@ -189,11 +212,12 @@ def _held(
     short_samples: int,
 ) -> Level | None:
     distance = log_rate - centre
-    near = usable & (np.abs(distance) < 0.04)
+    near = usable & (np.abs(distance) < reach)
     spread = 1.4826 * middle(np.abs(distance[near]))
-    band = float(np.clip(3.2 * spread, BAND_LOG_MIN, BAND_LOG_MAX))
+    band = float(np.clip(3.2 * spread, BAND_LOG_MIN, max(min(BAND_LOG_MAX, reach), BAND_LOG_MIN)))
     core = usable & (np.abs(distance) < band)
-    runs = _runs_at(distance, core, usable, band, excess, time_s, width_s, short_samples)
+    partly = PARTLY_LOG if reach >= NEAR_LOG else -reach
+    runs = _runs_at(distance, core, usable, (partly, band), excess, time_s, width_s, short_samples)
     if runs.size == 0:
         return None
     inside = np.zeros(log_rate.size, dtype=bool)
@@ -212,17 +236,18 @@ def _runs_at(
     distance: FloatArray,
     core: BoolArray,
     usable: BoolArray,
-    band: float,
+    bounds: tuple[float, float],
     excess: FloatArray,
     time_s: IntArray,
     width_s: FloatArray,
     short_samples: int,
 ) -> IntArray:
     """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
+    partly, band = bounds
     typical = _typical_excess(excess, core)
     # Partly pegged samples lie a little below the level but waited like the others.
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
-    at_level = core | (pressed & (distance > PARTLY_LOG) & (distance < band))
+    at_level = core | (pressed & (distance > partly) & (distance < band))
     slack = _slack(usable, excess, typical, distance, band)
     return _joined(at_level, core, slack, distance, band, time_s, width_s, short_samples)
 

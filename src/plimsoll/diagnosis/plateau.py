@@ -36,7 +36,7 @@ from plimsoll.diagnosis.level import (
     middle,
 )
 from plimsoll.diagnosis.score import STEP_LOG, score_of, weights_of
-from plimsoll.diagnosis.signs import INELASTIC, Case, Signs, signs_of
+from plimsoll.diagnosis.signs import Case, Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -252,7 +252,8 @@ def judge(
             ceilings,
             dimension,
             has_step=signs.step_log > STEP_LOG,
-            is_inelastic=signs.elasticity < INELASTIC,
+            elasticity=signs.elasticity,
+            excess=congestion.log_excess,
         )
         if not era.all():
             signs = signs_of(level, rate, inside, frame, congestion, matches[0], era=era)
@@ -442,13 +443,26 @@ def _is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
     """
     for other in kept:
         near = abs(np.log(plateau.level / other.level)) < SHADOW_LOG
-        if other.dimension == plateau.dimension and near and other.score > plateau.score + 1:
+        is_weaker = other.dimension == plateau.dimension and other.score > plateau.score + 1
+        if near and is_weaker and not _is_apart(plateau, other, taken.size):
             return True
     if plateau.documented > 0.5:
         return False
     lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
     held = sum(int(taken[a:b].sum()) for a, b in plateau.runs)
     return held > 0.3 * int(lengths.sum())
+
+
+def _is_apart(plateau: Plateau, other: Plateau, size: int) -> bool:
+    """Whether a level was held at other times than another one, with nothing between both numbers."""
+    if abs(np.log(plateau.level / other.level)) < _narrow(plateau) + _narrow(other):
+        return False
+    beside = np.zeros(size, dtype=bool)
+    for start, end in other.runs:
+        beside[max(start - BRIDGE_SAMPLES, 0) : end + BRIDGE_SAMPLES] = True
+    lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
+    met = sum(int(beside[a:b].sum()) for a, b in plateau.runs)
+    return met <= 0.1 * int(lengths.sum())
 
 
 def _stretches(free: BoolArray) -> list[tuple[int, int]]:

@@ -18,9 +18,10 @@ import numpy as np
 
 from plimsoll.diagnosis import sign_words as words
 from plimsoll.diagnosis.binding import EMPTY_RATIO
+from plimsoll.diagnosis.congestion import INELASTIC
 from plimsoll.diagnosis.credits import Credits
 from plimsoll.diagnosis.sign_words import Told
-from plimsoll.diagnosis.signs import INELASTIC, Case
+from plimsoll.diagnosis.signs import Case
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import balance_metrics
 

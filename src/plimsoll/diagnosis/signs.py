@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.diagnosis.binding import EMPTY_RATIO, BalanceView, Match
-from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
+from plimsoll.diagnosis.congestion import HOT_LOG, INELASTIC, Congestion
 from plimsoll.diagnosis.credits import SILENT, Account
 from plimsoll.diagnosis.era import of_same_size
 from plimsoll.diagnosis.frame import Frame
@@ -18,8 +18,6 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 
-# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
-INELASTIC = 0.06
 # An enforced rate itself varies by 0.6 % (USUAL_LOG_SD in score.py), which is INELASTIC of this. Waiting
 # that varies less can show that a rate is held, but not that it moves along.
 WAITING_LOG_SD = 0.1

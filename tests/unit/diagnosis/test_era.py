@@ -139,8 +139,40 @@ def test_a_limit_may_hold_all_the_time_until_it_is_raised():
     rate = rates(156.25, 156.25, 156.25, 170, 170)
 
     assert era_at([(0, 180)], rate).all()
-    assert not era_at([(0, 180)], rate, is_inelastic=True)[180:].any()
-    assert era_at([(60, 180)], rates(40, 156.25, 156.25, 170, 170), is_inelastic=True).all()
+    assert not era_at([(0, 180)], rate, elasticity=0.05)[180:].any()
+    assert era_at([(60, 180)], rates(40, 156.25, 156.25, 170, 170), elasticity=0.05).all()
+
+
+def test_a_limit_may_hold_all_the_time_between_two_moments():
+    """
+    190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s.
+    """
+    rate, run = rates(190, 156.25, 156.25, 156.25, 180, 180), [(60, 240)]
+    waits = np.repeat(np.log([1, 8, 8, 8, 1, 1]), HOUR)
+    era = era_at(run, rate, elasticity=0.005, excess=waits)
+    other_work = np.repeat([256.0, 64, 64, 64, 256, 256], HOUR) * KIB
+    paused = rates(190, 40, 156.25, 156.25, 180, 180)
+
+    assert not era[:60].any()
+    assert era[60:240].all()
+    assert not era[240:].any()
+    assert era_at(run, rate, elasticity=0.05, excess=waits).all()
+    assert era_at(run, rate, elasticity=0.005, excess=np.roll(waits, HOUR)).all()
+    assert era_at(run, rate, elasticity=0.005).all()
+    assert era_at([(120, 240)], paused, elasticity=0.005, excess=waits).all()
+    assert era_at(run, rate, other_work, elasticity=0.005, excess=waits).all()
+
+
+def test_a_former_limit_may_lie_just_below_the_present_one():
+    """
+    Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits.
+    """
+    wanted = demand((20, 400e6))
+    limit = np.where(np.arange(wanted.size) < 8 * HOUR, 205e6, NEW)
+    found = levels_of(wanted, limit, waiting=25.0)
+
+    assert {205, 212} == found.keys()
+    assert 7.5 < found[205] < 8.1
 
 
 def test_storage_that_recovers_is_no_raised_limit():

@@ -59,6 +59,15 @@ def test_levels_three_percent_apart_are_two():
     np.testing.assert_allclose(sorted(level.value for level in levels), [100e6, 104e6], rtol=0.002)
 
 
+def test_a_level_is_no_shoulder_of_another_one():
+    """
+    An hour at one number, and two hours at one a little higher with nothing in between.
+    """
+    levels = found(np.concatenate((noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2))))
+
+    np.testing.assert_allclose([103e6, 100e6], [level.value for level in levels], rtol=0.002)
+
+
 def test_a_workload_that_breathes_has_no_level():
     """
     Rates that vary by a tenth from minute to minute pile up nowhere for long.

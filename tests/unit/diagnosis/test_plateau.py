@@ -370,9 +370,23 @@ def test_a_weaker_level_beside_a_stronger_one_is_its_shadow(one, level, score, i
     Partly pegged minutes pile up within a few percent of the level; further away is another level.
     """
     free = np.zeros(12 * HOUR, dtype=bool)
-    beside = with_case(one, level=level, score=score, runs=np.array([[500, 560]]))
+    start, end = int(one.runs[0, 0]), int(one.runs[-1, 1])
+    edges = np.array([[start - 3, start], [end, end + 3]])
+    beside = with_case(one, level=level, score=score, runs=edges)
 
     assert is_shadow == _is_shadow(beside, [one], free)
+
+
+@pytest.mark.parametrize(("level", "is_shadow"), [(98e6, False), (99e6, True)])
+def test_a_level_at_another_time_is_no_shadow_unless_it_is_the_same(one, level, is_shadow):
+    """
+    Held for an hour apart from a level 2 % above, it is another limit; within the spread, the same one.
+    """
+    free = np.zeros(12 * HOUR, dtype=bool)
+    later = int(one.runs[-1, 1]) + 20
+    apart = with_case(one, level=level, score=4.0, runs=np.array([[later, later + 60]]))
+
+    assert is_shadow == _is_shadow(apart, [one], free)
 
 
 @pytest.mark.parametrize(("share", "is_shadow"), [(0.2, False), (0.4, True)])
