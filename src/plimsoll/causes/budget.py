@@ -118,7 +118,9 @@ def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: fl
         return "note"
     # Of an idle server anything is a large share.
     share = max((of_load or 0.0) if bytes_per_s >= SMALL_BYTES_PER_S else 0.0, of_ceiling or 0.0)
-    if share >= CRITICAL_SHARE:
+    # Far below a ceiling that is known, most of the load is still little: nothing has to be bought for it.
+    is_far = of_ceiling is not None and of_ceiling < _WARNING_SHARE
+    if share >= CRITICAL_SHARE and not is_far:
         return "critical"
     return "warning" if share >= _WARNING_SHARE else "note"
 

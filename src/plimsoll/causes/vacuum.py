@@ -34,8 +34,10 @@ from plimsoll.units import (
 _SHORT_S = 600.0
 # What a vacuum may take of a ceiling: as much as is called critical. A judgement.
 _SHARE_OF_CEILING = 0.25
-# Below a hundredth of the load and of the ceiling there is nothing to say; a judgement.
+# Below a hundredth of the load and of the ceiling there is nothing to say, nor below so many bytes/s where
+# those of it are not known. Judgements, as for loads.
 _SHARE_LEAST = 0.01
+_BYTES_LEAST = 0.1e6
 # Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
 _LARGE_BYTES = 1024**3
 
@@ -51,6 +53,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         cause
         for run, cause in zip(runs, every, strict=True)
         if run.is_running
+        or (cause.bytes_per_s is None and not _is_small(observation, budget, run))
         or _is_told(cause.bytes_per_s, cause.share_of_load, cause.share_of_ceiling)
     ]
     if not any(run.last.is_automatic for run in runs):
@@ -78,9 +81,24 @@ def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
 
 
 def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
-    """Whether what is over took enough to be worth a word, or it is not known whether it did."""
+    """Whether what is over took enough to be worth a word; what is not known is judged by its size."""
     known = [share for share in (of_load, of_ceiling) if share is not None]
-    return moved is None or not known or max(known) >= _SHARE_LEAST
+    return moved is not None and (not known or max(known) >= _SHARE_LEAST)
+
+
+def _is_small(observation: Observation, budget: Budget, run: Run) -> bool:
+    """Whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
+    if run.relation is None or observation.seconds <= 0:
+        return False
+    oid, block_bytes = run.relation.oid, observation.server.block_bytes
+    # It may have been cut short at the end.
+    heap = max(run.relation.size_bytes, run.last.total_blocks * block_bytes)
+    indexes = sum(one.size_bytes for one in observation.last.indexes if one.table_oid == oid)
+    # It goes over the table twice; the indexes are cleaned in rounds, and visited once more.
+    read = 2 * heap + (1 + max(run.last.index_rounds, 1)) * indexes
+    rate = 2 * read * len(run.spans) / observation.seconds
+    of_load = budget.of_load(rate)
+    return rate < _BYTES_LEAST or (of_load is not None and of_load < _SHARE_LEAST)
 
 
 def _of_run(

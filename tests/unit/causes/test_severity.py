@@ -29,6 +29,17 @@ def test_a_share_of_the_ceiling_counts_however_small_the_rate():
     assert "note" == severity_by(rate, of_load=None, of_ceiling=0.04)
 
 
+def test_far_below_a_known_ceiling_nothing_is_critical():
+    """
+    All of the load, and 2.9 % of the ceiling: a warning. Where the ceiling is not known it is critical.
+    """
+    rate = mb_per_s(6.0)
+
+    assert "warning" == severity_by(rate, of_load=1.0, of_ceiling=0.029)
+    assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=0.05)
+    assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=None)
+
+
 def test_what_nobody_counted_is_a_note():
     """
     Without a rate there is nothing to be severe about, whatever else is known.

@@ -7,20 +7,17 @@ import pytest
 
 from databases import (
     BLOCK_BYTES,
-    SETTINGS,
     START_S,
     budget,
     glance,
     io_row,
     observation,
     reading,
-    server,
     table,
     toast_of,
     vacuum,
 )
 from plimsoll.causes.vacuum import causes, missing_of, overlap_s
-from plimsoll.causes.vacuum_pace import pace_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Glance, Observation
 from plimsoll.units import mb_per_s
@@ -383,6 +380,25 @@ def test_what_is_over_and_took_nothing_is_not_told():
     assert causes(seen, budget(1e12, 0.0))
 
 
+@pytest.mark.parametrize(("size_mb", "count"), [(1, 0), (100, 1)])
+def test_a_moment_of_a_small_vacuum_is_not_told(size_mb: int, count: int):
+    """
+    Seen once and over, before 16, so that nobody knows its bytes: of 1 MB read and written twice they are few.
+    """
+    small = table(7, "public.small", size_bytes=size_mb * 1_000_000)
+    seen = without_io(
+        observation(
+            reading(START_S, relations=(small,)),
+            reading(START_S + 60, relations=(small,)),
+            glances=(glance(5, vacuums=(vacuum(small, running_s=0.2),)), glance(6), glance(60)),
+        )
+    )
+
+    assert count == len(causes(seen, budget(10e6, 10e6)))
+    # Without a load its size alone tells.
+    assert count == len(causes(seen, budget(None, None)))
+
+
 def test_a_vacuum_that_is_over_says_so():
     """
     One that the last glance no longer sees is not told as running, nor to be cancelled.
@@ -463,33 +479,3 @@ def test_without_vacuums_nothing_is_said():
     seen = msgspec.structs.replace(inside(read=6e6, own_blocks=0), glances=())
 
     assert not causes(seen, budget(200e6, 100e6))
-
-
-def test_paces_follow_the_settings():
-    """
-    A relation's own limit comes first, −1 means the general one, and no delay means no limit.
-    """
-    plain = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
-    own = pace_of(SETTINGS, {"autovacuum_vacuum_cost_limit": "2000"}, block_bytes=BLOCK_BYTES)
-    free = pace_of(SETTINGS, {"autovacuum_vacuum_cost_delay": "0"}, block_bytes=BLOCK_BYTES)
-    by_hand = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES, is_automatic=False)
-
-    assert plain.bytes_per_s_max() == pytest.approx(409.6e6)
-    assert plain.bytes_per_s_max(0.0, 1.0) == pytest.approx(40.96e6)
-    assert own.bytes_per_s_max() == pytest.approx(4096e6)
-    assert plain.seconds_of(50_000, 0) == pytest.approx(1.0)
-    assert free.bytes_per_s_max() is None
-    assert by_hand.bytes_per_s_max() is None
-    assert pace_of({}, {}, block_bytes=BLOCK_BYTES) is None
-
-
-def test_a_limit_below_a_page_becomes_a_longer_pause():
-    """
-    A hundredth of a small ceiling cannot be had with pauses of 2 ms; the pause grows.
-    """
-    pace = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
-    limit, delay_ms = pace.limit_for(1e6, 1.0, 0.0)
-
-    assert delay_ms > 2
-    assert limit / (delay_ms / 1000) == pytest.approx(1e6 / BLOCK_BYTES * 2, rel=0.1)
-    assert server().settings["vacuum_cost_page_miss"] == "2"
