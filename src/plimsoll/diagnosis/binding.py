@@ -114,6 +114,13 @@ def matching_z(level: float, value: float, level_log_se: float) -> float | None:
     return z if abs(z) <= MATCH_Z_MAX else None
 
 
+def likeness(match: Match) -> float:
+    """How well a level fits its number, 0–1: by its distance, and less for a number of the past."""
+    if match.ceiling is None:
+        return 1.0
+    return float(np.exp(-0.5 * match.z**2)) * _age_factor(match.ceiling)
+
+
 def near_documented(
     rate: FloatArray, dimension: Dimension, ceilings: Iterable[Ceiling]
 ) -> BoolArray:

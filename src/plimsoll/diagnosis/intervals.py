@@ -18,7 +18,8 @@ from plimsoll.diagnosis.evidence import (
     sessions_evidence_of,
 )
 from plimsoll.diagnosis.frame import Frame, frame_of, on_grid
-from plimsoll.diagnosis.plateau import RATES, Plateau, plateaus_of
+from plimsoll.diagnosis.plateau import Plateau
+from plimsoll.diagnosis.search import RATES, plateaus_of
 from plimsoll.diagnosis.signs import Stretch
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase

@@ -10,7 +10,10 @@ from builders import BALANCES, HOUR, ceiling
 from plimsoll.diagnosis.binding import Match
 from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.plateau import Plateau, _flattest_first, _is_shadow, plateaus_of
+from plimsoll.diagnosis.overlap import is_shadow as is_shadow_of
+from plimsoll.diagnosis.overlap import likeliest_first
+from plimsoll.diagnosis.plateau import Plateau
+from plimsoll.diagnosis.search import plateaus_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
@@ -346,7 +349,7 @@ def test_the_flatter_of_two_at_once_comes_first(one, other, wins):
     """
     Of a throughput and an IOPS level at the same time the flatter is the law, the other follows it.
     """
-    first, _ = _flattest_first([one, in_ops(one, **other)])
+    first, _ = likeliest_first([one, in_ops(one, **other)])
 
     assert wins == (first.dimension == Dimension.IOPS)
 
@@ -357,8 +360,25 @@ def test_a_number_weighs_more_than_flatness(one):
     """
     flatter = in_ops(one, score=4.0, log_sd=0.001)
 
-    assert Dimension.THROUGHPUT == _flattest_first([documented(one), flatter])[0].dimension
-    assert Dimension.IOPS == _flattest_first([documented(one), documented(flatter)])[0].dimension
+    assert Dimension.THROUGHPUT == likeliest_first([documented(one), flatter])[0].dimension
+    assert Dimension.IOPS == likeliest_first([documented(one), documented(flatter)])[0].dimension
+
+
+def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
+    """
+    15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the former 256 MB/s.
+    """
+    demand = np.full(60, 60_000.0)
+    values = builders.held_at(
+        demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384
+    )
+    burst = ceiling(IOPS, Phase.BURST, 15_700.0)
+    former = ceiling(EBS, Phase.LEGACY, 256e6)
+    near = ceiling(EBS, Phase.BURST, 257e6)
+
+    assert [burst] == [p.best.ceiling for p in of(builders.snapshot(values), burst, former)]
+    # Of two numbers that fit alike, throughput is the one that nobody charts.
+    assert [near] == [p.best.ceiling for p in of(builders.snapshot(values), burst, near)]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +394,7 @@ def test_a_weaker_level_beside_a_stronger_one_is_its_shadow(one, level, score, i
     edges = np.array([[start - 3, start], [end, end + 3]])
     beside = with_case(one, level=level, score=score, runs=edges)
 
-    assert is_shadow == _is_shadow(beside, [one], free)
+    assert is_shadow == is_shadow_of(beside, [one], free)
 
 
 @pytest.mark.parametrize(("level", "is_shadow"), [(98e6, False), (99e6, True)])
@@ -386,7 +406,7 @@ def test_a_level_at_another_time_is_no_shadow_unless_it_is_the_same(one, level, 
     later = int(one.runs[-1, 1]) + 20
     apart = with_case(one, level=level, score=4.0, runs=np.array([[later, later + 60]]))
 
-    assert is_shadow == _is_shadow(apart, [one], free)
+    assert is_shadow == is_shadow_of(apart, [one], free)
 
 
 @pytest.mark.parametrize(("share", "is_shadow"), [(0.2, False), (0.4, True)])
@@ -398,8 +418,8 @@ def test_a_level_over_samples_already_held_is_a_shadow(one, share, is_shadow):
     taken[4 * HOUR : int((4 + 4 * share) * HOUR)] = True
     again = in_ops(one, score=3.0, log_sd=0.001)
 
-    assert is_shadow == _is_shadow(again, [], taken)
-    assert not _is_shadow(documented(again), [], taken)
+    assert is_shadow == is_shadow_of(again, [], taken)
+    assert not is_shadow_of(documented(again), [], taken)
 
 
 def test_a_loosely_kept_baseline_is_found_in_a_dozen_samples():
