@@ -30,6 +30,7 @@ from plimsoll.plan.overload import (
     Habit,
     counted_of,
     greedy_beside,
+    is_bounded,
     is_seen,
     middles,
     overloads_of,
@@ -86,8 +87,10 @@ class Path:
     """Whether what is not served waits (True) or is not asked again (False)."""
     weight: float
     """Share 0–1 of belief."""
+    is_greedy: bool = False
+    """Whether it takes whatever it is given."""
     is_endless: bool = False
-    """Whether it takes whatever it is given: no size ends it, so it tells nothing of sizes."""
+    """Whether no size ends it either, so that it tells nothing of sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -246,7 +249,7 @@ def _paths(
         u = middles(QUANTILES[habit])
         # Clients or arrivals that were counted are known: they do not take whatever there is.
         is_counted = np.isfinite(found.think_s) or found.arrivals is not None
-        is_endless = habit is Habit.GREEDY and not is_counted and not greedy_beside(held)
+        is_greedy = habit is Habit.GREEDY and not is_counted and not greedy_beside(held)
         rates = overloads_of(held, habit, u, prior)
         for q, row in zip(u, rates, strict=True):
             ops = _asked(seen, held, found, habit, (float(q), row))
@@ -255,7 +258,8 @@ def _paths(
                     ops_per_s=asked * growth,
                     is_carried=habit is Habit.JOB,
                     weight=share * weight / u.size,
-                    is_endless=is_endless,
+                    is_greedy=is_greedy,
+                    is_endless=is_greedy and not is_bounded(held, prior),
                 )
                 for asked, share in without_greedy(
                     ops, seen, held, prior, is_greedy=habit is Habit.GREEDY

@@ -60,17 +60,20 @@ class Judged:
     """Which demands pass: every path with the least credits, then every one with the most."""
 
 
-def passing_weights(demand: Demand, *, is_every: bool = False) -> FloatArray:
+def passing_weights(demand: Demand) -> FloatArray:
     """
     Belief in each of the demands of `Judged.passed`, sum 1.
 
-    A demand that takes whatever it is given reaches every limit and tells nothing of sizes: its weight
-    is zero, unless there is no other or `is_every` asks for it.
+    A demand that no size ends tells nothing of sizes: its weight is zero, unless there is no other.
     """
+    return _weights(demand, [path.is_endless for path in demand.paths])
+
+
+def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
+    """Belief in each of the demands of `Judged.passed` but some, sum 1; in all if none would be left."""
     weight = np.array([path.weight for path in demand.paths])
-    is_endless = np.array([path.is_endless for path in demand.paths])
-    if not is_every and not is_endless.all():
-        weight = np.where(is_endless, 0.0, weight)
+    if not all(is_left_out):
+        weight = np.where(is_left_out, 0.0, weight)
     both: FloatArray = np.concatenate((weight, weight)) / (2 * weight.sum())
     return both
 
@@ -99,12 +102,16 @@ def judge(
     is_near = waited - loose < CLEARLY * allowed_ratio
     passed = np.concatenate((is_passed[~is_generous], is_passed[is_generous]))
     # Each half of the weights is of one reading of the credits.
-    every, each = (2 * passing_weights(demand, is_every=is_every) for is_every in (True, False))
-    half = len(demand.paths)
-    # A change lifts only if it does so for every demand, and fails only if it does for all with an end.
+    each, half = 2 * passing_weights(demand), len(demand.paths)
+    every, opened = (
+        2 * _weights(demand, left_out)
+        for left_out in ([False] * half, [path.is_greedy for path in demand.paths])
+    )
+    # A change lifts only if it does so for every demand; it fails only if it does for those with an end
+    # and for those that are not greedy too.
     share = Share(
         strict=float(every[:half] @ passed[:half]),
-        nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each)),
+        nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each, opened)),
     )
     chance = float(each @ passed) / 2
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)

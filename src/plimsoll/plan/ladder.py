@@ -34,10 +34,11 @@ STEP = 0.03
 NEARLY = 0.01
 NEARLY_USD = 0.1
 # What a step that was not enough costs besides its own price: days at the ceiling until that is seen
-# and agreed on, a second restart, several people's hours. Taken as $6,000, spread over the month after
-# which a plan is made anew. So ten points more of a chance are worth $20 a day, on a large instance and
-# on a small one: people cost the same.
-FAILED_STEP_USD = 6_000 / 30
+# and agreed on, a second restart, several people's hours. Taken as $3,000, spread over the month after
+# which a plan is made anew. So ten points more of a chance are worth $10 a day, on a large instance and
+# on a small one: people cost the same. With twice as much a step costs $4 a day more in the median
+# and is enough no more often (docs/concepts/how-demand-is-recovered.md).
+FAILED_STEP_USD = 3_000 / 30
 # A cheaper try stands before the recommended step where it saves money though people's hours are left
 # out: whoever has them may begin there. Then a failed step costs three days' price of the instance as it
 # is, spread over the month: a tenth of the daily price.
@@ -149,6 +150,14 @@ def _bought(
     marks = (PROBABLY, WORTH_A_TRY)
     likely = ([n for n in rungs if candidates[n].chance >= mark] for mark in marks)
     begin = min(next((some for some in likely if some), rungs[-1:]), key=climb.cost)
+    # A chance is not worth more than the failure it may save: beyond that the cheaper step goes first.
+    near = candidates[begin].usd_per_day - FAILED_STEP_USD
+    far = [
+        place
+        for place in rungs
+        if candidates[place].chance >= WORTH_A_TRY and candidates[place].usd_per_day < near
+    ]
+    begin = min([begin, *far], key=climb.cost)
     tries = [
         n
         for n in rungs[: rungs.index(begin)]

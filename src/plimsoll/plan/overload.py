@@ -24,6 +24,8 @@ from plimsoll.plan.held import CLEAR, SAME_SIZE, Held, Seen, Stretch
 OVERLOAD_MAX = 10.0
 # A lone reading or two may be the minute in which the load came or went; more are the load itself.
 FREE_LEAST = 3
+# Not one open load in twenty asks for more than this share of them: the high end of the printed band.
+BOUNDED_SHARE = 0.95
 # Load wanders: what was asked for half an hour ago is today's demand give or take some percent.
 FREE_LOG_SD = 0.07
 # Clients are counted; what each does elsewhere is known to a fifth.
@@ -98,6 +100,18 @@ def greedy_beside(held: Held) -> tuple[int, ...]:
         for place, stretch in enumerate(held.stretches)
         if not is_seen(stretch) and is_twice_pegged(stretch)
     )
+
+
+def is_bounded(held: Held, prior: Prior) -> bool:
+    """
+    Return whether a greedy load would stop at a rate that an open load may well ask for too.
+
+    N requests in flight are served N/r per second at most where each takes r, however high the ceiling
+    (Little's law). Where so few wait that this is no more than nearly all open loads stay below, the
+    load has an end that is sold; where latency is not known, nothing bounds it.
+    """
+    most = float(growth_quantiles(prior, np.array([BOUNDED_SHARE]))[0])
+    return all(stretch.waiting <= most for stretch in held.stretches if not is_seen(stretch))
 
 
 def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
@@ -213,10 +227,12 @@ def _elsewhere(other: Stretch, stretch: Stretch, u: FloatArray) -> FloatArray:
 def _alone(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
     bound = stretch.bound_ops_per_s
     waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
-    if is_seen(stretch):
-        return np.maximum(_seen(stretch, u, 0.0), bound)
+    top = np.maximum(_seen(stretch, u, 0.0), bound) if is_seen(stretch) else None
     if habit is Habit.JOB:
-        return _arrivals(stretch, np.full(u.size, bound * waiting), u)
+        # A rate that was seen tells how fast work is taken up, not that all of it was there by then.
+        return _arrivals(stretch, np.full(u.size, bound * waiting) if top is None else top, u)
+    if top is not None:
+        return top
     if habit is Habit.GREEDY:
         return np.full(u.size, bound * waiting)
     overload = growth_quantiles(prior, u, length_s=stretch.length_s)

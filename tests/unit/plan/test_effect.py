@@ -159,6 +159,22 @@ def test_a_demand_that_no_size_ends_tells_nothing_of_sizes():
     assert (1.0, Judgement.UNSURE) == (found.probability, found.judgement)
 
 
+def test_a_greedy_demand_with_an_end_counts_but_does_not_make_a_change_fail():
+    """
+    One demand in a hundred passes, and so does one in thirty of those that are not greedy: the chance is
+    the former, and *does not* is left unsaid for the latter.
+    """
+    made = demand_of(level(900), level(3000), level(9000))
+    weights, greedy = (0.01, 0.29, 0.7), (False, False, True)
+    paths = tuple(
+        replace(path, weight=weight, is_greedy=is_greedy)
+        for path, weight, is_greedy in zip(made.paths, weights, greedy, strict=True)
+    )
+    found = judge(replace(made, paths=paths, high=paths[2]), fixed(1000.0))
+
+    assert (0.01, Judgement.UNSURE) == (found.probability, found.judgement)
+
+
 def test_zero_minutes_need_demand_that_was_seen():
     """
     The same replay ends at zero where demand was seen at liberty, and at a step where not.

@@ -61,17 +61,19 @@ def test_of_equal_prices_the_likelier_goes_first_and_of_nearly_equal_ones_the_qu
 
 def test_the_chance_of_a_later_step_is_that_after_the_first_was_not_enough():
     """
-    Of the two demands of ten that the first step leaves, the second passes one.
+    Of ten cases the first step leaves one, and the second passes half of that.
     """
-    options = [candidate(5, 9), candidate(90, 10)]
-    weight = np.array([0.1] * 8 + [0.15, 0.05])
-    first = Candidate(usd_per_day=5, chance=0.95 - 0.05, passed=np.arange(10) < 8)
+    weight = np.array([0.1] * 9 + [0.05, 0.05])
+    options = [
+        Candidate(usd_per_day=usd, chance=chance, passed=np.arange(11) < count)
+        for usd, chance, count in ((5, 0.9, 9), (90, 0.95, 10))
+    ]
 
-    found = steps_of([first, options[1]], weight)
+    found = steps_of(options, weight)
 
     assert found is not None
-    assert pytest.approx(1.0) == found.chances_after[1]
-    assert pytest.approx(1 + 0.2) == found.count
+    assert pytest.approx(0.5) == found.chances_after[1]
+    assert pytest.approx(1 + 0.1) == found.count
 
 
 def test_the_expected_price_weighs_each_step_by_how_often_it_is_kept():
@@ -113,10 +115,10 @@ def test_a_try_that_saves_less_than_a_failure_costs_is_not_worth_its_restart():
 
 def test_a_dearer_step_is_taken_where_it_spares_a_failure():
     """
-    A failed step costs $200 a day: $15 more for ten of ten instead of nine are well spent, and $60 are
+    A failed step costs $100 a day: $8 more for ten of ten instead of nine are well spent, and $60 are
     not, on a large instance as on a small one.
     """
-    dearer = [candidate(5, 9), candidate(20, 10)]
+    dearer = [candidate(5, 9), candidate(13, 10)]
     too_dear = [candidate(5, 9), candidate(65, 10)]
     found = [
         steps_of(options, TEN, usd_per_day_now=usd)
@@ -125,6 +127,18 @@ def test_a_dearer_step_is_taken_where_it_spares_a_failure():
     ]
 
     assert [1, 1, 0, 0] == [steps.places[steps.recommended] for steps in found if steps]
+
+
+def test_a_chance_is_not_worth_more_than_the_failure_it_may_save():
+    """
+    Nine of ten instead of five for $195 a day more: a failed step costs $100. For $85 more it is the step.
+    """
+    dear, fair = (steps_of([candidate(5, 5), candidate(usd, 9)], TEN) for usd in (200, 90))
+
+    assert dear is not None
+    assert fair is not None
+    assert 0 == dear.places[dear.recommended]
+    assert 1 == fair.places[fair.recommended]
 
 
 def test_where_nothing_probably_suffices_a_failure_is_weighed_against_the_price():
@@ -187,8 +201,10 @@ def test_each_step_halves_the_doubt():
     """
     weight = np.full(100, 0.01)
     options = [
-        Candidate(usd_per_day=usd, chance=(85 + usd) / 100, passed=np.arange(100) < 85 + usd)
-        for usd in range(0, 15, 3)
+        Candidate(
+            usd_per_day=10 * more, chance=(90 + more) / 100, passed=np.arange(100) < 90 + more
+        )
+        for more in range(10)
     ]
     found = steps_of(options, weight)
 

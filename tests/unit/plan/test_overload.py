@@ -7,7 +7,14 @@ import pytest
 
 from plimsoll.model.prior import Prior
 from plimsoll.plan.held import Held, Run, Stretch
-from plimsoll.plan.overload import Habit, greedy_beside, is_same_work, middles, overloads_of
+from plimsoll.plan.overload import (
+    Habit,
+    greedy_beside,
+    is_bounded,
+    is_same_work,
+    middles,
+    overloads_of,
+)
 
 U = middles(20)
 
@@ -109,3 +116,28 @@ def test_work_that_meets_both_ceilings_beside_a_load_that_was_seen_may_be_greedy
     assert (1,) == greedy_beside(held_of(seen, vacuum))
     assert () == greedy_beside(held_of(vacuum))
     assert () == greedy_beside(held_of(seen, stretch(1000.0, start=200)))
+
+
+def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
+    """
+    A job was taken up at 3,000 a second while credits lasted and served 1,000 after: it may have come all at
+    once or bit by bit. Users who were seen to ask for 3,000 go on asking for about as much.
+    """
+    seen = held_of(stretch(1000.0, free=(3000.0,) * 30, hours=4))
+    job, users = (overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Habit.JOB, Habit.LOST))
+
+    assert 1000 == pytest.approx(job[0], rel=0.05)
+    assert job[-1] > 3000
+    assert (np.diff(job) > 0).all()
+    assert users[0] > 1500
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(2.0, True), (8.0, False), (np.nan, False)])
+def test_few_requests_in_flight_end_a_greedy_load(waiting: float, *, expected: bool):
+    """
+    Twice as many in flight as fit are served at twice the ceiling: an open load may ask for as much. Eight
+    times is more than that, and without latency nothing is known.
+    """
+    greedy = replace(stretch(1000.0), waiting=waiting)
+
+    assert expected == is_bounded(held_of(greedy), Prior())
