@@ -207,3 +207,22 @@ def test_assumptions_are_said():
     assert calm.summary.assumptions == ()
     assert any("could not be seen" in said for said in held.summary.assumptions)
     assert any("takes whatever it is given" in said for said in held.summary.assumptions)
+
+
+@pytest.mark.parametrize(("slower", "is_endless"), [(2.0, False), (10.0, True)])
+def test_a_greedy_load_ends_where_few_of_its_requests_are_in_flight(
+    slower: float, *, is_endless: bool
+):
+    """
+    Requests that take twice as long as without a ceiling are at most twice as many: an open load may ask
+    for that too. With ten times as many no size that most loads need ends it.
+    """
+    rng = np.random.default_rng(1)
+    demand = builders.working_day(rng, 30e6, 200e6, spread=0.02)
+    latency = np.where(demand > CEILING, slower, 1.0) * builders.wander(rng, demand.size, 0.05)
+    served = np.minimum(demand, CEILING * (1 + rng.normal(0, 0.001, demand.size)))
+    found = recovered(builders.snapshot(builders.storage(served, latency_s=0.0008 * latency)))
+    greedy = [path for path in found.paths if path.is_greedy]
+
+    assert greedy
+    assert [is_endless] * len(greedy) == [path.is_endless for path in greedy]
