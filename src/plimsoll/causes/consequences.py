@@ -1,5 +1,6 @@
 """
-What follows from what: a vacuum of what rewrites left dead is no cause beside them, it is their price.
+What follows from what: a vacuum of what rewrites left dead is no cause beside them, it is their price; whole
+pages in WAL after checkpoints that come too early are the price of those.
 
 Rule 1: nothing is added or left out here. A cause comes before what follows from it, however large that is,
         and says how large; but what is sure to be critical comes before what is not.
@@ -40,7 +41,18 @@ def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
         told = replace(rewrite, evidence=(*rewrite.evidence, _price(rewrite, vacuums)))
         found.remove(rewrite)
         found.insert(place, told)
-    return tuple(found)
+    return _checkpoints_first(found)
+
+
+def _checkpoints_first(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The causes, with checkpoints ahead of the whole pages that they put into WAL."""
+    pages = next((one for one in causes if one.code == "WalFullPages"), None)
+    early = next((one for one in causes if one.code == "CheckpointsByWal"), None)
+    if pages is None or early is None or early.severity != pages.severity:
+        return tuple(causes)
+    place = min(causes.index(pages), causes.index(early))
+    rest = [one for one in causes if one is not early]
+    return (*rest[:place], early, *rest[place:])
 
 
 def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:

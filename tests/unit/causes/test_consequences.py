@@ -56,6 +56,24 @@ def test_what_does_not_follow_stays_where_it_was(rewrite):
     assert (VACUUM, rewrite) == in_order((VACUUM, rewrite))
 
 
+@pytest.mark.parametrize(
+    ("severity", "order"),
+    [
+        ("critical", ["vacuum", "checkpoints", "wal", "toast"]),
+        ("warning", ["vacuum", "wal", "toast", "checkpoints"]),
+    ],
+)
+def test_early_checkpoints_come_before_the_whole_pages_they_make(severity: str, order: list[str]):
+    """
+    WAL is larger, but max_wal_size is the first remedy of both; what is no more than a warning stays behind.
+    """
+    pages = cause(CauseKind.WAL, "", 0.65, code="WalFullPages")
+    rewrite = cause(CauseKind.TOAST, "public.other.body", 0.3)
+    early = cause(CauseKind.CHECKPOINTS, "", 0.24, code="CheckpointsByWal", severity=severity)
+
+    assert order == [one.kind.value for one in in_order((VACUUM, pages, rewrite, early))]
+
+
 def test_what_may_be_meant_does_not_come_before_what_is_sure():
     """
     A warning says what follows from it, and stays behind what is critical.
