@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from plimsoll.diagnosis.binding import EMPTY_RATIO, allowed_by_credits, near_documented
+from plimsoll.diagnosis.binding import (
+    EMPTY_RATIO,
+    UNKNOWN_LOG_RANGE,
+    allowed_by_credits,
+    near_documented,
+)
 from plimsoll.diagnosis.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.credits import CreditBook
 from plimsoll.diagnosis.frame import Frame
@@ -19,6 +24,7 @@ from plimsoll.diagnosis.level import (
 from plimsoll.diagnosis.overlap import without_overlap
 from plimsoll.diagnosis.plateau import Plateau, judge
 from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.series import BoolArray
 
 ACCEPT = 0.5
@@ -70,7 +76,7 @@ def plateaus_of(
             )
             for level in levels:
                 plateau = judge(level, dimension, rate, congestion, book)
-                if plateau.probability >= ACCEPT:
+                if plateau.probability >= ACCEPT and _is_possible(plateau, ceilings):
                     fill = _may_belong(plateau, congestion, eased)
                     fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
                     wider = extended(
@@ -89,6 +95,18 @@ def plateaus_of(
     # that nobody charts.
     judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))
     return without_overlap(judged, frame)
+
+
+def _is_possible(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> bool:
+    """Tell whether the level is a number, or no lower than storage like this could be limited."""
+    numbers = [
+        c.value
+        for c in ceilings
+        if c.family in RATE_FAMILIES and c.dimension == plateau.dimension and c.value > 0
+    ]
+    if plateau.best.ceiling is not None or not numbers:
+        return True
+    return plateau.level > min(numbers) * float(np.exp(-UNKNOWN_LOG_RANGE))
 
 
 def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:

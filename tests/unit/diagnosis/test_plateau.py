@@ -364,6 +364,16 @@ def test_a_number_weighs_more_than_flatness(one):
     assert Dimension.IOPS == likeliest_first([documented(one), documented(flatter)])[0].dimension
 
 
+@pytest.mark.parametrize(("lowest", "count"), [(1000e6, 1), (2100e6, 0), (None, 1)])
+def test_no_unknown_limit_lies_far_below_all_that_is_documented(lowest, count):
+    """
+    Storage that may do 2.1 GB/s at the least is not limited to 100 MB/s by something undocumented.
+    """
+    rows = [] if lowest is None else [ceiling(EBS, Phase.BASELINE, lowest)]
+
+    assert count == len(of(builders.snapshot(pressed(100e6)), *rows))
+
+
 def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
     """
     15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the former 256 MB/s.
