@@ -24,7 +24,7 @@ from plimsoll.diagnosis.level import (
 from plimsoll.diagnosis.overlap import without_overlap
 from plimsoll.diagnosis.plateau import Plateau, judge
 from plimsoll.model.ceiling import Ceiling, Dimension
-from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.series import BoolArray
 
 ACCEPT = 0.5
@@ -98,15 +98,20 @@ def plateaus_of(
 
 
 def _is_possible(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> bool:
-    """Tell whether the level is a number, or no lower than storage like this could be limited."""
-    numbers = [
-        c.value
+    """
+    Tell whether the level is a number, or no lower than storage like this could be limited.
+
+    Of a class that no document lists nothing tells how small it is.
+    """
+    rows = [
+        c
         for c in ceilings
         if c.family in RATE_FAMILIES and c.dimension == plateau.dimension and c.value > 0
     ]
-    if plateau.best.ceiling is not None or not numbers:
+    is_listed = any(c.family in INSTANCE_FAMILIES for c in rows)
+    if plateau.best.ceiling is not None or not is_listed:
         return True
-    return plateau.level > min(numbers) * float(np.exp(-UNKNOWN_LOG_RANGE))
+    return plateau.level > min(c.value for c in rows) * float(np.exp(-UNKNOWN_LOG_RANGE))
 
 
 def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:
