@@ -28,6 +28,7 @@ from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.series import BoolArray
 
 ACCEPT = 0.5
+ACCEPT_FAR = 0.8
 RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
 
 
@@ -76,14 +77,15 @@ def plateaus_of(
             )
             for level in levels:
                 plateau = judge(level, dimension, rate, congestion, book)
-                if plateau.probability >= ACCEPT and _is_possible(plateau, ceilings):
+                least = _least(plateau, ceilings)
+                if plateau.probability >= least:
                     fill = _may_belong(plateau, congestion, eased)
                     fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
                     wider = extended(
                         level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
                     )
                     again = judge(wider, dimension, rate, congestion, book)
-                    if again.probability >= ACCEPT:
+                    if again.probability >= least:
                         judged.append(again)
                     elif plateau.documented > 0.5 and not congestion.is_reference_seen:
                         # Nothing shows what ease is here, so a shorter queue refutes nothing: a rate
@@ -97,11 +99,12 @@ def plateaus_of(
     return without_overlap(judged, frame)
 
 
-def _is_possible(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> bool:
+def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
     """
-    Tell whether the level is a number, or no lower than storage like this could be limited.
+    Return the probability from which a level is a ceiling.
 
-    Of a class that no document lists nothing tells how small it is.
+    Limits that no document lists lie within a factor of twenty of those that one does; further below, the
+    signs must be strong. Of a class that no document lists nothing tells how small it is.
     """
     rows = [
         c
@@ -110,8 +113,9 @@ def _is_possible(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> bool:
     ]
     is_listed = any(c.family in INSTANCE_FAMILIES for c in rows)
     if plateau.best.ceiling is not None or not is_listed:
-        return True
-    return plateau.level > min(c.value for c in rows) * float(np.exp(-UNKNOWN_LOG_RANGE))
+        return ACCEPT
+    is_near = plateau.level > min(c.value for c in rows) * float(np.exp(-UNKNOWN_LOG_RANGE))
+    return ACCEPT if is_near else ACCEPT_FAR
 
 
 def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:

@@ -365,37 +365,6 @@ def test_a_number_weighs_more_than_flatness(one):
 
 
 @pytest.mark.parametrize(
-    ("family", "lowest", "count"),
-    [(EBS, 1000e6, 1), (EBS, 2100e6, 0), (Family.VOLUME_THROUGHPUT, 2100e6, 1)],
-)
-def test_no_unknown_limit_lies_far_below_all_that_is_documented(family, lowest, count):
-    """
-    A class that may do 2.1 GB/s at the least is not limited to 100 MB/s by something undocumented; one that
-    no document lists may be, whatever its volumes can do.
-    """
-    row = ceiling(family, Phase.BASELINE, lowest)
-
-    assert count == len(of(builders.snapshot(pressed(100e6)), row))
-
-
-def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
-    """
-    15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the former 256 MB/s.
-    """
-    demand = np.full(60, 60_000.0)
-    values = builders.held_at(
-        demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384
-    )
-    burst = ceiling(IOPS, Phase.BURST, 15_700.0)
-    former = ceiling(EBS, Phase.LEGACY, 256e6)
-    near = ceiling(EBS, Phase.BURST, 257e6)
-
-    assert [burst] == [p.best.ceiling for p in of(builders.snapshot(values), burst, former)]
-    # Of two numbers that fit alike, throughput is the one that nobody charts.
-    assert [near] == [p.best.ceiling for p in of(builders.snapshot(values), burst, near)]
-
-
-@pytest.mark.parametrize(
     ("level", "score", "is_shadow"),
     [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)],
 )

@@ -89,7 +89,7 @@ def test_the_same_name_in_two_regions_is_two_instances():
     ("match", "identifier", "cause", "hint"),
     [
         (["dbidentifier=oders"], None, "no series with dbidentifier=oders", "orders-primary"),
-        (["team=x"], None, "no metrics of an exporter that plimsoll knows", "address"),
+        (["team=x"], None, "no series with team=x", "orders-primary"),
         ([], "oders", "no series with instance 'oders'", "dbidentifier has orders-primary"),
     ],
 )
