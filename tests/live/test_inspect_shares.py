@@ -136,15 +136,16 @@ def vacuumed(server: Postgres, work: Work) -> tuple[Observation, float, float]:
     """
     What glances saw of a VACUUM and of work after it; the bytes of the VACUUM without its WAL, and all bytes.
 
-    WAL is told as what every change costs, whoever made it.
+    WAL is told as what every change costs, whoever made it, the zeros of new files among it.
     """
     ran(server, running(*STALE))
     counted: list[Asked] = []
     logged: list[float] = []
 
     def position(connection: psycopg.Connection) -> float:
+        # A new file of WAL is filled with zeros before.
         (at,) = connection.execute(
-            "select (pg_current_wal_insert_lsn() - '0/0')::float8"
+            "select (pg_current_wal_insert_lsn() - '0/0' + sum(size))::float8 from pg_ls_waldir()"
         ).fetchone()
         return at
 
