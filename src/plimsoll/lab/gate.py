@@ -51,6 +51,8 @@ from plimsoll.units import KIB
 _START_S = 30.0
 # The keeper itself ends the daemon within 25 s, by force if need be, and undoes each step in 60 s.
 _END_S = 240.0
+# A daemon gives programs 0.3 s to leave, serves open files for 2 s more, and writes out what is held.
+_DAEMON_END_S = 15.0
 
 # Who still uses the mount is looked for this often, and named once a moment has passed.
 _GLANCE_S = 0.1
@@ -296,6 +298,9 @@ class Gate:
             # Someone ended the keeper by force; its work is left to us.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.daemon_pid, signal.SIGTERM)
+            # It takes its mount away itself and has all of it written out. Where we are quicker, what
+            # programs wrote and the kernel still holds is lost.
+            _wait_for_end(self.daemon_pid)
         gate_place.detach(self._daemon_mount)
 
     def check(self) -> None:
@@ -452,3 +457,9 @@ def _complaint(home: Path) -> tuple[str, str]:
             found[word] = rest.strip()
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return found["error"] or last, found["hint"]
+
+
+def _wait_for_end(pid: int) -> None:
+    end = time.monotonic() + _DAEMON_END_S
+    while not gate_place.has_ended(pid) and time.monotonic() < end:
+        time.sleep(_GLANCE_S)
