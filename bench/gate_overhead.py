@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.gate_machine import quick_folder
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import on_disk
 from plimsoll.kernel import Stage
 from plimsoll.lab.dataset import LOADING, Dataset, fill
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_place import on_disk
 from plimsoll.lab.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.units import MIB

@@ -38,8 +38,8 @@ from msgspec.structs import replace
 from live.gate_ledger import VICTIMS, Ledger
 from live.gate_machine import T3
 from plimsoll.errors import PlimsollError
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
 from plimsoll.lab.postgres import Postgres, wheel_binaries
 from plimsoll.lab.server import unprivileged_account
 from plimsoll.units import MIB

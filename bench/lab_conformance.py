@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.lab_cases import CASES, SLOW_CASES, Answer, Case, Rig
-from plimsoll.lab.gate_place import on_disk
+from plimsoll.gate.place import on_disk
 
 
 def main() -> int:

@@ -19,9 +19,9 @@ import numpy as np
 from conformance.flows import THROUGHPUT, Load, instance
 from conformance.gate_arm import CLOCK, Rig
 from live.gate_machine import BASELINE, BURST, CAPACITY
+from plimsoll.gate.config import MAX_BACKGROUND
+from plimsoll.gate.control import GateControl
 from plimsoll.kernel import Stage, replay
-from plimsoll.lab.gate_config import MAX_BACKGROUND
-from plimsoll.lab.gate_control import GateControl
 from plimsoll.units import KIB, MIB
 
 STEP_S = 0.05

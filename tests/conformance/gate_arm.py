@@ -20,11 +20,11 @@ from typing import Any, Self
 
 from conformance.flows import DEPTH, Case, Load, Served
 from live.gate_machine import quick_folder
+from plimsoll.gate.config import GateSetup, Latency, chain_document, has_credits
+from plimsoll.gate.control import GateControl
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.record import RecordLine, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup, Latency, chain_document, has_credits
-from plimsoll.lab.gate_control import GateControl
-from plimsoll.lab.gate_record import RecordLine, truth_of
 from plimsoll.model.instance import Instance
 from plimsoll.units import KIB, MIB
 

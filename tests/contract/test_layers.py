@@ -24,8 +24,12 @@ VIOLATIONS = [
     ("plan", "random", "The core does no I/O and reads no clock"),
     ("sinks", "plimsoll.plan", "The edges speak only the model"),
     ("sinks", "plimsoll.catalog", "The edges speak only the model"),
-    ("lab", "plimsoll.sources", "The lab is handed its edges"),
+    ("lab", "plimsoll.sources", "The gate and the lab are handed their edges"),
+    ("gate", "plimsoll.sources", "Dependencies point inward"),
+    ("gate", "plimsoll.lab", "Dependencies point inward"),
     ("sources", "plimsoll.lab", "Only the command line reaches the lab"),
+    ("sinks", "plimsoll.gate", "Only the command line and the lab reach the gate"),
+    ("plan", "plimsoll.gate", "Only the command line and the lab reach the gate"),
 ]
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import psycopg
 from msgspec import Struct
 
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
 from plimsoll.lab.postgres import Postgres
 
 PATIENCE_S = 60.0

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_record import truth_of
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.record import truth_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import MIB
 

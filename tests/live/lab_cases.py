@@ -14,18 +14,12 @@ from typing import Self
 
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, chain_document, has_credits, stages_of
+from plimsoll.gate.control import GateControl
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.kernel import Stage
 from plimsoll.lab.dataset import LOADING, SCAN_TABLE, dataset_of, fill
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import (
-    MEMORY_MIN_BYTES,
-    GateSetup,
-    chain_document,
-    has_credits,
-    stages_of,
-)
-from plimsoll.lab.gate_control import GateControl
-from plimsoll.lab.gate_record import snapshot_of, truth_of
 from plimsoll.lab.ground import beside
 from plimsoll.lab.postgres import Postgres
 from plimsoll.lab.postgres_session import behind

@@ -24,8 +24,8 @@ from msgspec.structs import replace
 from live.lab_cases import Rig
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.gate.record import Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.gate_record import Truth, snapshot_of, truth_of
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric

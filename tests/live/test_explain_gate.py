@@ -7,8 +7,8 @@ import pytest
 
 from live.gate_machine import quick_folder
 from plimsoll.causes import plans
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
 from plimsoll.lab.postgres import Postgres
 from plimsoll.model.ceiling import Family
 from plimsoll.model.explain import Capture, CaptureFile, Outcome

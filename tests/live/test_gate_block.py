@@ -22,9 +22,9 @@ from live.gate_exerciser import PAGE, dirty_pages, opened
 from live.gate_machine import fill, rate_of
 from live.gate_programs import KEEPER
 from plimsoll.errors import UsageError
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_block import IMAGE
-from plimsoll.lab.gate_config import GateSetup
+from plimsoll.gate.block import IMAGE
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import KIB, MIB
 from simulated_sweeps import stage

@@ -14,11 +14,11 @@ import pytest
 
 from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of, read_for
 from live.machine import Run, clean_environment
-from plimsoll.lab import gate_block
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_control import GateControl, find_gate
-from plimsoll.lab.gate_place import is_gate_at, mounted_at
+from plimsoll.gate import block
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.control import GateControl, find_gate
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import is_gate_at, mounted_at
 from plimsoll.model.ceiling import Family
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import MIB
@@ -283,7 +283,7 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
 
     assert mounted_at(folder / "disk") is None
     assert str(gate.folder) not in loops
-    assert (folder / "block" / gate_block.IMAGE).stat().st_size > MIB
+    assert (folder / "block" / block.IMAGE).stat().st_size > MIB
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from live.gate_machine import quick_folder
 from live.machine import clean_environment
-from plimsoll.lab.gate_control import find_gate
-from plimsoll.lab.gate_place import has_ended, is_gate_at
+from plimsoll.gate.control import find_gate
+from plimsoll.gate.place import has_ended, is_gate_at
 from plimsoll.lab.postgres import Postgres
 
 PATIENCE_S = 60

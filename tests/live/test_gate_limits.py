@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from live.gate_machine import BASELINE, BURST, CAPACITY, T3, fill, quick_folder, rate_of, read_for
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_record import RecordLine
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.record import RecordLine
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.metric import Metric
 

@@ -33,9 +33,9 @@ from live.gate_exerciser import (
 from live.gate_ledger import Ledger
 from live.gate_machine import T3, fill, quick_folder
 from live.gate_programs import APPENDER, FILLER, OPENER, READER, WRITER
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_place import is_gate_at
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import is_gate_at
 from plimsoll.model.ceiling import Family
 from plimsoll.units import GIB, MIB
 

@@ -13,7 +13,7 @@ import pytest
 
 from live.installed import mariadb_folder
 from live.machine import Run, clean_environment
-from plimsoll.lab.gate_place import mounts
+from plimsoll.gate.place import mounts
 from plimsoll.lab.mysql import MariaDb
 from plimsoll.lab.mysql_load import LOADING, SysbenchClients, fill, load_of
 from plimsoll.model.snapshot import decode_snapshot

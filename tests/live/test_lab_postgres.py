@@ -15,7 +15,7 @@ import pytest
 
 from live.lab_cases import CASES, Case, Rig
 from live.machine import Run, clean_environment
-from plimsoll.lab.gate_place import mounts
+from plimsoll.gate.place import mounts
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 

@@ -9,10 +9,10 @@ import pytest
 from live.installed import mariadb_folder
 from live.machine import Run
 from plimsoll.catalog.load import catalog
-from plimsoll.lab.class_group import ClassGroup
+from plimsoll.gate.class_group import ClassGroup
 from plimsoll.lab.mysql import MariaDb
 from plimsoll.lab.postgres import Postgres
-from unit.lab.cgroup_double import simulate_cgroup
+from unit.gate.cgroup_double import simulate_cgroup
 
 MICRO = ("--with-cpu", "--class", "db.t3.micro", "--storage", "gp2", "--size-gib", "100")
 SMALL = ("--memory", "128MiB", "--for", "4s", "--clients", "2")

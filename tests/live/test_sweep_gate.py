@@ -7,8 +7,8 @@ import pytest
 from live.gate_machine import quick_folder
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.sweep_fit import fit_sweep
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import SLACK_S, GateSetup
+from plimsoll.gate.config import SLACK_S, GateSetup
+from plimsoll.gate.gate import Gate
 from plimsoll.lab.sweep_fio import sweep_path
 from plimsoll.lab.sweep_lab import cases_named, phases_of, run_cases, truths_of
 from plimsoll.lab.sweep_plan import Plan

@@ -13,16 +13,9 @@ from msgspec.structs import asdict, replace
 from plimsoll.cli import gate_words
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
-from plimsoll.lab.gate_config import has_credits
-from plimsoll.lab.gate_control import (
-    CHANGES,
-    RECORD,
-    GateControl,
-    Home,
-    find_gate,
-    is_alive,
-)
-from plimsoll.lab.gate_record import MINUTE_S, Change, moment_of, read_line
+from plimsoll.gate.config import has_credits
+from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate, is_alive
+from plimsoll.gate.record import MINUTE_S, Change, moment_of, read_line
 from plimsoll.model.instance import Instance, Storage
 
 _GLANCE_S = 0.1

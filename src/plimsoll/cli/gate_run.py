@@ -22,20 +22,13 @@ from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.lab import gate_place
-from plimsoll.lab.class_group import ClassGroup
-from plimsoll.lab.command import Command
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import (
-    GateSetup,
-    Latency,
-    OwnLimits,
-    check_setup,
-    parse_limits,
-    stages_of,
-)
-from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
-from plimsoll.lab.gate_users import User, said_of
+from plimsoll.gate import place
+from plimsoll.gate.class_group import ClassGroup
+from plimsoll.gate.command import Command
+from plimsoll.gate.config import GateSetup, Latency, OwnLimits, check_setup, parse_limits, stages_of
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
+from plimsoll.gate.users import User, said_of
 from plimsoll.model.instance import Instance
 
 # The storage rules of RDS depend on the engine; this is the one most of our users run.
@@ -112,7 +105,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     """
     setup = setup_of(flags)
     refuse_early(flags)
-    scratch = gate_place.on_disk() / f"plimsoll-gate-{token_hex(6)}"
+    scratch = place.on_disk() / f"plimsoll-gate-{token_hex(6)}"
     mount = flags.mount or scratch
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
     lent = () if flags.backing is not None else (backing,)

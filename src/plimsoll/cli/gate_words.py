@@ -1,8 +1,8 @@
 """How a gate is said to people: its status, its progress, and what a run hit. Each names the clock."""
 
-from plimsoll.lab.gate_config import GateSetup, has_credits
-from plimsoll.lab.gate_control import GateStatus
-from plimsoll.lab.gate_record import Truth, minutes_of, storage_of
+from plimsoll.gate.config import GateSetup, has_credits
+from plimsoll.gate.control import GateStatus
+from plimsoll.gate.record import Truth, minutes_of, storage_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import BALANCES
 from plimsoll.sinks.words import FAMILY_NAMES

@@ -22,9 +22,9 @@ from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.watching import Watching, found_beside
 from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.errors import UsageError
+from plimsoll.gate.config import GateSetup, stages_of
+from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.dataset import dataset_of
-from plimsoll.lab.gate_config import GateSetup, stages_of
-from plimsoll.lab.gate_record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.ground import beside
 from plimsoll.lab.postgres_session import Plan, run_lab
 from plimsoll.lab.session import Outcome, check_memory

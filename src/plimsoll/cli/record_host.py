@@ -19,7 +19,7 @@ from plimsoll.cli.moments import seconds_of
 from plimsoll.cli.watching import Watching
 from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
-from plimsoll.lab.command import Command
+from plimsoll.gate.command import Command
 from plimsoll.lab.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric

@@ -9,8 +9,8 @@ Rule 2: what was held too briefly for samples of a minute to show is listed, and
 from collections.abc import Sequence
 from itertools import pairwise
 
+from plimsoll.gate.record import MINUTE_S, Moment, Truth
 from plimsoll.kernel import Stage
-from plimsoll.lab.gate_record import MINUTE_S, Moment, Truth
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
 from plimsoll.model.lab import GroundTruth, HeldCeiling, WrongClaim

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.class_group import ClassGroup
+from plimsoll.gate.class_group import ClassGroup
 from plimsoll.lab.server import KeptServer
 
 DATABASE = "lab"

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.command import Command
+from plimsoll.gate.command import Command
 from plimsoll.lab.mysql import DATABASE, USER, MariaDb
 from plimsoll.lab.workload import CLIENTS_MAX, RATE_MAX, Pace
 from plimsoll.units import MIB

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup
+from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup
 from plimsoll.lab.mysql import MariaDb
 from plimsoll.lab.mysql_load import LOADING, MySqlLoad, SysbenchClients, fill
 from plimsoll.lab.session import (

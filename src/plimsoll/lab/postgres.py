@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.class_group import ClassGroup
+from plimsoll.gate.class_group import ClassGroup
 from plimsoll.lab.server import Account, KeptServer
 
 HOST = "127.0.0.1"

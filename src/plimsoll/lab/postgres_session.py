@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.gate.config import GateSetup
 from plimsoll.lab.dataset import LOADING, Dataset, fill
-from plimsoll.lab.gate_config import GateSetup
 from plimsoll.lab.postgres import Postgres
 from plimsoll.lab.session import (
     Outcome,

@@ -24,9 +24,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from plimsoll.errors import UsageError
+from plimsoll.gate.class_group import ClassGroup
+from plimsoll.gate.place import on_disk
 from plimsoll.lab import keeper
-from plimsoll.lab.class_group import ClassGroup
-from plimsoll.lab.gate_place import on_disk
 
 # The first start makes a database or recovers what a loader left: a slow disk under load may take many seconds.
 _START_S = 120.0

@@ -21,13 +21,13 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.gate.class_group import ClassGroup
+from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
+from plimsoll.gate.control import GateStatus
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.record import Change, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.class_group import ClassGroup
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
-from plimsoll.lab.gate_control import GateStatus
-from plimsoll.lab.gate_place import check_machine, on_disk
-from plimsoll.lab.gate_record import Change, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.lab.ground import dimension_of, limit_of
 from plimsoll.lab.server import KeptServer
 from plimsoll.lab.workload import Pace

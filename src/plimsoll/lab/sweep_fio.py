@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.command import Command
+from plimsoll.gate.command import Command
 from plimsoll.lab.sweep_file import OWN_BYTES, SweepFile, file_at
 from plimsoll.lab.sweep_plan import (
     Budget,

@@ -19,12 +19,12 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import UsageError
+from plimsoll.gate.config import GateSetup, has_credits, stages_of
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.record import storage_of
 from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.lab.dataset import LOADING
-from plimsoll.lab.gate import Gate
-from plimsoll.lab.gate_config import GateSetup, has_credits, stages_of
-from plimsoll.lab.gate_place import check_machine, on_disk
-from plimsoll.lab.gate_record import storage_of
 from plimsoll.lab.postgres import Postgres
 from plimsoll.lab.sweep_cases import CASES, Case
 from plimsoll.lab.sweep_plan import Plan, Told

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.command import Command
+from plimsoll.gate.command import Command
 from plimsoll.lab.dataset import SCAN_TABLE, TableKind
 from plimsoll.lab.postgres import Postgres
 

@@ -13,13 +13,13 @@ from plimsoll.cli.gate_ask import Orders, _balance, give_orders
 from plimsoll.cli.gate_run import GateFlags, refuse_early, setup_of, truth_path
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.control import GateStatus
+from plimsoll.gate.record import truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_control import GateStatus
-from plimsoll.lab.gate_record import truth_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
-from unit.lab.gate_lines import held, line, lines
+from unit.gate.gate_lines import held, line, lines
 
 T3 = Instance(
     db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)

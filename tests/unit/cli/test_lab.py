@@ -12,8 +12,8 @@ from plimsoll.cli.commands import app
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
 from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, UsageError
+from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.lab import mysql_session
-from plimsoll.lab.gate_record import snapshot_of, truth_of
 from plimsoll.lab.mysql_session import MySqlPlan
 from plimsoll.lab.postgres_session import Plan
 from plimsoll.lab.session import Outcome, progress_of
@@ -21,7 +21,7 @@ from plimsoll.lab.workload import Pace
 from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import GIB, MIB
-from unit.lab.cgroup_double import simulate_cgroup
+from unit.gate.cgroup_double import simulate_cgroup
 from unit.lab.fixture_record import BEGAN_S, record
 from unit.lab.test_session import status
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from plimsoll.catalog.load import catalog
+from plimsoll.gate.config import GateSetup, has_credits, stages_of
+from plimsoll.gate.record import Bound, RecordLine
 from plimsoll.kernel import Stage, replay
-from plimsoll.lab.gate_config import GateSetup, has_credits, stages_of
-from plimsoll.lab.gate_record import Bound, RecordLine
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 

@@ -7,8 +7,8 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.wire import diagnose_snapshot
-from plimsoll.lab.gate_config import GateSetup, stages_of
-from plimsoll.lab.gate_record import Bound, snapshot_of, truth_of
+from plimsoll.gate.config import GateSetup, stages_of
+from plimsoll.gate.record import Bound, snapshot_of, truth_of
 from plimsoll.lab.ground import beside
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.lab import GroundTruth

@@ -7,8 +7,8 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.lab.gate_config import GateSetup, stages_of
-from plimsoll.lab.gate_control import GateStatus
+from plimsoll.gate.config import GateSetup, stages_of
+from plimsoll.gate.control import GateStatus
 from plimsoll.lab.postgres_session import behind
 from plimsoll.lab.session import check_memory, progress_of
 from plimsoll.lab.workload import Workload

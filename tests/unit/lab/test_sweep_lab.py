@@ -5,7 +5,7 @@ import pytest
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.sweep_fit import fit_sweep
 from plimsoll.errors import UsageError
-from plimsoll.lab.gate_config import GateSetup, stages_of
+from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.lab.sweep_cases import CASES
 from plimsoll.lab.sweep_lab import (
     LAB_SIZES_BYTES,

@@ -1,7 +1,7 @@
 """
 The keeper of a gate: starts the daemon, waits for its owner to go, takes everything down again.
 
-Run as a program of its own (`python -I gate_keeper.py`), with nothing but the standard library, in a
+Run as a program of its own (`python -I keeper.py`), with nothing but the standard library, in a
 session of its own: Ctrl-C in the terminal reaches the owner, not the daemon. The owner holds the
 keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
 too, and the keeper undoes what was done, in reverse, ends the daemon and takes its mount away. If the

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.lab import gate_place
-from plimsoll.lab.gate_config import GateSetup
-from plimsoll.lab.gate_control import GateControl, Home
-from plimsoll.lab.gate_place import Answer
-from plimsoll.lab.gate_stale import clean_stale
+from plimsoll.gate import place
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.control import GateControl, Home
+from plimsoll.gate.place import Answer
+from plimsoll.gate.stale import clean_stale
 from plimsoll.model.instance import Instance
 
 SETUP = GateSetup(instance=Instance(db_class="db.t3.xlarge"))
@@ -49,7 +49,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     found = Machine()
     for name in ("is_gate_at", "answer_of", "abort", "detach"):
-        monkeypatch.setattr(gate_place, name, getattr(found, name))
+        monkeypatch.setattr(place, name, getattr(found, name))
     return found
 
 
@@ -60,7 +60,7 @@ def ended_pid() -> int:
 
 
 def left(owner_pid: int, owner_ticks: int | None = None) -> GateControl:
-    control = GateControl(gate_place.new_home())
+    control = GateControl(place.new_home())
     control.keep(
         Home(
             setup=SETUP,
@@ -115,7 +115,7 @@ def test_a_number_that_another_process_has_now_is_no_owner(machine: Machine):
     An owner is known by its number and by when it began.
     """
     us = os.getpid()
-    living = left(us, gate_place.started_ticks(us))
+    living = left(us, place.started_ticks(us))
     assert [] == clean_stale()
     other = left(us, 1)
 
@@ -128,7 +128,7 @@ def test_a_folder_without_a_record_goes_with_its_maker(machine: Machine):
     """
     A start that was killed before it wrote down anything leaves an empty folder, for one start.
     """
-    ours = gate_place.new_home()
+    ours = place.new_home()
     other = ours.with_name(f"gate-{ended_pid()}-x")
     other.mkdir()
 

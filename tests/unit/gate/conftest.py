@@ -1,4 +1,4 @@
-"""What tests of the lab share."""
+"""What tests of the gate share."""
 
 import shutil
 import tempfile

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.lab.gate_config import GateSetup
+from plimsoll.gate.config import GateSetup
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance

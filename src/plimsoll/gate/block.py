@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.gate_place import find_tool
+from plimsoll.gate.place import find_tool
 from plimsoll.units import GIB, format_bytes, gib
 
 IMAGE = "disk.img"

@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
-from plimsoll.lab import gate_place
-from plimsoll.lab.gate_control import GateControl, Home, is_alive, known_gates
-from plimsoll.lab.gate_place import Answer, has_ended, started_ticks
+from plimsoll.gate import place as gate_place
+from plimsoll.gate.control import GateControl, Home, is_alive, known_gates
+from plimsoll.gate.place import Answer, has_ended, started_ticks
 
 # A folder that was made for a gate which was killed before it wrote down what it was.
 _MADE_BY = re.compile(r"gate-(\d+)-")

@@ -15,16 +15,17 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.lab import gate_place, gate_stale
-from plimsoll.lab.gate import Gate, clean_stale
-from plimsoll.lab.gate_config import GateSetup, parse_limits
-from plimsoll.lab.gate_control import GateControl, find_gate, known_gates, status_of
+from plimsoll.gate import place as gate_place
+from plimsoll.gate import stale
+from plimsoll.gate.config import GateSetup, parse_limits
+from plimsoll.gate.control import GateControl, find_gate, known_gates, status_of
+from plimsoll.gate.gate import Gate, clean_stale
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
-from unit.lab import gate_double
-from unit.lab.gate_lines import lines
+from unit.gate import gate_double
+from unit.gate.gate_lines import lines
 
 T3 = Instance(
     db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
@@ -382,13 +383,13 @@ def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
     gate = make()
     with gate:
         control = GateControl(gate.folder)
-        monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: False)
+        monkeypatch.setattr(stale, "_has_owner", lambda _home: False)
         clean_stale()
         assert [gate.folder] == [known.folder for known in known_gates()]
-    monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: True)
+    monkeypatch.setattr(stale, "_has_owner", lambda _home: True)
     clean_stale()
     assert control.folder.exists()
-    monkeypatch.setattr(gate_stale, "_has_owner", lambda _home: False)
+    monkeypatch.setattr(stale, "_has_owner", lambda _home: False)
     clean_stale()
 
     assert [] == known_gates()

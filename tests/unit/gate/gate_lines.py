@@ -1,6 +1,6 @@
 """Lines of a gate's record, as the daemon would write them of a known load. Simulated."""
 
-from plimsoll.lab.gate_record import Bound, RecordLine
+from plimsoll.gate.record import Bound, RecordLine
 from plimsoll.model.ceiling import Phase
 
 START_S = 1_700_000_040.0

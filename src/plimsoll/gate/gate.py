@@ -2,7 +2,7 @@
 A gate: a folder behind emulated limits, for as long as a `with` block lasts.
 
 Rule 1: what is started here is ended here, by process id, and no mount is left behind: the keeper
-        (`gate_keeper.py`) sees to it even when we are killed.
+        (`keeper.py`) sees to it even when we are killed.
 Rule 2: a gate that cannot enforce is refused before anything is mounted, in one sentence.
 """
 
@@ -22,16 +22,12 @@ from typing import Self
 
 from plimsoll.catalog.load import Catalog, catalog
 from plimsoll.errors import PlimsollError, SourceError, UsageError
-from plimsoll.lab import gate_block, gate_keeper, gate_place
-from plimsoll.lab.gate_config import GateSetup, config_of
-from plimsoll.lab.gate_control import (
-    RECORD,
-    SOCKET,
-    GateControl,
-    GateStatus,
-    Home,
-)
-from plimsoll.lab.gate_record import (
+from plimsoll.gate import block
+from plimsoll.gate import keeper as gate_keeper
+from plimsoll.gate import place as gate_place
+from plimsoll.gate.config import GateSetup, config_of
+from plimsoll.gate.control import RECORD, SOCKET, GateControl, GateStatus, Home
+from plimsoll.gate.record import (
     Change,
     RecordLine,
     Truth,
@@ -40,8 +36,8 @@ from plimsoll.lab.gate_record import (
     snapshot_of,
     truth_of,
 )
-from plimsoll.lab.gate_stale import clean_stale
-from plimsoll.lab.gate_users import User, users_of
+from plimsoll.gate.stale import clean_stale
+from plimsoll.gate.users import User, users_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot
@@ -130,7 +126,7 @@ class Gate:
         """
         gate_place.check_machine()
         if self.setup.mode == "block":
-            gate_block.check_block()
+            block.check_block()
         daemon = gate_place.find_daemon()
         clean_stale()
         made = self._prepare_folders()
@@ -140,7 +136,7 @@ class Gate:
         try:
             self._start(daemon, home, made)
             if self.setup.mode == "block":
-                gate_block.attach(self._daemon_mount / gate_block.IMAGE, self.mount, self._undo)
+                block.attach(self._daemon_mount / block.IMAGE, self.mount, self._undo)
         except BaseException:
             with contextlib.suppress(PlimsollError):
                 self.stop()
@@ -360,7 +356,7 @@ class Gate:
     def _start(self, daemon: Path, home: Path, made: list[Path]) -> None:
         image_bytes = None
         if self.setup.mode == "block":
-            image = gate_block.make_image(self.backing, self.setup.instance.storage.size_gib)
+            image = block.make_image(self.backing, self.setup.instance.storage.size_gib)
             image_bytes = image.stat().st_size
             self._daemon_mount = home / "image"
             self._daemon_mount.mkdir()

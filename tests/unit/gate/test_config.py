@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.moments import epoch_of
 from plimsoll.errors import DataError, UsageError
-from plimsoll.lab.gate_config import (
+from plimsoll.gate.config import (
     BASE_LATENCIES,
     GateSetup,
     Latency,

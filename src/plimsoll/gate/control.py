@@ -22,16 +22,16 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.kernel import Stage
-from plimsoll.lab import gate_place
-from plimsoll.lab.gate_config import (
+from plimsoll.gate import place
+from plimsoll.gate.config import (
     GateSetup,
     chain_document,
     has_credits,
     stages_of,
     stages_of_document,
 )
-from plimsoll.lab.gate_record import Change, storage_of
+from plimsoll.gate.record import Change, storage_of
+from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import EventKind
@@ -314,7 +314,7 @@ def known_gates() -> list[GateControl]:
     """Every gate of this account that has a folder, alive or dead."""
     return [
         GateControl(path)
-        for path in sorted(gate_place.gates_folder().iterdir())
+        for path in sorted(place.gates_folder().iterdir())
         if (path / STATE).is_file()
     ]
 
@@ -331,7 +331,7 @@ def is_alive(control: GateControl) -> bool:
         peer = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
         pid, _, _ = _PEER.unpack(peer)
         # The number is 0 for who is in another namespace of processes.
-        return pid == 0 or not gate_place.has_ended(pid)
+        return pid == 0 or not place.has_ended(pid)
     return False
 
 

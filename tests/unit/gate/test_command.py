@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.command import Command
+from plimsoll.gate.command import Command
 
 
 def test_a_command_runs_with_its_variables_and_its_status_is_told():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.lab import gate_place
+from plimsoll.gate import place as gate_place
 
 TABLE = (
     "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n"

@@ -6,9 +6,9 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.lab.class_group import ClassGroup
+from plimsoll.gate.class_group import ClassGroup
 from plimsoll.units import GIB
-from unit.lab.cgroup_double import simulate_cgroup
+from unit.gate.cgroup_double import simulate_cgroup
 
 M6G = catalog().instance_limits("db.m6g.large")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.lab.gate_users import User, said_of, users_of
+from plimsoll.gate.users import User, said_of, users_of
 
 HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
 
