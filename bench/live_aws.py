@@ -32,7 +32,7 @@ from fixtures.aws.double import Double, environment
 from fixtures.aws.holdings import hold, write
 from fixtures.aws.proxy import Proxy
 from incidents import build
-from plimsoll.cli.targets import ec2_type_of
+from plimsoll.app.read import ec2_type_of
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.aws.metric_data import WANTED

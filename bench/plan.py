@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from plan_arms.case import SCALES, Case
 from plimsoll import kernel
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Judgement
 from plimsoll.model.prior import Prior

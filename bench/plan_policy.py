@@ -26,10 +26,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from plan_arms.case import Subject
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.plan import plan_snapshot
+from plimsoll.app.prices import book_of
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.plan import plan_snapshot
-from plimsoll.cli.prices import book_of
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.errors import PlimsollError
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance

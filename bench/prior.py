@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from plan import ALLOWED, Answer, answers_of, deciles, figures
 from plan_arms.case import SCALES
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.prior import Prior
 
 LEAST = 30

@@ -159,7 +159,7 @@ def _parsed(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--dump-failures", type=Path, metavar="DIR", help="draw failing series")
     parser.add_argument(
         "--diagnose",
-        default="plimsoll.cli.wire:diagnose_snapshot",
+        default="plimsoll.app.diagnose:diagnose_snapshot",
         metavar="MODULE:FUNCTION",
         help="what turns a Snapshot into a Diagnosis",
     )

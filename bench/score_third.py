@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.diagnosis import Verdict
 from third.cases import FAMILIES, incident
 from third.waits import CASES, QUIET

@@ -30,6 +30,9 @@ VIOLATIONS = [
     ("sources", "plimsoll.lab", "Only the command line reaches the lab"),
     ("sinks", "plimsoll.gate", "Only the command line and the lab reach the gate"),
     ("plan", "plimsoll.gate", "Only the command line and the lab reach the gate"),
+    ("app", "plimsoll.lab", "Only the command line reaches the lab"),
+    ("lab", "plimsoll.app", "Dependencies point inward"),
+    ("sinks", "plimsoll.app", "Dependencies point inward"),
 ]
 
 

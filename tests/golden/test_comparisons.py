@@ -9,10 +9,9 @@ import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
-from plimsoll.cli.compare import compare_snapshots
-from plimsoll.cli.sides import Split, read_sides
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags
+from plimsoll.app.compare import compare_snapshots
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.sides import Split, read_sides
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
 from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.sinks.compare_json import render_compare_json
@@ -33,8 +32,8 @@ def of(name: str) -> Comparison:
     """The comparison of a case, read as the command line would."""
     before, after, at = CASES[name]
     targets = (str(EXAMPLES / before), str(EXAMPLES / after) if after else None)
-    none = InstanceFlags()
-    return compare_snapshots(*read_sides(targets, Split(at=at), (none, none), Reach()))
+    none = InstanceOptions()
+    return compare_snapshots(*read_sides(targets, Split(at=at), (none, none), ReadOptions()))
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -10,9 +10,10 @@ import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.options import InstanceOptions
+from plimsoll.app.read import read_target
 from plimsoll.cli.diagnose import EXIT
-from plimsoll.cli.targets import read_target
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric
@@ -26,7 +27,7 @@ EXAMPLES = ("search-service", "claims-pipeline", "quiet")
 
 @cache
 def read(name: str) -> Snapshot:
-    return read_target(str(ROOT / "examples" / name), InstanceFlags())
+    return read_target(str(ROOT / "examples" / name), InstanceOptions())
 
 
 @cache

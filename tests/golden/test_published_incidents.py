@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 from contract.tree import ROOT
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.plan import plan_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.plan import plan_snapshot
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.model.plan import FASTER, Band, Option, Plan, RungKind, Wishes
 from plimsoll.model.snapshot import decode_snapshot
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, chain_document, has_credits, stages_of
 from plimsoll.gate.control import GateControl
 from plimsoll.gate.gate import Gate

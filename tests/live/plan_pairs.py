@@ -22,8 +22,8 @@ import psycopg
 from msgspec.structs import replace
 
 from live.lab_cases import Rig
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.gate.record import Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of

@@ -23,7 +23,7 @@ from fixtures.prometheus.servers import Pages
 from fuzz.corpus import Made, metric_data, request
 from live.machine import Run
 from live.prometheus_server import PrometheusServer, wait_for
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plimsoll.cli.moments import epoch_of
+from plimsoll.app.moments import epoch_of
 from plimsoll.errors import UsageError
 from plimsoll.units import format_time
 

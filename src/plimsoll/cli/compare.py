@@ -1,21 +1,20 @@
 """`plimsoll compare`: two windows side by side, before and after a change."""
 
-import os
 import sys
 from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
+from plimsoll.app.compare import compare_snapshots
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli import options
 from plimsoll.cli import side_options as sides
-from plimsoll.cli.diagnose import Format
 from plimsoll.cli.next_command import plan_after
-from plimsoll.cli.sides import Split, read_sides
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.comparison import Comparison, Outcome, StepResult
-from plimsoll.model.snapshot import Snapshot
 
 EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
 
@@ -80,7 +79,7 @@ def compare(
     Exit status: 0 after is not worse, 1 it is worse (a heavier verdict, or more of the time at a
     ceiling), 2 could not tell or bad input.
     """
-    common = InstanceFlags(identifier=identifier, instance_file=instance_file, engine=engine)
+    common = InstanceOptions(identifier=identifier, instance_file=instance_file, engine=engine)
     flags = (
         replace(
             common, db_class=class_a, storage=storage_a, size_gib=size_gib_a, iops=iops_a,
@@ -91,12 +90,12 @@ def compare(
             throughput_mibps=throughput_b, launched=launched_b,
         ),
     )  # fmt: skip
-    reach = Reach(
+    reach = ReadOptions(
         last=last, since=since, until=until, profile=profile, region=region,
         max_api_calls=max_api_calls, match=tuple(match or ()), headers=tuple(header or ()),
     )  # fmt: skip
     split = Split(at=at, window_a=window_a, window_b=window_b)
-    snapshots = read_sides((before, after), split, flags, reach)
+    snapshots = read_sides((before, after), split, flags, reach, TERMINAL)
     comparison = compare_snapshots(*snapshots)
     if comparison.step is StepResult.NOT_ENOUGH:
         following = plan_after(snapshots[1], after or before, flags[1], reach)
@@ -106,13 +105,6 @@ def compare(
             )
     _print(comparison, form, width)
     raise typer.Exit(EXIT[comparison.outcome])
-
-
-def compare_snapshots(before: Snapshot, after: Snapshot) -> Comparison:
-    """Both diagnosed against the catalog of this version, side by side."""
-    from plimsoll.diagnosis import compare as law
-
-    return law.compare(diagnose_snapshot(before), before, diagnose_snapshot(after), after)
 
 
 def _print(comparison: Comparison, form: Format, width: int | None) -> None:
@@ -127,6 +119,6 @@ def _print(comparison: Comparison, form: Format, width: int | None) -> None:
     else:
         from plimsoll.sinks.compare_text import render_compare
 
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = is_color()
         sys.stdout.write(render_compare(comparison, width=width, color=color))
     sys.stdout.flush()

@@ -1,31 +1,30 @@
 """`plimsoll diagnose`: which ceiling binds, when, how sure, and what was ruled out."""
 
-import os
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from msgspec import Struct
 
-from plimsoll.cli import options
-from plimsoll.cli.endings import FAILED, Failed, attempted
-from plimsoll.cli.next_command import answered_plan
-from plimsoll.cli.targets import (
-    PROMETHEUS,
-    RDS,
-    Reach,
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.inspect import found_beside
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
+from plimsoll.app.read import (
     cost_of,
-    is_fleet,
-    is_pattern,
     live_window,
     read_fleet,
     read_prometheus_instances,
     read_target,
 )
-from plimsoll.cli.watching import Dsn, Duration, found_beside, observed_if_asked
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
+from plimsoll.cli import options
+from plimsoll.cli.endings import FAILED, Failed, attempted
+from plimsoll.cli.next_command import answered_plan
+from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.waiting import TERMINAL
+from plimsoll.cli.watching import Dsn, Duration, observed_if_asked
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
@@ -49,14 +48,6 @@ class Planned(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Format(StrEnum):
-    """How the report is written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("diagnose")(options.of_target(diagnose))
@@ -71,8 +62,8 @@ def diagnose(
         ),
     ],
     *,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     form: Annotated[
         Format, typer.Option("--format", help="What to print: text, json or markdown.")
     ] = Format.TEXT,
@@ -111,7 +102,7 @@ def diagnose(
         raise UsageError(
             "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for it."
         )
-    snapshot = read_target(target, flags, reach)
+    snapshot = read_target(target, flags, reach, TERMINAL)
     diagnosis = diagnose_snapshot(snapshot)
     inspection = _inspected(diagnosis, snapshot, dsn, duration)
     planned = (
@@ -136,25 +127,18 @@ def diagnose(
     raise typer.Exit(FAILED if crashed else EXIT[diagnosis.verdict])
 
 
-def is_several(target: str, flags: InstanceFlags) -> bool:
-    """Return whether every instance of an account or an export is meant."""
-    if target.startswith(PROMETHEUS):
-        return is_pattern(flags.identifier)
-    return is_fleet(target) or (not target.startswith(RDS) and flags.identifier == "*")
-
-
-def refuse_of_one(target: str, flags: InstanceFlags, *, is_of_one: bool) -> None:
+def refuse_of_one(target: str, flags: InstanceOptions, *, is_of_one: bool) -> None:
     """
     Refuse what only a single instance can have.
 
     Raises:
         UsageError: an option of one instance, or what was bought, beside several instances.
     """
-    every = InstanceFlags(
+    every = InstanceOptions(
         identifier=flags.identifier,
         instance_file=None if target.startswith(PROMETHEUS) else flags.instance_file,
     )
-    if is_of_one or flags != (InstanceFlags() if is_fleet(target) else every):
+    if is_of_one or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
             f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
             "need a single one",
@@ -163,7 +147,11 @@ def refuse_of_one(target: str, flags: InstanceFlags, *, is_of_one: bool) -> None
 
 
 def _next_step(
-    diagnosis: Diagnosis, snapshot: Snapshot, target: str, flags: InstanceFlags, reach: Reach
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    target: str,
+    flags: InstanceOptions,
+    reach: ReadOptions,
 ) -> str:
     """
     Return the command that prices the way past what bound; nothing where it could not answer.
@@ -171,8 +159,6 @@ def _next_step(
     A plan needs storage that was held back, an instance that is known, and a day; a live target can be
     read for longer.
     """
-    from plimsoll.cli.plan_wishes import shows_a_day
-
     if not diagnosis.time_at or diagnosis.measured_s <= 0:
         return ""
     found = answered_plan(snapshot, target, flags, reach, keeps_window=shows_a_day(snapshot))
@@ -193,37 +179,35 @@ def _planned(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
     target: str,
-    reach: Reach,
+    reach: ReadOptions,
     form: Format,
     width: int | None,
 ) -> Planned:
     """The way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
-    from plimsoll.cli import plan
-    from plimsoll.cli.plan_wishes import check_window
-
     check_window(snapshot, is_short_allowed=False)
-    placed = plan.in_region(snapshot, target, reach)
-    found = plan.plan_snapshot(diagnosis, placed, Wishes())
+    placed = in_region(snapshot, target, reach)
+    found = plan_snapshot(diagnosis, placed, Wishes())
     if form == Format.MARKDOWN:
         from plimsoll.sinks.plan_markdown import render_plan_markdown_section
 
         return Planned(plan=found, text=f"\n{render_plan_markdown_section(found)}")
     from plimsoll.sinks.plan_text import render_plan_section
 
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = is_color()
     return Planned(plan=found, text=render_plan_section(found, width=width, color=color))
 
 
 def _fleet(
     target: str,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     form: Format,
     width: int | None,
     *,
     html: Path | None,
     lists_all: bool,
 ) -> int:
+    from plimsoll.app.fleet import read_files
     from plimsoll.cli import fleet
 
     if target.startswith(PROMETHEUS):
@@ -242,7 +226,7 @@ def _fleet(
     if not is_fleet(target):
         return fleet.run(
             target,
-            fleet.read_files(target, instance_file=flags.instance_file, reach=reach),
+            read_files(target, instance_file=flags.instance_file, reach=reach),
             form=form.value,
             width=width,
             html=html,
@@ -281,7 +265,7 @@ def _print(
     else:
         from plimsoll.sinks.text import render_text
 
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = is_color()
         sys.stdout.write(
             render_text(diagnosis, snapshot, width=width, color=color, inspection=inspection)
         )

@@ -1,6 +1,5 @@
 """`plimsoll explain`: executions of statements, recorded, and laid beside each other."""
 
-import os
 import sys
 import time
 from enum import StrEnum
@@ -10,8 +9,9 @@ from typing import Annotated
 import typer
 
 from plimsoll import __version__
+from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
 
@@ -176,7 +176,7 @@ def record(
     if log:
         file = _of_logs(log)
     else:
-        from plimsoll.cli.explain_run import Choice, record_server
+        from plimsoll.app.explain import Choice, record_server
 
         with ended_like_ctrl_c():
             file = record_server(
@@ -222,7 +222,7 @@ def compare(
     if form is Format.JSON:
         sys.stdout.write(render_explain_json(comparison))
     else:
-        sys.stdout.write(render_explain(comparison, width=width, color=_is_color()))
+        sys.stdout.write(render_explain(comparison, width=width, color=is_color()))
     sys.stdout.flush()
     raise typer.Exit(plans.status_of(comparison))
 
@@ -271,9 +271,5 @@ def _write(file: CaptureFile, output: Path | None, width: int | None) -> None:
         sys.stdout.write(render_captures(file))
     else:
         write_aside(output, render_captures(file).encode())
-        sys.stdout.write(render_recorded(file, width=width, color=_is_color()))
+        sys.stdout.write(render_recorded(file, width=width, color=is_color()))
     sys.stdout.flush()
-
-
-def _is_color() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

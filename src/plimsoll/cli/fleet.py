@@ -1,59 +1,19 @@
 """`plimsoll diagnose 'rds:*'`: many instances, one after the other, and a table of them all."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from decimal import Decimal
 from operator import length_hint
 from pathlib import Path
 
-import msgspec
 import typer
 
-from plimsoll.cli.targets import Reach, in_window
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
+from plimsoll.cli.output import is_color
 from plimsoll.cli.waiting import told_while
-from plimsoll.cli.wire import diagnose_snapshot
-from plimsoll.diagnosis.overview import overview_of, overview_row
-from plimsoll.errors import DataError, PlimsollError, UsageError
-from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.overview import Overview, OverviewRow, Unread, Usage
+from plimsoll.model.overview import Overview, Unread
 from plimsoll.model.snapshot import Snapshot
-
-Spent = Callable[[], tuple[Usage | None, Decimal | None]]
-"""Tells, once everything is read, what was asked of an API and what that costs in US dollars."""
-
-
-EVERY = "*"
-"""What `--identifier` is for every instance of a folder or file."""
-
-
-def read_files(
-    target: str, *, instance_file: Path | None, reach: Reach
-) -> Iterator[Snapshot | Unread]:
-    """
-    Every instance of a folder or file, each cut to the window that was asked for, if one was.
-
-    Raises:
-        UsageError: the target does not exist.
-        SourceError: it cannot be opened.
-        DataError: it holds nothing that can be read.
-    """
-    from plimsoll.sources.many import read_all
-
-    path = Path(target)
-    if not path.exists():
-        raise UsageError(f"target '{target}' does not exist", "Give a file or folder.")
-    for found in read_all(path, instance_file=instance_file):
-        if isinstance(found, Unread):
-            yield found
-            continue
-        try:
-            yield in_window(found, found.instance.identifier, reach)
-        except DataError as error:
-            yield Unread(
-                identifier=found.instance.identifier, reason=error.message, remedy=error.hint
-            )
 
 
 def run(
@@ -112,81 +72,6 @@ def run(
     return exit_status(overview)
 
 
-def diagnose_fleet(
-    stream: Iterator[Snapshot | Unread],
-    *,
-    diagnose: Callable[[Snapshot], Diagnosis],
-    source: str,
-    window_s: tuple[int, int] | None = None,
-    spent: Spent | None = None,
-    told: Callable[[int], None] | None = None,
-) -> Overview:
-    """
-    Diagnose snapshots as they come and keep only their rows, so that memory does not grow.
-
-    An instance that cannot be diagnosed becomes unread, and the others go on. A stream that fails
-    after its first instance ends the reading there: what was read is shown, with the reason.
-
-    Args:
-        stream: snapshots, and instances that could not be read.
-        diagnose: of one snapshot.
-        source: what was read, for people.
-        window_s: what was asked for, epoch seconds; None takes what the snapshots cover.
-        spent: asked once, after the last instance.
-        told: called with the number of instances read, after each.
-
-    Raises:
-        PlimsollError: the stream failed before its first instance.
-    """
-    rows: list[OverviewRow] = []
-    unread: list[Unread] = []
-    stopped = ""
-    while True:
-        try:
-            item = next(stream, None)
-        except PlimsollError as error:
-            if not rows and not unread:
-                raise
-            stopped = ". ".join(part for part in (error.message, error.hint) if part)
-            break
-        if item is None:
-            break
-        found = _row(item, diagnose)
-        # The next snapshot must not be read while this one is still held.
-        del item
-        if isinstance(found, Unread):
-            unread.append(found)
-        else:
-            rows.append(found)
-        if told is not None:
-            told(len(rows) + len(unread))
-    usage, usd = spent() if spent is not None else (None, None)
-    return overview_of(
-        rows, unread, window_s=window_s, source=source, usage=usage, usd=usd, stopped=stopped
-    )
-
-
-def exit_status(overview: Overview) -> int:
-    """1 if any instance binds, else 2 if any could not be judged or read, or none was, else 0."""
-    verdicts = {row.verdict for row in overview.rows}
-    if Verdict.BINDS in verdicts:
-        return 1
-    is_whole = verdicts and Verdict.UNKNOWN not in verdicts
-    return 0 if is_whole and not overview.unread and not overview.stopped else 2
-
-
-def _row(
-    item: Snapshot | Unread, diagnose: Callable[[Snapshot], Diagnosis]
-) -> OverviewRow | Unread:
-    if isinstance(item, Unread):
-        return item
-    try:
-        failed = tuple(gap for gap in item.gaps if gap.is_failed)
-        return msgspec.structs.replace(overview_row(diagnose(item)), failed=failed)
-    except PlimsollError as error:
-        return Unread(identifier=item.instance.identifier, reason=error.message, remedy=error.hint)
-
-
 def _print(overview: Overview, form: str, width: int | None, *, lists_all: bool) -> None:
     if form == "json":
         from plimsoll.sinks.overview_json import render_overview_json
@@ -199,7 +84,7 @@ def _print(overview: Overview, form: str, width: int | None, *, lists_all: bool)
     else:
         from plimsoll.sinks.overview_text import render_overview
 
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = is_color()
         text = render_overview(overview, width=width, color=color, lists_all=lists_all)
     sys.stdout.write(text)
     sys.stdout.flush()

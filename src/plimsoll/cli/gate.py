@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_options, options
-from plimsoll.cli.wire import InstanceFlags
 
 _PLACES = "Where"
 
@@ -302,8 +302,8 @@ def _instance(
     iops: float | None,
     throughput_mibps: float | None,
     launched: str | None,
-) -> InstanceFlags:
-    return InstanceFlags(
+) -> InstanceOptions:
+    return InstanceOptions(
         db_class=db_class,
         engine=engine,
         storage=storage,

@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from plimsoll.app.instance import with_flags
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_words
-from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import has_credits
 from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate, is_alive
@@ -24,7 +25,7 @@ _GLANCE_S = 0.1
 class Orders(Struct, frozen=True, kw_only=True):
     """What is to be changed."""
 
-    instance: InstanceFlags
+    instance: InstanceOptions
     balances: tuple[str, ...]
     """`NAME=RATIO`"""
     grant: bool
@@ -66,7 +67,7 @@ def give_orders(socket: Path | None, orders: Orders) -> None:
         SourceError: no gate answers.
     """
     flags = orders.instance
-    is_other = flags != InstanceFlags()
+    is_other = flags != InstanceOptions()
     if orders.grant and orders.drain:
         raise UsageError("--grant and --drain contradict each other", "Leave one of them out.")
     if not (is_other or orders.balances or orders.grant or orders.drain or orders.restart):
@@ -135,13 +136,13 @@ class _Tail:
         yield from (line for line in whole.split(b"\n") if line)
 
 
-def _change(control: GateControl, flags: InstanceFlags, *, is_restart: bool) -> None:
+def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -> None:
     from plimsoll.catalog.load import catalog
     from plimsoll.limits.purchase import check_purchase
 
     facts = catalog()
     home = control.home
-    if home.setup.stages is not None and flags == InstanceFlags():
+    if home.setup.stages is not None and flags == InstanceOptions():
         raise UsageError(
             "limits of a file have no former numbers, so a restart changes nothing",
             "Leave --restart out.",
@@ -153,7 +154,7 @@ def _change(control: GateControl, flags: InstanceFlags, *, is_restart: bool) -> 
     control.change(instance, facts, is_restart=is_restart)
 
 
-def _bought(home: Home, flags: InstanceFlags) -> Instance:
+def _bought(home: Home, flags: InstanceOptions) -> Instance:
     """What is bought from now on: what was, with what the flags say otherwise."""
     instance = home.setup.instance
     is_other_kind = flags.storage is not None and flags.storage.lower() != instance.storage.kind

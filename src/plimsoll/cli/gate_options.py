@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from plimsoll.cli.wire import InstanceFlags
+from plimsoll.app.options import InstanceOptions
 
 EMULATION = "What is emulated"
 LOAD = "What it does"
@@ -95,7 +95,7 @@ Width = Annotated[
 class RunFlags(Struct, frozen=True, kw_only=True):
     """What the command line says about any run of the lab."""
 
-    instance: InstanceFlags
+    instance: InstanceOptions
     clock: float
     credits: float
     memory: str

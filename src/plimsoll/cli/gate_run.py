@@ -17,10 +17,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from plimsoll.app.instance import with_flags
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
 from plimsoll.gate.class_group import ClassGroup
@@ -44,7 +45,7 @@ _PATIENCE_S = 60.0
 class GateFlags(Struct, frozen=True, kw_only=True):
     """What the command line says about a gate."""
 
-    instance: InstanceFlags
+    instance: InstanceOptions
     clock: float
     credits: float
     memory: str | None

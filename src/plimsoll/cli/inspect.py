@@ -1,20 +1,23 @@
 """`plimsoll inspect`: what inside the database, or its pooler, makes it read and write."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from plimsoll.app.against import Against
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.inspect import found_beside, found_in
+from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.read import read_target
+from plimsoll.app.toast_samples import decode_seconds, with_samples
 from plimsoll.cli import options
-from plimsoll.cli.against import Against
-from plimsoll.cli.diagnose import Format
-from plimsoll.cli.moments import seconds_of
-from plimsoll.cli.targets import Reach, read_target
-from plimsoll.cli.toast_samples import Decode, decode_seconds, with_samples
-from plimsoll.cli.watching import DEFAULT_FOR, found_beside, found_in, observed
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.waiting import TERMINAL
+from plimsoll.cli.watching import DEFAULT_FOR, observed
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 
@@ -46,6 +49,16 @@ Pooler = Annotated[
         "its configuration file; may be repeated.",
     ),
 ]
+Decode = Annotated[
+    str | None,
+    typer.Option(
+        "--decode-toast",
+        metavar="TIME",
+        help="Then watch updates of up to three tables that write values out of line again, each for at "
+        "most 60 s or 64 MiB of WAL, by a temporary replication slot: it tells whether the values "
+        "were the same. Needs wal_level = logical and REPLICATION.",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -71,8 +84,8 @@ def register(app: typer.Typer) -> None:
 def inspect(
     dsn: Dsn = None,
     *,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     duration: Duration = DEFAULT_FOR,
     pooler: Pooler = None,
     decode_toast: Decode = None,
@@ -96,7 +109,7 @@ def inspect(
         raise UsageError(
             "no database is named", "Give a DSN, as 'host=db1 dbname=orders', or set PLIMSOLL_DSN."
         )
-    if target is None and (flags != InstanceFlags() or reach != Reach()):
+    if target is None and (flags != InstanceOptions() or reach != ReadOptions()):
         raise UsageError(
             "an instance or a window is described, and no --against says of what",
             "Give --against rds:NAME or a snapshot, or leave --class, --last and the like out.",
@@ -106,11 +119,12 @@ def inspect(
             f"'{output}' cannot be written: its directory does not exist",
             "Give the name of a file in a directory that exists.",
         )
-    snapshot = None if target is None else read_target(target, flags, reach)
+    snapshot = None if target is None else read_target(target, flags, reach, TERMINAL)
     diagnosis = None if snapshot is None else diagnose_snapshot(snapshot)
     observation = observed(dsn, seconds, tuple(pooler or ()))
     if sampled_s is not None:
-        observation = with_samples(dsn, observation, sampled_s)
+        with ended_like_ctrl_c():
+            observation = with_samples(dsn, observation, sampled_s)
     if snapshot is None or diagnosis is None:
         found = found_in(observation, _NOTHING_HELD)
     else:
@@ -149,5 +163,5 @@ def _rendered(found: Inspection, form: Format, width: int | None, *, is_file: bo
         return render_inspection_markdown(found)
     from plimsoll.sinks.inspect_text import render_inspection
 
-    color = not is_file and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = not is_file and is_color()
     return render_inspection(found, width=width, color=color)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_options, lab_experiment, lab_mysql, options
-from plimsoll.cli.wire import InstanceFlags
 
 WorkloadName = Annotated[
     str,
@@ -111,7 +111,7 @@ def postgres(
     from plimsoll.cli.lab_run import LabFlags, run_postgres
 
     flags = LabFlags(
-        instance=InstanceFlags(
+        instance=InstanceOptions(
             db_class=db_class,
             storage=storage,
             size_gib=size_gib,

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.app.moments import seconds_of
 from plimsoll.cli import sweep
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
 from plimsoll.model.sweep import SweepReport
 
 # Longer changes nothing but the error bars, by its root.

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_options, options
 from plimsoll.cli.gate_options import RunFlags
-from plimsoll.cli.wire import InstanceFlags
 
 
 class Engine(StrEnum):
@@ -112,7 +112,7 @@ def mysql(
     slower than what it was to emulate.
     """
     flags = MySqlFlags(
-        instance=InstanceFlags(
+        instance=InstanceOptions(
             db_class=db_class,
             storage=storage,
             size_gib=size_gib,
@@ -143,13 +143,13 @@ def _run(flags: MySqlFlags) -> int:
     """Run it, report, and save what was asked for; the exit status."""
     import sys
 
+    from plimsoll.app.moments import seconds_of
     from plimsoll.catalog.load import catalog
     from plimsoll.cli import gate_words
     from plimsoll.cli.amounts import bytes_of
     from plimsoll.cli.endings import ended_like_ctrl_c
     from plimsoll.cli.gate_run import group_of
     from plimsoll.cli.lab_run import check_length, display, refuse_early, report, setup_for
-    from plimsoll.cli.moments import seconds_of
     from plimsoll.gate.record import minutes_of
     from plimsoll.lab.mysql_load import load_of
     from plimsoll.lab.mysql_session import MySqlPlan, run_mysql

@@ -12,15 +12,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.inspect import found_beside
+from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import InstanceOptions
+from plimsoll.app.watching import Watching
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.diagnose import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate_options import RunFlags
 from plimsoll.cli.gate_run import GateFlags, group_of, setup_of, truth_path
-from plimsoll.cli.moments import seconds_of
-from plimsoll.cli.watching import Watching, found_beside
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
+from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
@@ -132,7 +135,7 @@ def plan_of(flags: LabFlags) -> Plan:
     )
 
 
-def setup_for(instance: InstanceFlags, engine: str, *, clock: float, balance: float) -> GateSetup:
+def setup_for(instance: InstanceOptions, engine: str, *, clock: float, balance: float) -> GateSetup:
     """
     Return what a gate of the lab emulates.
 
@@ -164,7 +167,7 @@ def setup_for(instance: InstanceFlags, engine: str, *, clock: float, balance: fl
 
 def _watched(dsn: str) -> Callable[[], Observation | None]:
     """Begin to inspect; what ends it."""
-    return Watching(dsn).end
+    return Watching(dsn, _say).end
 
 
 def check_length(setup: GateSetup, duration_s: int) -> None:
@@ -240,7 +243,7 @@ def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: i
     from plimsoll.sinks.lab_text import render_truth
     from plimsoll.sinks.text import render_text
 
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = is_color()
     inspection = _inspected(diagnosis, outcome)
     sys.stdout.write(
         render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection)

@@ -1,6 +1,5 @@
 """`plimsoll limits`: what an instance as bought can do at each I/O size, before any measurement."""
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from plimsoll.app.instance import with_flags
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import options
-from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.cli.output import is_color
 from plimsoll.model.instance import Instance
 from plimsoll.model.sheet import LimitSheet
 
@@ -60,7 +61,7 @@ def limits(
 
     Exit status: 0, or 2 for a class or storage that cannot be.
     """
-    flags = InstanceFlags(
+    flags = InstanceOptions(
         db_class=db_class,
         engine=engine,
         storage=storage,
@@ -103,7 +104,7 @@ def _print(sheet: LimitSheet, form: Format, width: int | None) -> None:
     else:
         from plimsoll.sinks.limits_text import render_limits
 
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = is_color()
         columns = width or get_terminal_size().columns
         sys.stdout.write(render_limits(sheet, width=columns, color=color))
     sys.stdout.flush()

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.cli.targets import PROMETHEUS, RDS, STANDARD_INPUT, Reach
-from plimsoll.cli.wire import InstanceFlags
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.plan import SHORT_WINDOW, could_plan, shows_a_day
+from plimsoll.app.targets import PROMETHEUS, STANDARD_INPUT, is_live
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import AFTER, MOMENT
 from plimsoll.model.shell import command_line
@@ -46,7 +47,7 @@ _SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
 
 
 def plan_command(
-    target: str, flags: InstanceFlags, reach: Reach, *, keeps_window: bool = True
+    target: str, flags: InstanceOptions, reach: ReadOptions, *, keeps_window: bool = True
 ) -> str | None:
     """
     Return the command that plans what was diagnosed; None where it could not be run again.
@@ -72,7 +73,7 @@ def plan_command(
 
 
 def check_command(
-    target: str, flags: InstanceFlags, reach: Reach, *, before: Instance, after: Instance
+    target: str, flags: InstanceOptions, reach: ReadOptions, *, before: Instance, after: Instance
 ) -> str:
     """
     Return the command that compares the days around a step; empty where it could not run again.
@@ -131,8 +132,8 @@ class PlanCommand(Struct, frozen=True, kw_only=True):
 def answered_plan(
     snapshot: Snapshot,
     target: str,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     *,
     keeps_window: bool = True,
 ) -> PlanCommand | None:
@@ -146,8 +147,6 @@ def answered_plan(
         target: as it was given; likewise `flags` and `reach`.
         flags: as for `plan_command`; likewise `reach` and `keeps_window`.
     """
-    from plimsoll.cli.plan import could_plan
-
     placed = snapshot.instance.region is not None or reach.region is not None
     known = reach if placed else replace(reach, region=_SOME_REGION)
     if not could_plan(snapshot, target, known):
@@ -160,7 +159,7 @@ def answered_plan(
 
 
 def plan_after(
-    snapshot: Snapshot, target: str, flags: InstanceFlags, reach: Reach
+    snapshot: Snapshot, target: str, flags: InstanceOptions, reach: ReadOptions
 ) -> PlanCommand | None:
     """
     Return the command that plans a further step from the window after one; None as `answered_plan`.
@@ -169,8 +168,6 @@ def plan_after(
         snapshot: the window after the step; nothing older is planned with.
         target: as for `answered_plan`; likewise `flags` and `reach`.
     """
-    from plimsoll.cli.plan_wishes import SHORT_WINDOW, shows_a_day
-
     if snapshot.window_s is None:
         return None
     since, until = (format_time(moment) for moment in snapshot.window_s)
@@ -182,12 +179,7 @@ def plan_after(
     return replace(found, command=f"{found.command} --allow {SHORT_WINDOW}")
 
 
-def is_live(target: str) -> bool:
-    """Return whether the target is read for a window up to now."""
-    return target.startswith((RDS, PROMETHEUS))
-
-
-def _given(names: dict[str, str], given: InstanceFlags | Reach) -> Iterator[str]:
+def _given(names: dict[str, str], given: InstanceOptions | ReadOptions) -> Iterator[str]:
     for name, option in names.items():
         value = getattr(given, name)
         if value is not None:
@@ -195,17 +187,17 @@ def _given(names: dict[str, str], given: InstanceFlags | Reach) -> Iterator[str]
             yield f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _repeated(names: dict[str, str], reach: Reach) -> Iterator[str]:
+def _repeated(names: dict[str, str], reach: ReadOptions) -> Iterator[str]:
     for name, option in names.items():
         for value in getattr(reach, name):
             yield option
             yield str(value)
-    if reach.max_api_calls != Reach().max_api_calls:
+    if reach.max_api_calls != ReadOptions().max_api_calls:
         yield "--max-api-calls"
         yield str(reach.max_api_calls)
 
 
-def _is_open(target: str, reach: Reach) -> bool:
+def _is_open(target: str, reach: ReadOptions) -> bool:
     """Whether nothing in it is a secret."""
     headers = (header.partition(":")[0].strip().lower() for header in reach.headers)
     if any(name not in _OPEN_HEADERS for name in headers):

@@ -1,7 +1,7 @@
 """
 Every option that more than one command has: its name, unit and help, once.
 
-A command that takes a target declares `flags: InstanceFlags` and `reach: Reach`; `of_target` gives it
+A command that takes a target declares `flags: InstanceOptions` and `reach: ReadOptions`; `of_target` gives it
 the options that fill them.
 """
 
@@ -13,8 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags
+from plimsoll.app.options import InstanceOptions, ReadOptions
 
 _INSTANCE = "What was bought"
 
@@ -176,18 +175,18 @@ def of_target(command: Callable[..., None]) -> Callable[..., None]:
             name,
             Parameter.KEYWORD_ONLY,
             annotation=annotation,
-            default=Reach().max_api_calls if name == "max_api_calls" else None,
+            default=ReadOptions().max_api_calls if name == "max_api_calls" else None,
         )
         for name, annotation in (_OF_INSTANCE | _OF_REACH).items()
     ]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        flags = InstanceFlags(**{name: given.pop(name) for name in _OF_INSTANCE})
+        flags = InstanceOptions(**{name: given.pop(name) for name in _OF_INSTANCE})
         reach = {name: given.pop(name) for name in _OF_REACH}
         for several in ("match", "headers", "beside"):
             reach[several] = tuple(reach[several] or ())
-        command(flags=flags, reach=Reach(**reach), **given)
+        command(flags=flags, reach=ReadOptions(**reach), **given)
 
     run.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
         parameters=own + shared, return_annotation=None

@@ -1,6 +1,5 @@
 """`plimsoll plan`: the cheapest change that lifts the ceiling, replayed and priced."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
+from plimsoll.app.read import read_target
 from plimsoll.cli import options
-from plimsoll.cli.diagnose import Format
-from plimsoll.cli.moments import today
-from plimsoll.cli.next_command import check_command, is_live
+from plimsoll.cli.next_command import check_command
+from plimsoll.cli.output import Format, is_color
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
-    check_instance,
-    check_license,
-    check_window,
     check_wishes,
     factor_of,
     growth_of,
@@ -25,17 +24,13 @@ from plimsoll.cli.plan_wishes import (
     split_permissions,
     usd_of,
 )
-from plimsoll.cli.targets import PLAN_LAST, RDS, Reach, read_target
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
-from plimsoll.errors import CatalogError, DataError, UsageError
+from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.instance import Instance
 from plimsoll.model.plan import Judgement, Plan, Wishes
-from plimsoll.model.price import priced_engine
 from plimsoll.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from plimsoll.catalog.load import Catalog
+    pass
 
 EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
 
@@ -133,8 +128,8 @@ def register(app: typer.Typer) -> None:
 def plan(
     target: Annotated[str, typer.Argument(help="A target as for diagnose, of one instance.")],
     *,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     slo: Slo = "1%",
     max_usd_per_day: MaxUsdPerDay = None,
     keep_class: KeepClass = False,
@@ -181,7 +176,7 @@ def plan(
 
         check_picture(chart)
     reach = with_two_weeks(target, reach)
-    snapshot = in_region(read_target(target, flags, reach), target, reach)
+    snapshot = in_region(read_target(target, flags, reach, TERMINAL), target, reach)
     snapshot = with_license(snapshot, said)
     check_window(snapshot, is_short_allowed=is_short_allowed)
     diagnosis = diagnose_snapshot(snapshot)
@@ -193,87 +188,6 @@ def plan(
     _print(found, form, width)
     _write_files(diagnosis, snapshot, found, html=html, chart=chart)
     raise typer.Exit(status_of(diagnosis, found))
-
-
-def with_two_weeks(target: str, reach: Reach) -> Reach:
-    """Read a live target for two weeks, unless a window was asked for."""
-    is_asked = reach.last is not None or reach.since is not None
-    return reach if is_asked or not is_live(target) else replace(reach, last=PLAN_LAST)
-
-
-def in_region(snapshot: Snapshot, target: str, reach: Reach) -> Snapshot:
-    """The snapshot of an instance in the region that `--region` names; AWS knows better than it."""
-    if reach.region is None or target.startswith(RDS):
-        return snapshot
-    return replace(snapshot, instance=replace(snapshot.instance, region=reach.region))
-
-
-def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
-    """
-    The snapshot of an instance with the licence that is said; None leaves what the source says.
-
-    Raises:
-        UsageError: its engine is not sold with such a licence.
-    """
-    if license_model is None:
-        return snapshot
-    from plimsoll.catalog.load import catalog
-
-    instance = replace(snapshot.instance, license_model=license_model)
-    check_license(instance, catalog().licenses(priced_engine(instance.engine or "")))
-    return replace(snapshot, instance=instance)
-
-
-def plan_snapshot(
-    diagnosis: Diagnosis, snapshot: Snapshot, wishes: Wishes, prices: Path | None = None
-) -> Plan:
-    """
-    The way past what was diagnosed, with the catalog's limits and prices of this version.
-
-    Args:
-        diagnosis: of the snapshot.
-        snapshot: the window that is replayed.
-        wishes: what the way past must keep to.
-        prices: an offer file in place of the catalog's prices.
-
-    Raises:
-        UsageError: instance, region or wishes leave nothing to compare.
-        DataError: storage was not measured, or the offer file is not one.
-        SourceError: the offer file cannot be read.
-    """
-    from plimsoll.catalog.load import catalog
-    from plimsoll.cli.prices import book_of
-    from plimsoll.plan.plan import plan as law
-
-    known = catalog()
-    region = _region_of(snapshot.instance, known)
-    if diagnosis.measured_s <= 0:
-        raise DataError(
-            "storage was not measured, so there is no demand to replay",
-            "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
-        )
-    book = book_of(region, prices)
-    return law(diagnosis, snapshot, known, book, wishes, today=today())
-
-
-def could_plan(snapshot: Snapshot, target: str, reach: Reach) -> bool:
-    """Return whether instance and region are known well enough to compare what could be bought."""
-    from plimsoll.catalog.load import catalog
-
-    instance = in_region(snapshot, target, reach).instance
-    try:
-        _region_of(instance, catalog())
-    except (UsageError, CatalogError):
-        return False
-    return instance.storage.kind is not None
-
-
-def _region_of(instance: Instance, known: "Catalog") -> str:
-    from plimsoll.limits.class_limits import limits_of
-
-    limits = limits_of(instance, known) if instance.db_class else None
-    has_limits = limits is not None and limits.ebs_baseline_bytes_per_s is not None
-    return check_instance(instance, has_limits=has_limits)
 
 
 def status_of(diagnosis: Diagnosis, found: Plan) -> int:
@@ -295,7 +209,7 @@ def _print(found: Plan, form: Format, width: int | None) -> None:
     else:
         from plimsoll.sinks.plan_text import render_plan
 
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = is_color()
         sys.stdout.write(render_plan(found, width=width, color=color))
     sys.stdout.flush()
 

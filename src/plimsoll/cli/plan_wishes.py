@@ -6,21 +6,12 @@ from decimal import Decimal
 
 from msgspec import structs
 
-from plimsoll.errors import DataError, UsageError
-from plimsoll.model.instance import Instance, engine_family
+from plimsoll.app.plan import SHORT_WINDOW
+from plimsoll.errors import UsageError
 from plimsoll.model.plan import Wishes
 from plimsoll.model.price import LICENSES
 from plimsoll.model.prior import Prior
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_duration
 
-SHORT_WINDOW = "short-window"
-"""Permits a window of less than a day; it is no pattern of what may be proposed."""
-
-_DAY_S = 86_400
-# A day that is asked for up to now ends before the samples that are not there yet: those of basic
-# monitoring come every five minutes and some minutes late, those of a scrape after a restart later.
-_DAY_SHOWN = 0.95
 # A target for availability, such as 99 %, is easily given in place of what may be missed of it.
 _ALLOWED_MAX = Decimal("0.5")
 # Nobody plans for a hundred times the load with the same instance family; it is a slip of the keys.
@@ -163,83 +154,6 @@ def check_wishes(wishes: Wishes) -> None:
             "--keep-class and --keep-storage together leave nothing to change",
             "Leave one of them out.",
         )
-
-
-def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:
-    """
-    Refuse a window that does not show a day: what is asked for at other hours is not in it.
-
-    Raises:
-        DataError: it is shorter than a day.
-    """
-    start_s, end_s = snapshot.window_s or (0, 0)
-    if is_short_allowed or shows_a_day(snapshot):
-        return
-    raise DataError(
-        f"the window of {format_duration(end_s - start_s)} is shorter than a day, so the demand of "
-        "other hours is not known",
-        "Give a longer one, for example --last 14d; 'plimsoll plan' takes "
-        f"--allow {SHORT_WINDOW} to plan for these hours alone.",
-    )
-
-
-def shows_a_day(snapshot: Snapshot) -> bool:
-    """Return whether a window shows a day, up to samples that came late."""
-    start_s, end_s = snapshot.window_s or (0, 0)
-    return end_s - start_s >= _DAY_SHOWN * _DAY_S
-
-
-def check_instance(instance: Instance, *, has_limits: bool) -> str:
-    """
-    Refuse an instance that cannot be compared with another; its region otherwise.
-
-    Raises:
-        UsageError: class, engine or region is not known, or the class has no documented limits.
-    """
-    name = instance.identifier
-    for what, value, remedy in (
-        ("class", instance.db_class, "--class db.r5.2xlarge"),
-        ("engine", instance.engine, "--engine postgres"),
-        ("region", instance.region, "--region us-east-1"),
-    ):
-        if not value:
-            raise UsageError(
-                f"the {what} of '{name}' is not known, so nothing can be compared with it",
-                f"Give {remedy}, or --instance with the answer of 'aws rds describe-db-instances'.",
-            )
-    if engine_family(instance.engine) == "aurora":
-        raise UsageError(
-            f"'{name}' is Aurora, whose storage has no limits that another class or volume lifts",
-            "Plans are made for RDS instances on EBS volumes.",
-        )
-    if not has_limits:
-        raise UsageError(
-            f"class '{instance.db_class}' has no documented limits, so its demand cannot be replayed",
-            "Check its name with 'plimsoll limits', or read the instance from AWS as rds:NAME.",
-        )
-    assert instance.region is not None
-    return instance.region
-
-
-def check_license(instance: Instance, licenses: Sequence[str]) -> None:
-    """
-    Refuse a licence with which the engine is not sold.
-
-    Args:
-        instance: with the licence that was said.
-        licenses: with which its engine is priced, as `byol` or `none`; empty where not known.
-
-    Raises:
-        UsageError: it is none of them.
-    """
-    if not licenses or LICENSES[instance.license_model or ""] in licenses:
-        return
-    which = [said for said, short in LICENSES.items() if short in licenses]
-    sold = " or ".join(which if "none" not in licenses else ["a license that costs nothing"])
-    raise UsageError(
-        f"{instance.engine} is not sold with --license {instance.license_model}",
-        f"It has {sold}; leave --license out to take what the instance says.",
-    )
 
 
 def _share(text: str, option: str, example: str) -> Decimal:

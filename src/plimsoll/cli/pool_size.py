@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from plimsoll.cli.moments import seconds_of
+from plimsoll.app.moments import seconds_of
 from plimsoll.errors import UsageError
 from plimsoll.model.pool_size import LoadPoint, PoolVerdict, Room, Service
 

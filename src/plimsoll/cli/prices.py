@@ -3,14 +3,15 @@
 import gzip
 import sys
 import time
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plimsoll.app.prices import book_of
+from plimsoll.app.read import cost_of
 from plimsoll.cli import options
-from plimsoll.cli.targets import say_spent
+from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Deployment, engine_family
 from plimsoll.model.price import STORAGE_ITEMS, WITHOUT_DEPLOYMENT, Price, PriceBook
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # the other commands need neither
     from plimsoll.catalog.load import Catalog
 
 _LICENSES = ("none", "byol", "included")
-_CLOSE_MAX = 3
 # Columns of the table with an amount.
 _AMOUNTS = (2, 3, 4)
 _Prices = tuple[Price | None, ...]
@@ -36,33 +36,6 @@ _app = typer.Typer(
 def register(app: typer.Typer) -> None:
     """Add the command group to the application."""
     app.add_typer(_app)
-
-
-def book_of(region: str, prices: Path | None) -> PriceBook:
-    """
-    The prices of a region: of an offer file where one is given, otherwise the catalog's.
-
-    The catalog fills nothing in that an offer file lacks: prices of two days would be mixed.
-
-    Raises:
-        UsageError: no file was given, and the catalog has no price of the region.
-        SourceError, DataError: the file cannot be read, or is not what it should be.
-    """
-    from plimsoll.catalog.load import catalog
-
-    if prices is not None:
-        from plimsoll.sources.price_list import read_price_list
-
-        return read_price_list(prices, region)
-    known = catalog().price_regions()
-    if region not in known:
-        close = get_close_matches(region, known, n=_CLOSE_MAX)
-        meant = f" Names like it are {', '.join(close)}." if close else ""
-        raise UsageError(
-            f"no price of region '{region}' is in the catalog",
-            f"Check the name, or give an offer file with --prices.{meant}",
-        )
-    return catalog().price_book(region)
 
 
 @_app.command("show")
@@ -138,7 +111,7 @@ def refresh(
     try:
         offer = offer_of(account, region)
     finally:
-        say_spent(account.usage)
+        TERMINAL.spent(account.usage, cost_of(account.usage))
     # What could not be read again is not written over what may be a good file.
     table = price_list_of(offer, output, region)
     write_aside(output, gzip.compress(offer, mtime=0) if output.suffix == ".gz" else offer)

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from plimsoll.app.toast_samples import decode_seconds
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
 from plimsoll.errors import UsageError
 
 
@@ -74,17 +74,12 @@ def toast(
     """
     from plimsoll.sinks.toast_proof import render_toast_proof, render_toast_proof_json
     from plimsoll.sources.database.prove_toast import prove_toast
-    from plimsoll.sources.database.sample_toast import SECONDS_MAX, sample_toast
+    from plimsoll.sources.database.sample_toast import sample_toast
 
-    seconds = seconds_of(decode, "--decode") if decode is not None else None
+    seconds = decode_seconds(decode, "--decode")
     if seconds is not None and table is None:
         raise UsageError(
             "--decode needs --table", "Name the table whose updates are to be watched."
-        )
-    if seconds is not None and seconds > SECONDS_MAX:
-        raise UsageError(
-            f"--decode '{decode}' is longer than {SECONDS_MAX} s",
-            "A slot holds WAL and old rows back for as long as it is there; take a shorter time.",
         )
     with ended_like_ctrl_c():
         proof = prove_toast(dsn, table=table)

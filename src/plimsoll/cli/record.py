@@ -8,9 +8,10 @@ import typer
 from msgspec.structs import replace
 from typer.core import TyperGroup
 
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.read import read_target
 from plimsoll.cli import options, watching
-from plimsoll.cli.targets import Reach, read_target
-from plimsoll.cli.wire import InstanceFlags
+from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
 
@@ -168,8 +169,8 @@ def target(
     target: Target,
     output: Output,
     *,
-    flags: InstanceFlags,
-    reach: Reach,
+    flags: InstanceOptions,
+    reach: ReadOptions,
     dsn: watching.Dsn = None,
     duration: watching.Duration = None,
 ) -> None:
@@ -184,7 +185,7 @@ def target(
             "options before 'host' are not read", "Write 'plimsoll record host -o FILE'."
         )
     _refuse_early(output)
-    snapshot = read_target(target, flags, reach)
+    snapshot = read_target(target, flags, reach, TERMINAL)
     observation = watching.observed_if_asked(dsn, duration)
     if observation is not None:
         snapshot = replace(snapshot, observation=observation)
@@ -231,7 +232,7 @@ def host(
         scale=scale,
         keeps_stdout=output == "-",
         capture=capture,
-        instance=InstanceFlags(
+        instance=InstanceOptions(
             identifier=identifier,
             db_class=db_class,
             engine=engine,

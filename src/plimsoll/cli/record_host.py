@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from plimsoll.app.instance import with_flags
+from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import InstanceOptions
+from plimsoll.app.watching import Watching
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
-from plimsoll.cli.watching import Watching
-from plimsoll.cli.wire import InstanceFlags, with_flags
 from plimsoll.errors import UsageError
 from plimsoll.gate.command import Command
 from plimsoll.lab.postgres import Postgres
@@ -54,7 +55,7 @@ class HostFlags(Struct, frozen=True, kw_only=True):
     scale: int | None
     keeps_stdout: bool
     """Whether standard output is the snapshot's, so that the command must not write there."""
-    instance: InstanceFlags
+    instance: InstanceOptions
     capture: str | None = None
     """What another program measured, instead of counters: a file, or `-` for standard input."""
     is_inspecting: bool = False
@@ -97,7 +98,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         server = _open(probe)
         host, reader = _host(flags, clock, server)
         _say(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
-        watching = Watching(dsn) if flags.is_inspecting and dsn else None
+        watching = Watching(dsn, _say) if flags.is_inspecting and dsn else None
         if watching is not None:
             stack.callback(watching.end)
         # The pool is left before the probe: its last reading has then come, or timed out.

@@ -12,9 +12,10 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from plimsoll.app.moments import seconds_of
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
+from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep_plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
@@ -245,7 +246,7 @@ def write_sweeps(
         from plimsoll.sinks.sweep_chart import write_sweep_picture
 
         write_sweep_picture(png, reports)
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    color = is_color()
     text = render_sweep(reports, width=width, color=color) if form == Format.TEXT else document
     sys.stdout.write(text)
     sys.stdout.flush()

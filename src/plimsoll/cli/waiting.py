@@ -4,8 +4,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from decimal import Decimal
 
+from plimsoll.app.progress import Progress
+from plimsoll.model.overview import Usage
 from plimsoll.units import format_duration
 
 FIRST_S = 1.0
@@ -51,3 +54,25 @@ def told_while(text: Callable[[], str]) -> Iterator[None]:
         if length:
             sys.stderr.write(f"\r{' ' * length}\r")
             sys.stderr.flush()
+
+
+class Terminal(Progress):
+    """Shows on standard error what a reading waits for, and what it asked of AWS."""
+
+    def waiting(self, said: Callable[[], str]) -> AbstractContextManager[None]:
+        """Show what the reader waits for."""
+        return told_while(said)
+
+    def spent(self, usage: Usage, usd: Decimal | None) -> None:
+        """Show what was asked of AWS and what that costs."""
+        if not usage.call_count:
+            return
+        parts = ", ".join(f"{action} {count:,}" for action, count in usage.calls)
+        text = f"asked AWS {usage.call_count:,} times ({parts})"
+        if usage.metrics_requested:
+            price = "" if usd is None else f", about ${usd:.4f}"
+            text += f"; {usage.metrics_requested:,} metrics requested{price}"
+        sys.stderr.write(f"{text}\n")
+
+
+TERMINAL = Terminal()

@@ -12,7 +12,7 @@ import pytest
 
 import score as score_command
 from incidents.scoring import Totals, predicted, storage_intervals
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from rival.generate import Incident, incident
 
 TUNING_SEEDS = range(60)

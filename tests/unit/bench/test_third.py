@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.metric import Metric
 from third import cases, waits

@@ -4,10 +4,9 @@ import shlex
 
 import typer
 
+from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.compare import register
 from plimsoll.cli.next_command import check_command
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.model.instance import Instance, Storage
 
 NOW = Instance(db_class="db.t3.xlarge", storage=Storage(kind="gp2", size_gib=1200.0))
@@ -19,7 +18,7 @@ def test_it_says_what_a_source_no_longer_knows_after_the_step():
     RDS describes an instance as it is, so class and storage of before are part of the command.
     """
     found = check_command(
-        "rds:claims", InstanceFlags(), Reach(region="eu-west-1"), before=NOW, after=NEW
+        "rds:claims", InstanceOptions(), ReadOptions(region="eu-west-1"), before=NOW, after=NEW
     )
 
     assert (
@@ -34,9 +33,9 @@ def test_every_option_of_it_is_one_that_compare_has():
     """
     storage = Storage(kind="gp3", size_gib=400.0, provisioned_ops_per_s=12_000.0)
     instance = Instance(db_class="db.r5.large", storage=storage)
-    reach = Reach(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
+    reach = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
     found = check_command(
-        "prom:http://host", InstanceFlags(engine="postgres"), reach, before=instance, after=NEW
+        "prom:http://host", InstanceOptions(engine="postgres"), reach, before=instance, after=NEW
     )
     app = typer.Typer()
     register(app)
@@ -51,9 +50,11 @@ def test_a_file_is_compared_with_one_of_after_the_step():
     """
     What was typed of the present instance is said of both sides; what the file says is not repeated.
     """
-    flags = InstanceFlags(db_class="db.t3.xlarge", engine="postgres", size_gib=1200.0)
-    typed = check_command("my export.csv", flags, Reach(region="eu-west-1"), before=NOW, after=NEW)
-    told = check_command("snapshot.json", InstanceFlags(), Reach(), before=NOW, after=NEW)
+    flags = InstanceOptions(db_class="db.t3.xlarge", engine="postgres", size_gib=1200.0)
+    typed = check_command(
+        "my export.csv", flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW
+    )
+    told = check_command("snapshot.json", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
 
     assert (
         "plimsoll compare 'my export.csv' AFTER --class-a db.t3.xlarge --size-gib-a 1200 "
@@ -66,7 +67,7 @@ def test_nothing_is_printed_with_a_secret_or_for_a_pipe():
     """
     What was typed as a secret is not repeated, and a pipe is read once.
     """
-    secret = Reach(headers=("Authorization:Bearer x",))
+    secret = ReadOptions(headers=("Authorization:Bearer x",))
 
-    assert "" == check_command("-", InstanceFlags(), Reach(), before=NOW, after=NEW)
-    assert "" == check_command("prom:http://host", InstanceFlags(), secret, before=NOW, after=NEW)
+    assert "" == check_command("-", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
+    assert "" == check_command("prom:http://host", InstanceOptions(), secret, before=NOW, after=NEW)

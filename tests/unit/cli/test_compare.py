@@ -12,10 +12,9 @@ from msgspec.structs import replace
 import builders
 from builders import START_S
 from contract.tree import ROOT
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.sides import Split, interval_of, read_sides
 from plimsoll.cli.main import main
-from plimsoll.cli.sides import Split, interval_of, read_sides
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -27,7 +26,7 @@ SEARCH, AFTER = EXAMPLES / "search-service", EXAMPLES / "search-service-after"
 QUIET = EXAMPLES / "quiet"
 BASELINE = 86.875e6
 CHANGE_S = START_S + 12 * 3600
-NOTHING = InstanceFlags()
+NOTHING = InstanceOptions()
 
 
 class Ran:
@@ -288,13 +287,13 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
 @pytest.fixture
 def live(monkeypatch):
     """Stands for every target: keeps how it was asked, and answers with the day of a change."""
-    asked: list[Reach] = []
+    asked: list[ReadOptions] = []
 
-    def read(_target: str, _flags: InstanceFlags, reach: Reach) -> Snapshot:
+    def read(_target: str, _flags: InstanceOptions, reach: ReadOptions, *_: object) -> Snapshot:
         asked.append(reach)
         return changed()
 
-    monkeypatch.setattr("plimsoll.cli.sides.read_target", read)
+    monkeypatch.setattr("plimsoll.app.sides.read_target", read)
     return asked
 
 
@@ -302,7 +301,9 @@ def test_a_live_target_is_read_a_day_to_each_side(live):
     """
     Without a window of its own a split reads from a day before the change to a day after, once.
     """
-    read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), Reach())
+    read_sides(
+        ("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), ReadOptions()
+    )
     (reach,) = live
 
     assert (format_time(CHANGE_S - 86_400), format_time(CHANGE_S + 86_400)) == (
@@ -315,7 +316,7 @@ def test_a_live_target_is_read_as_far_as_asked(live):
     """
     --from and --to are kept, and so is how the account is reached.
     """
-    asked = Reach(since="2021-03-01", until="2021-03-20", profile="shop")
+    asked = ReadOptions(since="2021-03-01", until="2021-03-20", profile="shop")
     read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), asked)
 
     assert [asked] == live
@@ -328,10 +329,10 @@ def test_a_live_target_is_read_for_its_windows_only(live):
     split = Split(
         window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H"
     )
-    read_sides(("prom:http://127.0.0.1:9090", None), split, (NOTHING, NOTHING), Reach())
+    read_sides(("prom:http://127.0.0.1:9090", None), split, (NOTHING, NOTHING), ReadOptions())
     windows = [(reach.since, reach.until) for reach in live]
     live.clear()
-    read_sides((str(QUIET), None), split, (NOTHING, NOTHING), Reach())
+    read_sides((str(QUIET), None), split, (NOTHING, NOTHING), ReadOptions())
 
     assert [
         (format_time(START_S), format_time(CHANGE_S)),

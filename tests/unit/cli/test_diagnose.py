@@ -14,9 +14,10 @@ import pytest
 
 import builders
 from contract.tree import ROOT
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.options import InstanceOptions
+from plimsoll.app.read import read_target
 from plimsoll.cli.main import main
-from plimsoll.cli.targets import read_target
-from plimsoll.cli.wire import InstanceFlags, diagnose_snapshot
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
@@ -367,7 +368,7 @@ def test_no_limit_is_not_claimed_for_a_class_without_numbers():
     """
     Where the class is not in the catalog, the first sentence says that its limits are not known.
     """
-    snapshot = read_target(str(QUIET), InstanceFlags())
+    snapshot = read_target(str(QUIET), InstanceOptions())
     unknown = msgspec.structs.replace(snapshot.instance, db_class="db.zz.large")
     first = headline(diagnose_snapshot(msgspec.structs.replace(snapshot, instance=unknown)))
 

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 import databases
 from contract.test_inspection_schema import DOCUMENT
 from contract.tree import ROOT
+from plimsoll.app.inspect import found_beside
+from plimsoll.app.watching import Watching
 from plimsoll.cli import diagnose, record, watching
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
@@ -179,14 +181,14 @@ def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
         return busy()
 
     monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
-    watched = watching.Watching(DSN)
+    watched = Watching(DSN, print)
     assert begun.wait(10)
 
     assert busy() == watched.end() == watched.end()
     assert sorted(seen) == seen
 
 
-def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch, capsys):
+def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
     """
     What else is recorded stays; one line says why there are no causes.
     """
@@ -196,8 +198,10 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch, capsys
 
     monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
 
-    assert watching.Watching(DSN).end() is None
-    assert "the database was not inspected: PostgreSQL did not answer" in capsys.readouterr().err
+    told = []
+
+    assert Watching(DSN, told.append).end() is None
+    assert ["the database was not inspected: PostgreSQL did not answer"] == told
 
 
 def test_inspecting_needs_a_database(run, monkeypatch):
@@ -225,8 +229,8 @@ def test_a_vacuum_that_ended_at_the_ceiling_is_named():
     seen = databases.seen([large], [large])
     calm = replace(diagnosis, intervals=())
 
-    assert [c for c in watching.found_beside(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
-    assert not [c for c in watching.found_beside(calm, seen).causes if c.kind is CauseKind.VACUUM]
+    assert [c for c in found_beside(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
+    assert not [c for c in found_beside(calm, seen).causes if c.kind is CauseKind.VACUUM]
 
 
 def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
@@ -245,8 +249,8 @@ def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
         last_autovacuum_s=clock.real_of((longest.start_s + longest.end_s) / 2),
     )
     seen = databases.seen([large], [large])
-    beside = watching.found_beside(diagnosis, seen, clock)
-    astray = watching.found_beside(diagnosis, seen)
+    beside = found_beside(diagnosis, seen, clock)
+    astray = found_beside(diagnosis, seen)
 
     assert [c for c in beside.causes if c.kind is CauseKind.VACUUM]
     assert any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)

@@ -13,10 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import builders
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.fleet import read_files
+from plimsoll.app.options import ReadOptions
 from plimsoll.cli import fleet
 from plimsoll.cli.commands import app
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -324,8 +325,8 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
     )
     folder = recorded(tmp_path / "e", quiet(), late)
     last, day = (
-        list(fleet.read_files(str(folder), instance_file=None, reach=reach))
-        for reach in (Reach(last="1h"), Reach(until="2021-03-08T12:00"))
+        list(read_files(str(folder), instance_file=None, reach=reach))
+        for reach in (ReadOptions(last="1h"), ReadOptions(until="2021-03-08T12:00"))
     )
 
     assert [3600, 3600] == [s.window_s[1] - s.window_s[0] for s in last]
@@ -355,4 +356,4 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     Before anything is printed, one cause.
     """
     with pytest.raises(UsageError, match="does not exist"):
-        fleet.run("x", fleet.read_files(str(tmp_path / "x"), instance_file=None, reach=Reach()))
+        fleet.run("x", read_files(str(tmp_path / "x"), instance_file=None, reach=ReadOptions()))

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
 from plimsoll.cli.gate_ask import Orders, _balance, give_orders
 from plimsoll.cli.gate_run import GateFlags, refuse_early, setup_of, truth_path
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateStatus
@@ -58,7 +58,7 @@ STATUS = GateStatus(
 
 def flags(**given) -> GateFlags:
     usual = {
-        "instance": InstanceFlags(db_class="db.t3.xlarge"),
+        "instance": InstanceOptions(db_class="db.t3.xlarge"),
         "clock": 1.0,
         "credits": 1.0,
         "memory": None,
@@ -80,7 +80,7 @@ def test_flags_become_a_setup():
     """
     setup = setup_of(
         flags(
-            instance=InstanceFlags(
+            instance=InstanceOptions(
                 db_class="t3.xlarge", engine="mysql", storage="gp3", size_gib=500, iops=13_000
             ),
             clock=60.0,
@@ -109,7 +109,7 @@ def test_storage_without_an_engine_is_that_of_postgres():
     """
     The number of volumes depends on the engine; most of our users run this one.
     """
-    setup = setup_of(flags(instance=InstanceFlags(storage="gp2", size_gib=1000)))
+    setup = setup_of(flags(instance=InstanceOptions(storage="gp2", size_gib=1000)))
 
     assert "postgres" == setup.instance.engine
     assert None is setup_of(flags()).instance.engine
@@ -124,7 +124,7 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
         '{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}],'
         ' "latency_s": {"read": 0.002, "write": 0.003}}'
     )
-    alone = InstanceFlags()
+    alone = InstanceOptions()
     setup = setup_of(flags(instance=alone, limits=path))
     quicker = setup_of(flags(instance=alone, limits=path, latency_ms=0.5))
 
@@ -143,25 +143,25 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
         ({"memory": "much"}, UsageError, "--memory 'much' is not an amount of bytes"),
         ({"limits": Path("/nonexistent.json")}, UsageError, "--limits takes the place"),
         (
-            {"limits": Path("/nonexistent.json"), "instance": InstanceFlags()},
+            {"limits": Path("/nonexistent.json"), "instance": InstanceOptions()},
             UsageError,
             "'/nonexistent.json' cannot be read: no such file or directory",
         ),
-        ({"instance": InstanceFlags()}, UsageError, "there is nothing to emulate"),
-        ({"instance": InstanceFlags(db_class="db.t3.huge")}, CatalogError, "unknown instance"),
+        ({"instance": InstanceOptions()}, UsageError, "there is nothing to emulate"),
+        ({"instance": InstanceOptions(db_class="db.t3.huge")}, CatalogError, "unknown instance"),
         (
-            {"instance": InstanceFlags(storage="gp2", size_gib=1000, iops=5000)},
+            {"instance": InstanceOptions(storage="gp2", size_gib=1000, iops=5000)},
             UsageError,
             "IOPS cannot be provisioned",
         ),
         (
-            {"instance": InstanceFlags(db_class="db.r5.2xlarge"), "former": True},
+            {"instance": InstanceOptions(db_class="db.r5.2xlarge"), "former": True},
             None,
             "",
         ),
         (
             {
-                "instance": InstanceFlags(db_class="db.r5.2xlarge", launched="2024-01-01"),
+                "instance": InstanceOptions(db_class="db.r5.2xlarge", launched="2024-01-01"),
                 "former": True,
             },
             UsageError,
@@ -189,7 +189,7 @@ def test_limits_that_cannot_be_read_name_the_file(tmp_path: Path):
     path = tmp_path / "disk.json"
     path.write_text("[1]")
     with pytest.raises(DataError) as raised:
-        setup_of(flags(instance=InstanceFlags(), limits=path))
+        setup_of(flags(instance=InstanceOptions(), limits=path))
 
     assert "'disk.json'" in raised.value.message
 
@@ -361,7 +361,7 @@ def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: di
     So the message is about the order, whether or not a gate runs.
     """
     usual = {
-        "instance": InstanceFlags(),
+        "instance": InstanceOptions(),
         "balances": (),
         "grant": False,
         "drain": False,

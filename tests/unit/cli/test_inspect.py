@@ -11,9 +11,9 @@ from msgspec.structs import replace
 import databases
 import inspections
 from contract.tree import ROOT
+from plimsoll.app.against import against
 from plimsoll.cli import inspect as command
 from plimsoll.cli import watching
-from plimsoll.cli.against import against
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Verdict

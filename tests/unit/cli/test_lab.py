@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import databases
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import lab_run
 from plimsoll.cli.commands import app
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import CatalogError, UsageError
 from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.lab import mysql_session
@@ -28,7 +28,7 @@ from unit.lab.test_session import status
 
 def flags(**changes: object) -> LabFlags:
     given = {
-        "instance": InstanceFlags(db_class="t3.xlarge", storage="gp2", size_gib=1000),
+        "instance": InstanceOptions(db_class="t3.xlarge", storage="gp2", size_gib=1000),
         "clock": 60.0,
         "credits": 0.2,
         "memory": "512MiB",
@@ -121,8 +121,8 @@ def test_flags_become_a_plan():
         ({"duration": "2s"}, "three emulated minutes"),
         ({"output": Path("no/such/folder/run.json")}, "does not exist"),
         ({"html": Path()}, "is a folder"),
-        ({"instance": InstanceFlags()}, "nothing to emulate"),
-        ({"instance": InstanceFlags(storage="gp2", size_gib=3)}, "GiB"),
+        ({"instance": InstanceOptions()}, "nothing to emulate"),
+        ({"instance": InstanceOptions(storage="gp2", size_gib=3)}, "GiB"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(changes, word, monkeypatch):
@@ -141,7 +141,7 @@ def test_a_class_nobody_knows_is_refused():
     As everywhere, with those that sound alike.
     """
     with pytest.raises(CatalogError):
-        plan_of(flags(instance=InstanceFlags(db_class="db.t9.mighty")))
+        plan_of(flags(instance=InstanceOptions(db_class="db.t9.mighty")))
 
 
 def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, capsys):
@@ -169,7 +169,7 @@ def busy(monkeypatch) -> list[str]:
     asked = []
 
     class Watching:
-        def __init__(self, dsn: str) -> None:
+        def __init__(self, dsn: str, _tell) -> None:
             asked.append(dsn)
 
         def end(self):

@@ -10,13 +10,12 @@ import pytest
 
 import builders
 from contract.tree import ROOT
+from plimsoll.app import read as targets
+from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import diagnose as diagnose_command
 from plimsoll.cli import plan as plan_module
-from plimsoll.cli import targets
 from plimsoll.cli.main import main
 from plimsoll.cli.next_command import plan_command
-from plimsoll.cli.targets import Reach
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 
@@ -79,7 +78,7 @@ def account(monkeypatch):
     """A live instance whose last samples are twenty minutes late; what was asked of it."""
     asked: list[str | None] = []
 
-    def read(target, flags, reach=None):
+    def read(target, flags, reach=None, progress=None):
         asked.append(reach.last)
         start_s, end_s = targets.live_window(reach)
         return pressed(
@@ -157,11 +156,11 @@ def test_secrets_are_not_printed_again():
     """
     A password in an address or a header; a tenant is none.
     """
-    flags = InstanceFlags()
-    headers = Reach(headers=("Authorization:Bearer hunter2",))
-    tenant = Reach(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
+    flags = InstanceOptions()
+    headers = ReadOptions(headers=("Authorization:Bearer hunter2",))
+    tenant = ReadOptions(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
 
-    assert plan_command("prom:http://me:hunter2@host:9090", flags, Reach()) is None
+    assert plan_command("prom:http://me:hunter2@host:9090", flags, ReadOptions()) is None
     assert plan_command("prom:http://host:9090", flags, headers) is None
     assert (
         "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop"
@@ -173,14 +172,14 @@ def test_standard_input_cannot_be_read_twice():
     """
     Nothing is printed that would wait for ever.
     """
-    assert plan_command("-", InstanceFlags(), Reach()) is None
+    assert plan_command("-", InstanceOptions(), ReadOptions()) is None
 
 
 def test_every_flag_has_an_option():
     """
     Whatever is given is printed again; a number as it was typed.
     """
-    flags = InstanceFlags(
+    flags = InstanceOptions(
         identifier="a b",
         instance_file=Path("i.json"),
         db_class="db.m5.large",
@@ -191,7 +190,7 @@ def test_every_flag_has_an_option():
         throughput_mibps=500.0,
         launched="2019-06-01",
     )
-    reach = Reach(
+    reach = ReadOptions(
         since="2026-01-01",
         until="2026-01-03",
         profile="p",
@@ -231,7 +230,7 @@ def test_a_plan_that_crashes_leaves_the_report(run, tmp_path, monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(plan_module, "plan_snapshot", crash)
+    monkeypatch.setattr(diagnose_command, "plan_snapshot", crash)
     ran = run("diagnose", PRESSED, "--plan", "--html", page)
 
     assert 2 == ran.status

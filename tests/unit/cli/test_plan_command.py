@@ -18,13 +18,12 @@ from msgspec.structs import replace
 import builders
 import plans
 from contract.tree import ROOT
+from plimsoll.app.plan import check_instance, check_window
 from plimsoll.cli import diagnose
 from plimsoll.cli import plan as command
 from plimsoll.cli.main import main
 from plimsoll.cli.plan_wishes import (
     allowed_ratio_of,
-    check_instance,
-    check_window,
     factor_of,
     growth_of,
     license_of,
@@ -355,7 +354,7 @@ def diagnosed(monkeypatch, capsys):
     """`plimsoll diagnose --plan` with a plan made by hand in place of the search."""
 
     def call(*arguments):
-        monkeypatch.setattr(command, "plan_snapshot", lambda *_: plans.claims())
+        monkeypatch.setattr(diagnose, "plan_snapshot", lambda *_: plans.claims())
         app = typer.Typer()
         diagnose.register(app)
         status = app([str(a) for a in (*arguments, "--plan")], standalone_mode=False)

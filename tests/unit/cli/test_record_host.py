@@ -5,9 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import record_host
 from plimsoll.cli.record_host import HostFlags
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import UsageError
 from plimsoll.sources.host import Host
 from plimsoll.sources.host_counters import CpuCounters, MemoryBytes
@@ -35,7 +35,7 @@ FLAGS = HostFlags(
     is_embedded=False,
     scale=None,
     keeps_stdout=False,
-    instance=InstanceFlags(),
+    instance=InstanceOptions(),
 )
 SERVER = ServerFacts(
     place="db.example.com:5432/orders",
@@ -76,7 +76,7 @@ def test_a_claimed_class_brings_its_documented_volumes():
     """
     The rule of the claimed storage says how many there are; processors and memory stay the host's.
     """
-    claimed = InstanceFlags(
+    claimed = InstanceOptions(
         db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres"
     )
     instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, instance=claimed))

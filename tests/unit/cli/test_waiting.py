@@ -7,7 +7,7 @@ import sys
 import time
 from types import SimpleNamespace
 
-from plimsoll.cli.targets import waiting_for
+from plimsoll.app.read import waiting_for
 from plimsoll.cli.waiting import told_while
 from plimsoll.model.overview import Usage
 from plimsoll.sources.standard_input import Come

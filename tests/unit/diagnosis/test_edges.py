@@ -10,8 +10,8 @@ import pytest
 
 import builders
 from builders import RATES, START_S
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.cli.main import main
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.diagnosis.balance import bucket_fits
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.model.metric import Metric
@@ -110,10 +110,10 @@ def test_a_former_burst_is_lifted_by_a_restart_too():
 
 def read(name):
     from contract.tree import ROOT
-    from plimsoll.cli.targets import read_target
-    from plimsoll.cli.wire import InstanceFlags
+    from plimsoll.app.options import InstanceOptions
+    from plimsoll.app.read import read_target
 
-    return read_target(str(ROOT / "examples" / name), InstanceFlags())
+    return read_target(str(ROOT / "examples" / name), InstanceOptions())
 
 
 @pytest.mark.parametrize("arguments", [["--nope"], ["--format", "xml"], ["--width", "10"], []])

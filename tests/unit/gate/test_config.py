@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from plimsoll.app.moments import epoch_of
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.moments import epoch_of
 from plimsoll.errors import DataError, UsageError
 from plimsoll.gate.config import (
     BASE_LATENCIES,

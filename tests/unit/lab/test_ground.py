@@ -5,8 +5,8 @@ from calendar import timegm
 import msgspec
 import pytest
 
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.cli.wire import diagnose_snapshot
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import Bound, snapshot_of, truth_of
 from plimsoll.lab.ground import beside

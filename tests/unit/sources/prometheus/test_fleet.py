@@ -7,8 +7,9 @@ import pytest
 
 from fixtures.prometheus.expositions import QONTO, Series, history
 from fixtures.prometheus.servers import Double, error
+from plimsoll.app.options import ReadOptions
+from plimsoll.app.read import read_prometheus_instances
 from plimsoll.cli.commands import run
-from plimsoll.cli.targets import Reach, read_prometheus_instances
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread
@@ -160,7 +161,7 @@ def test_the_table_names_the_server_without_its_password():
     The address stands at the head of the table.
     """
     _, address = read_prometheus_instances(
-        "prom:http://ann:hunter2@127.0.0.1:9", "*", Reach(), WINDOW
+        "prom:http://ann:hunter2@127.0.0.1:9", "*", ReadOptions(), WINDOW
     )
 
     assert "prom:http://127.0.0.1:9" == address

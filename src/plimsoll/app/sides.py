@@ -1,5 +1,5 @@
 """
-From a command line to two snapshots: two targets, one target split at a moment, or two windows of it.
+From targets to two snapshots: two targets, one target split at a moment, or two windows of it.
 
 One target is read once. Only a live target with two windows is read twice, because what lies between
 them may be a year of samples that nobody asked for.
@@ -10,9 +10,12 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.cli.moments import epoch_of, seconds_of
-from plimsoll.cli.targets import DEFAULT_LAST, PROMETHEUS, RDS, Reach, read_target
-from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.app.instance import with_flags
+from plimsoll.app.moments import epoch_of, seconds_of
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.progress import SILENT, Progress
+from plimsoll.app.read import DEFAULT_LAST, read_target
+from plimsoll.app.targets import is_live
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Storage
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot, cut
@@ -38,17 +41,19 @@ class Split(Struct, frozen=True, kw_only=True):
 def read_sides(
     targets: tuple[str, str | None],
     split: Split,
-    flags: tuple[InstanceFlags, InstanceFlags],
-    reach: Reach,
+    flags: tuple[InstanceOptions, InstanceOptions],
+    reach: ReadOptions,
+    progress: Progress = SILENT,
 ) -> tuple[Snapshot, Snapshot]:
     """
-    The snapshots before and after.
+    Return the snapshots before and after.
 
     Args:
         targets: one or two, of any kind.
         split: for one target, where it is cut.
         flags: what the command line says of the instance on each side.
         reach: window and access, the same for both.
+        progress: shown while a source is read.
 
     Raises:
         UsageError: too little or too much is said, or something that cannot be.
@@ -63,8 +68,11 @@ def read_sides(
                 "two targets are two sides already",
                 "Leave --at, --window-a and --window-b out, or name one target.",
             )
-        return read_target(before, flags[0], reach), read_target(after, flags[1], reach)
-    parts = _parts(before, split, flags[0], reach)
+        return (
+            read_target(before, flags[0], reach, progress),
+            read_target(after, flags[1], reach, progress),
+        )
+    parts = _parts(before, split, flags[0], reach, progress)
     events = tuple(dict.fromkeys((*parts[0].annotations, *parts[1].annotations)))
     a, b = (_as_it_was(part, one, events) for part, one in zip(parts, flags, strict=True))
     return a, b
@@ -112,28 +120,28 @@ def _duration_s(text: str, option: str) -> int:
 
 
 def _parts(
-    target: str, split: Split, flags: InstanceFlags, reach: Reach
+    target: str, split: Split, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
     """One target, cut, without what the command line says of each side."""
-    common = InstanceFlags(
+    common = InstanceOptions(
         identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine
     )
     if split.window_a is not None or split.window_b is not None:
-        return _two_windows(target, split, common, reach)
+        return _two_windows(target, split, common, reach, progress)
     if split.at is None:
-        raise _no_moment(read_target(target, common, reach))
+        raise _no_moment(read_target(target, common, reach, progress))
     at = epoch_of(split.at)
     is_open = reach.last is None and reach.since is None and reach.until is None
-    if _is_live(target) and is_open:
+    if is_live(target) and is_open:
         around = seconds_of(DEFAULT_LAST, "--last")
         reach = replace(reach, since=format_time(at - around), until=format_time(at + around))
-    whole = read_target(target, common, reach)
+    whole = read_target(target, common, reach, progress)
     start, end = whole.window_s or (at, at)
     return _cut(target, whole, (start, at)), _cut(target, whole, (at, end))
 
 
 def _two_windows(
-    target: str, split: Split, flags: InstanceFlags, reach: Reach
+    target: str, split: Split, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
     if split.window_a is None or split.window_b is None:
         raise UsageError(
@@ -148,15 +156,18 @@ def _two_windows(
         interval_of(split.window_a, "--window-a"),
         interval_of(split.window_b, "--window-b"),
     )
-    if _is_live(target):
+    if is_live(target):
         a, b = (
             read_target(
-                target, flags, replace(reach, since=format_time(start), until=format_time(end))
+                target,
+                flags,
+                replace(reach, since=format_time(start), until=format_time(end)),
+                progress,
             )
             for start, end in windows
         )
         return _cut(target, a, windows[0]), _cut(target, b, windows[1])
-    whole = read_target(target, flags, reach)
+    whole = read_target(target, flags, reach, progress)
     return _cut(target, whole, windows[0]), _cut(target, whole, windows[1])
 
 
@@ -181,7 +192,7 @@ def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     )
 
 
-def _as_it_was(part: Snapshot, flags: InstanceFlags, events: tuple[Annotation, ...]) -> Snapshot:
+def _as_it_was(part: Snapshot, flags: InstanceOptions, events: tuple[Annotation, ...]) -> Snapshot:
     """
     A part with the instance as it was then.
 
@@ -211,7 +222,3 @@ def _no_moment(whole: Snapshot) -> UsageError:
         when = format_time(last.time_s)
         hint = f"The {_CHANGES[last.kind]} was changed at {when}: add --at {when}."
     return UsageError("one target is one side, and two are compared", hint)
-
-
-def _is_live(target: str) -> bool:
-    return target.startswith((RDS, PROMETHEUS))

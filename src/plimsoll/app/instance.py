@@ -1,41 +1,17 @@
-"""
-The composition root: targets become snapshots, snapshots become diagnoses.
-
-Only this file knows both edges and the law; commands parse, call it and print.
-"""
-
-from pathlib import Path
+"""The instance of a snapshot with what the caller says about it."""
 
 import msgspec
-from msgspec import Struct
 
-from plimsoll.cli.moments import epoch_of
+from plimsoll.app.moments import epoch_of
+from plimsoll.app.options import InstanceOptions
 from plimsoll.errors import UsageError
-from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage, engine_family
-from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import mib_per_s
 
 STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1")
 
 
-class InstanceFlags(Struct, frozen=True, kw_only=True):
-    """What the command line says about the instance; None leaves what the source says."""
-
-    identifier: str | None = None
-    instance_file: Path | None = None
-    """A `describe-db-instances` answer."""
-    db_class: str | None = None
-    engine: str | None = None
-    storage: str | None = None
-    size_gib: float | None = None
-    iops: float | None = None
-    throughput_mibps: float | None = None
-    launched: str | None = None
-    """ISO date or moment."""
-
-
-def with_flags(instance: Instance, flags: InstanceFlags) -> Instance:
+def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
     """
     The instance with every given flag in place.
 
@@ -95,16 +71,3 @@ def _class_of(typed: str | None, read: str | None) -> str | None:
 
     is_as_read = read is not None and class_name(typed) == class_name(read)
     return read if is_as_read else catalog().class_named(typed)
-
-
-def diagnose_snapshot(snapshot: Snapshot) -> Diagnosis:
-    """
-    The diagnosis of a snapshot against the catalog of this version.
-
-    Unknown classes are not an error here: the diagnosis then works without documented limits
-    and says so.
-    """
-    from plimsoll.catalog.load import catalog
-    from plimsoll.diagnosis.diagnose import diagnose
-
-    return diagnose(snapshot, catalog())

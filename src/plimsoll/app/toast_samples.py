@@ -1,13 +1,10 @@
 """Samples by logical decoding of the tables that an observation suspects; only where asked for."""
 
 from collections.abc import Callable
-from typing import Annotated
 
-import typer
 from msgspec.structs import replace
 
-from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.moments import seconds_of
+from plimsoll.app.moments import seconds_of
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.database import Observation
 from plimsoll.model.toast import ToastSample
@@ -15,21 +12,10 @@ from plimsoll.model.toast import ToastSample
 # The tables with the most bytes matter; each costs its own time. A judgement.
 _TABLES_MAX = 3
 
-Decode = Annotated[
-    str | None,
-    typer.Option(
-        "--decode-toast",
-        metavar="TIME",
-        help="Then watch updates of up to three tables that write values out of line again, each for at "
-        "most 60 s or 64 MiB of WAL, by a temporary replication slot: it tells whether the values "
-        "were the same. Needs wal_level = logical and REPLICATION.",
-    ),
-]
 
-
-def decode_seconds(text: str | None) -> int | None:
+def decode_seconds(text: str | None, option: str = "--decode-toast") -> int | None:
     """
-    Seconds that `--decode-toast` asks for; None where it is not given.
+    Return the seconds for which updates are decoded; None where nothing is asked for.
 
     Raises:
         UsageError: no time, or longer than a slot should last.
@@ -38,10 +24,10 @@ def decode_seconds(text: str | None) -> int | None:
 
     if text is None:
         return None
-    seconds = seconds_of(text, "--decode-toast")
+    seconds = seconds_of(text, option)
     if seconds > SECONDS_MAX:
         raise UsageError(
-            f"--decode-toast '{text}' is longer than {SECONDS_MAX} s",
+            f"{option} '{text}' is longer than {SECONDS_MAX} s",
             "A slot holds WAL and old rows back for as long as it is there; take a shorter time.",
         )
     return seconds
@@ -68,13 +54,12 @@ def with_samples(
     suspected = sorted(rewrites_of(observation), key=lambda r: -r.bytes_per_s)[:_TABLES_MAX]
     samples = list(observation.toast_samples)
     missing = list(observation.missing)
-    with ended_like_ctrl_c():
-        for rewrite in suspected:
-            try:
-                samples += take(dsn, rewrite.table.name, seconds)
-            except PlimsollError as error:
-                told = f"{error.message}. {error.hint}"
-                missing.append((f"sample of {rewrite.table.name}", told[:1].upper() + told[1:]))
+    for rewrite in suspected:
+        try:
+            samples += take(dsn, rewrite.table.name, seconds)
+        except PlimsollError as error:
+            told = f"{error.message}. {error.hint}"
+            missing.append((f"sample of {rewrite.table.name}", told[:1].upper() + told[1:]))
     return replace(observation, toast_samples=tuple(samples), missing=tuple(missing))
 
 

@@ -1,12 +1,11 @@
 """
-Whatever a command is pointed at: `rds:NAME`, `prom:URL`, or a file or folder. One reader each.
+From a target to a snapshot: `rds:NAME`, `prom:URL`, or a file or folder. One reader each.
 
 A live target is read for a window, the last day unless told otherwise; a file is read whole, and
 cut to a window only if one is asked for.
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -15,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
-from plimsoll.cli.beside import with_beside
-from plimsoll.cli.moments import window_of
-from plimsoll.cli.waiting import told_while
-from plimsoll.cli.wire import InstanceFlags, with_flags
+from plimsoll.app.beside import with_beside
+from plimsoll.app.instance import with_flags
+from plimsoll.app.moments import window_of
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.progress import SILENT, Progress
+from plimsoll.app.targets import PROMETHEUS, RDS, STANDARD_INPUT, is_fleet
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.overview import Unread, Usage
@@ -32,57 +32,32 @@ if TYPE_CHECKING:
 
 Meter = Callable[[], Usage]
 
-RDS = "rds:"
-PROMETHEUS = "prom:"
 DEFAULT_LAST = "24h"
 PLAN_LAST = "14d"
 """Two weeks show the rhythm of a week twice."""
-STANDARD_INPUT = "-"
-_WILDCARDS = frozenset("*?[")
 
 
-class Reach(Struct, frozen=True, kw_only=True):
-    """How a target is reached and how far back; None and empty leave it to the defaults."""
-
-    last: str | None = None
-    since: str | None = None
-    until: str | None = None
-    profile: str | None = None
-    region: str | None = None
-    max_api_calls: int = 1000
-    match: tuple[str, ...] = ()
-    """`LABEL=VALUE`"""
-    headers: tuple[str, ...] = ()
-    """`NAME:VALUE`"""
-    beside: tuple[Path, ...] = ()
-    """Files of what was counted elsewhere meanwhile."""
-
-
-def is_fleet(target: str) -> bool:
-    """Whether the target names many instances: `rds:*`, `rds:orders-*`."""
-    return target.startswith(RDS) and not _WILDCARDS.isdisjoint(target)
-
-
-def is_pattern(name: str | None) -> bool:
-    """Whether a name stands for several: `*`, `orders-*`."""
-    return name is not None and not _WILDCARDS.isdisjoint(name)
-
-
-def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -> Snapshot:
+def read_target(
+    target: str,
+    flags: InstanceOptions,
+    reach: ReadOptions | None = None,
+    progress: Progress = SILENT,
+) -> Snapshot:
     """
-    The snapshot of a target, with what the flags say about its instance.
+    Return the snapshot of a target, with what the flags say about its instance.
 
     Args:
         target: `rds:NAME`, `prom:URL`, a recorded snapshot, or a file or folder of exported metrics.
         flags: overrides; every given flag wins over the source.
         reach: window and access.
+        progress: shown while a source is read.
 
     Raises:
         UsageError: the target does not exist, or a flag is not what it should be.
         SourceError: the source refuses, or does not answer.
         DataError: the target holds nothing that can be read.
     """
-    reach = reach or Reach()
+    reach = reach or ReadOptions()
     with_flags(Instance(), flags)  # flags that cannot be are refused before anything is asked for
     if is_fleet(target):
         raise UsageError(
@@ -95,17 +70,17 @@ def read_target(target: str, flags: InstanceFlags, reach: Reach | None = None) -
                 f"'{target}' names the instance, and the account says what was bought",
                 "Leave out --instance and --identifier; --class and the like still go before it.",
             )
-        snapshot = _read_rds(target.removeprefix(RDS), reach)
+        snapshot = _read_rds(target.removeprefix(RDS), reach, progress)
     elif target.startswith(PROMETHEUS):
-        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach)
+        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach, progress)
     else:
-        snapshot = _read_file(target, flags, reach)
+        snapshot = _read_file(target, flags, reach, progress)
     snapshot = with_beside(snapshot, reach.beside)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 
 def read_fleet(
-    target: str, reach: Reach, window_s: tuple[int, int]
+    target: str, reach: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | Unread], Meter, Callable[[], str]]:
     """
     All instances a pattern names, one by one; what reading them has cost so far; what it waits for.
@@ -122,7 +97,7 @@ def read_fleet(
 
 
 def read_prometheus_instances(
-    target: str, pattern: str, reach: Reach, window_s: tuple[int, int]
+    target: str, pattern: str, reach: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | Unread], str]:
     """
     All instances of a server that a pattern names, one by one, and its address without a password.
@@ -138,16 +113,16 @@ def read_prometheus_instances(
     return read_prometheus_fleet(server, window_s, pattern), f"{PROMETHEUS}{server.url}"
 
 
-def _read_rds(name: str, reach: Reach) -> Snapshot:
+def _read_rds(name: str, reach: ReadOptions, progress: Progress) -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
     account, window_s = _account(reach, name), live_window(reach)
     try:
-        with told_while(lambda: waiting_for(account)):
+        with progress.waiting(lambda: waiting_for(account)):
             snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
         return msgspec.structs.replace(snapshot, asked_s=window_s)
     finally:
-        say_spent(account.usage)
+        progress.spent(account.usage, cost_of(account.usage))
 
 
 def waiting_for(account: "Account") -> str:
@@ -159,7 +134,7 @@ def waiting_for(account: "Account") -> str:
     return f"{requests} to AWS, the last one for {account.is_waiting_for}"
 
 
-def _account(reach: Reach, name: str) -> "Account":
+def _account(reach: ReadOptions, name: str) -> "Account":
     from plimsoll.sources.aws.account import open_account
     from plimsoll.sources.aws.described import region_of
 
@@ -175,19 +150,21 @@ def _account(reach: Reach, name: str) -> "Account":
     )
 
 
-def _read_prometheus(url: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
+def _read_prometheus(
+    url: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
     from plimsoll.sources.target import with_description
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
     window_s = live_window(reach)
-    with told_while(lambda: f"asking {server.url}"):
+    with progress.waiting(lambda: f"asking {server.url}"):
         snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
     snapshot = msgspec.structs.replace(snapshot, asked_s=window_s)
     return with_description(snapshot, flags.instance_file, flags.identifier)
 
 
-def live_window(reach: Reach) -> tuple[int, int]:
+def live_window(reach: ReadOptions) -> tuple[int, int]:
     """The window for which a live target is read, epoch seconds; the last day unless asked."""
     window = window_of(
         reach.last, reach.since, reach.until, now_s=int(time.time()), default=DEFAULT_LAST
@@ -207,19 +184,6 @@ def ec2_type_of(db_class: str) -> str | None:
         return name if name.count(".") == 1 and name != "serverless" else None
 
 
-def say_spent(usage: Usage) -> None:
-    """Tell what was asked of AWS and what that costs, on standard error."""
-    if not usage.call_count:
-        return
-    parts = ", ".join(f"{action} {count:,}" for action, count in usage.calls)
-    text = f"asked AWS {usage.call_count:,} times ({parts})"
-    if usage.metrics_requested:
-        usd = cost_of(usage)
-        price = "" if usd is None else f", about ${usd:.4f}"
-        text += f"; {usage.metrics_requested:,} metrics requested{price}"
-    sys.stderr.write(f"{text}\n")
-
-
 def cost_of(usage: Usage) -> Decimal | None:
     """US dollars that a reading cost; None where the price is not known."""
     from plimsoll.catalog.load import catalog
@@ -228,7 +192,9 @@ def cost_of(usage: Usage) -> Decimal | None:
     return None if price is None else price.usd * usage.metrics_requested / 1000
 
 
-def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
+def _read_file(
+    target: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+) -> Snapshot:
     from plimsoll.sources import target as sources
     from plimsoll.sources.standard_input import Come
 
@@ -239,14 +205,14 @@ def _read_file(target: str, flags: InstanceFlags, reach: Reach) -> Snapshot:
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
         )
     come = Come()
-    with told_while(come.said) if target == STANDARD_INPUT else nullcontext():
+    with progress.waiting(come.said) if target == STANDARD_INPUT else nullcontext():
         snapshot = sources.read(
             path, instance_file=flags.instance_file, identifier=flags.identifier, come=come
         )
     return in_window(snapshot, target, reach)
 
 
-def in_window(snapshot: Snapshot, name: str, reach: Reach) -> Snapshot:
+def in_window(snapshot: Snapshot, name: str, reach: ReadOptions) -> Snapshot:
     """
     What was read of a file, cut to the window that was asked for, if one was.
 

@@ -1,4 +1,4 @@
-"""The composition root: targets become snapshots, snapshots become diagnoses."""
+"""What the caller says about an instance, and what becomes of a target."""
 
 import json
 
@@ -7,13 +7,11 @@ import pytest
 
 import builders
 from contract.tree import ROOT
-from plimsoll.cli.moments import epoch_of
-from plimsoll.cli.targets import read_target
-from plimsoll.cli.wire import (
-    InstanceFlags,
-    diagnose_snapshot,
-    with_flags,
-)
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.instance import with_flags
+from plimsoll.app.moments import epoch_of
+from plimsoll.app.options import InstanceOptions
+from plimsoll.app.read import read_target
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
@@ -21,7 +19,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.units import mib_per_s
 
-NOTHING = InstanceFlags()
+NOTHING = InstanceOptions()
 BOUGHT = Instance(
     identifier="orders",
     db_class="db.r5.large",
@@ -38,7 +36,7 @@ BOUGHT = Instance(
 
 
 def flagged(**flags) -> Instance:
-    return with_flags(BOUGHT, InstanceFlags(**flags))
+    return with_flags(BOUGHT, InstanceOptions(**flags))
 
 
 def test_without_flags_the_source_is_believed():
@@ -158,7 +156,7 @@ def test_a_recorded_snapshot_is_read_with_the_flags(tmp_path):
     made = builders.snapshot(builders.storage([1e6, 2e6]), instance=BOUGHT)
     file = tmp_path / "orders.json"
     file.write_bytes(encode_snapshot(made))
-    read = read_target(str(file), InstanceFlags(db_class="m5.large"))
+    read = read_target(str(file), InstanceOptions(db_class="m5.large"))
 
     assert made.series == read.series
     assert "db.m5.large" == read.instance.db_class
@@ -183,7 +181,7 @@ def test_an_instance_file_describes_an_export(tmp_path):
         "AllocatedStorage": 300,
     }
     answer.write_text(json.dumps({"DBInstances": [bought]}), encoding="utf-8")
-    read = read_target(str(table), InstanceFlags(instance_file=answer, size_gib=400))
+    read = read_target(str(table), InstanceOptions(instance_file=answer, size_gib=400))
 
     assert ("orders", "db.r5.large") == (read.instance.identifier, read.instance.db_class)
     assert ("gp2", 400) == (read.instance.storage.kind, read.instance.storage.size_gib)
@@ -207,4 +205,4 @@ def test_additional_storage_is_kept_whatever_is_said_of_the_first():
     instance = Instance(engine="oracle-ee", storage=Storage(kind="gp3", additional=(more,)))
 
     assert (more,) == with_flags(instance, NOTHING).storage.additional
-    assert (more,) == with_flags(instance, InstanceFlags(size_gib=400.0)).storage.additional
+    assert (more,) == with_flags(instance, InstanceOptions(size_gib=400.0)).storage.additional

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from databases import seen, table, toast_of
+from plimsoll.app.toast_samples import decode_seconds, with_samples
 from plimsoll.causes import toast
 from plimsoll.causes.budget import Budget
-from plimsoll.cli.toast_samples import decode_seconds, with_samples
 from plimsoll.errors import UsageError
 from plimsoll.model.toast import ToastSample
 

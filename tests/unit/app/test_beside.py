@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import builders
-from plimsoll.cli.beside import with_beside
+from plimsoll.app.beside import with_beside
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
 

@@ -5,10 +5,11 @@ import inspect
 import pytest
 
 import builders
+from plimsoll.app.moments import seconds_of, today, window_of
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.read import read_target
+from plimsoll.app.targets import is_fleet
 from plimsoll.cli import options
-from plimsoll.cli.moments import seconds_of, today, window_of
-from plimsoll.cli.targets import Reach, is_fleet, read_target
-from plimsoll.cli.wire import InstanceFlags
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.snapshot import encode_snapshot
 
@@ -75,10 +76,12 @@ def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
     file.write_bytes(encode_snapshot(builders.snapshot(builders.storage([1e6] * 240))))
     end = builders.START_S + 240 * 60
 
-    cut = read_target(str(file), InstanceFlags(), Reach(last="1h"))
+    cut = read_target(str(file), InstanceOptions(), ReadOptions(last="1h"))
     assert (end - 3600, end) == cut.window_s
     with pytest.raises(DataError, match="no sample of that window"):
-        read_target(str(file), InstanceFlags(), Reach(since="2030-01-01", until="2030-01-02"))
+        read_target(
+            str(file), InstanceOptions(), ReadOptions(since="2030-01-01", until="2030-01-02")
+        )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,7 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
     What a struct has and no option fills would never be set.
     """
 
-    def command(target: str, *, flags: InstanceFlags, reach: Reach) -> None:
+    def command(target: str, *, flags: InstanceOptions, reach: ReadOptions) -> None:
         seen.append((target, flags, reach))
 
     seen: list = []
@@ -102,9 +105,9 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
     names = set(inspect.signature(run).parameters)
     run(**dict.fromkeys(names) | {"target": "t", "iops": 5.0, "match": ["a=b"], "max_api_calls": 7})
 
-    wanted = {"target", *InstanceFlags.__struct_fields__, *Reach.__struct_fields__}
+    wanted = {"target", *InstanceOptions.__struct_fields__, *ReadOptions.__struct_fields__}
     assert wanted == names
-    assert [("t", InstanceFlags(iops=5.0), Reach(match=("a=b",), max_api_calls=7))] == seen
+    assert [("t", InstanceOptions(iops=5.0), ReadOptions(match=("a=b",), max_api_calls=7))] == seen
 
 
 def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
@@ -112,12 +115,12 @@ def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
     A file beside `rds:` would be ignored in silence, so it is refused before anything is asked for.
     """
     with pytest.raises(UsageError, match="the account says"):
-        read_target("rds:orders", InstanceFlags(instance_file=tmp_path / "answer.json"))
+        read_target("rds:orders", InstanceOptions(instance_file=tmp_path / "answer.json"))
 
 
 def test_a_target_without_a_name_is_refused():
     with pytest.raises(UsageError, match="names no instance"):
-        read_target("rds:", InstanceFlags(), Reach(region="eu-west-1"))
+        read_target("rds:", InstanceOptions(), ReadOptions(region="eu-west-1"))
 
 
 def test_the_date_of_the_build_goes_before_the_clock(monkeypatch: pytest.MonkeyPatch):
@@ -128,5 +131,5 @@ def test_the_date_of_the_build_goes_before_the_clock(monkeypatch: pytest.MonkeyP
     assert "2026-11-22" == today()
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
-    monkeypatch.setattr("plimsoll.cli.moments.time.time", lambda: 0.0)
+    monkeypatch.setattr("plimsoll.app.moments.time.time", lambda: 0.0)
     assert "1970-01-01" == today()

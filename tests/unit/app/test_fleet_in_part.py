@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from plimsoll.cli.fleet import diagnose_fleet, exit_status
-from plimsoll.cli.wire import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.fleet import diagnose_fleet, exit_status
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.sinks.overview_json import render_overview_json
 from plimsoll.sinks.overview_markdown import render_overview_markdown

@@ -1,0 +1,1 @@
+"""How is a target read, diagnosed, compared and planned for, from a program or a command?"""

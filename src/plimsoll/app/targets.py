@@ -1,0 +1,32 @@
+"""What a target's text names: `rds:NAME`, `prom:URL`, standard input, or a file or folder."""
+
+from plimsoll.app.options import InstanceOptions
+
+RDS = "rds:"
+PROMETHEUS = "prom:"
+STANDARD_INPUT = "-"
+EVERY = "*"
+"""The identifier that stands for every instance of a folder or file."""
+_WILDCARDS = frozenset("*?[")
+
+
+def is_live(target: str) -> bool:
+    """Return whether the target is read for a window up to now."""
+    return target.startswith((RDS, PROMETHEUS))
+
+
+def is_fleet(target: str) -> bool:
+    """Return whether the target names several instances: `rds:*`, `rds:orders-*`."""
+    return target.startswith(RDS) and not _WILDCARDS.isdisjoint(target)
+
+
+def is_pattern(name: str | None) -> bool:
+    """Return whether a name stands for several: `*`, `orders-*`."""
+    return name is not None and not _WILDCARDS.isdisjoint(name)
+
+
+def is_several(target: str, flags: InstanceOptions) -> bool:
+    """Return whether every instance of an account, a server or an export is meant."""
+    if target.startswith(PROMETHEUS):
+        return is_pattern(flags.identifier)
+    return is_fleet(target) or (not target.startswith(RDS) and flags.identifier == EVERY)
