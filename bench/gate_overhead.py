@@ -33,8 +33,8 @@ from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.place import on_disk
 from plimsoll.kernel import Stage
-from plimsoll.lab.dataset import LOADING, Dataset, fill
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.load.dataset import LOADING, Dataset, fill
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.units import MIB
 

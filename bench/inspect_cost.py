@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.database.read import observe
 
 SHARE_MAX = 0.01

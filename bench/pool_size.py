@@ -89,7 +89,7 @@ def simulate(count: int) -> bool:
 
 
 def measure() -> None:
-    from plimsoll.lab.postgres import Postgres
+    from plimsoll.lab.servers.postgres import Postgres
 
     points = []
     with Postgres({"fsync": "off", "max_connections": "100"}) as server:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from live.machine import Run, clean_environment
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import psycopg
 
 from live.counted import tell
 from live.installed import postgres_folder
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 
 
 class Controlled:

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 
 PATIENCE_S = 60.0
 VICTIMS = ("gate", "postgres", "both")

@@ -19,11 +19,11 @@ from plimsoll.gate.control import GateControl
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.dataset import LOADING, SCAN_TABLE, dataset_of, fill
-from plimsoll.lab.ground import beside
-from plimsoll.lab.postgres import Postgres
-from plimsoll.lab.postgres_session import behind
-from plimsoll.lab.workload import Clients, Workload, workload_of
+from plimsoll.lab.load.dataset import LOADING, SCAN_TABLE, dataset_of, fill
+from plimsoll.lab.load.workload import Clients, Workload, workload_of
+from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.lab.sessions.ground import beside
+from plimsoll.lab.sessions.postgres import behind
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage

@@ -9,7 +9,7 @@ import pytest
 
 from live.machine import Run
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, DatabaseSilence, gaps_of

@@ -10,7 +10,7 @@ import pytest
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.causes import plans
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.explain import Capture, Outcome, Source, Unrecorded
 from plimsoll.sources.explain_file import read_captures
 from plimsoll.sources.explain_record import Recorder

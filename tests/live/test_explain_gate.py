@@ -9,7 +9,7 @@ from live.gate_machine import quick_folder
 from plimsoll.causes import plans
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.ceiling import Family
 from plimsoll.model.explain import Capture, CaptureFile, Outcome
 from plimsoll.model.instance import Instance, Storage

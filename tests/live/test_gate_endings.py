@@ -18,7 +18,7 @@ from live.gate_machine import quick_folder
 from live.machine import clean_environment
 from plimsoll.gate.control import find_gate
 from plimsoll.gate.place import has_ended, is_gate_at
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")

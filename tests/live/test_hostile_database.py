@@ -10,7 +10,7 @@ import pytest
 from live.hostile_database import HostileDatabase
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.sql_name import SAFE_PATH
 from plimsoll.sources import pg_stat
 from plimsoll.sources.database import connect, queries

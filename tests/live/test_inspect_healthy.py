@@ -8,7 +8,7 @@ import pytest
 from live.counted import tell
 from live.installed import VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.database.read import observe
 
 # By name: what pgbench is told.

@@ -16,7 +16,7 @@ from plimsoll.causes import (
     wal,
 )
 from plimsoll.causes.budget import budget_of
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe

@@ -13,7 +13,7 @@ from live.machine import Run
 from live.pooler_servers import PgBouncer
 from plimsoll.causes import sessions as seen
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import Want, observe

@@ -12,7 +12,7 @@ from live.counted import tell
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.database import queries

@@ -11,7 +11,7 @@ import pytest
 
 from live.pooler_servers import PgBouncer, Pgpool
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.postgres import USER, Postgres
+from plimsoll.lab.servers.postgres import USER, Postgres
 from plimsoll.model.database import PoolerReading
 from plimsoll.model.pooler import PooledUser
 from plimsoll.sources.database.read import observe

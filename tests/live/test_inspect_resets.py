@@ -10,7 +10,7 @@ import pytest
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect import status_of
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sinks.inspect_outline import headline
 from plimsoll.sources.database.read import observe
 

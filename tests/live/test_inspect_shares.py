@@ -28,7 +28,7 @@ from live.share_cases import (
     running,
 )
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.read import observe

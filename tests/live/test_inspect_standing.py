@@ -13,7 +13,7 @@ import pytest
 from live.counted import tell
 from live.installed import VERSIONS, postgres_binaries, postgres_folder
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.connect import Asker

@@ -19,7 +19,7 @@ from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
 from plimsoll.causes import autovacuum_settings, toast, vacuum
 from plimsoll.causes.budget import Budget, budget_of
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.database.prove_toast import incompressible

@@ -10,7 +10,7 @@ import pytest
 from live.installed import DEBIANS, postgres_binaries
 from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.database.read import observe
 
 

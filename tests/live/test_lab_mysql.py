@@ -14,8 +14,8 @@ import pytest
 from live.installed import mariadb_folder
 from live.machine import Run, clean_environment
 from plimsoll.gate.place import mounts
-from plimsoll.lab.mysql import MariaDb
-from plimsoll.lab.mysql_load import LOADING, SysbenchClients, fill, load_of
+from plimsoll.lab.load.sysbench import LOADING, SysbenchClients, fill, load_of
+from plimsoll.lab.servers.mysql import MariaDb
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import MIB
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from live.machine import Run, clean_environment
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.database.prove_toast import incompressible
 from plimsoll.sources.database.sample_toast import sample_toast

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from live.machine import Run, clean_environment, disk_bytes
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 

@@ -9,9 +9,9 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.sweep_fit import fit_sweep
 from plimsoll.gate.config import SLACK_S, GateSetup
 from plimsoll.gate.gate import Gate
-from plimsoll.lab.sweep_fio import sweep_path
-from plimsoll.lab.sweep_lab import cases_named, phases_of, run_cases, truths_of
-from plimsoll.lab.sweep_plan import Plan
+from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
+from plimsoll.lab.sweep.fio import sweep_path
+from plimsoll.lab.sweep.plan import Plan
 from plimsoll.model.instance import Instance
 from plimsoll.model.sweep import Pattern, Sweep, SweepFit, Truth, UnitEvidence
 from plimsoll.units import KIB, MIB

@@ -12,11 +12,11 @@ import pytest
 
 from live.machine import Run, clean_environment
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab import sweep_server
-from plimsoll.lab.postgres import Postgres
-from plimsoll.lab.sweep_plan import Plan
-from plimsoll.lab.sweep_postgres import sweep_database
-from plimsoll.lab.sweep_server import Server
+from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.lab.sweep import server as sweep_server
+from plimsoll.lab.sweep.plan import Plan
+from plimsoll.lab.sweep.postgres import sweep_database
+from plimsoll.lab.sweep.server import Server
 from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
 

@@ -78,15 +78,15 @@ def _measure(
 ) -> tuple[list[SweepReport], bool]:
     from plimsoll.catalog.load import catalog
     from plimsoll.diagnosis.sweep_fit import fit_sweep
-    from plimsoll.lab.sweep_lab import (
+    from plimsoll.lab.sweep.experiment import (
         LAB_SIZES_BYTES,
         cases_named,
         published_of,
         run_cases,
         truths_of,
     )
-    from plimsoll.lab.sweep_plan import Plan
-    from plimsoll.lab.sweep_postgres import STREAMS
+    from plimsoll.lab.sweep.plan import Plan
+    from plimsoll.lab.sweep.postgres import STREAMS
 
     assert experiment == Experiment.IO_SIZE_SWEEP
     plan = Plan(

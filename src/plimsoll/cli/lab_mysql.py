@@ -151,9 +151,9 @@ def _run(flags: MySqlFlags) -> int:
     from plimsoll.cli.gate_run import group_of
     from plimsoll.cli.lab_run import check_length, display, refuse_early, report, setup_for
     from plimsoll.gate.record import minutes_of
-    from plimsoll.lab.mysql_load import load_of
-    from plimsoll.lab.mysql_session import MySqlPlan, run_mysql
-    from plimsoll.lab.session import check_memory
+    from plimsoll.lab.load.sysbench import load_of
+    from plimsoll.lab.sessions.mysql import MySqlPlan, run_mysql
+    from plimsoll.lab.sessions.session import check_memory
     from plimsoll.units import format_bytes
 
     def say(text: str) -> None:

@@ -27,11 +27,11 @@ from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
-from plimsoll.lab.dataset import dataset_of
-from plimsoll.lab.ground import beside
-from plimsoll.lab.postgres_session import Plan, run_lab
-from plimsoll.lab.session import Outcome, check_memory
-from plimsoll.lab.workload import workload_of
+from plimsoll.lab.load.dataset import dataset_of
+from plimsoll.lab.load.workload import workload_of
+from plimsoll.lab.sessions.ground import beside
+from plimsoll.lab.sessions.postgres import Plan, run_lab
+from plimsoll.lab.sessions.session import Outcome, check_memory
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis

@@ -21,7 +21,7 @@ from plimsoll.app.watching import Watching
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.errors import UsageError
 from plimsoll.gate.command import Command
-from plimsoll.lab.postgres import Postgres
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot

@@ -17,7 +17,7 @@ from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep_plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
+from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
 
 _BOUNDS = "Bounds"
@@ -148,7 +148,7 @@ def sweep(
 
 
 def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
-    from plimsoll.lab.sweep_fio import sweep_path
+    from plimsoll.lab.sweep.fio import sweep_path
 
     if table is not None:
         raise UsageError("--table is of a server, and --path of a disk", "Leave one of them out.")
@@ -158,8 +158,8 @@ def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -
 
 
 def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
-    from plimsoll.lab.sweep_postgres import sweep_database
-    from plimsoll.lab.sweep_server import Server
+    from plimsoll.lab.sweep.postgres import sweep_database
+    from plimsoll.lab.sweep.server import Server
     from plimsoll.sources.pg_stat import DatabaseProbe, without_password
 
     probe = DatabaseProbe(dsn, time.monotonic)

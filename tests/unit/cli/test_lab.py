@@ -13,17 +13,17 @@ from plimsoll.cli.commands import app
 from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
 from plimsoll.errors import CatalogError, UsageError
 from plimsoll.gate.record import snapshot_of, truth_of
-from plimsoll.lab import mysql_session
-from plimsoll.lab.mysql_session import MySqlPlan
-from plimsoll.lab.postgres_session import Plan
-from plimsoll.lab.session import Outcome, progress_of
-from plimsoll.lab.workload import Pace
+from plimsoll.lab.load.workload import Pace
+from plimsoll.lab.sessions import mysql
+from plimsoll.lab.sessions.mysql import MySqlPlan
+from plimsoll.lab.sessions.postgres import Plan
+from plimsoll.lab.sessions.session import Outcome, progress_of
 from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import GIB, MIB
 from unit.gate.cgroup_double import simulate_cgroup
 from unit.lab.fixture_record import BEGAN_S, record
-from unit.lab.test_session import status
+from unit.lab.sessions.test_session import status
 
 
 def flags(**changes: object) -> LabFlags:
@@ -323,7 +323,7 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
         raise UsageError("seen", "Go on.")
 
     monkeypatch.setattr(lab_run, "run_lab", stop)
-    monkeypatch.setattr(mysql_session, "run_mysql", stop)
+    monkeypatch.setattr(mysql, "run_mysql", stop)
     words = ["lab", engine, "--class", "db.m6g.large", "--storage", "gp3", "--size-gib", "400"]
     CliRunner().invoke(app, [*words, "--with-cpu"])
     CliRunner().invoke(app, words)
@@ -352,7 +352,7 @@ def test_with_cpu_is_refused_with_the_reason(
     root = simulate_cgroup(tmp_path, monkeypatch)
     (root / "cgroup.controllers").write_text("hugetlb\n")
     monkeypatch.setattr(lab_run, "run_lab", None)
-    monkeypatch.setattr(mysql_session, "run_mysql", None)
+    monkeypatch.setattr(mysql, "run_mysql", None)
     words = ["lab", engine, *bought, "--size-gib", "400", "--with-cpu"]
     refusal = CliRunner().invoke(app, words).exception
 
@@ -374,7 +374,7 @@ def test_the_command_of_the_readme_is_one_that_runs(engine: str, monkeypatch):
         raise UsageError("seen", "Go on.")
 
     monkeypatch.setattr(lab_run, "run_lab", stop)
-    monkeypatch.setattr(mysql_session, "run_mysql", stop)
+    monkeypatch.setattr(mysql, "run_mysql", stop)
     for line in shown:
         CliRunner().invoke(app, line.split()[1:])
 

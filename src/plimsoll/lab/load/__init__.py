@@ -1,0 +1,1 @@
+"""Which tables does a load use, and which clients apply it at which rate?"""

@@ -1,0 +1,236 @@
+"""
+What clients ask of a MariaDB, and the tables that they work on: larger than the buffer pool.
+
+All of them are run by sysbench: one way to start and end clients, one form of progress.
+"""
+
+import os
+import re
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+
+from msgspec import Struct
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.gate.command import Command
+from plimsoll.lab.load.workload import CLIENTS_MAX, RATE_MAX, Pace
+from plimsoll.lab.servers.mysql import DATABASE, USER, MariaDb
+from plimsoll.units import MIB
+
+NAMES = ("oltp", "select", "scan")
+
+# Fifteen rows to a page of 16 KiB, which InnoDB fills to fifteen sixteenths when rows come in order
+# (MySQL 8.0 Reference Manual, 15.6.2.2): measured 1,092 bytes of file a row.
+_PAD_BYTES = 950
+_ROW_BYTES = 1_092
+_ROWS_AT_ONCE = 100_000
+
+# Random reads find a part of what they seek in the buffer pool, a scan of tables in turn nothing once they
+# exceed it at all: least ratio of tables to memory, as for PostgreSQL.
+_RATIO = {"scan": 2.0, "oltp": 4.0, "select": 4.0}
+SIZE_MAX_BYTES = 150_000 * MIB
+
+LOADING = {
+    "innodb-flush-log-at-trx-commit": "0",
+    "innodb-doublewrite": "0",
+    "innodb-log-file-size": "256M",
+    "innodb-buffer-pool-size": "256M",
+}
+"""Settings of the server while it is filled."""
+
+# A transaction reads four rows and changes two, as far apart as can be; a scan reads all of a table.
+_SCRIPT = """\
+sysbench.cmdline.options = {{}}
+local rows, tables, kind = {rows}, {tables}, "{kind}"
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  own = sysbench.tid % tables + 1
+end
+local function row() return sysbench.rand.uniform(1, rows) end
+function event()
+  if kind == "scan" then
+    con:query("select count(pad) from t" .. own)
+  elseif kind == "select" then
+    con:query("select pad from t1 where id = " .. row())
+  else
+    con:query("begin")
+    for _ = 1, 4 do con:query("select pad from t1 where id = " .. row()) end
+    for _ = 1, 2 do con:query("update t1 set k = k + 1 where id = " .. row()) end
+    con:query("commit")
+  end
+end
+"""
+
+# "[ 1s ] thds: 4 tps: 812.31 qps: 6498.5 (r/w/o: …) lat (ms,95%): 7.30 err/s: 0.00 reconn/s: 0.00"
+_PROGRESS = re.compile(r"^\[ \d+s \] thds: \d+ tps: ([\d.]+)", re.MULTILINE)
+_SUMMARY = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec|^ +avg: +([\d.]+)", re.MULTILINE)
+_TAIL_BYTES = 4000
+
+
+class MySqlLoad(Struct, frozen=True, kw_only=True):
+    """What is asked, by how many, of how much."""
+
+    name: str
+    """One of `NAMES`."""
+    clients: int
+    rate_per_s: float | None
+    size_bytes: int
+
+    @property
+    def table_count(self) -> int:
+        """Tables to scan: one for each client, so that none finds what another has just read."""
+        return self.clients if self.name == "scan" else 1
+
+    @property
+    def row_count(self) -> int:
+        """Of each table."""
+        return max(ceil(self.size_bytes / _ROW_BYTES / self.table_count), 1)
+
+
+def load_of(
+    name: str, *, clients: int, rate_per_s: float | None, memory_bytes: int, size_bytes: int | None
+) -> MySqlLoad:
+    """
+    Return the load that a command line names.
+
+    Args:
+        name: one of `NAMES`.
+        clients: connections at work at once, 1 ≤ x ≤ CLIENTS_MAX.
+        rate_per_s: transactions to ask for together, 0 < x ≤ RATE_MAX; None for as many as they get.
+        memory_bytes: all that may cache the tables.
+        size_bytes: of all tables; None for what exceeds the memory enough.
+
+    Raises:
+        UsageError: an unknown name, or numbers that are not possible.
+    """
+    if name not in NAMES:
+        raise UsageError(f"workload '{name}' is not known", f"Use {', '.join(NAMES)}.")
+    if not 1 <= clients <= CLIENTS_MAX:
+        raise UsageError(
+            f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
+        )
+    if rate_per_s is not None and not 0 < rate_per_s <= RATE_MAX:
+        raise UsageError(
+            f"{rate_per_s:g} transactions a second are not possible",
+            f"Give --rate above 0 and up to {RATE_MAX:,.0f}.",
+        )
+    size = ceil(_RATIO[name] * memory_bytes) if size_bytes is None else size_bytes
+    if size > SIZE_MAX_BYTES:
+        raise UsageError(
+            f"tables of {size // MIB:,} MiB are too large for a run of the lab",
+            f"Give less --memory; {SIZE_MAX_BYTES // MIB:,} MiB are the most.",
+        )
+    return MySqlLoad(name=name, clients=clients, rate_per_s=rate_per_s, size_bytes=size)
+
+
+def fill(server: MariaDb, load: MySqlLoad) -> None:
+    """
+    Make the tables in a server that runs with `LOADING`.
+
+    Raises:
+        SourceError: the server refused, as for want of space.
+    """
+    server.run(f"create database {DATABASE};")
+    for number in range(1, load.table_count + 1):
+        table = f"{DATABASE}.t{number}"
+        made = "id int primary key, k int not null, pad varchar(1000) not null"
+        statements = [
+            f"use {DATABASE}; create table {table} ({made}) engine=innodb default charset=latin1;"
+        ]
+        for first in range(1, load.row_count + 1, _ROWS_AT_ONCE):
+            last = min(first + _ROWS_AT_ONCE - 1, load.row_count)
+            values = f"seq, 0, repeat(char(97 + seq % 26), {_PAD_BYTES})"
+            statements.append(f"insert into {table} select {values} from seq_{first}_to_{last};")  # noqa: S608
+        # The statistics that a first statement would else gather, in the middle of the measurement.
+        statements.append(f"analyze table {table};")
+        server.run("\n".join(statements))
+
+
+class SysbenchClients:
+    """Clients of one load."""
+
+    def __init__(
+        self, load: MySqlLoad, server: MariaDb, *, duration_s: float, folder: Path
+    ) -> None:
+        """
+        Prepare to run them; nothing runs yet.
+
+        Args:
+            load: what they do.
+            server: with the tables of the load.
+            duration_s: how long they shall work.
+            folder: for what they print.
+
+        Raises:
+            UsageError: there is no sysbench.
+        """
+        self._load = load
+        self._told, self._failed = folder / "load.out", folder / "load.err"
+        script = folder / "load.lua"
+        script.write_text(
+            _SCRIPT.format(rows=load.row_count, tables=load.table_count, kind=load.name)
+        )
+        self._argv = [
+            *(str(server.program("sysbench")), str(script), "--db-driver=mysql"),
+            *(f"--mysql-socket={server.socket}", f"--mysql-user={USER}", f"--mysql-db={DATABASE}"),
+            *(f"--threads={load.clients}", f"--time={ceil(duration_s) + 1}"),
+            *("--report-interval=1", "--db-ps-mode=disable", "--forced-shutdown=1"),
+            *([] if load.rate_per_s is None else [f"--rate={ceil(load.rate_per_s)}"]),
+            "run",
+        ]
+        self._command: Command | None = None
+
+    def start(self) -> None:
+        """
+        Start them.
+
+        Raises:
+            UsageError: the system cannot run sysbench.
+        """
+        with self._told.open("w") as told, self._failed.open("w") as failed:
+            self._command = Command(self._argv, output=told, errors=failed)
+            self._command.start()
+
+    def pace(self) -> Pace | None:
+        """Return what the last second brought; None before the first second is over."""
+        found = _PROGRESS.findall(_tail(self._told))
+        return Pace(transactions_per_s=float(found[-1]), latency_s=None) if found else None
+
+    def is_over(self) -> bool:
+        """Whether they have ended by themselves."""
+        return self._command is not None and self._command.is_over()
+
+    def failure(self) -> SourceError:
+        """Return why they ended before their time."""
+        lines = (_tail(self._told) + _tail(self._failed)).splitlines()
+        complaints = [line for line in lines if line.startswith("FATAL: ")]
+        cause = complaints[0].removeprefix("FATAL: ") if complaints else "no reason given"
+        return SourceError(
+            f"the workload '{self._load.name}' ended before its time: {cause}",
+            "Check memory and space of this machine.",
+        )
+
+    def end(self, patience_s: float) -> Pace | None:
+        """
+        End them, after waiting for those who are about to.
+
+        Returns:
+            What was done over the whole time; None where it was cut short.
+        """
+        if self._command is None:
+            return None
+        if self._load.name != "scan":
+            self._command.wait(patience_s)
+        self._command.stop()
+        numbers = _SUMMARY.findall(_tail(self._told))
+        per_s = next((float(tps) for tps, _ in numbers if tps), None)
+        latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
+        return None if per_s is None else Pace(transactions_per_s=per_s, latency_s=latency)
+
+
+def _tail(path: Path) -> str:
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+        return file.read().decode(errors="replace")
+    return ""

@@ -1,0 +1,257 @@
+"""
+What the clients do: pgbench's transactions, its selects, scans that never end, documents that are saved,
+or statements of the user's.
+
+All of them are run by pgbench: one way to start and end clients, one form of progress.
+"""
+
+import os
+import re
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+
+from msgspec import Struct
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.gate.command import Command
+from plimsoll.lab.load.dataset import SCAN_TABLE, TableKind
+from plimsoll.lab.servers.postgres import Postgres
+
+NAMES = ("tpcb", "select", "scan", "toast", "toast-mended")
+
+CLIENTS_MAX = 500
+RATE_MAX = 1e6
+
+_SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"  # noqa: S608 - our own names
+
+# A program that loads a document, changes its status and saves it: the whole row, as one does that does
+# not look what changed, or what changed. Values go as parameters, as a driver sends them.
+_LOAD = """\
+\\set id random(1, :documents)
+\\set status random(0, 9)
+select title, body, note from documents where id = :id \\gset
+"""
+_SAVE_ALL = """\
+update documents set title = :title, status = :status, body = :body, note = :note where id = :id;
+"""
+_SAVE_CHANGED = """\
+update documents set status = :status where id = :id;
+"""
+_SAVES = {"toast": _LOAD + _SAVE_ALL, "toast-mended": _LOAD + _SAVE_CHANGED}
+
+# "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed" (pgbench, printProgressReport);
+# without a transaction in the second, "lat 0.000" or "lat NaN".
+_PROGRESS = re.compile(r"^progress: [\d.]+ s, ([\d.]+) tps, lat ([\d.]+)", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^(?:tps = ([\d.]+)(?! .*including)|latency average = ([\d.]+) ms)", re.MULTILINE
+)
+
+# "pgbench: error: client 2 script 0 aborted in command 0 query 0: ERROR:  relation …"
+_PREFIX = r"^.*?(?:ERROR|FATAL): +|^pgbench: error: +"
+
+# A second of progress is some hundred bytes of text, and messages of clients may come between.
+_TAIL_BYTES = 4000
+
+
+class Workload(Struct, frozen=True, kw_only=True):
+    """What is asked of the database."""
+
+    name: str
+    """One of `NAMES`, or the name of the user's file."""
+    script: Path | None = None
+    """The user's own statements, as pgbench reads them."""
+    clients: int = 16
+    rate_per_s: float | None = None
+    """Transactions that all clients together ask for; None for as many as they get."""
+
+    @property
+    def tables(self) -> TableKind:
+        """Which tables it works on."""
+        if self.script is None and self.name in _SAVES:
+            return "toast"
+        return "scan" if self.is_scan else "pgbench"
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether a single statement may take longer than anyone would wait for."""
+        return self.script is None and self.name == "scan"
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """What the clients got done."""
+
+    transactions_per_s: float
+    latency_s: float | None
+    """Mean of a transaction; None where none ended."""
+
+
+def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> Workload:
+    """
+    The workload that a command line names.
+
+    Args:
+        text: one of `NAMES`, or the path of a file of statements.
+        clients: connections at work at once, 1 ≤ x ≤ CLIENTS_MAX.
+        rate_per_s: transactions to ask for, 0 < x ≤ RATE_MAX; None for as many as they get.
+
+    Raises:
+        UsageError: neither a name nor a file that can be read, or no such number of clients or
+            transactions.
+    """
+    if not 1 <= clients <= CLIENTS_MAX:
+        raise UsageError(
+            f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
+        )
+    if rate_per_s is not None and not 0 < rate_per_s <= RATE_MAX:
+        raise UsageError(
+            f"{rate_per_s:g} transactions a second are not possible",
+            f"Give --rate above 0 and up to {RATE_MAX:,.0f}.",
+        )
+    if text in NAMES:
+        return Workload(name=text, clients=clients, rate_per_s=rate_per_s)
+    script = Path(text)
+    if not script.is_file():
+        raise UsageError(
+            f"workload '{text}' is neither known nor a file",
+            f"Use {', '.join(NAMES)}, or a file of statements as pgbench -f takes it.",
+        )
+    if not os.access(script, os.R_OK):
+        raise UsageError(f"workload '{text}' may not be read", "Check the rights of the file.")
+    return Workload(
+        name=script.name, script=script.absolute(), clients=clients, rate_per_s=rate_per_s
+    )
+
+
+class Clients:
+    """The clients of one workload, from their start to their end."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        postgres: Postgres,
+        *,
+        duration_s: float,
+        folder: Path,
+        document_count: int = 0,
+    ) -> None:
+        """
+        Prepare to run them; nothing runs yet.
+
+        Args:
+            workload: what they do.
+            postgres: the server, with the tables of the workload.
+            duration_s: how long they shall work.
+            folder: for what they print.
+            document_count: of a workload on documents, how many there are.
+
+        Raises:
+            UsageError: there is no pgbench.
+        """
+        self._workload = workload
+        self._said, self._told = folder / "workload.out", folder / "workload.progress"
+        script = workload.script
+        if workload.is_scan:
+            script = folder / "scan.sql"
+            script.write_text(_SCAN)
+        elif workload.tables == "toast":
+            script = folder / "documents.sql"
+            script.write_text(_SAVES[workload.name])
+        self._argv = [
+            str(postgres.program("pgbench")),
+            *_arguments(workload, script, duration_s),
+            *(("-D", f"documents={document_count}") if workload.tables == "toast" else ()),
+        ]
+        self._environment = postgres.environment
+        self._command: Command | None = None
+
+    def start(self) -> None:
+        """
+        Start them.
+
+        Raises:
+            UsageError: the system cannot run pgbench.
+        """
+        with self._said.open("w") as said, self._told.open("w") as told:
+            self._command = Command(
+                self._argv, environment=self._environment, output=said, errors=told
+            )
+            self._command.start()
+
+    def pace(self) -> Pace | None:
+        """What the last second brought; None before the first second is over."""
+        found = _PROGRESS.findall(_tail(self._told))
+        if not found:
+            return None
+        per_s, milliseconds = found[-1]
+        return Pace(transactions_per_s=float(per_s), latency_s=float(milliseconds) / 1e3 or None)
+
+    def is_over(self) -> bool:
+        """Whether they have ended by themselves."""
+        return self._command is not None and self._command.is_over()
+
+    def failure(self) -> SourceError:
+        """Why they ended before their time."""
+        lines = [
+            line
+            for line in _tail(self._told).splitlines()
+            if line.strip() and not line.startswith(("progress:", "pgbench: hint:"))
+        ]
+        # The server's complaint is the cause; others are of clients that follow it.
+        complaints = [line for line in lines if "ERROR:" in line or "FATAL:" in line] or lines
+        cause = re.sub(_PREFIX, "", complaints[0]) if complaints else ""
+        return SourceError(
+            f"the workload '{self._workload.name}' ended before its time: {cause or 'no reason given'}",
+            "Try its statements in psql; its tables are those of 'pgbench -i'.",
+        )
+
+    def end(self, patience_s: float) -> Pace | None:
+        """
+        End them, after waiting for those who are about to.
+
+        Returns:
+            What was done over the whole time; None where it was cut short, as scans always are.
+        """
+        if self._command is None:
+            return None
+        if not self._workload.is_scan:
+            self._command.wait(patience_s)
+        self._command.stop()
+        text = _tail(self._said)
+        numbers = _SUMMARY.findall(text)
+        per_s = next((float(tps) for tps, _ in numbers if tps), None)
+        latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
+        return None if per_s is None else Pace(transactions_per_s=per_s, latency_s=latency)
+
+
+def _arguments(workload: Workload, script: Path | None, duration_s: float) -> list[str]:
+    jobs = min(workload.clients, os.cpu_count() or 1)
+    arguments = ["-n", "-c", str(workload.clients), "-j", str(jobs), "-P", "1"]
+    # They are still at work when their time is over, and end by themselves soon after; a scan has no
+    # end worth waiting for, and is ended.
+    arguments += ["-T", str(ceil(duration_s) + (3600 if workload.is_scan else 1))]
+    if workload.rate_per_s is not None:
+        arguments += ["-R", f"{workload.rate_per_s:g}"]
+    if script is not None:
+        # As parameters, values may hold anything; statements of the user's are taken as they are.
+        return [
+            *arguments,
+            *(("-M", "prepared") if workload.tables == "toast" else ()),
+            "-f",
+            str(script),
+        ]
+    # Plans are kept, so that the clients spend their time on the disk and not on planning.
+    return [
+        *arguments,
+        "-M",
+        "prepared",
+        "-b",
+        "tpcb-like" if workload.name == "tpcb" else "select-only",
+    ]
+
+
+def _tail(path: Path) -> str:
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+        return file.read().decode(errors="replace")
+    return ""

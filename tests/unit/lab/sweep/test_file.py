@@ -1,0 +1,158 @@
+"""The file a sweep reads: never one that it could harm, never one that is not on the disk."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import UsageError
+from plimsoll.lab.sweep import file as sweep_file
+from plimsoll.lab.sweep.file import file_at
+from plimsoll.units import KIB, MIB
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch):
+    """
+    A megabyte is enough here.
+    """
+    monkeypatch.setattr(sweep_file, "FILE_MIN_BYTES", MIB)
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch) -> Path:
+    """
+    A folder that is on a disk, even where the tests' own lies in memory.
+    """
+    monkeypatch.setattr(sweep_file, "_IN_MEMORY", ())
+    return tmp_path
+
+
+def used(place: Path, *, allow_writes: bool = False, own_bytes: int = MIB):
+    return file_at(place, allow_writes=allow_writes, own_bytes=own_bytes, tell=lambda _: None)
+
+
+def test_the_largest_file_of_a_folder_is_read(disk: Path):
+    """
+    At any depth, and links are not followed.
+    """
+    (disk / "deep").mkdir()
+    (disk / "small").write_bytes(os.urandom(MIB))
+    (disk / "deep" / "large").write_bytes(os.urandom(2 * MIB))
+    (disk / "link").symlink_to(disk / "deep" / "large")
+
+    with used(disk) as found:
+        assert str(disk / "deep" / "large") == found.path
+        assert not found.is_own
+        assert 2 * MIB == found.size_bytes
+
+
+def test_a_folder_without_a_large_file_needs_leave(disk: Path):
+    """
+    Nothing is written unasked; the hint says what would be.
+    """
+    (disk / "little").write_bytes(b"x" * KIB)
+
+    with pytest.raises(UsageError) as raised, used(disk):
+        pass
+
+    assert "holds no file" in raised.value.message
+    assert "--allow-writes" in raised.value.hint
+    assert ["little"] == [p.name for p in disk.iterdir()]
+
+
+def test_a_file_of_our_own_has_no_name_and_no_holes(disk: Path):
+    """
+    It can be opened through us, is written throughout, and is gone afterwards.
+    """
+    with used(disk, allow_writes=True) as own:
+        about = Path(own.path).stat()
+        assert [] == [p.name for p in disk.iterdir()]
+        assert own.is_own
+        assert MIB == about.st_size
+        assert about.st_blocks * 512 >= about.st_size
+        assert b"\0" * 4096 not in Path(own.path).read_bytes()
+        place = own.path
+
+    assert not Path(place).exists()
+
+
+def test_a_file_of_the_users_is_never_written(disk: Path):
+    """
+    Leave to write is for a file of our own in a folder.
+    """
+    file = disk / "table"
+    file.write_bytes(os.urandom(MIB))
+
+    with pytest.raises(UsageError, match="a file of yours"), used(file, allow_writes=True):
+        pass
+    with used(file) as found:
+        assert str(file) == found.path
+
+
+def test_holes_are_not_read_from_a_disk(disk: Path):
+    """
+    A sparse file is refused by name, and passed over in a folder.
+    """
+    file = disk / "sparse"
+    with file.open("wb") as made:
+        made.truncate(8 * MIB)
+
+    with pytest.raises(UsageError, match="has holes"), used(file):
+        pass
+    with pytest.raises(UsageError, match="holds no file"), used(disk):
+        pass
+
+
+def test_memory_is_not_a_disk(tmp_path: Path, monkeypatch):
+    """
+    A folder in memory is refused.
+    """
+    monkeypatch.setattr(sweep_file, "_file_system", lambda _: "tmpfs")
+
+    with pytest.raises(UsageError, match="lies in memory"), used(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("name", ["nowhere", "device"])
+def test_what_is_not_there_is_refused(name, disk: Path):
+    """
+    And so is what is neither file nor folder.
+    """
+    place = disk / name
+    if name == "device":
+        os.mkfifo(place)
+
+    with pytest.raises(UsageError), used(place):
+        pass
+
+
+def test_a_full_disk_is_not_filled(disk: Path):
+    """
+    Half of what is free is left to others.
+    """
+    with (
+        pytest.raises(UsageError, match="too little"),
+        used(disk, allow_writes=True, own_bytes=2**60),
+    ):
+        pass
+
+
+def test_small_files_say_what_would_be_large_enough(disk: Path):
+    """
+    The least size is in the hint.
+    """
+    file = disk / "little"
+    file.write_bytes(b"x" * KIB)
+
+    with pytest.raises(UsageError, match="too little to be read") as raised, used(file):
+        pass
+
+    assert "1 MiB" in raised.value.hint
+
+
+def test_this_machine_knows_its_file_systems():
+    """
+    /proc is one.
+    """
+    assert "proc" == sweep_file._file_system(Path("/proc/self"))
