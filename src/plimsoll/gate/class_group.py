@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from plimsoll.errors import UsageError
@@ -92,12 +91,7 @@ class ClassGroup:
             ) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """End who is still in it, and remove it."""
         end = time.monotonic() + _END_S
         while time.monotonic() < end:

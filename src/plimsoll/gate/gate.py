@@ -17,7 +17,6 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from plimsoll.catalog.load import Catalog, catalog
@@ -146,12 +145,7 @@ class Gate:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Unmount and end the daemon."""
         self.stop()
 

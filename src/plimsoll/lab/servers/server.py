@@ -20,7 +20,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from plimsoll.errors import UsageError
@@ -107,12 +106,7 @@ class KeptServer(ABC):
     def __enter__(self) -> Self:
         """Start the server and wait until it takes connections."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Stop the server and remove its directory, not a data directory that was given."""
         self.stop()
 
