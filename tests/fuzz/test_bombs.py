@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import bombs
-from plimsoll.sources.bounds import MOST_ROWS
+from plimsoll.sources.files.bounds import MOST_ROWS
 
 # What the interpreter and the libraries take is 120 MB; the rest is for the file.
 MOST_MEMORY_BYTES = 500e6

@@ -14,7 +14,7 @@ from plimsoll.sources.merge import longest_window_steps, merge
 from plimsoll.sources.plausible import in_their_units
 from plimsoll.sources.reading import Origin, Reading
 from plimsoll.sources.resolve import Samples, metric_asked, resolve
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 from plimsoll.units import format_ratio
 
 # Enhanced Monitoring is finer, CloudWatch usually longer. The finer one takes the other's place only

@@ -18,7 +18,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.capture_times import DATE, Date
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 AUTO = "auto"
 

@@ -7,7 +7,7 @@ import msgspec
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 UNNAMED = "unnamed"
 _MOST_LISTED = 12

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.json_text import as_type
-from plimsoll.sources.numbers import floats
+from plimsoll.sources.files.json_text import as_type
 from plimsoll.sources.reading import Block, Query, Reading, Statistic, statistic_of
-from plimsoll.sources.shown import shown
-from plimsoll.sources.times import epoch_seconds
+from plimsoll.sources.values.numbers import floats
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.times import epoch_seconds
 
 PERMISSION = "cloudwatch:GetMetricData"
 

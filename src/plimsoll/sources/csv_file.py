@@ -5,10 +5,10 @@ import io
 import re
 from pathlib import Path
 
-from plimsoll.sources.bounds import check_text_rows
 from plimsoll.sources.csv_long import read_long
 from plimsoll.sources.csv_slices import TextTable
-from plimsoll.sources.file_text import Content
+from plimsoll.sources.files.bounds import check_text_rows
+from plimsoll.sources.files.text import Content
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.table_frame import (
     TIME_NAMES,
@@ -18,7 +18,7 @@ from plimsoll.sources.table_frame import (
     plain,
     read_frame,
 )
-from plimsoll.sources.times import parse_time
+from plimsoll.sources.values.times import parse_time
 
 _SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?\r?\n')
 """The first line of a table for Excel."""

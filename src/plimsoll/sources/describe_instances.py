@@ -12,10 +12,10 @@ from msgspec import UNSET, Struct, field
 
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.json_text import as_type, field_by_field
+from plimsoll.sources.files.json_text import as_type, field_by_field
 from plimsoll.sources.reading import Reading
-from plimsoll.sources.shown import shown
-from plimsoll.sources.times import parse_time
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.times import parse_time
 from plimsoll.units import mib_per_s, number
 
 _REGION_OF_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)")

@@ -20,11 +20,11 @@ from plimsoll.errors import DataError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.json_text import as_type, decode, lines
+from plimsoll.sources.files.json_text import as_type, decode, lines
 from plimsoll.sources.reading import Block, Origin, Reading
-from plimsoll.sources.shown import shown
-from plimsoll.sources.steps import usual_step_s
-from plimsoll.sources.times import epoch_seconds
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.steps import usual_step_s
+from plimsoll.sources.values.times import epoch_seconds
 from plimsoll.units import kib, ratio_of_percent
 
 DEFAULT_STEP_S = 60

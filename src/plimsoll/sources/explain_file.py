@@ -11,11 +11,11 @@ import msgspec
 
 from plimsoll.errors import DataError
 from plimsoll.model.explain import EXPLAIN_SCHEMA, Capture, CaptureFile, Source
-from plimsoll.sources import file_bytes
 from plimsoll.sources.explain_json import capture_of
 from plimsoll.sources.explain_log import captures_in_log
 from plimsoll.sources.explain_text import capture_of_text, is_plan_line
-from plimsoll.sources.shown import shown
+from plimsoll.sources.files.bytes import load
+from plimsoll.sources.values.shown import shown
 
 _HINT = (
     "Record one with 'plimsoll explain record', or give a log with auto_explain plans or the output "
@@ -33,7 +33,7 @@ def read_captures(path: Path) -> CaptureFile:
         SourceError: it cannot be opened.
         DataError: it holds no execution that can be read.
     """
-    data = file_bytes.load(path)
+    data = load(path)
     name = f"'{shown(path.name, 100)}'"
     found = _recorded(data, name) or _explained(data, path, name) or _logged(data, path)
     if found is None or not (found.captures or found.unrecorded):

@@ -10,7 +10,7 @@ from typing import Any
 
 from plimsoll.errors import DataError
 from plimsoll.model.explain import Blocks, Capture, Node, Source
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 # What makes a node the node it is, by the name that both forms have. What is only measured, as
 # `Rows Removed by Filter`, is not among them.

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.sources import file_bytes
-from plimsoll.sources.shown import shown
+from plimsoll.sources.files.bytes import load
+from plimsoll.sources.values.shown import shown
 
 # What may hold a semicolon that ends no statement: strings, names, comments and $tag$ quotes.
 _PIECES = re.compile(
@@ -37,7 +37,7 @@ def statements_in(path: Path) -> tuple[str, ...]:
         SourceError: it cannot be opened.
         DataError: there is none.
     """
-    text = file_bytes.load(path).decode(errors="replace")
+    text = load(path).decode(errors="replace")
     found = split(text)
     if not found:
         raise DataError(
@@ -76,7 +76,7 @@ def parameters_in(path: Path) -> dict[str, tuple[str | None, ...]]:
     """
     name = f"'{shown(path.name, 100)}'"
     try:
-        found = msgspec.json.decode(file_bytes.load(path), type=dict[str, list[str | None]])
+        found = msgspec.json.decode(load(path), type=dict[str, list[str | None]])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # What the reader says may quote a value: say less.
         raise DataError(

@@ -24,12 +24,12 @@ from plimsoll.sources import (
     prometheus_names,
 )
 from plimsoll.sources.assemble import assemble
-from plimsoll.sources.bounds import MAX_BYTES
-from plimsoll.sources.file_bytes import HEAD_BYTES, load
-from plimsoll.sources.file_text import open_text
-from plimsoll.sources.json_text import documents, first_lines
+from plimsoll.sources.files.bounds import MAX_BYTES
+from plimsoll.sources.files.bytes import HEAD_BYTES, load
+from plimsoll.sources.files.json_text import documents, first_lines
+from plimsoll.sources.files.text import open_text
 from plimsoll.sources.reading import Reading
-from plimsoll.sources.shown import counted, shown
+from plimsoll.sources.values.shown import counted, shown
 
 FORMATS = (
     "Give get-metric-data or get-metric-statistics JSON, a metric stream, Enhanced Monitoring, "

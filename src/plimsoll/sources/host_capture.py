@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.file_bytes import HEAD_BYTES
+from plimsoll.sources.files.bytes import HEAD_BYTES
 from plimsoll.sources.iostat import is_iostat, parse_iostat
 from plimsoll.sources.sadf import is_sysstat_file, json_of_file, name_gap
 from plimsoll.sources.sadf_json import capture_of_json, is_sadf_json

@@ -39,7 +39,7 @@ from plimsoll.sources.iostat_reports import (
     reports_of_json,
     reports_of_text,
 )
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 
 Row = dict[str, float]
 

@@ -17,10 +17,10 @@ from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources import export, snapshot_file
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.choose_instance import describe
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading import Block, Reading
 from plimsoll.sources.resolve import resolve
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'
 _UNNAMED = Gap(

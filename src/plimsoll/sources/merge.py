@@ -19,11 +19,11 @@ from plimsoll.model.family import BALANCES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.numbers import mean_of
 from plimsoll.sources.reading import Statistic
 from plimsoll.sources.resolve import Samples
-from plimsoll.sources.shown import counted
-from plimsoll.sources.steps import LONGEST_STEP_S, usual_step_s
+from plimsoll.sources.values.numbers import mean_of
+from plimsoll.sources.values.shown import counted
+from plimsoll.sources.values.steps import LONGEST_STEP_S, usual_step_s
 
 DEFAULT_STEP_S = 60
 """RDS sends its metrics every minute (RDS User Guide); taken for a lone sample."""

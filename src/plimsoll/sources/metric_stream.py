@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.model.instance import Instance
-from plimsoll.sources.json_text import as_type, lines
-from plimsoll.sources.numbers import floats, mean_of
+from plimsoll.sources.files.json_text import as_type, lines
 from plimsoll.sources.reading import Block, Reading
-from plimsoll.sources.times import epoch_seconds
+from plimsoll.sources.values.numbers import floats, mean_of
+from plimsoll.sources.values.times import epoch_seconds
 
 PERIOD_S = 60
 """A stream carries one record per metric and minute."""

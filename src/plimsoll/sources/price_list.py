@@ -16,10 +16,10 @@ from msgspec import Struct
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.price import PriceTable
 from plimsoll.model.shell import shell_word
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.files.bytes import load
 from plimsoll.sources.price_list_csv import About, looks_like_csv, read_csv_offer
 from plimsoll.sources.price_list_products import OFFER, Attributes, Gathered, Product, Rate
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _WANTED = "Give index.json or index.csv of AmazonRDS, or what 'plimsoll prices refresh' wrote."
 ADVICE = "'plimsoll prices refresh --region {region} -o prices.json' writes one."

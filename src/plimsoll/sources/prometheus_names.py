@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.numbers import floats
 from plimsoll.sources.prometheus.exporters import IDENTITY_LABELS, track_of
 from plimsoll.sources.reading import Block, Reading, Statistic
-from plimsoll.sources.shown import shown
-from plimsoll.sources.steps import usual_step_s
-from plimsoll.sources.times import of_numbers
+from plimsoll.sources.values.numbers import floats
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.steps import usual_step_s
+from plimsoll.sources.values.times import of_numbers
 
 _SERIES = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)?\s*\{(.*)\}\s*\Z", re.DOTALL)
 _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|\Z)')

@@ -11,7 +11,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.names import CLASH, EC2, Named, recognise, recognise_id
 from plimsoll.sources.quantities import factor_of
 from plimsoll.sources.reading import Block, Origin, Query, Reading, Statistic
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _MOST_GAPS = 20
 """Unknown names are listed one by one up to here; a table of text would list thousands."""

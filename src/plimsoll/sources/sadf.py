@@ -16,8 +16,8 @@ from pathlib import Path
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.bounds import MAX_BYTES
-from plimsoll.sources.shown import shown
+from plimsoll.sources.files.bounds import MAX_BYTES
+from plimsoll.sources.values.shown import shown
 
 ACTIVITIES = ("-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV")
 """What is taken of a file: disks, their totals, processors, memory, swap, load, network."""

@@ -22,8 +22,8 @@ from plimsoll.sources.sar_capture import (
     memory_level,
     network_level,
 )
-from plimsoll.sources.shown import shown
 from plimsoll.sources.sysstat_json import hosts_of
+from plimsoll.sources.values.shown import shown
 
 _UTC = frozenset({"UTC", "GMT", "Z"})
 

@@ -35,7 +35,7 @@ from plimsoll.sources.capture import (
 from plimsoll.sources.sadf_json import capture_of_json
 from plimsoll.sources.sar_capture import ABSENT, HOW, IoLine, Moment, SarCapture
 from plimsoll.sources.sar_text import capture_of_text
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 
 # sar prints two decimals and reads its totals a moment after or before the devices.
 _SAME_RATIO = 0.02

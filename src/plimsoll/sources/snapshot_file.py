@@ -5,11 +5,11 @@ from pathlib import Path
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 from plimsoll.sources.assemble import MOST_STEPS
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.files.bytes import load
 from plimsoll.sources.merge import MOST_OF_ANYTHING, longest_window_steps
-from plimsoll.sources.shown import shown
-from plimsoll.sources.steps import LONGEST_STEP_S
-from plimsoll.sources.times import LATEST_S
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.steps import LONGEST_STEP_S
+from plimsoll.sources.values.times import LATEST_S
 
 _HINT = "Save snapshots with 'plimsoll record TARGET -o FILE'."
 

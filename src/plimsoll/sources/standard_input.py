@@ -12,9 +12,9 @@ from typing import BinaryIO
 
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.bounds import MAX_BYTES
-from plimsoll.sources.file_bytes import unwrapped
-from plimsoll.sources.shown import counted, shown
+from plimsoll.sources.files.bounds import MAX_BYTES
+from plimsoll.sources.files.bytes import unwrapped
+from plimsoll.sources.values.shown import counted, shown
 
 STANDARD_INPUT = Path("-")
 """The target that means it; a file of that name is given by its whole path."""

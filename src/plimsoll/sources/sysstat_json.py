@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.sources.json_text import documents
+from plimsoll.sources.files.json_text import documents
 
 _STATISTICS = re.compile(r'"statistics"\s*:\s*\[')
 _NAMED = re.compile(

@@ -20,9 +20,9 @@ from plimsoll.sources.formatted import SHORT, number_of
 from plimsoll.sources.names import recognise
 from plimsoll.sources.prometheus_names import called
 from plimsoll.sources.reading import Block, Reading, Statistic, statistic_of
-from plimsoll.sources.shown import shown
-from plimsoll.sources.steps import usual_step_s
-from plimsoll.sources.times import (
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.steps import usual_step_s
+from plimsoll.sources.values.times import (
     EARLIEST_S,
     LATEST_S,
     BoolArray,

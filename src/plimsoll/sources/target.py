@@ -12,9 +12,8 @@ from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources import export, snapshot_file
 from plimsoll.sources.choose_instance import UNNAMED, choose, describe
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.files.bytes import load
 from plimsoll.sources.host_capture import is_host_capture, parse_capture
-from plimsoll.sources.shown import shown
 from plimsoll.sources.standard_input import (
     INTERRUPTED,
     NAME,
@@ -22,6 +21,7 @@ from plimsoll.sources.standard_input import (
     Come,
     load_standard_input,
 )
+from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'
 

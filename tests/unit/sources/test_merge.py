@@ -7,7 +7,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.merge import MOST_OF_ANYTHING, longest_window_steps, merge
 from plimsoll.sources.reading import Origin, Statistic
 from plimsoll.sources.resolve import Samples
-from plimsoll.sources.steps import usual_step_s
+from plimsoll.sources.values.steps import usual_step_s
 
 M = Metric.READ_OPS_PER_S
 

@@ -36,7 +36,7 @@ from plimsoll.sources.aws.meter import Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
 from plimsoll.sources.aws.pace import Deadline, Pace
 from plimsoll.sources.aws.workers import within
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 CONCURRENCY = 8
 """Requests under way at once. CloudWatch allows 50 GetMetricData a second and account (service

@@ -15,7 +15,7 @@ from typing import Any
 from plimsoll.errors import AccessDenied, PlimsollError, UsageError
 from plimsoll.sources.aws.failures import explained
 from plimsoll.sources.aws.operations import Operation
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _SHOWS = "Run 'aws sts get-caller-identity' with the same profile; it shows the cause."
 _IDENTITY = "AWS_WEB_IDENTITY_TOKEN_FILE"

@@ -20,8 +20,8 @@ from plimsoll.sources.aws.account import CONCURRENCY, Account, Refused
 from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCES
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.describe_instances import instance_of
-from plimsoll.sources.numbers import floats
-from plimsoll.sources.shown import counted, shown
+from plimsoll.sources.values.numbers import floats
+from plimsoll.sources.values.shown import counted, shown
 
 RECORDS_A_PAGE = 100
 """The most that RDS gives on one page."""

@@ -17,8 +17,8 @@ from typing import Any
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS
-from plimsoll.sources.shown import shown
-from plimsoll.sources.times import parse_time
+from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.times import parse_time
 
 KEPT_S = 14 * 86_400
 """How long RDS keeps events."""

@@ -20,7 +20,7 @@ from plimsoll.errors import (
     UsageError,
 )
 from plimsoll.sources.aws.operations import Operation
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _RENEW = (
     "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."

@@ -17,9 +17,9 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.operations import GET_RESOURCE_METRICS
-from plimsoll.sources.numbers import floats
 from plimsoll.sources.reading import Block, Origin, Reading
-from plimsoll.sources.times import epoch_seconds
+from plimsoll.sources.values.numbers import floats
+from plimsoll.sources.values.times import epoch_seconds
 
 NAME = "Performance Insights"
 OFF = Gap(

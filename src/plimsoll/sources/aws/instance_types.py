@@ -15,7 +15,7 @@ from plimsoll.errors import DataError
 from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCE_TYPES
-from plimsoll.sources.json_text import as_type
+from plimsoll.sources.files.json_text import as_type
 from plimsoll.units import MIB, mb_per_s
 
 TYPES_A_CALL = 100

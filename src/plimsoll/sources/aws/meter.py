@@ -5,7 +5,7 @@ import threading
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.model.overview import Usage
 from plimsoll.sources.aws.operations import OPERATIONS, Operation
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 
 _HINT = "Raise --max-api-calls, name fewer instances, or take a shorter window."
 

@@ -29,7 +29,7 @@ from plimsoll.sources.aws.operations import (
 from plimsoll.sources.aws.plan import planned_calls
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.reading import Reading
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 
 __all__ = ["Ec2TypeOf", "planned_calls", "read_instance", "read_instances"]
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable
 from plimsoll.sources.prometheus.server import PASSWORD, TOKEN, USER, Server
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _PREFIXES = (
     "Add the path before /api/v1: Mimir has http://host/prometheus, VictoriaMetrics clusters "

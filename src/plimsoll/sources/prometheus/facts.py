@@ -24,7 +24,7 @@ from plimsoll.sources.prometheus.exporters import (
     Exporter,
 )
 from plimsoll.sources.prometheus.node import Counted, latest
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 from plimsoll.units import GIB, MIB, mb_per_s
 
 _CLASS = "rds_instance_"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
-from plimsoll.sources.steps import usual_step_s
+from plimsoll.sources.values.steps import usual_step_s
 
 MINUTE_MS = 60_000
 

@@ -38,7 +38,7 @@ from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
 from plimsoll.sources.prometheus.server import Server, server_of
 from plimsoll.sources.prometheus.subjects import chosen, subject_of
 from plimsoll.sources.reading import Block, Reading
-from plimsoll.sources.shown import counted, shown
+from plimsoll.sources.values.shown import counted, shown
 
 __all__ = ["Server", "read_prometheus", "read_prometheus_fleet", "server_of"]
 

@@ -8,7 +8,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.prometheus.exporters import Exporter
-from plimsoll.sources.shown import counted
+from plimsoll.sources.values.shown import counted
 
 PERCONA_LAG_S = 600
 """rds_exporter asks for what is ten minutes old, always (basic/scraper.go, Delay)."""

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 TOKEN = "PLIMSOLL_PROM_TOKEN"  # noqa: S105  the name of a variable, not its value
 USER = "PLIMSOLL_PROM_USER"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from plimsoll.errors import UsageError
 from plimsoll.sources.prometheus.exporters import Exporter, Subject, Track
-from plimsoll.sources.shown import shown
+from plimsoll.sources.values.shown import shown
 
 _MOST_LISTED = 12
 _PLACES = ("aws_region", "region", "aws_account_id", "account_id")

@@ -7,10 +7,10 @@ import pytest
 
 from fuzz import bombs, corpus
 from plimsoll.errors import DataError
-from plimsoll.sources import bounds
 from plimsoll.sources.export import read_export
-from plimsoll.sources.file_bytes import load
-from plimsoll.sources.json_text import decode, documents, lines
+from plimsoll.sources.files import bounds
+from plimsoll.sources.files.bytes import load
+from plimsoll.sources.files.json_text import decode, documents, lines
 from plimsoll.sources.parquet_file import decode as decode_parquet
 from plimsoll.sources.reading import Reading
 

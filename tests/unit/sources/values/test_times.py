@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll.sources.times import EARLIEST_S, LATEST_S, epoch_seconds, parse_time
+from plimsoll.sources.values.times import EARLIEST_S, LATEST_S, epoch_seconds, parse_time
 
 T = 1_615_198_440  # 2021-03-08T10:14:00Z
 

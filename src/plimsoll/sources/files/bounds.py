@@ -8,7 +8,7 @@ What is refused is refused in one sentence. docs/reference/inputs.md lists these
 """
 
 from plimsoll.errors import DataError
-from plimsoll.sources.file_text import Content
+from plimsoll.sources.files.text import Content
 from plimsoll.units import GIB, MIB
 
 # A year of twelve metrics at one minute is 6.3 million samples: 0.4 GB as indented

@@ -3,8 +3,8 @@ import gzip
 import pytest
 
 from plimsoll.errors import DataError
-from plimsoll.sources import bounds
-from plimsoll.sources.file_bytes import load
+from plimsoll.sources.files import bounds
+from plimsoll.sources.files.bytes import load
 
 TEXT = '{"Label": "ReadIOPS", "Datapoints": [µ]}'
 

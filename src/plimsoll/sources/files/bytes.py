@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from plimsoll.errors import AccessDenied, DataError, SourceError
-from plimsoll.sources import bounds
+from plimsoll.sources.files import bounds
 
 HEAD_BYTES = 1 << 18
 """What is looked at to tell formats apart."""

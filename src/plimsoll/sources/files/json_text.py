@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from plimsoll.errors import DataError
-from plimsoll.sources.bounds import check_json, check_lines
+from plimsoll.sources.files.bounds import check_json, check_lines
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)

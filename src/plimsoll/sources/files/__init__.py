@@ -1,0 +1,1 @@
+"""What is in a file: bytes within bounds, unpacked, as text or as JSON?"""
