@@ -15,7 +15,7 @@ import pytest
 
 from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
-from plimsoll.diagnosis.compare import compare
+from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model import comparison
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
@@ -122,7 +122,7 @@ def test_the_kinds_of_caveat_are_those_that_are_given():
     The schema lists the kinds of caveat that the diagnosis makes, none more or less.
     """
     law = "".join(
-        (ROOT / "src/plimsoll/diagnosis" / name).read_text(encoding="utf-8")
+        (ROOT / "src/plimsoll/diagnosis/comparison" / name).read_text(encoding="utf-8")
         for name in ("alike.py", "compare.py")
     )
     made = set(re.findall(r'kind="(\w+)"', law))

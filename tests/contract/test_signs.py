@@ -7,12 +7,12 @@ When the page differs, the failing test prints the table that it should hold.
 import re
 
 from contract.tree import ROOT
-from plimsoll.diagnosis.score import CONTEXT, SIGNS, Sign
+from plimsoll.diagnosis.recognition.score import CONTEXT, SIGNS, Sign
 from plimsoll.model.diagnosis import Evidence
 
 PAGE = ROOT / "docs" / "concepts" / "how-a-ceiling-is-recognised.md"
 MODEL = ROOT / "src" / "plimsoll" / "model" / "diagnosis.py"
-START = "<!-- signs: made from plimsoll.diagnosis.score.SIGNS -->\n"
+START = "<!-- signs: made from plimsoll.diagnosis.recognition.score.SIGNS -->\n"
 END = "<!-- end of signs -->"
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import situations
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.compare import compare
+from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.comparison import Comparison, Outcome
 from plimsoll.model.diagnosis import Verdict

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll.diagnosis.sweep_fit import fit_sweep
+from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern

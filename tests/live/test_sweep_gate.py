@@ -6,7 +6,7 @@ import pytest
 
 from live.gate_machine import quick_folder
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.sweep_fit import fit_sweep
+from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.gate.config import SLACK_S, GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of

@@ -77,7 +77,7 @@ def _measure(
     pg_bin: Path | None,
 ) -> tuple[list[SweepReport], bool]:
     from plimsoll.catalog.load import catalog
-    from plimsoll.diagnosis.sweep_fit import fit_sweep
+    from plimsoll.diagnosis.sweep.fit import fit_sweep
     from plimsoll.lab.sweep.experiment import (
         LAB_SIZES_BYTES,
         cases_named,

@@ -175,7 +175,7 @@ def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -
 
 def report_of(measured: Sweep) -> SweepReport:
     """A sweep with the limits behind it."""
-    from plimsoll.diagnosis.sweep_fit import fit_sweep
+    from plimsoll.diagnosis.sweep.fit import fit_sweep
 
     return SweepReport(sweep=measured, fit=fit_sweep(measured))
 

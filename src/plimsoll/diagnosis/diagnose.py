@@ -16,9 +16,7 @@ from plimsoll.diagnosis.findings import findings_of
 from plimsoll.diagnosis.forecast import forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
-from plimsoll.diagnosis.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.loading import loading_findings
-from plimsoll.diagnosis.lookup import with_lookalikes
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
     VERDICT,
@@ -30,9 +28,11 @@ from plimsoll.diagnosis.missing import (
     too_short,
 )
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
-from plimsoll.diagnosis.waiting import waiting_of
-from plimsoll.diagnosis.waiting_causes import causes_of
-from plimsoll.diagnosis.waiting_findings import waiting_findings
+from plimsoll.diagnosis.recognition.intervals import Judged, judge, judge_fine
+from plimsoll.diagnosis.recognition.lookup import with_lookalikes
+from plimsoll.diagnosis.waiting.causes import causes_of
+from plimsoll.diagnosis.waiting.findings import waiting_findings
+from plimsoll.diagnosis.waiting.waiting import waiting_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.limits.aurora import other_meaning

@@ -5,8 +5,8 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 """
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
-from plimsoll.diagnosis.lookup import lookup_moves, lookup_text, own_number
-from plimsoll.diagnosis.rate_words import describe, format_ceiling, format_rate
+from plimsoll.diagnosis.recognition.lookup import lookup_moves, lookup_text, own_number
+from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling, format_rate
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import (

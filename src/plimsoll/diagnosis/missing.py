@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from plimsoll.diagnosis.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
+from plimsoll.diagnosis.recognition.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import SHORT_WINDOW, Missing

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plimsoll.diagnosis.measures import weighted_quantile
+from plimsoll.diagnosis.comparison.measures import weighted_quantile
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
 from plimsoll.model.family import BALANCES

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from plimsoll.diagnosis.measures import weighted_quantile
+from plimsoll.diagnosis.comparison.measures import weighted_quantile
 from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from plimsoll.diagnosis.congestion import HOT_LOG, congestion_of, load_of
 from plimsoll.diagnosis.frame import Frame, frame_of, runs_of
+from plimsoll.diagnosis.recognition.congestion import HOT_LOG, congestion_of, load_of
 from plimsoll.errors import DataError
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import Diagnosis, Interval

@@ -8,7 +8,7 @@ import builders
 from builders import START_S
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.diagnosis.intervals import judge_fine
+from plimsoll.diagnosis.recognition.intervals import judge_fine
 from plimsoll.limits import ceilings_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Diagnosis, Verdict

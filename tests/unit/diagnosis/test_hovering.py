@@ -6,8 +6,8 @@ import pytest
 import builders
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.diagnosis.level import Level
-from plimsoll.diagnosis.signs import _elasticity
+from plimsoll.diagnosis.recognition.level import Level
+from plimsoll.diagnosis.recognition.signs import _elasticity
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.units import KIB, mib_per_s

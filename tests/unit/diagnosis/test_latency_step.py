@@ -6,11 +6,11 @@ import pytest
 import builders
 from builders import HOUR
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.level import Level
-from plimsoll.diagnosis.signs import step_of
+from plimsoll.diagnosis.recognition.congestion import congestion_of, load_of
+from plimsoll.diagnosis.recognition.level import Level
+from plimsoll.diagnosis.recognition.signs import step_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import KIB, mib_per_s
 

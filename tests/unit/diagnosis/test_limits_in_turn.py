@@ -4,10 +4,10 @@ import numpy as np
 
 import builders
 from builders import ceiling
-from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.plateau import Plateau
-from plimsoll.diagnosis.search import plateaus_of
+from plimsoll.diagnosis.recognition.congestion import congestion_of, load_of
+from plimsoll.diagnosis.recognition.plateau import Plateau
+from plimsoll.diagnosis.recognition.search import plateaus_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 
 BYTES_PER_S = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 131_072_000.0)

@@ -6,7 +6,6 @@ import pytest
 
 import builders
 from builders import LATENCIES, ceiling
-from plimsoll.diagnosis.congestion import congestion_of, load_of
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
@@ -18,6 +17,7 @@ from plimsoll.diagnosis.missing import (
     stood_throughout,
     too_short,
 )
+from plimsoll.diagnosis.recognition.congestion import congestion_of, load_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.instance import Instance, Storage

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.diagnosis.signs import _short_term_spread
+from plimsoll.diagnosis.recognition.signs import _short_term_spread
 
 
 @pytest.mark.parametrize(("jitter", "is_noise"), [(0.001, False), (0.05, True)])

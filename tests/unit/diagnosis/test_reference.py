@@ -7,7 +7,7 @@ import builders
 from builders import HOUR
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.diagnosis.evidence import AGAINST
+from plimsoll.diagnosis.recognition.evidence import AGAINST
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from plimsoll.diagnosis.sweep_fit import fit_sweep
+from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, Published, SweepReport, Truth
 from simulated_sweeps import UNIT_BYTES, stage, sweep

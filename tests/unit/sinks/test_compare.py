@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from plimsoll.diagnosis.compare import compare
+from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Statistic, Subject
 from plimsoll.model.diagnosis import CeilingTime

@@ -20,7 +20,7 @@ from plimsoll.sinks.overview_json import render_overview_json
 from plimsoll.sinks.overview_outline import overview_outline
 from plimsoll.sinks.report_json import render_json
 from plimsoll.sinks.text import render_text
-from unit.diagnosis.test_waiting import M5, slow_for_three_hours
+from unit.diagnosis.waiting.test_waiting import M5, slow_for_three_hours
 
 SHOT = builders.snapshot(slow_for_three_hours(np.random.default_rng(1)), instance=M5)
 FOUND = diagnose(SHOT, catalog())

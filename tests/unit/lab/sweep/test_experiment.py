@@ -3,7 +3,7 @@
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.sweep_fit import fit_sweep
+from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.lab.sweep.cases import CASES

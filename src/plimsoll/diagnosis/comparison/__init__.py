@@ -1,0 +1,1 @@
+"""What differs between two windows, and are they alike enough to say so?"""

@@ -1,0 +1,277 @@
+"""
+Whether two windows are like with like: their hours of day, their days of the week, their lengths.
+
+A mean over a night and a mean over a working day differ without any change. Where two windows do
+not cover the hours of day alike, the hours that both cover are compared once more; hours are UTC,
+because that is what metrics are kept in.
+"""
+
+import numpy as np
+
+from plimsoll.diagnosis.comparison.measures import Weigh
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.model.comparison import Caveat
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.units import format_clock, format_duration, format_ratio
+
+HOUR_S, DAY_S = 3600, 86_400
+# A tenth of the measured time at other hours moves a mean by less than a workload does by itself.
+ALIKE_SHARE = 0.1
+# An hour that was measured for less than half of it does not stand for that hour.
+SHARED_HOUR_MIN_S = 1800
+# A window of a day that begins at a quarter past still covers one weekday, not two.
+DAY_MIN_SHARE = 0.05
+LENGTH_RATIO = 1.25
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_LOADING = {
+    EventKind.RESTORE: "restored",
+    EventKind.CONVERSION: "converted to Multi-AZ",
+    EventKind.OPTIMISATION: "rearranging its storage",
+}
+_CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"}
+
+
+def measured_by_hour(frame: Frame | None) -> FloatArray:
+    """Seconds measured in each hour of the day, UTC, shape (24,)."""
+    if frame is None:
+        return np.zeros(24)
+    known = _is_measured(frame)
+    hour = frame.time_s[known] % DAY_S // HOUR_S
+    seconds = np.bincount(hour, weights=frame.width_s[known], minlength=24)
+    return seconds.astype(np.float64)
+
+
+def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | None:
+    """
+    The hours of day that both windows cover, or None where they cover the day alike.
+
+    Args:
+        before: as from `measured_by_hour`; likewise `after`.
+    """
+    if not (before.any() and after.any()):
+        return None
+    apart = 0.5 * float(np.abs(before / before.sum() - after / after.sum()).sum())
+    if apart < ALIKE_SHARE:
+        return None
+    both = (before >= SHARED_HOUR_MIN_S) & (after >= SHARED_HOUR_MIN_S)
+    return tuple(int(hour) for hour in np.flatnonzero(both))
+
+
+def by_hour(hours: tuple[int, ...], measured_s: FloatArray) -> Weigh:
+    """
+    Samples of those hours only, so that each hour of the day counts the same.
+
+    Args:
+        hours: 0–23.
+        measured_s: as from `measured_by_hour`.
+    """
+    share = np.zeros(24)
+    share[list(hours)] = HOUR_S / measured_s[list(hours)]
+
+    def weigh(time_s: IntArray, width_s: FloatArray) -> FloatArray:
+        return width_s * share[time_s % DAY_S // HOUR_S]
+
+    return weigh
+
+
+def hour_ranges(hours: tuple[int, ...]) -> str:
+    """`00:00–06:00 and 18:00–24:00 UTC`."""
+    ranges: list[list[int]] = []
+    for hour in hours:
+        if ranges and ranges[-1][1] == hour:
+            ranges[-1][1] = hour + 1
+        else:
+            ranges.append([hour, hour + 1])
+    said = [f"{start:02d}:00–{end:02d}:00" for start, end in ranges]
+    return f"{_listed(said)} UTC"
+
+
+def window_caveats(
+    before: Diagnosis, after: Diagnosis, frames: tuple[Frame | None, Frame | None]
+) -> list[Caveat]:
+    """What is not alike about the two windows, except the hours of day."""
+    found = []
+    lengths = [d.window_s[1] - d.window_s[0] for d in (before, after)]
+    if min(lengths) > 0 and max(lengths) > LENGTH_RATIO * min(lengths):
+        found.append(_length(lengths))
+    if before.step_s and after.step_s and before.step_s != after.step_s:
+        found.append(_step(before.step_s, after.step_s))
+    days = [_weekdays(frame) for frame in frames]
+    if all(days) and days[0] != days[1]:
+        text = (
+            f"Before covers {_listed(days[0])}, after {_listed(days[1])}: work may differ by day."
+        )
+        found.append(Caveat(kind="weekdays", text=text))
+    for name, side in (("Before", before), ("After", after)):
+        length = side.window_s[1] - side.window_s[0]
+        if length > 0 and 0 < side.measured_s < 0.95 * length:
+            text = (
+                f"{name}, storage was measured for {format_duration(side.measured_s)} of "
+                f"{format_duration(length)} ({format_ratio(side.measured_s / length)}); "
+                "shares are of the measured time."
+            )
+            found.append(Caveat(kind="gaps", text=text))
+    return found + _order(before, after)
+
+
+def _length(lengths: list[int]) -> Caveat:
+    text = (
+        f"Before is {format_duration(lengths[0])} long, after {format_duration(lengths[1])}: "
+        "shares and means can be compared, but the longer window had more time for a peak."
+    )
+    return Caveat(kind="length", text=text)
+
+
+def _step(before_s: int, after_s: int) -> Caveat:
+    text = (
+        f"Before has a sample for each {format_duration(before_s)}, after for each "
+        f"{format_duration(after_s)}: the coarser one hides more of its peaks, and ceilings that "
+        "were reached for shorter than its step."
+    )
+    return Caveat(kind="step", text=text)
+
+
+def _order(before: Diagnosis, after: Diagnosis) -> list[Caveat]:
+    start = max(before.window_s[0], after.window_s[0])
+    end = min(before.window_s[1], after.window_s[1])
+    if before.instance.identifier != after.instance.identifier or 0 in (
+        before.measured_s,
+        after.measured_s,
+    ):
+        return []
+    if before.window_s == after.window_s:
+        return []
+    if start < end:
+        text = f"The windows overlap by {format_duration(end - start)}."
+        return [Caveat(kind="overlap", text=text)]
+    if after.window_s[0] < before.window_s[0]:
+        text = "The window called after is the earlier one."
+        return [Caveat(kind="order", text=text)]
+    return []
+
+
+def event_caveats(
+    before: Diagnosis, after: Diagnosis, annotations: tuple[tuple[Annotation, ...], ...]
+) -> list[Caveat]:
+    """
+    What happened in the windows, or between them, that changes how they are to be read.
+
+    Args:
+        before: one side; likewise `after`.
+        annotations: what the source told of each of the two; each kind is said once a side.
+    """
+    found = []
+    for name, side, events in zip(("before", "after"), (before, after), annotations, strict=True):
+        start, end = side.window_s
+        loading = [e for e in events if e.kind in _LOADING and start - DAY_S <= e.time_s < end]
+        within = [e for e in events if e.kind in _CHANGES and start < e.time_s < end]
+        for event in _first_of_each_kind(loading):
+            text = (
+                f"The instance of {name} was {_LOADING[event.kind]} at {_when(event)}: storage "
+                "answers late then for a reason that is not a ceiling."
+            )
+            found.append(Caveat(kind="loading", text=text))
+        for event in _first_of_each_kind(within):
+            what = _CHANGES[event.kind]
+            text = (
+                f"The {what} was changed at {_when(event)}, within the window of {name}: its "
+                "numbers are of the time before and after that together."
+            )
+            found.append(Caveat(kind="change", text=text))
+    return found + _untold(before, after, annotations[1])
+
+
+def _untold(
+    before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]
+) -> list[Caveat]:
+    """What was changed between the windows and is not known of the first."""
+    flags = {EventKind.CLASS_CHANGE: "--class-a", EventKind.STORAGE_CHANGE: "--storage-a"}
+    known = {
+        EventKind.CLASS_CHANGE: before.instance.db_class,
+        EventKind.STORAGE_CHANGE: before.instance.storage.kind,
+    }
+    between = [
+        e
+        for e in annotations
+        if e.kind in flags
+        and before.window_s[1] <= e.time_s < after.window_s[1]
+        and known[e.kind] is None
+    ]
+    return [
+        Caveat(
+            kind="change",
+            text=(
+                f"The {_CHANGES[event.kind]} was changed at {_when(event)}, and the event does not "
+                f"say from what: say it with {flags[event.kind]}, or its limits before that stay "
+                "unknown."
+            ),
+        )
+        for event in _first_of_each_kind(between)
+    ]
+
+
+def _first_of_each_kind(events: list[Annotation]) -> list[Annotation]:
+    first: dict[EventKind, Annotation] = {}
+    for event in sorted(events, key=lambda e: e.time_s):
+        first.setdefault(event.kind, event)
+    return list(first.values())
+
+
+def _when(event: Annotation) -> str:
+    return f"{format_clock(event.time_s)} UTC"
+
+
+def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> list[Caveat]:
+    """
+    What served means where a side was at a ceiling.
+
+    Args:
+        before: one side; likewise `after`.
+        rise: change of the mean served throughput, bytes/s; None if unknown.
+    """
+    was, is_ = (d.verdict is Verdict.BINDS for d in (before, after))
+    if not (was or is_):
+        return []
+    if was and is_:
+        text = (
+            "Both were at a ceiling: what was served is less than what was asked for, before and "
+            "after, and their difference is not a difference of demand."
+        )
+    elif is_:
+        text = (
+            "After was at a ceiling: what it served is less than what was asked for, so demand "
+            "rose by more than the difference, or fell by less."
+        )
+    elif rise is not None and rise > 0:
+        text = (
+            "Before was at a ceiling, so what it served is less than what was asked for: a rise "
+            "in what is served shows demand that had waited."
+        )
+    else:
+        text = (
+            "Before was at a ceiling, so what it served is less than what was asked for. After it "
+            "no more was served on average: the same work was done in less time, or there was less."
+        )
+    return [Caveat(kind="demand", text=text)]
+
+
+def _weekdays(frame: Frame | None) -> list[str]:
+    """The days of the week that make up a window, from Monday."""
+    if frame is None:
+        return []
+    known = _is_measured(frame)
+    # The epoch began on a Thursday.
+    day = (frame.time_s[known] // DAY_S + 3) % 7
+    seconds = np.bincount(day, weights=frame.width_s[known], minlength=7)
+    return [_DAYS[i] for i in np.flatnonzero(seconds > DAY_MIN_SHARE * seconds.sum())]
+
+
+def _is_measured(frame: Frame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s)
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,178 @@
+"""
+The part of the window in which a level may have been the limit.
+
+Theory. Class and storage may be changed in the window without a word in the description, which holds for
+its end. A limit that was changed is a level that demand reaches again and again and never exceeds, up to
+one moment; from then on the same work gets more. (Or the reverse, where the limit was lowered.) What was
+served above it on the other side of that moment says nothing against it. Where its credits ran out first,
+more was served before as well: then it is the level at which the rate stood all the time in between.
+"""
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.recognition.congestion import INELASTIC
+from plimsoll.diagnosis.recognition.level import Level
+from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+
+# I/O of another size by a quarter is other work.
+SAME_SIZE_LOG = float(np.log(1.25))
+# One visit to a level that is never exceeded before shows nothing: every climb has such levels. One where
+# requests take longer than a little below it is a limit all the same.
+VISITS = 2
+# Nearly all the time: the rest are pauses and samples that were held in part.
+FILLED_SHARE = 0.9
+# Samples after the moment that must stand at a documented number where there was one visit only, and how
+# near: what is enforced lies within 1.5 % of what is published.
+NEXT_SAMPLES = 8
+NEXT_LOG = 0.015
+# Between two moments at which more was served only what is enforced stands so still: waiting varies a
+# hundred times as much as the rate, and is half as long beside it.
+RIGID = 0.01
+TWICE_LOG = float(np.log(2))
+
+
+def era_of(
+    level: Level,
+    rate: FloatArray,
+    inside: BoolArray,
+    frame: Frame,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+    *,
+    has_step: bool = False,
+    elasticity: float = np.inf,
+    excess: FloatArray | None = None,
+) -> BoolArray:
+    """
+    Return the samples up to the moment, or from the moment, at which the limit was changed; or between two.
+
+    Args:
+        level: a level at no number that is documented for the described class and storage.
+        rate: served bytes/s or ops/s, shape (n,).
+        inside: samples of its stretches, shape (n,).
+        frame: everything measured.
+        ceilings: documented numbers as described.
+        dimension: what the level is a rate of.
+        has_step: whether requests take longer at the level than a little below it.
+        elasticity: by how much the rate varied at the level for each part by which waiting did.
+        excess: log of waiting over what is usual, shape (n,).
+
+    Returns:
+        Shape (n,); all samples where nothing shows that the limit was changed.
+    """
+    era = np.ones(rate.size, dtype=bool)
+    with np.errstate(all="ignore"):
+        distance = np.log(rate / level.value)
+    above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    before, after = above[above < start], above[above >= end]
+    # A fault under a fixed number of clients moves waiting and rate.
+    fills = elasticity < INELASTIC and _fills_its_side(level, rate, above)
+    same = of_same_size(frame, inside)
+    # Where other work gets more, it is the work that was changed.
+    if fills and before.size and after.size:
+        is_rigid = elasticity < RIGID and _waits_only_there(level, excess)
+        if is_rigid and min(same[before].mean(), same[after].mean()) >= 0.5:
+            era[: before[-1] + 1] = False
+            era[after[0] :] = False
+        return era
+    if not (has_step or fills or _is_one_sided(level, rate, above, ceilings, dimension)):
+        return era
+    # With credits more is served on its own side of the moment too, until they run out.
+    other = after if after.size >= before.size else before
+    if not other.size or same[other].mean() < 0.5:
+        return era
+    if other[0] >= end:
+        era[other[0] :] = False
+    else:
+        era[: other[-1] + 1] = False
+    return era
+
+
+def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
+    """Tell whether the rate stood at the level all the time between the moments at which more was served."""
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    before, after = above[above < start], above[above >= end]
+    if not above.size or before.size + after.size < above.size:
+        return False
+    side = slice(
+        int(before[-1]) + 1 if before.size else 0, int(after[0]) if after.size else rate.size
+    )
+    known = np.isfinite(rate)
+    held = np.zeros(rate.size, dtype=bool)
+    for a, b in level.runs:
+        held[a:b] = True
+    return int((held & known)[side].sum()) >= FILLED_SHARE * int(known[side].sum())
+
+
+def _waits_only_there(level: Level, excess: FloatArray | None) -> bool:
+    """Tell whether waiting came and went with the level: a fault of storage does not know the rate."""
+    if excess is None:
+        return False
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    inside = excess[start:end]
+    beside = (excess[max(start - NEXT_SAMPLES, 0) : start], excess[end : end + NEXT_SAMPLES])
+    if not all(np.isfinite(part).any() for part in (inside, *beside)):
+        return False
+    usual = float(np.nanmedian(inside))
+    return all(float(np.nanmedian(part)) < usual - TWICE_LOG for part in beside)
+
+
+def _is_one_sided(
+    level: Level,
+    rate: FloatArray,
+    above: IntArray,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+) -> bool:
+    """Tell whether more was served on one side of the level's stretches only, and they show a limit."""
+    start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
+    if not above.size or (above[0] < end and above[-1] >= start):
+        return False
+    is_next = _next_is_documented(rate, start, end, above, ceilings, dimension)
+    return _visits(level) >= VISITS or is_next
+
+
+def of_same_size(frame: Frame, inside: BoolArray) -> BoolArray:
+    """Return the samples with the I/O size of those inside: the same work; all if sizes are not known."""
+    with np.errstate(all="ignore"):
+        log_size = np.log(frame.bytes_per_s / frame.ops_per_s)
+    known = inside & np.isfinite(log_size)
+    if not known.any():
+        return np.ones(inside.size, dtype=bool)
+    same: BoolArray = np.abs(log_size - np.median(log_size[known])) < SAME_SIZE_LOG
+    return same
+
+
+def _visits(level: Level) -> int:
+    """Count the times the level was reached; a stretch after a short dip is the same visit."""
+    starts, ends = level.runs[:, 0], level.runs[:, 1]
+    apart = starts[1:] - ends[:-1] >= (ends - starts)[:-1] / 2
+    return 1 + int(apart.sum())
+
+
+def _next_is_documented(
+    rate: FloatArray,
+    start: int,
+    end: int,
+    above: IntArray,
+    ceilings: tuple[Ceiling, ...],
+    dimension: Dimension,
+) -> bool:
+    """Tell whether one limit followed on another: the rate stood at a documented number beside it."""
+    beside = above[:NEXT_SAMPLES] if above[0] >= end else above[-NEXT_SAMPLES:]
+    # Partly pegged samples lie at the moment itself.
+    gap = beside[0] - end if above[0] >= end else start - 1 - beside[-1]
+    if beside.size < NEXT_SAMPLES or gap > NEXT_SAMPLES:
+        return False
+    usual = float(np.median(rate[beside]))
+    return any(
+        row.family in RATE_FAMILIES
+        and row.dimension == dimension
+        and row.value > 0
+        and abs(np.log(usual / row.value)) < NEXT_LOG
+        for row in ceilings
+    )

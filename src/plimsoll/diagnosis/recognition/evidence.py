@@ -1,0 +1,217 @@
+"""
+The sentences under a claim: what supports it, what was ruled out, what would refute it.
+
+Every sentence carries its number, unit and comparison. Nothing is claimed that was not measured.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from plimsoll.diagnosis.recognition.binding import ENFORCED_LOG_CENTRE, ENFORCED_LOG_SD
+from plimsoll.diagnosis.recognition.credits import Credits
+from plimsoll.diagnosis.recognition.plateau import Plateau
+from plimsoll.diagnosis.recognition.rate_words import format_rate
+from plimsoll.diagnosis.recognition.score import SIGNS, is_proven
+from plimsoll.diagnosis.recognition.sign_words import tell_balance, tell_one_balance
+from plimsoll.diagnosis.recognition.signs import Stretch
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.diagnosis import Evidence, RuledOut
+from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import BoolArray, FloatArray
+from plimsoll.units import format_bytes, format_ratio, number
+
+AGAINST = "this speaks against a limit"
+# A sign of less moves the chance of a ceiling by less than one percent.
+LEAST_WEIGHT = 0.03
+
+
+def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
+    """
+    Return every sign that weighed in this claim, for and against, the heaviest first.
+
+    Args:
+        plateau: the level, its explanation and what each sign weighs.
+        stretch: what was seen of the requests during the interval in question.
+    """
+    case = replace(plateau.case, stretch=stretch)
+    found = []
+    for sign in SIGNS:
+        weight = plateau.weights.get(sign.name, 0.0)
+        if abs(weight) < LEAST_WEIGHT:
+            continue
+        told = sign.tell(case)
+        text = told.text if weight > 0 else f"{told.text}; {AGAINST}"
+        found.append(_evidence(sign.name, text, told.value, told.reference, weight))
+    return tuple(sorted(found, key=lambda e: -abs(e.weight or 0.0)))
+
+
+def context_evidence_of(
+    plateau: Plateau, stretch: Stretch, meanwhile: FloatArray
+) -> tuple[Evidence, ...]:
+    """
+    Return what is told beside the signs and does not weigh: I/O size, balances of other limits.
+
+    Args:
+        plateau: the level and its explanation.
+        stretch: what was seen of the requests during the interval in question.
+        meanwhile: the other rate during those stretches (ops/s for a throughput plateau).
+    """
+    found = []
+    if stretch.io_size_bytes is not None:
+        text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
+        found.append(_evidence("io_size", text, stretch.io_size_bytes))
+    found += _same_in_both(plateau, meanwhile)
+    if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
+        found.append(_evidence("credits", plateau.case.credits.text))
+    weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT
+    said = tell_balance(plateau.case).text if weighed else ""
+    for metric in sorted(plateau.balances):
+        told = tell_one_balance(plateau.case, metric)
+        if told.text != said:
+            found.append(_evidence("balance", told.text, told.value))
+    return tuple(found)
+
+
+def _same_in_both(plateau: Plateau, meanwhile: FloatArray) -> list[Evidence]:
+    """With a constant I/O size a throughput and an IOPS limit look alike; where no number decides."""
+    known = meanwhile[np.isfinite(meanwhile) & (meanwhile > 0)]
+    if plateau.best.ceiling is not None or known.size < 3:
+        return []
+    centre = float(np.median(known))
+    spread = 1.4826 * float(np.median(np.abs(np.log(known / centre))))
+    if spread > 1.5 * plateau.signs.log_sd + 0.001:
+        return []
+    is_bytes = plateau.dimension == Dimension.THROUGHPUT
+    other = Dimension.IOPS if is_bytes else Dimension.THROUGHPUT
+    text = f"the I/O size hardly varied, so a limit of {format_rate(centre, other)} would look the same"
+    return [_evidence("io_size", text, centre)]
+
+
+def sessions_evidence_of(
+    sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray
+) -> tuple[Evidence, ...]:
+    """
+    What the database's own sessions did meanwhile.
+
+    Args:
+        sessions: active ones, and those of them that waited for I/O, per sample; None if not known.
+        held: samples at the level, shape (n,).
+    """
+    if sessions is None:
+        return ()
+    active, waiting = sessions
+    known = np.isfinite(active) & np.isfinite(waiting)
+    if not (known & held).any():
+        return ()
+    text = (
+        f"{number(float(waiting[known & held].mean()), 2)} of "
+        f"{number(float(active[known & held].mean()), 2)} active sessions waited for I/O"
+    )
+    rest = known & ~held
+    usual = float(waiting[rest].mean()) if rest.any() else None
+    if usual is not None:
+        text += f", {number(usual, 2)} at other times"
+    return (_evidence("sessions", text, float(waiting[known & held].mean()), usual),)
+
+
+def ruled_out_of(
+    plateau: Plateau, ceilings: tuple[Ceiling, ...], *, other_rate: float | None
+) -> tuple[RuledOut, ...]:
+    """
+    The other documented limits of storage, and why each does not explain the level.
+
+    Args:
+        plateau: the level and its explanation.
+        ceilings: all ceilings of the instance.
+        other_rate: median rate of the other dimension meanwhile (ops/s for a throughput plateau).
+    """
+    best = plateau.best.ceiling
+    found = []
+    for row in ceilings:
+        if row.family not in RATE_FAMILIES or row == best:
+            continue
+        if row.dimension == plateau.dimension:
+            reason = _same_dimension(plateau, row)
+        else:
+            reason = _other_dimension(row, other_rate)
+        if reason:
+            found.append(RuledOut(ceiling=row, reason=reason))
+    return tuple(found)
+
+
+def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
+    by_credits = next((text for refuted, text in plateau.case.refuted if refuted == row), "")
+    if by_credits:
+        return by_credits
+    ratio = plateau.level / row.value
+    view = plateau.balances.get(row.balance_metric) if row.balance_metric else None
+    name = METRICS[row.balance_metric].cloudwatch if row.balance_metric else ""
+    if ratio < np.exp(ENFORCED_LOG_CENTRE - 2.7 * ENFORCED_LOG_SD):
+        return f"the level is {format_ratio(ratio)} of it"
+    if ratio > np.exp(ENFORCED_LOG_CENTRE + 2.7 * ENFORCED_LOG_SD):
+        if row.bucket_phase == Phase.BASELINE and view is not None and not view.is_empty:
+            return f"passed by {format_ratio(ratio - 1)} on credits ({name} was not empty)"
+        return f"the level is {format_ratio(ratio - 1)} above it: it is not what is enforced here"
+    if view is not None and row.bucket_phase == Phase.BASELINE and not view.is_empty:
+        return f"it binds only without credits, and {name} was at {format_ratio(view.low)} or more"
+    if view is not None and row.bucket_phase == Phase.BURST and view.is_empty:
+        return f"it is to be had only with credits, and {name} was empty"
+    others = {m.ceiling: m.probability for m in plateau.matches if m.ceiling is not None}
+    if row in others:
+        return f"it would fit too, but less well (probability {format_ratio(others[row])})"
+    return "the same number under another name; the other explains the credits better"
+
+
+def _other_dimension(row: Ceiling, other_rate: float | None) -> str:
+    if other_rate is None or not np.isfinite(other_rate):
+        return ""
+    ratio = other_rate / row.value
+    seen = format_rate(other_rate, row.dimension)
+    if ratio < 0.97:
+        return f"{seen} meanwhile is {format_ratio(ratio)} of it"
+    if ratio > 1.03:
+        return f"{seen} meanwhile is above it: it did not hold requests back"
+    return f"{seen} meanwhile is at it, but varied more than the level that is named"
+
+
+def refuted_by(plateau: Plateau) -> str:
+    """What observation would show that the claim is wrong."""
+    best = plateau.best.ceiling
+    rate = format_rate(plateau.level, plateau.dimension)
+    if best is None:
+        return (
+            f"more than {rate} served for minutes at this time of the instance's life, or waiting that "
+            "stays when demand falls (then it is a storage fault, not a limit)"
+        )
+    if best.bucket_phase == Phase.BASELINE and best.balance_metric is not None:
+        name = METRICS[best.balance_metric].cloudwatch
+        return f"{name} well above 0 % while the rate stays at {rate}"
+    if best.bucket_phase == Phase.BURST:
+        return f"more than {rate} served for minutes with credits left"
+    return f"more than {rate} served for minutes under the same class and storage"
+
+
+def _evidence(
+    kind: str,
+    text: str,
+    value: float | None = None,
+    reference: float | None = None,
+    weight: float = 0.0,
+) -> Evidence:
+    return Evidence(
+        kind=kind,
+        text=text,
+        weight=round(weight, 2),
+        value=None if value is None else float(value),
+        reference=None if reference is None else float(reference),
+    )
+
+
+PERMISSION = "export it, or allow cloudwatch:GetMetricData for the role that reads"
+
+
+def metric_remedy(metric: Metric) -> str:
+    """How to get a metric that is missing."""
+    return f"{METRICS[metric].cloudwatch}: {PERMISSION}"

@@ -1,0 +1,206 @@
+"""
+The stretches of time spent at a ceiling, with their evidence: plateaus told as intervals.
+
+A window in which class or storage were changed is judged epoch by epoch (epochs.py), each with the
+ceilings it had; where a finer source covers a part, that part is judged at its step as well.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame, frame_of, on_grid
+from plimsoll.diagnosis.recognition.congestion import Congestion, congestion_of, load_of
+from plimsoll.diagnosis.recognition.evidence import (
+    context_evidence_of,
+    evidence_of,
+    refuted_by,
+    ruled_out_of,
+    sessions_evidence_of,
+)
+from plimsoll.diagnosis.recognition.plateau import Plateau
+from plimsoll.diagnosis.recognition.search import RATES, plateaus_of
+from plimsoll.diagnosis.recognition.signs import Stretch
+from plimsoll.limits.aurora import other_meaning
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.diagnosis import Evidence, Interval, RuledOut
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import FloatArray
+from plimsoll.model.snapshot import Snapshot, cut
+
+# A level's error bars are 95 %: 1.96 standard errors, times what an autocorrelated median needs.
+BARS = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One stretch of a snapshot with what was found in it."""
+
+    frame: Frame | None
+    congestion: Congestion | None
+    intervals: tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What all intervals of one plateau share."""
+
+    plateau: Plateau
+    meanwhile: FloatArray
+    """The other rate during its stretches."""
+    sessions: tuple[Evidence, ...]
+    ruled_out: tuple[RuledOut, ...]
+    refuted_by: str
+
+
+def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
+    """
+    The intervals of a snapshot at its ceilings, in order of time.
+
+    Args:
+        snapshot: one reading, or a part of it in which nothing was changed.
+        ceilings: what is documented for that time.
+    """
+    frame = frame_of(snapshot)
+    if frame is None:
+        return Judged(frame=None, congestion=None, intervals=())
+    congestion = congestion_of(frame, load_of(frame), ceilings)
+    # Where operations are counted otherwise, a level of them would mean nothing.
+    is_counted = Metric.WRITE_OPS_PER_S not in other_meaning(snapshot.instance)
+    dimensions = RATES if is_counted else frozenset({Dimension.THROUGHPUT})
+    plateaus = plateaus_of(frame, congestion, ceilings, dimensions=dimensions)
+    sessions = _sessions(snapshot, frame)
+    intervals = _intervals(plateaus, frame, congestion, ceilings, sessions, is_counted=is_counted)
+    return Judged(frame=frame, congestion=congestion, intervals=intervals)
+
+
+def judge_fine(
+    snapshot: Snapshot, ceilings: tuple[Ceiling, ...], beside: tuple[Interval, ...]
+) -> tuple[Interval, ...]:
+    """
+    The intervals that only the finer series show: an average over a minute hides a burst of seconds.
+
+    Args:
+        snapshot: with finer series for a part of its window, or with none.
+        ceilings: what is documented for that time.
+        beside: intervals known already; what overlaps one of them is left out.
+    """
+    filled = [s for s in snapshot.fine.values() if s.time_s.size]
+    if not filled:
+        return ()
+    start = min(int(s.time_s[0]) for s in filled)
+    end = max(int(s.time_s[-1]) + s.step_s for s in filled)
+    coarse = cut(snapshot, (start, end))
+    found = judge(_overlaid(coarse), ceilings).intervals
+    return tuple(
+        i for i in found if not any(i.start_s < b.end_s and b.start_s < i.end_s for b in beside)
+    )
+
+
+def _overlaid(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with its finer series in the place of the others; the rest as it is."""
+    fields = {name: getattr(snapshot, name) for name in snapshot.__struct_fields__}
+    fields |= {"series": {**snapshot.series, **snapshot.fine}, "fine": {}}
+    return Snapshot(**fields)
+
+
+def _sessions(snapshot: Snapshot, frame: Frame) -> tuple[FloatArray, FloatArray] | None:
+    """Active sessions and those waiting for I/O, per sample; None where they are not known."""
+    both = [
+        on_grid(snapshot.series.get(metric), frame.time_s, frame.width_s)
+        for metric in (Metric.ACTIVE_SESSION_COUNT, Metric.IO_WAITING_SESSION_COUNT)
+    ]
+    return (both[0], both[1]) if all(np.isfinite(b).any() for b in both) else None
+
+
+def _intervals(
+    plateaus: list[Plateau],
+    frame: Frame,
+    congestion: Congestion,
+    ceilings: tuple[Ceiling, ...],
+    sessions: tuple[FloatArray, FloatArray] | None,
+    *,
+    is_counted: bool,
+) -> tuple[Interval, ...]:
+    found: list[Interval] = []
+    for plateau in plateaus:
+        is_bytes = plateau.dimension == Dimension.THROUGHPUT
+        other = frame.ops_per_s if is_bytes else frame.bytes_per_s
+        meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
+        if not is_counted:
+            meanwhile = np.full(meanwhile.size, np.nan)
+        held = np.zeros(frame.size, dtype=bool)
+        for a, b in plateau.runs:
+            held[a:b] = True
+        level = _Level(
+            plateau=plateau,
+            meanwhile=meanwhile,
+            sessions=sessions_evidence_of(sessions, held),
+            ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile))),
+            refuted_by=refuted_by(plateau),
+        )
+        found += [
+            _interval(level, int(a), int(b), frame, congestion, is_counted=is_counted)
+            for a, b in plateau.runs
+        ]
+    return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
+
+
+def _interval(
+    shared: _Level,
+    start: int,
+    end: int,
+    frame: Frame,
+    congestion: Congestion,
+    *,
+    is_counted: bool,
+) -> Interval:
+    plateau = shared.plateau
+    stretch = slice(start, end)
+    ops = _median(frame.ops_per_s[stretch])
+    has_size = is_counted and ops > 0
+    size = _median(frame.bytes_per_s[stretch]) / ops if has_size else float("nan")
+    seen = Stretch(
+        latency_s=_known(_median(congestion.latency_s[stretch])),
+        reference_s=_known(_median(congestion.reference_s[stretch])),
+        queue_depth=_known(_median(frame.queue_depth[stretch])),
+        io_size_bytes=_known(size),
+    )
+    best = plateau.best.ceiling
+    bars = float(np.exp(BARS * plateau.level_log_se))
+    return Interval(
+        start_s=int(frame.time_s[start]),
+        end_s=int(frame.time_s[end - 1] + frame.width_s[end - 1]),
+        dimension=plateau.dimension,
+        level=plateau.level,
+        level_low=plateau.level / bars,
+        level_high=plateau.level * bars,
+        family=best.family if best else Family.UNKNOWN,
+        phase=best.phase if best else Phase.FIXED,
+        former_phase=best.former_phase if best else None,
+        ceiling=best,
+        confidence=round(plateau.probability, 4),
+        attribution=round(plateau.family_probability, 4),
+        io_size_bytes=seen.io_size_bytes,
+        latency_s=seen.latency_s,
+        latency_reference_s=seen.reference_s,
+        queue_depth=seen.queue_depth,
+        evidence=evidence_of(plateau, seen)
+        + context_evidence_of(plateau, seen, shared.meanwhile)
+        + shared.sessions,
+        ruled_out=shared.ruled_out,
+        refuted_by=shared.refuted_by,
+        step_s=frame.step_s,
+    )
+
+
+def _median(values: FloatArray) -> float:
+    """The middle of the known values; sorting is quicker than numpy's median for short stretches."""
+    known = np.sort(values[np.isfinite(values)])
+    if not known.size:
+        return float("nan")
+    return float(known[known.size // 2] + known[(known.size - 1) // 2]) / 2
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

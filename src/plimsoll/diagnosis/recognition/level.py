@@ -1,0 +1,317 @@
+"""
+Levels at which served rates pile up, and the stretches of time spent there.
+
+Theory. Behind a ceiling the served rate is the ceiling, whatever is asked for; so pressed samples
+pile up at one number, and that is how a level is found: by the density of log(rate) among samples
+that waited. Time comes second: a level counts where it was held for minutes on end.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import runs_of
+from plimsoll.diagnosis.recognition.congestion import HOT_LOG
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+
+# Fewer samples at one number cannot be told from chance; and no more than eight minutes are asked of
+# coarse samples, no less than half a minute of fine ones, where requests come in bunches.
+HELD_MIN_SAMPLES = 8
+HELD_MIN_S = (30.0, 480.0)
+# At a number that is known to be a ceiling, a shorter stretch counts as well: three samples in which
+# requests waited, all within the level's own spread. Two may be neighbours by chance; of three, each
+# within half a percent, a workload that varies by three percent makes one in two hundred.
+SHORT_SAMPLES = 3
+# Holes in a run that may be bridged: so many samples always, twice as many while requests waited.
+BRIDGE_SAMPLES = 4
+BRIDGE_MAX_S = 240.0
+# Half-width of the density's bins in log(rate): finer than the error of any level, coarser than jitter.
+BIN_LOG = 0.0025
+# Bins to either side of a level: ±0.6 %, the jitter of an enforced limit over a minute. A limit that
+# is enforced loosely, or sampled by the second, strays by three times as much.
+JITTER_BINS = 2
+LOOSE_BINS = 6
+BAND_LOG_MIN = 0.005
+BAND_LOG_MAX = 0.03
+# A minute that was pegged for four fifths and idle-ish for one still averages above this.
+PARTLY_LOG = -0.045
+# So far from a level its spread is looked at.
+NEAR_LOG = 0.04
+LEVELS_MAX = 24
+# A tenth above the level, in bins.
+CLIFF_BINS = 40
+# A level that is enforced falls off within its jitter to nothing much on both sides; a busy hour does not.
+LONE_RATIO = 4.0
+
+
+# Of so many samples the median is known far better than any level is enforced.
+MIDDLE_SAMPLES = 4_000
+
+
+def middle(values: FloatArray) -> float:
+    """Median, of evenly chosen samples where there are very many."""
+    return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
+
+
+def held_min_s(width_s: FloatArray) -> float:
+    """How long a level must be held to count, seconds, by the usual length of the samples."""
+    return float(np.clip(HELD_MIN_SAMPLES * middle(width_s), *HELD_MIN_S))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A number at which the served rate was held, and when."""
+
+    value: float
+    """bytes/s or ops/s"""
+    log_sd: float
+    """Robust spread of log(rate) around it while held."""
+    band_log: float
+    """Half-width of the band that counts as being at the level."""
+    runs: IntArray
+    """First and one-past-last sample of every stretch at the level, shape (k, 2), k ≥ 1."""
+
+
+def levels_of(
+    rate: FloatArray,
+    waited: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+    *,
+    jitter_bins: int = JITTER_BINS,
+    short_samples: int = HELD_MIN_SAMPLES,
+) -> list[Level]:
+    """
+    Candidate levels of one rate, most time first. A candidate is not yet a ceiling.
+
+    Args:
+        rate: served bytes/s or ops/s, shape (n,); NaN in gaps.
+        waited: whether requests waited in the sample (all True where waiting is not measured).
+        excess: log of waiting relative to unpressed, NaN where not measured.
+        time_s, width_s: the grid.
+        jitter_bins: how far to either side of a level its samples may lie.
+        short_samples: samples of a stretch that counts where such stretches together are long enough.
+    """
+    usable = waited & np.isfinite(rate) & (rate > 0)
+    if not usable.any():
+        return []
+    log_rate = np.full(rate.size, np.nan)
+    positive = np.isfinite(rate) & (rate > 0)
+    log_rate[positive] = np.log(rate[positive])
+    found: list[Level] = []
+    peaks = _density_peaks(log_rate[usable], width_s[usable], jitter_bins)
+    for peak, _ in peaks:
+        # Half of the way to another level belongs to that one.
+        apart = [abs(other - peak) / 2 for other, is_lone in peaks if is_lone and other != peak]
+        reach = min([NEAR_LOG, *apart])
+        level = _held(log_rate, peak, reach, usable, excess, time_s, width_s, short_samples)
+        if level is not None and not any(
+            abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
+        ):
+            found.append(level)
+    return found
+
+
+def extended(
+    level: Level,
+    rate: FloatArray,
+    eased: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+) -> Level:
+    """
+    The same level with every stretch at it, also those under light pressure.
+
+    Once a level is known to be a ceiling, being within its narrow spread is itself a sign.
+    """
+    with np.errstate(all="ignore"):
+        distance = np.log(rate / level.value)
+    band = float(np.clip(3.5 * level.log_sd, 0.005, level.band_log))
+    narrow = eased & (np.abs(distance) < band)
+    held = np.zeros(rate.size, dtype=bool)
+    for start, end in level.runs:
+        held[start:end] = True
+    typical = _typical_excess(excess, held & (np.abs(distance) < band))
+    slack = _slack(eased, excess, typical, distance, band)
+    held &= ~slack
+    runs = _joined(held | narrow, narrow | held, slack, distance, level.band_log, time_s, width_s)
+    runs = _with_short(runs, narrow & (excess > HOT_LOG))
+    if runs.size == 0:
+        return level
+    return Level(value=level.value, log_sd=level.log_sd, band_log=level.band_log, runs=runs)
+
+
+def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
+    """The runs, and short ones apart from them in which every sample is hot; in order of time."""
+    apart = hot.copy()
+    for start, end in runs:
+        apart[start:end] = False
+    short = runs_of(apart)
+    short = short[short[:, 1] - short[:, 0] >= SHORT_SAMPLES]
+    every = np.concatenate((runs.reshape(-1, 2), short))
+    ordered: IntArray = every[np.argsort(every[:, 0], kind="stable")]
+    return ordered
+
+
+def _density_peaks(
+    log_rate: FloatArray, width_s: FloatArray, jitter_bins: int
+) -> list[tuple[float, bool]]:
+    """
+    Return where log(rate) is densest, greedily, each peak with at least the least time to be held.
+
+    With each peak comes whether it stands alone, with next to nothing on both sides of it.
+    """
+    low = float(log_rate.min()) - 10 * BIN_LOG
+    index = ((log_rate - low) / BIN_LOG).astype(np.int64)
+    seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
+    peaks: list[tuple[float, bool]] = []
+    least_s = held_min_s(width_s)
+    window = jitter_bins
+    forgotten = window + 2
+    mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+    shoulders = seconds.copy()
+    total = np.concatenate(([0.0], np.cumsum(shoulders)))
+    every = mass
+    for _ in range(LEVELS_MAX):
+        top = int(np.argmax(mass))
+        if mass[top] < least_s:
+            break
+        # Behind a ceiling hardly a pressed minute lies above it; where more do than at the peak, it is
+        # the shoulder of a busy hour. What lies at a level of its own has no shoulders.
+        first, last = top + forgotten + 2, top + 1 + CLIFF_BINS
+        above = total[min(last, total.size - 1)] - total[min(first, total.size - 1)]
+        if above > mass[top]:
+            seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
+            mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+            continue
+        near = np.abs(index - top) <= window + 1
+        centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
+        apart = 2 * window + 1
+        beside = (every[max(top - apart, 0)], every[min(top + apart, every.size - 1)])
+        is_lone = bool(every[top] > LONE_RATIO * max(beside))
+        peaks.append((centre, is_lone))
+        if is_lone:
+            shoulders[max(top - forgotten, 0) : top + forgotten + 1] = 0
+            total = np.concatenate(([0.0], np.cumsum(shoulders)))
+        # Forget what lies beside it, usually within about ±1 %: the same level, not another one.
+        seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
+        mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
+    return peaks
+
+
+def _held(
+    log_rate: FloatArray,
+    centre: float,
+    reach: float,
+    usable: BoolArray,
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+    short_samples: int,
+) -> Level | None:
+    distance = log_rate - centre
+    near = usable & (np.abs(distance) < reach)
+    spread = 1.4826 * middle(np.abs(distance[near]))
+    band = float(np.clip(3.2 * spread, BAND_LOG_MIN, max(min(BAND_LOG_MAX, reach), BAND_LOG_MIN)))
+    core = usable & (np.abs(distance) < band)
+    partly = PARTLY_LOG if reach >= NEAR_LOG else -reach
+    runs = _runs_at(distance, core, usable, (partly, band), excess, time_s, width_s, short_samples)
+    if runs.size == 0:
+        return None
+    inside = np.zeros(log_rate.size, dtype=bool)
+    for start, end in runs:
+        # The first and last sample of a stretch are seldom pegged throughout.
+        inside[start + 1 : end - 1 if end - start > 3 else end] = True
+    inside &= core
+    if not inside.any():
+        inside = core
+    centre = middle(log_rate[inside])
+    log_sd = 1.4826 * middle(np.abs(log_rate[inside] - centre))
+    return Level(value=float(np.exp(centre)), log_sd=max(log_sd, 1e-5), band_log=band, runs=runs)
+
+
+def _runs_at(
+    distance: FloatArray,
+    core: BoolArray,
+    usable: BoolArray,
+    bounds: tuple[float, float],
+    excess: FloatArray,
+    time_s: IntArray,
+    width_s: FloatArray,
+    short_samples: int,
+) -> IntArray:
+    """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
+    partly, band = bounds
+    typical = _typical_excess(excess, core)
+    # Partly pegged samples lie a little below the level but waited like the others.
+    pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
+    at_level = core | (pressed & (distance > partly) & (distance < band))
+    slack = _slack(usable, excess, typical, distance, band)
+    return _joined(at_level, core, slack, distance, band, time_s, width_s, short_samples)
+
+
+def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
+    """
+    How long requests waited at the level: the upper quartile, NaN where it was not measured.
+
+    An empty balance lets quick samples in, which do not tell what waiting is; hence not the median.
+    """
+    known = excess[core & np.isfinite(excess)]
+    if not known.size:
+        return float("nan")
+    return float(np.quantile(known[:: max(1, known.size // MIDDLE_SAMPLES)], 0.75))
+
+
+def _slack(
+    usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float
+) -> BoolArray:
+    """Samples that end a stretch: not pressed, or (empty balance or not) quick and off the level."""
+    quick = (excess < 0.5 * typical) & (np.abs(distance) >= band)
+    return (~usable & np.isfinite(distance)) | quick
+
+
+def _joined(
+    at_level: BoolArray,
+    core: BoolArray,
+    slack: BoolArray,
+    distance: FloatArray,
+    band: float,
+    time_s: IntArray,
+    width_s: FloatArray,
+    short_samples: int = HELD_MIN_SAMPLES,
+) -> IntArray:
+    """Runs of `at_level` with short holes bridged, kept where they were held long enough."""
+    runs = runs_of(at_level)
+    if runs.size == 0:
+        return runs
+    ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
+    gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
+    breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
+    broken = np.concatenate(([0], np.cumsum(breaking)))
+    clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
+    one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
+    bridge_s = min(BRIDGE_SAMPLES * middle(width_s), BRIDGE_MAX_S)
+    join = (gap_s <= 2 * bridge_s) & clean | (gap_s <= bridge_s) & one_sample
+    first = np.concatenate(([True], ~join))
+    last = np.concatenate((~join, [True]))
+    joined = np.column_stack((runs[first, 0], runs[last, 1]))
+    seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
+    core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
+    span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
+    held: IntArray = joined[_is_long(core_s, width_s, short_samples) & (core_s >= 0.5 * span_s)]
+    return held
+
+
+def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> BoolArray:
+    """
+    Which stretches were held long enough, by themselves or because they come again and again.
+
+    Of seconds, eight are enough where such stretches together make twice the least time.
+    """
+    least_s = held_min_s(width_s)
+    short = core_s >= min(short_samples * middle(width_s), least_s)
+    if core_s[short].sum() >= 2 * least_s:
+        return short
+    return core_s >= least_s

@@ -1,0 +1,164 @@
+"""
+What a level of unknown origin may be: its number looked up among everything that is documented.
+
+The class or the storage may not have been given, or was another one for a part of the window. A number
+that agrees is a candidate, not a verdict: many classes share one.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.names import size_order
+from plimsoll.diagnosis.recognition.binding import matching_z
+from plimsoll.diagnosis.recognition.rate_words import format_rate
+from plimsoll.limits.documented import Documented, documented
+from plimsoll.limits.layout import is_aurora
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.diagnosis import CeilingTime, Interval, Lookalike, RuledOut
+from plimsoll.model.instance import Instance, engine_family
+from plimsoll.units import MIB
+
+SHOWN = 3
+"""More candidates than these tell a reader nothing."""
+NAMES_SHOWN = 3
+# Each class that has the number is one way to come by it. gp2 and gp3 are under most instances of
+# RDS, whatever their class: each counts as ten classes.
+STORAGE_WEIGHT = 10.0
+# Most instances have been stopped at least once since a number changed.
+FORMER_WEIGHT = 0.5
+# A class is changed to another size of its family more often than to another family.
+SAME_FAMILY_WEIGHT = 4.0
+_ROLES = {Phase.BASELINE: "baseline", Phase.BURST: "burst maximum", Phase.FIXED: "maximum"}
+
+
+def with_lookalikes(
+    time_at: tuple[CeilingTime, ...],
+    intervals: tuple[Interval, ...],
+    instance: Instance,
+    ceilings: tuple[Ceiling, ...],
+    catalog: Catalog,
+) -> tuple[CeilingTime, ...]:
+    """
+    Return the times at ceilings, each of unknown origin with what is documented at its level.
+
+    What this instance's own ceilings have was weighed before, and ruled out: it is no candidate, whoever
+    else has it.
+    """
+    if is_aurora(instance) or all(at.ceiling is not None for at in time_at):
+        return time_at
+    own = {(c.dimension, c.value) for c in ceilings}
+    every = documented(catalog, engine_family(instance.engine) or "postgres")
+    numbers = [n for n in every if (n.dimension, n.value) not in own]
+    return tuple(
+        replace(at, lookalikes=_lookalikes(at, intervals, instance, numbers))
+        if at.ceiling is None
+        else at
+        for at in time_at
+    )
+
+
+def _lookalikes(
+    at: CeilingTime,
+    intervals: tuple[Interval, ...],
+    instance: Instance,
+    numbers: Iterable[Documented],
+) -> tuple[Lookalike, ...]:
+    mine = [i for i in intervals if i.ceiling is None and i.dimension is at.dimension]
+    mine = [i for i in mine if round(i.level) == round(at.level)]
+    # In the hours after a restore storage is filled from S3, at no documented rate.
+    if not mine or all(i.context for i in mine):
+        return ()
+    log_se = min(float(np.log(i.level_high / i.level)) for i in mine) / 1.96
+    weighed = [
+        (weight, number)
+        for number in numbers
+        if number.dimension is at.dimension
+        and (weight := _weight(number, at.level, log_se, instance)) > 0
+    ]
+    weighed.sort(key=lambda pair: (-pair[0], pair[1].value))
+    return tuple(_lookalike(number, instance) for _, number in weighed[:SHOWN])
+
+
+def _weight(number: Documented, level: float, log_se: float, instance: Instance) -> float:
+    z = matching_z(level, number.value, log_se)
+    if z is None:
+        return 0.0
+    count = STORAGE_WEIGHT if number.storage_kind else float(len(number.classes))
+    if number.valid_to is not None:
+        count *= FORMER_WEIGHT
+    if _family(instance.db_class) in {_family(name) for name in number.classes}:
+        count *= SAME_FAMILY_WEIGHT
+    return count * float(np.exp(-0.5 * z * z))
+
+
+def _family(db_class: str | None) -> str | None:
+    return db_class.split(".")[1] if db_class and db_class.count(".") > 1 else None
+
+
+def _lookalike(number: Documented, instance: Instance) -> Lookalike:
+    rate = format_rate(number.value, number.dimension)
+    if number.storage_kind:
+        if number.dimension is Dimension.THROUGHPUT:
+            rate = f"{number.value / MIB:g} MiB/s ({rate})"
+        least, most = number.size_gib
+        kind = f"{number.storage_kind} storage of {least:,.0f} to {most:,.0f} GiB"
+        has = "bursts to" if number.phase is Phase.BURST else "has"
+        if number.storage_kind == "gp3":
+            has = "includes"
+        size = least if instance.storage.size_gib is None else instance.storage.size_gib
+        size = float(np.clip(size, least, most))
+        return Lookalike(
+            text=f"{rate} is what {kind} {has}",
+            flags=f"--storage {number.storage_kind} --size-gib {size:g}",
+            value=number.value,
+        )
+    mine = _family(instance.db_class)
+    classes = sorted(number.classes, key=lambda name: (_family(name) != mine, size_order(name)))
+    shown = ", ".join(classes[:NAMES_SHOWN])
+    more = len(classes) - NAMES_SHOWN
+    if more > 0:
+        shown += f" and {more} more" if more > 1 else f" and {classes[-1]}"
+    until = f" until {number.valid_to}; old instances keep it" if number.valid_to else ""
+    verb = "was" if number.valid_to else "is"
+    return Lookalike(
+        text=f"{rate} {verb} the {_ROLES[number.phase]} of {shown}{until}",
+        flags=f"--class {classes[0]}",
+        value=number.value,
+    )
+
+
+def own_number(at: CeilingTime, intervals: Iterable[Interval]) -> RuledOut | None:
+    """Return the instance's own ceiling that has the number of a level and was ruled out all the same."""
+    for interval in intervals:
+        for row in interval.ruled_out:
+            is_same = row.ceiling.dimension is at.dimension
+            if is_same and matching_z(at.level, row.ceiling.value, 0.0) is not None:
+                return row
+    return None
+
+
+def lookup_text(at: CeilingTime, instance: Instance) -> str:
+    """Return what is known of a level of unknown origin, in a sentence or two; empty if nothing is."""
+    if not at.lookalikes:
+        return ""
+    said = "; ".join(one.text for one in at.lookalikes)
+    if instance.db_class is None or instance.storage.kind is None:
+        return f"{said}."
+    return f"This class and storage do not have that number, but others do: {said}."
+
+
+def lookup_moves(at: CeilingTime, instance: Instance) -> tuple[str, ...]:
+    """Return how to confirm the candidates."""
+    if not at.lookalikes:
+        return ()
+    flags = " or ".join(f"`{one.flags}`" for one in at.lookalikes)
+    if instance.db_class is None or instance.storage.kind is None:
+        return (f"Name the instance, for example with {flags}: then the limit has a name.",)
+    advice = (
+        "Check whether class or storage were changed in this window, or are not as given: repeat "
+        f"the diagnosis of that time with {flags}."
+    )
+    return (advice,)

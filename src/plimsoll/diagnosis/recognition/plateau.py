@@ -1,0 +1,196 @@
+"""
+A level judged: its signs, its explanations, and how probable it is that it is a ceiling.
+
+A level is a number at which the rate stood (level.py); its signs are observed (signs.py) and weighed
+(score.py); its explanations are documented numbers or none (binding.py). Here they come together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.recognition.binding import BalanceView, Match, balance_view, matches_of
+from plimsoll.diagnosis.recognition.congestion import Congestion
+from plimsoll.diagnosis.recognition.credits import SILENT, Account, CreditBook, Credits
+from plimsoll.diagnosis.recognition.era import era_of
+from plimsoll.diagnosis.recognition.level import Level, middle
+from plimsoll.diagnosis.recognition.score import STEP_LOG, score_of, weights_of
+from plimsoll.diagnosis.recognition.signs import Case, Signs, signs_of
+from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+
+# The enforced level itself wanders by a third of a percent or so: no error bar is narrower.
+LEVEL_LOG_FLOOR = 0.0015
+# A number further from the level than this does not explain it.
+NEAR_RATIO = 0.03
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plateau:
+    """A level judged: how probable it is a ceiling, and which."""
+
+    case: Case
+    """Level, signs and explanations."""
+    level_log_se: float
+    runs: IntArray
+    """Stretches held, first and one-past-last sample, shape (k, 2)."""
+    weights: dict[str, float]
+    """What each sign adds or takes, nats."""
+    score: float
+    """Sum of log-likelihood ratios."""
+
+    @property
+    def dimension(self) -> Dimension:
+        """What the level is a rate of."""
+        return self.case.dimension
+
+    @property
+    def level(self) -> float:
+        """bytes/s or ops/s"""
+        return self.case.level
+
+    @property
+    def signs(self) -> Signs:
+        """What was observed of the level."""
+        return self.case.signs
+
+    @property
+    def balances(self) -> dict[Metric, BalanceView]:
+        """What each balance metric said while the level was held."""
+        return self.case.balances
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """Explanations of the level, most probable first."""
+        return self.case.matches
+
+    @property
+    def probability(self) -> float:
+        """0–1 that a ceiling bound here."""
+        return float(1 / (1 + np.exp(-np.clip(self.score, -30, 30))))
+
+    @property
+    def documented(self) -> float:
+        """0–1 that the level is a documented number."""
+        return self.case.documented
+
+    @property
+    def family_probability(self) -> float:
+        """0–1 that it is the family of the best explanation, given that a ceiling bound."""
+        family = self.best.ceiling.family if self.best.ceiling else None
+        of_family = (
+            m.probability
+            for m in self.matches
+            if (m.ceiling.family if m.ceiling else None) == family
+        )
+        return float(sum(of_family))
+
+    @property
+    def best(self) -> Match:
+        """The most probable explanation."""
+        return self.matches[0]
+
+
+def judge(
+    level: Level,
+    dimension: Dimension,
+    rate: FloatArray,
+    congestion: Congestion,
+    book: CreditBook,
+) -> Plateau:
+    """All signs of one level, its explanations and its score."""
+    frame, ceilings = book.frame, book.ceilings
+    inside = np.zeros(frame.size, dtype=bool)
+    for start, end in level.runs:
+        inside[start:end] = True
+    balances = {}
+    for metric, values in frame.balances.items():
+        view = balance_view(values, frame.time_s, [(int(a), int(b)) for a, b in level.runs])
+        if view is not None:
+            balances[metric] = view
+    log_se = _level_log_se(level, rate, inside)
+    refuted = _refuted(level, dimension, balances, book)
+    rows = [c for c in ceilings if all(c != row for row, _ in refuted)]
+    matches = matches_of(
+        level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
+    )
+    signs = signs_of(level, rate, inside, frame, congestion, matches[0])
+    # A number of the present description holds for all of the window.
+    if matches[0].ceiling is None:
+        era = era_of(
+            level,
+            rate,
+            inside,
+            frame,
+            ceilings,
+            dimension,
+            has_step=signs.step_log > STEP_LOG,
+            elasticity=signs.elasticity,
+            excess=congestion.log_excess,
+        )
+        if not era.all():
+            signs = signs_of(level, rate, inside, frame, congestion, matches[0], era=era)
+    case = Case(
+        level=level.value,
+        dimension=dimension,
+        signs=signs,
+        matches=matches,
+        balances=balances,
+        refuted=refuted,
+        credits=_account(matches[0].ceiling, level, book),
+        has_catalog=any(
+            c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
+        ),
+    )
+    weights = weights_of(case)
+    return Plateau(
+        case=case,
+        level_log_se=log_se,
+        runs=level.runs,
+        weights=weights,
+        score=score_of(weights),
+    )
+
+
+def _refuted(
+    level: Level,
+    dimension: Dimension,
+    balances: dict[Metric, BalanceView],
+    book: CreditBook,
+) -> tuple[tuple[Ceiling, str], ...]:
+    """
+    Documented numbers near the level that no bucket allows, with the reason.
+
+    Where the balance itself was measured it decides (`credit_factor`), not the arithmetic.
+    """
+    found = []
+    for row in book.ceilings:
+        is_near = row.dimension == dimension and abs(level.value / row.value - 1) < NEAR_RATIO
+        if not is_near or row.family not in RATE_FAMILIES or row.balance_metric in balances:
+            continue
+        account = book.account_of(row, level.runs)
+        if account.credits == Credits.REFUTED:
+            found.append((row, account.text))
+    return tuple(found)
+
+
+def _account(row: Ceiling | None, level: Level, book: CreditBook) -> Account:
+    if row is None or row.bucket_phase != Phase.BASELINE:
+        return SILENT
+    return book.account_of(row, level.runs)
+
+
+def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:
+    """Standard error of the median, with neighbouring samples counted as related."""
+    values = np.log(rate[inside & (rate > 0)])
+    values = values[np.abs(values - np.log(level.value)) < level.band_log]
+    if values.size < 3:
+        return level.band_log / 2
+    centred = values - middle(values)
+    power = float(np.mean(centred**2))
+    related = float(np.mean(centred[1:] * centred[:-1]) / power) if power > 0 else 0.0
+    related = float(np.clip(related, 0.0, 0.9))
+    effective = max(values.size * (1 - related) / (1 + related), 2.0)
+    return float(np.hypot(1.253 * level.log_sd / np.sqrt(effective), LEVEL_LOG_FLOOR))

@@ -1,0 +1,427 @@
+"""
+What each sign is worth, and the sum: how probable it is that a level is a ceiling.
+
+Rule 1: a level's score is PRIOR plus the weights of SIGNS; nothing else counts.
+Rule 2: whatever weighs is told: each row has its sentence (sign_words.py), and the table of
+        docs/concepts/how-a-ceiling-is-recognised.md is made from these rows.
+
+A weight is a log-likelihood ratio in nats: 1 makes a ceiling 2.7 times as likely, 2.3 ten times,
+4.6 a hundred times. The weights are judgements of how strong each sign is on physical grounds,
+checked on simulated incidents (bench/score.py, tuning seeds only). What each can add or take is
+bounded, so that no single one decides.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.diagnosis.recognition import sign_words as words
+from plimsoll.diagnosis.recognition.binding import EMPTY_RATIO
+from plimsoll.diagnosis.recognition.congestion import INELASTIC
+from plimsoll.diagnosis.recognition.credits import Credits
+from plimsoll.diagnosis.recognition.sign_words import Told
+from plimsoll.diagnosis.recognition.signs import Case
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.family import balance_metrics
+
+# Before any sign: of the numbers at which samples pile up, one in fifty-five is a ceiling. Workloads
+# have many habits (batches, pools, timers), a window has one or two ceilings.
+PRIOR = -4.0
+# What steadiness of any kind can add at most. A producer with a limit of its own is as steady as a
+# ceiling, so steadiness can balance the prior, and no more: something else must decide.
+STEADY_MAX = 4.0
+# The spread of an enforced rate: half of the published incidents lie within this of their number.
+# Few samples show less spread than there is, so theirs is drawn towards it as if so many had been seen.
+USUAL_LOG_SD = 0.006
+USUAL_SAMPLES = 4
+# Steadiness of n samples counts n ÷ (n + 3): three samples say half of what many would.
+HALF_SAMPLES = 3
+# A minute's rate that strays by more than this is not an enforced one; by less, it may be.
+FLAT_LOG_SD = 0.008
+# Shorter than this a level may be chance, longer it is a habit of something.
+HELD_MINUTES = 20
+# Waiting that no error of the reference explains: a third longer than a reference this window shows,
+# twice as long as a general one; and for levels at no number 2.2 times and 8 times (what no SSD needs).
+WAITED_LOG = {
+    (True, True): 0.3,
+    (True, False): 0.7,
+    (False, True): float(np.log(2.2)),
+    (False, False): float(np.log(8.0)),
+}
+# Under a load that differs by a tenth the latency of an unpressed volume differs by a tenth at most, so
+# what takes 15 % longer at a level than a little below it waits there.
+STEP_LOG = float(np.log(1.15))
+# What waiting can add, however it is seen.
+WAITED_MAX = 2.5
+# Refutes a level by itself: below every bound, which cuts it.
+AT_EASE = -100.0
+# In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
+WAITED_SHARE = 0.85
+# Beside a level that is held lies some pressed time below it: minutes that were pegged in part.
+PARTLY_BELOW = 0.1
+CPU_BOUND_RATIO = 0.93
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """One kind of observation: what it can weigh, why, and how it is told."""
+
+    name: str
+    """The `kind` of its evidence."""
+    behind: str
+    """What is seen behind a ceiling."""
+    otherwise: str
+    """What is seen elsewhere."""
+    low: float
+    """Most it can take, nats ≤ 0."""
+    high: float
+    """Most it can add, nats ≥ 0."""
+    why: str
+    """Why these bounds."""
+    weigh: Callable[[Case], float]
+    """Nats of one case; NaN where it could not be observed. Cut to the bounds by `weights_of`."""
+    tell: Callable[[Case], Told]
+
+
+def weights_of(case: Case) -> dict[str, float]:
+    """Return what every sign of SIGNS adds or takes in this case, nats; 0 where it says nothing."""
+    weights = {}
+    for sign in SIGNS:
+        raw = sign.weigh(case)
+        weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
+    if weights["step"] > 0:
+        # The same hours tell what ease is better than the calmest ones.
+        weights["waiting"] = max(weights["waiting"], 0.0)
+    _scale(weights, STEADINESS, _steadiness_factor(case, weights))
+    if is_proven(case) and (np.isfinite(case.signs.log_excess) or case.is_few):
+        # Behind an empty balance the rate is the baseline, whether or not requests were seen to wait.
+        total = sum(weights[name] for name in WAITING)
+        _scale(weights, WAITING, 1.0 if total >= -1 else -1 / total)
+    return weights
+
+
+def score_of(weights: dict[str, float]) -> float:
+    """Return the sum in nats; 0 is even odds."""
+    return PRIOR + sum(weights.values())
+
+
+def is_proven(case: Case) -> bool:
+    """Return whether the balance that counts for the level was empty while it was held."""
+    row = case.best.ceiling
+    if row is None:
+        return _some_empty(case)
+    if row.balance_metric is None or row.bucket_phase != Phase.BASELINE:
+        return False
+    view = case.balances.get(row.balance_metric)
+    return view is not None and view.is_empty
+
+
+def _scale(weights: dict[str, float], names: tuple[str, ...], factor: float) -> None:
+    for name in names:
+        weights[name] *= factor
+
+
+def _steadiness_factor(case: Case, weights: dict[str, float]) -> float:
+    """Return by what the signs of steadiness are cut: for few samples, and to STEADY_MAX together."""
+    total = sum(weights[name] for name in STEADINESS)
+    if total <= 0:
+        return 1.0
+    seen = case.signs.samples / (case.signs.samples + HALF_SAMPLES)
+    return min(total * seen, STEADY_MAX) / total
+
+
+def _spread(case: Case) -> float:
+    signs = case.signs
+    squares = signs.samples * signs.log_sd**2 + USUAL_SAMPLES * USUAL_LOG_SD**2
+    return float(np.sqrt(squares / (signs.samples + USUAL_SAMPLES)))
+
+
+def _match(case: Case) -> float:
+    if case.has_catalog:
+        # The second part is the prior of numbers: at those a level is a ceiling more often.
+        return 2.5 * case.documented + (2.0 if case.is_numbered else 0.0)
+    # Where no number is known, a level at none is what one expects of a ceiling.
+    is_waiting_known = np.isfinite(case.signs.log_excess)
+    return (1.8 if is_waiting_known else 0.0) + (2.0 if case.is_numbered else 0.0)
+
+
+def _waiting(case: Case) -> float:
+    signs = case.signs
+    least = WAITED_LOG[case.is_numbered, signs.is_reference_seen]
+    if case.is_few and not signs.least_log_excess >= least:
+        return AT_EASE
+    if not np.isfinite(signs.log_excess):
+        return -1.5
+    over = signs.log_excess - least
+    # Steady demand at a documented number is common; to be there at ease refutes it quickly.
+    return (12.0 if case.is_numbered and over < 0 else 4.0) * over
+
+
+def _step(case: Case) -> float:
+    # What the distance from the reference shows is not counted twice.
+    shown = min(8.0 * (case.signs.step_log - STEP_LOG), WAITED_MAX)
+    return max(shown - max(_waiting(case), 0.0), 0.0) if shown > 0 else 0.0
+
+
+def _waited_share(case: Case) -> float:
+    signs = case.signs
+    if not (np.isfinite(signs.log_excess) and np.isfinite(signs.waited_share)):
+        return float("nan")
+    most = 1.0 if case.is_numbered else 0.0
+    # What general storage takes does not tell which samples waited on this one.
+    weight = min(8.0 * (signs.waited_share - WAITED_SHARE), most)
+    return weight if signs.is_reference_seen else max(weight, 0.0)
+
+
+def _flatness(case: Case) -> float:
+    return 2.0 * float(np.log(FLAT_LOG_SD / _spread(case)))
+
+
+def _noise(case: Case) -> float:
+    elsewhere = case.signs.log_sd_elsewhere
+    return 0.8 * float(np.log(elsewhere / _spread(case))) if elsewhere > 0 else float("nan")
+
+
+def _elasticity(case: Case) -> float:
+    ratio = case.signs.elasticity
+    return 1.5 * float(np.log(INELASTIC / max(ratio, 1e-9)))
+
+
+def _persistence(case: Case) -> float:
+    lasting = 0.8 * float(np.log(max(case.signs.minutes, case.signs.samples) / HELD_MINUTES))
+    # A producer is steady for days; only at a documented number does time speak for a ceiling.
+    return min(lasting, 1.6 if case.is_numbered else 0.5)
+
+
+def _recurrence(case: Case) -> float:
+    return 0.3 * float(np.log(case.signs.run_count))
+
+
+def _cliff(case: Case) -> float:
+    above = min(8.0 * case.signs.pressed_above_ratio, 5.0)
+    below = float(np.clip(2.5 * (case.signs.pressed_below_ratio - PARTLY_BELOW), 0.0, 3.0))
+    return -above - below
+
+
+def _exceeded(case: Case) -> float:
+    free = min(3.0 * case.signs.free_above_ratio, 5.0)
+    if case.is_numbered:
+        return -0.4 * free
+    return -max(free, min(3.0 * case.signs.above_ratio, 5.0))
+
+
+def _entry(case: Case) -> float:
+    if case.is_numbered:
+        return 0.0
+    as_bucket = case.signs.entered_from_above * (1 - case.signs.left_upwards)
+    return -0.6 * as_bucket * _exceeded(case)
+
+
+def _balance(case: Case) -> float:
+    row = case.best.ceiling
+    # What an empty balance proves needs no documented number.
+    alone = 2.0 if is_proven(case) and not case.is_numbered else 0.0
+    if row is None:
+        return alone + (2.0 if _some_empty(case) else 0.0)
+    view = case.balances.get(row.balance_metric) if row.balance_metric else None
+    if view is None:
+        return 0.0
+    if row.bucket_phase == Phase.BASELINE:
+        return alone + (2.5 if view.is_empty else -1.0)
+    if row.bucket_phase == Phase.BURST:
+        return 0.8 if view.change_per_s < 0 else -0.5
+    return 0.0
+
+
+def _credits(case: Case) -> float:
+    row = case.best.ceiling
+    if row is None or row.balance_metric in case.balances:
+        return 0.0
+    return 1.0 if case.credits.credits == Credits.SHOWN else 0.0
+
+
+def _some_empty(case: Case) -> bool:
+    """Whether a balance of this dimension was at zero all the time; for levels without a number."""
+    views = [case.balances[m] for m in balance_metrics(case.dimension) if m in case.balances]
+    return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
+
+
+def _cpu(case: Case) -> float:
+    signs = case.signs
+    if not signs.cpu_ratio >= CPU_BOUND_RATIO or case.documented >= 0.5:
+        return 0.0
+    # A busy CPU makes a rate stand still, but it does not make storage slow.
+    return -3.0 * float(np.clip(1 - (np.nan_to_num(signs.log_excess) - 0.7) / 1.5, 0, 1))
+
+
+STEADINESS = ("flatness", "noise", "elasticity", "persistence", "recurrence")
+"""Signs of steadiness; together they add at most STEADY_MAX."""
+WAITING = ("waiting", "waited_share")
+"""Signs of waiting; where the balance was empty they take at most 1 together."""
+
+SIGNS: tuple[Sign, ...] = (
+    Sign(
+        name="match",
+        behind="the level is a number that AWS documents for this class or volume, now or formerly",
+        otherwise="a limiter of the application is seldom at such a number",
+        low=0.0,
+        high=4.5,
+        why="a dozen numbers, each 1 % wide, cover some 4 % of the levels that are possible: 25 to 1,"
+        " and what is near a number is more often a ceiling to begin with",
+        weigh=_match,
+        tell=words.tell_match,
+    ),
+    Sign(
+        name="waiting",
+        behind="requests take much longer than when nothing waits",
+        otherwise="a steady producer makes no queue",
+        low=-6.0,
+        high=WAITED_MAX,
+        why="a ceiling that delays nobody is not one, so its absence weighs most; slow storage waits"
+        " as well, so its presence is worth 12 to 1 at most; of fewer than eight samples each must"
+        " have waited, because chance puts a few at a number",
+        weigh=_waiting,
+        tell=words.tell_waiting,
+    ),
+    Sign(
+        name="step",
+        behind="requests take longer at the level than a little below it in the same hours",
+        otherwise="latency grows little by little with load",
+        low=0.0,
+        high=WAITED_MAX,
+        why="where a reference is far away or missing, the same work on the same storage under nearly the"
+        " same load is a better one; `waiting` then takes nothing, and both together add as much as it"
+        " alone could",
+        weigh=_step,
+        tell=words.tell_step,
+    ),
+    Sign(
+        name="waited_share",
+        behind="requests wait nearly whenever the rate is at the level",
+        otherwise="the same rate is met at ease at other times",
+        low=-5.0,
+        high=1.0,
+        why="a rate that is served at ease for half of the time is no ceiling; where the window never shows"
+        " ease, nothing is taken",
+        weigh=_waited_share,
+        tell=words.tell_waited_share,
+    ),
+    Sign(
+        name="balance",
+        behind="a baseline binds at an empty balance, a burst while one falls",
+        otherwise="a balance that is not empty speaks against a baseline",
+        low=-1.0,
+        high=4.5,
+        why="no credits left at the baseline is the mechanism itself, and stands in for waiting and"
+        " number; the metric is rounded and covers five minutes, so it is not beyond doubt",
+        weigh=_balance,
+        tell=words.tell_balance,
+    ),
+    Sign(
+        name="credits",
+        behind="what was served before has emptied the bucket, even if it was full at first",
+        otherwise="the bucket holds credits, which refutes a baseline altogether",
+        low=0.0,
+        high=1.0,
+        why="an empty bucket is the mechanism, but here it is calculated and its capacity is not"
+        " published; counted only where the balance metric is missing",
+        weigh=_credits,
+        tell=words.tell_credits,
+    ),
+    Sign(
+        name="flatness",
+        behind="the rate varies by a few tenths of a percent",
+        otherwise="workloads vary by percents",
+        low=-4.0,
+        high=2.0,
+        why="an enforced rate never strays by percents; other limiters are as flat",
+        weigh=_flatness,
+        tell=words.tell_flatness,
+    ),
+    Sign(
+        name="noise",
+        behind="the rate varies much less than the same workload does at other times",
+        otherwise="a steady workload is steady everywhere",
+        low=-1.5,
+        high=1.5,
+        why="other hours may hold other work, so it counts for less than the spread itself",
+        weigh=_noise,
+        tell=words.tell_noise,
+    ),
+    Sign(
+        name="elasticity",
+        behind="waiting varies, the rate does not",
+        otherwise="a fault under a fixed number of clients moves both",
+        low=-3.0,
+        high=2.0,
+        why="it tells a limit from slow storage, which no other sign does",
+        weigh=_elasticity,
+        tell=words.tell_elasticity,
+    ),
+    Sign(
+        name="persistence",
+        behind="the level is held long",
+        otherwise="chance holds no level for hours",
+        low=-1.0,
+        high=1.6,
+        why="producers are steady for days too, so beyond 40 minutes it counts only at a number",
+        weigh=_persistence,
+        tell=words.tell_persistence,
+    ),
+    Sign(
+        name="recurrence",
+        behind="the same level is reached again and again",
+        otherwise="chance does not return to one number",
+        low=0.0,
+        high=0.3 * float(np.log(4)),
+        why="the stretches of one day are not independent",
+        weigh=_recurrence,
+        tell=words.tell_recurrence,
+    ),
+    Sign(
+        name="cliff",
+        behind="pressed time lies at the level, hardly any beside it",
+        otherwise="a busy hour spreads to both sides",
+        low=-8.0,
+        high=0.0,
+        why="nothing passes an enforced rate: as much pressed time just above as at the level refutes"
+        " it (up to 5); pegged parts of minutes lie below, so that counts less (up to 3)",
+        weigh=_cliff,
+        tell=words.tell_cliff,
+    ),
+    Sign(
+        name="exceeded",
+        behind="more is never served, except on credits",
+        otherwise="the same workload gets more at other times",
+        low=-5.0,
+        high=0.0,
+        why="the reverse of the cliff, for all of the window in which the limit may have been the same;"
+        " documented numbers lose 2 at most, because class, storage and credits may have differed then",
+        weigh=_exceeded,
+        tell=words.tell_exceeded,
+    ),
+    Sign(
+        name="entry",
+        behind="entered from above when credits run out, and left downwards",
+        otherwise="when a fault ends, the rate jumps back up",
+        low=0.0,
+        high=3.0,
+        why="it excuses six tenths of what was served above: an unknown limit may have credits too",
+        weigh=_entry,
+        tell=words.tell_entry,
+    ),
+    Sign(
+        name="cpu",
+        behind="the CPU has time left",
+        otherwise="a CPU at its end holds the rate still",
+        low=-3.0,
+        high=0.0,
+        why="it explains a flat rate but no slow storage, so it fades with waiting and says nothing"
+        " at a documented number",
+        weigh=_cpu,
+        tell=words.tell_cpu,
+    ),
+)
+CONTEXT = ("io_size", "sessions")
+"""Kinds of evidence that are told and do not weigh."""

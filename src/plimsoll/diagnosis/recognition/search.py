@@ -1,0 +1,159 @@
+"""The ceilings of a window: levels found, judged, filled out and freed of each other's shadows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.recognition.binding import (
+    EMPTY_RATIO,
+    UNKNOWN_LOG_RANGE,
+    allowed_by_credits,
+    near_documented,
+)
+from plimsoll.diagnosis.recognition.congestion import HOT_LOG, Congestion
+from plimsoll.diagnosis.recognition.credits import CreditBook
+from plimsoll.diagnosis.recognition.level import (
+    HELD_MIN_SAMPLES,
+    JITTER_BINS,
+    LOOSE_BINS,
+    SHORT_SAMPLES,
+    extended,
+    levels_of,
+)
+from plimsoll.diagnosis.recognition.overlap import without_overlap
+from plimsoll.diagnosis.recognition.plateau import Plateau, judge
+from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
+from plimsoll.model.series import BoolArray
+
+ACCEPT = 0.5
+ACCEPT_FAR = 0.8
+RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
+
+
+def plateaus_of(
+    frame: Frame,
+    congestion: Congestion,
+    ceilings: tuple[Ceiling, ...],
+    *,
+    dimensions: frozenset[Dimension] = RATES,
+) -> list[Plateau]:
+    """
+    The levels that are ceilings, without overlaps, the most probable first.
+
+    Args:
+        frame: what was measured.
+        congestion: waiting per sample.
+        ceilings: documented ceilings of the instance; empty works too, every limit is then unknown.
+        dimensions: the rates in which levels are looked for.
+    """
+    judged = []
+    book = CreditBook(frame, ceilings)
+    pressed, eased = _pressed(frame, congestion)
+    for dimension, rate in (
+        (Dimension.THROUGHPUT, frame.bytes_per_s),
+        (Dimension.IOPS, frame.ops_per_s),
+    ):
+        if dimension not in dimensions:
+            continue
+        numbered = eased & near_documented(rate, dimension, ceilings)
+        # Only at a documented number may samples stray: elsewhere a level is all that is known.
+        searches = (
+            (pressed, JITTER_BINS, HELD_MIN_SAMPLES),
+            (numbered, JITTER_BINS, HELD_MIN_SAMPLES),
+            (numbered, LOOSE_BINS, HELD_MIN_SAMPLES),
+            (numbered & pressed, JITTER_BINS, SHORT_SAMPLES),
+        )
+        for waited, jitter_bins, short_samples in searches:
+            levels = levels_of(
+                rate,
+                waited,
+                congestion.log_excess,
+                frame.time_s,
+                frame.width_s,
+                jitter_bins=jitter_bins,
+                short_samples=short_samples,
+            )
+            for level in levels:
+                plateau = judge(level, dimension, rate, congestion, book)
+                least = _least(plateau, ceilings)
+                if plateau.probability >= least:
+                    fill = _may_belong(plateau, congestion, eased)
+                    fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
+                    wider = extended(
+                        level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
+                    )
+                    again = judge(wider, dimension, rate, congestion, book)
+                    if again.probability >= least:
+                        judged.append(again)
+                    elif plateau.documented > 0.5 and not congestion.is_reference_seen:
+                        # Nothing shows what ease is here, so a shorter queue refutes nothing: a rate
+                        # within the spread of a number that is known to bind is held by it.
+                        judged.append(replace(plateau, runs=wider.runs))
+                    else:
+                        judged.append(plateau)
+    # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
+    # that nobody charts.
+    judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))
+    return without_overlap(judged, frame)
+
+
+def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
+    """
+    Return the probability from which a level is a ceiling.
+
+    Limits that no document lists lie within a factor of twenty of those that one does; further below, the
+    signs must be strong. Of a class that no document lists nothing tells how small it is.
+    """
+    rows = [
+        c
+        for c in ceilings
+        if c.family in RATE_FAMILIES and c.dimension == plateau.dimension and c.value > 0
+    ]
+    is_listed = any(c.family in INSTANCE_FAMILIES for c in rows)
+    if plateau.best.ceiling is not None or not is_listed:
+        return ACCEPT
+    is_near = plateau.level > min(c.value for c in rows) * float(np.exp(-UNKNOWN_LOG_RANGE))
+    return ACCEPT if is_near else ACCEPT_FAR
+
+
+def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:
+    """
+    Samples that may lie at a ceiling: to find levels, and more leniently to fill known ones.
+
+    Requests waited, or some balance was empty; all samples where neither latency nor queue is known.
+    """
+    if not congestion.is_measured:
+        every = np.ones(frame.size, dtype=bool)
+        return every, every
+    empty = np.zeros(frame.size, dtype=bool)
+    for values in frame.balances.values():
+        empty |= values <= EMPTY_RATIO
+    strict = (congestion.log_excess > HOT_LOG) | (congestion.log_excess_smooth > HOT_LOG) | empty
+    lenient = strict | (congestion.log_excess_smooth > 0.3 * HOT_LOG)
+    return strict, lenient
+
+
+def _may_belong(plateau: Plateau, congestion: Congestion, eased: BoolArray) -> BoolArray:
+    """
+    Samples that may lie at a known ceiling if their rate is within its spread, shape (n,).
+
+    Where waiting was not measured, or the window never shows what ease is, nothing speaks against them.
+    """
+    excess = congestion.log_excess_smooth
+    is_numbered = plateau.documented > 0.5
+    if is_numbered and not congestion.is_reference_seen:
+        return np.ones(excess.size, dtype=bool)
+    unknown = ~np.isfinite(excess)
+    # At a documented number, or where latency steps up, to be within the narrow spread is nearly sign enough.
+    if is_numbered or plateau.weights["step"] > 0:
+        return eased | unknown | (excess > 0.1 * HOT_LOG)
+    return eased | unknown
+
+
+def _allowed_by_credits(row: Ceiling | None, book: CreditBook) -> BoolArray | bool:
+    """Samples in which credits allow the row: by the balance where it was measured, or by arithmetic."""
+    if row is not None and row.balance_metric in book.frame.balances:
+        return allowed_by_credits(row, book.frame.balances)
+    return book.could_bind(row)

@@ -1,0 +1,191 @@
+"""
+The sentence of each sign: number, unit, and what it is compared with.
+
+A sentence tells what was seen. Whether it speaks for or against a limit follows from its weight
+(score.py), and is added to the sentence where it speaks against.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from plimsoll.diagnosis.recognition.congestion import HOT_LOG
+from plimsoll.diagnosis.recognition.rate_words import describe, format_rate
+from plimsoll.diagnosis.recognition.signs import Case
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.units import format_duration, format_latency, format_ratio, number
+
+
+class Told(NamedTuple):
+    """A sentence, the number it tells, and what that is compared with, in SI units."""
+
+    text: str
+    value: float | None = None
+    reference: float | None = None
+
+
+def tell_match(case: Case) -> Told:
+    """Tell how far the level is from the documented number nearest to it."""
+    row = next((m.ceiling for m in case.matches if m.ceiling is not None), None)
+    if row is None:
+        rate = format_rate(case.level, case.dimension)
+        return Told(f"no limits are documented for this instance to compare {rate} with")
+    off = case.level / row.value - 1
+    side = "above" if off >= 0 else "below"
+    away = number(abs(off) * 100, 2)
+    nearest = "" if case.best.ceiling is not None else "nearest number, the "
+    text = f"the level is {away} % {side} the {nearest}documented {describe(row)}"
+    return Told(text, case.level, row.value)
+
+
+def tell_waiting(case: Case) -> Told:
+    """Tell how long requests took, and how many of them were under way."""
+    stretch = case.stretch
+    seen, usual = stretch.latency_s, stretch.reference_s
+    if not np.isfinite(case.signs.log_excess):
+        return Told("neither latency nor queue depth was measured at this level")
+    # Latencies below what a float can hold are 0, and nothing is a multiple of it.
+    if seen is None or not usual:
+        times = number(float(np.exp(case.signs.log_excess)), 2)
+        return Told(f"requests took {times} times as long as without waiting")
+    whose = (
+        "this storage takes when it is not pressed"
+        if case.signs.is_reference_seen
+        else "SSD storage usually takes (this window never shows it at ease)"
+    )
+    text = (
+        f"requests took {format_latency(seen)}, {number(seen / usual, 2)} times"
+        f" the {format_latency(usual)} {whose}"
+    )
+    if stretch.queue_depth is not None:
+        text += f"; queue depth was {number(stretch.queue_depth, 2)}"
+    if case.is_few and not case.signs.least_log_excess > HOT_LOG:
+        text += f"; they did not wait in every one of the {case.signs.samples} samples"
+    return Told(text, seen, usual)
+
+
+def tell_step(case: Case) -> Told:
+    """Tell how much longer requests took at the level than a little below it."""
+    times = float(np.exp(case.signs.step_log))
+    text = (
+        f"requests took {number(times, 2)} times as long at this level as at rates a little below it"
+        " in the same hours"
+    )
+    return Told(text, times)
+
+
+def tell_waited_share(case: Case) -> Told:
+    """Tell in how much of the time at the level requests waited."""
+    share = case.signs.waited_share
+    return Told(f"requests waited in {format_ratio(share)} of the time at this rate", share)
+
+
+def tell_flatness(case: Case) -> Told:
+    """Tell how little the rate varied."""
+    spread = case.signs.log_sd
+    rate = format_rate(case.level, case.dimension)
+    text = f"reads and writes together stayed within {_percent(spread)} of {rate}"
+    return Told(text, spread)
+
+
+def tell_noise(case: Case) -> Told:
+    """Compare the rate's spread with the workload's own."""
+    here, elsewhere = case.signs.log_sd, case.signs.log_sd_elsewhere
+    text = (
+        f"at other times the rate varies by {_percent(elsewhere)} from one sample to the next,"
+        f" at this level by {_percent(here)}"
+    )
+    return Told(text, elsewhere, here)
+
+
+def tell_elasticity(case: Case) -> Told:
+    """Tell whether more waiting came with another rate."""
+    ratio = case.signs.elasticity
+    times = number(1 / max(ratio, 1e-3), 2)
+    text = f"latency and queue varied {times} times as much as the rate"
+    return Told(text, ratio)
+
+
+def tell_persistence(case: Case) -> Told:
+    """Tell how long the level was held in all."""
+    seconds = case.signs.minutes * 60
+    samples = case.signs.samples
+    plural = "" if samples == 1 else "s"
+    text = f"the level was held for {format_duration(seconds)} ({samples} sample{plural})"
+    return Told(text, seconds)
+
+
+def tell_recurrence(case: Case) -> Told:
+    """Tell how often the level was reached."""
+    count, spell = case.signs.run_count, format_duration(case.signs.minutes * 60)
+    return Told(f"the same level was reached {count} times, for {spell} in all", float(count))
+
+
+def tell_cliff(case: Case) -> Told:
+    """Tell how much pressed time lay beside the level and not at it."""
+    above, below = case.signs.pressed_above_ratio, case.signs.pressed_below_ratio
+    text = (
+        f"while requests waited, the rate was up to a tenth above this level for {_share(above)}"
+        f" of the time at it, and up to a tenth below it for {_share(below)}"
+    )
+    return Told(text, above, below)
+
+
+def tell_exceeded(case: Case) -> Told:
+    """Tell how much time was served above the level."""
+    free, any_above = case.signs.free_above_ratio, case.signs.above_ratio
+    if case.is_numbered or free >= any_above:
+        text = f"more was served, without waiting, for {_share(free)} of the time at this level"
+        return Told(text, free)
+    return Told(f"more was served for {_share(any_above)} of the time at this level", any_above)
+
+
+def tell_entry(case: Case) -> Told:
+    """Tell how stretches at the level began and ended."""
+    signs = case.signs
+    text = (
+        f"{format_ratio(signs.entered_from_above)} of its stretches began just after more was"
+        f" served, and {format_ratio(signs.left_upwards)} ended with more, as when credits run out"
+    )
+    return Told(text, signs.entered_from_above, signs.left_upwards)
+
+
+def tell_balance(case: Case) -> Told:
+    """Tell what the balance that decides said."""
+    row = case.best.ceiling
+    if row is not None and row.balance_metric in case.balances:
+        return tell_one_balance(case, row.balance_metric)
+    emptiest = min(case.balances, key=lambda metric: case.balances[metric].high)
+    return tell_one_balance(case, emptiest)
+
+
+def tell_one_balance(case: Case, metric: Metric) -> Told:
+    """Tell what one balance metric said while the level was held."""
+    view, name = case.balances[metric], METRICS[metric].cloudwatch
+    middle = (view.low + view.high) / 2
+    if view.is_empty:
+        return Told(f"{name} was at {format_ratio(view.low)}: no credits left", middle)
+    if view.change_per_s < 0:
+        fall = format_ratio(-view.change_per_s * 3600)
+        span = f"from {format_ratio(view.high)} to {format_ratio(view.low)}"
+        return Told(f"{name} fell by {fall} an hour, {span}", middle)
+    return Told(f"{name} stood at {format_ratio(middle)}: credits were not short", middle)
+
+
+def tell_credits(case: Case) -> Told:
+    """Tell what the arithmetic of credits says."""
+    return Told(case.credits.text)
+
+
+def tell_cpu(case: Case) -> Told:
+    """Tell how busy the CPU was."""
+    ratio = case.signs.cpu_ratio
+    return Told(f"CPU was at {format_ratio(ratio)}, which can hold a rate still by itself", ratio)
+
+
+def _percent(spread: float) -> str:
+    return f"{number(max(spread * 100, 0.01), 2)} %"
+
+
+def _share(ratio: float) -> str:
+    return f"{number(ratio * 100, 2)} %"

@@ -1,0 +1,1 @@
+"""Which limits explain the rates that a sweep over request sizes measured?"""

@@ -1,0 +1,103 @@
+"""
+What became of sequential requests: merged into larger operations, or stopped by a limit that counts each.
+
+Theory. Scattered requests tell how many operations are charged per second. Sequential ones of the same
+size move more bytes if several are charged as one; bytes over operations charged is what they were
+merged to. That is a lower bound where something else bound before the operations did.
+"""
+
+from collections.abc import Sequence
+
+from plimsoll.diagnosis.sweep.levels import levels_of
+from plimsoll.model.sweep import Estimate, Merge, SweepPoint, Unit
+
+# Below this gain, requests were not merged: clocks, warm caches and rounding explain it.
+MERGED_MIN = 1.1
+# So near to the plateau, the plateau is what bound.
+_AT_PLATEAU = 0.97
+_AT_REQUESTS = 0.03
+
+
+def request_limit_of(
+    sequential: Sequence[SweepPoint], strangers: Sequence[SweepPoint], ops: Estimate | None
+) -> Estimate | None:
+    """
+    A limit on requests that knows no merging, such as an instance's: sequential requests stop at it.
+
+    Args:
+        sequential: points of one phase and direction.
+        strangers: those that something else decided.
+        ops: the limit on scattered requests.
+
+    Returns:
+        None where fewer than two sizes stop at one number above that limit.
+    """
+    points = [point for point in sequential if point not in strangers]
+    if ops is None or len(points) < 3:
+        return None
+    levels = levels_of(points)
+    found = levels.ops
+    if found is None or int(levels.is_ops.sum()) < 2 or found.value < MERGED_MIN * ops.value:
+        return None
+    return found
+
+
+def merges_of(
+    sequential: Sequence[SweepPoint],
+    strangers: Sequence[SweepPoint],
+    ops: Estimate | None,
+    plateau: Estimate | None,
+    unit: Unit | None,
+    requests: Estimate | None,
+) -> tuple[Merge, ...]:
+    """
+    What sequential requests of each size were merged to.
+
+    Args:
+        sequential: points of one phase and direction.
+        strangers: those that something else decided; they still tell what was merged at least.
+        ops: operations charged per second, as scattered requests show.
+        plateau: most bytes per second.
+        unit: the accounting unit, where the plateau may be its own.
+        requests: the limit that `request_limit_of` found.
+    """
+    if ops is None:
+        return ()
+    # Where the plateau is the unit's own, requests were merged to just that; else it came in between.
+    is_whole = (
+        unit is not None
+        and plateau is not None
+        and plateau.value >= _AT_PLATEAU * ops.value * unit.size.value
+    )
+    found = []
+    for point in sorted(sequential, key=lambda p: p.io_size_bytes):
+        size = point.effective_size_bytes
+        whole = size if unit is None else min(size, unit.size.value)
+        merged = point.bytes_per_s / ops.value
+        is_plateau = plateau is not None and point.bytes_per_s >= _AT_PLATEAU * plateau.value
+        if merged < MERGED_MIN * whole:
+            # Where bytes bind, operations that were not charged tell nothing.
+            is_beyond = plateau is not None and size * ops.value >= _AT_PLATEAU * plateau.value
+            if point in strangers or is_plateau or is_beyond:
+                continue
+            found.append(_merge(point, size, ops, is_at_least=False))
+            continue
+        is_stopped = (
+            requests is not None and abs(point.ops_per_s / requests.value - 1) < _AT_REQUESTS
+        )
+        is_at_least = point in strangers or is_stopped or (is_plateau and not is_whole)
+        found.append(_merge(point, merged, ops, is_at_least=is_at_least))
+    return tuple(found)
+
+
+def _merge(point: SweepPoint, merged: float, ops: Estimate, *, is_at_least: bool) -> Merge:
+    # Where more operations are charged, each was merged from less.
+    return Merge(
+        io_size_bytes=point.io_size_bytes,
+        merged_bytes=Estimate(
+            value=merged,
+            low=None if ops.high is None else merged * ops.value / ops.high,
+            high=None if ops.low is None else merged * ops.value / ops.low,
+        ),
+        is_at_least=is_at_least,
+    )

@@ -1,0 +1,186 @@
+"""Limits that were changed in the window without a word in its description."""
+
+import numpy as np
+
+import builders
+from builders import HOUR
+from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.diagnosis.frame import frame_of
+from plimsoll.diagnosis.recognition.era import era_of
+from plimsoll.diagnosis.recognition.level import Level
+from plimsoll.limits import ceilings_of
+from plimsoll.model.ceiling import Dimension
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.units import KIB
+
+OLD, NEW = 156.25e6, 212.5e6
+R4_2XLARGE = Instance(
+    identifier="orders",
+    db_class="db.r4.2xlarge",
+    engine="postgres",
+    storage=Storage(kind="io1", size_gib=2500.0, provisioned_ops_per_s=30_000.0),
+)
+
+
+def demand(*hours_and_rates: tuple[float, float]) -> np.ndarray:
+    """Bytes/s by the minute, log-normal around each rate in turn."""
+    rng = np.random.default_rng(7)
+    rate = np.concatenate([np.full(round(h * HOUR), r) for h, r in hours_and_rates])
+    return rate * builders.wander(rng, rate.size, 0.08, memory=0.5)
+
+
+def levels_of(wanted: np.ndarray, limit: np.ndarray, *, waiting: float = 4.0) -> dict[int, float]:
+    """Hours at each level found, MB/s, of a demand behind a limit that is not always the same."""
+    rng = np.random.default_rng(8)
+    values = builders.held_at(wanted, limit, rng=rng, size_bytes=64 * KIB, waiting=waiting)
+    found: dict[int, float] = {}
+    for i in diagnose(builders.snapshot(values, instance=R4_2XLARGE), catalog()).intervals:
+        level = round(i.level / 1e6)
+        found[level] = found.get(level, 0.0) + (i.end_s - i.start_s) / 3600
+    return found
+
+
+def changed_at(hour: float, size: int) -> np.ndarray:
+    return np.where(np.arange(size) < hour * HOUR, OLD, NEW)
+
+
+def test_a_limit_that_held_until_it_was_raised_is_found():
+    """
+    Three times 156 MB/s for two hours; then the class is changed, and 180 to 212 MB/s are served.
+    """
+    wanted = demand((2, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (8, 185e6))
+    found = levels_of(wanted, changed_at(14, wanted.size))
+
+    assert 5 < found[156] < 7
+
+
+def test_one_limit_may_follow_at_once_on_another():
+    """
+    Ten hours at 156 MB/s, then ten hours at the 212.5 MB/s of the class that is described; requests take
+    20 ms all the time, which no SSD volume does unpressed.
+    """
+    wanted = demand((20, 400e6))
+    found = levels_of(wanted, changed_at(10, wanted.size), waiting=25.0)
+
+    assert {156, 212} <= found.keys()
+    assert 9.5 < found[156] < 10.1
+
+
+def era_at(runs, rate, size_bytes=64 * KIB, **shown) -> np.ndarray:
+    frame = frame_of(builders.snapshot(builders.storage(rate, size_bytes=size_bytes)))
+    assert frame is not None
+    inside = np.zeros(rate.size, dtype=bool)
+    for a, b in runs:
+        inside[a:b] = True
+    level = Level(value=OLD, log_sd=0.001, band_log=0.008, runs=np.array(runs))
+    ceilings = ceilings_of(R4_2XLARGE, catalog())
+    return era_of(level, rate, inside, frame, ceilings, Dimension.THROUGHPUT, **shown)
+
+
+def rates(*pieces: float) -> np.ndarray:
+    return np.repeat(np.asarray(pieces) * 1e6, HOUR)
+
+
+def test_a_limit_may_be_lowered():
+    """
+    What was served before the limit was lowered says nothing of the time since.
+    """
+    era = era_at([(240, 300), (420, 480)], rates(190, 180, 40, 40, 156.25, 40, 40, 156.25))
+
+    assert not era[:120].any()
+    assert era[120:].all()
+
+
+def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
+    """
+    More is served before, between and after its stretches: all of the window counts against it.
+    """
+    assert era_at([(60, 120), (240, 300)], rates(180, 156.25, 40, 40, 156.25, 180)).all()
+
+
+def test_one_visit_shows_nothing():
+    """
+    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a former limit,
+    unless requests took longer there than a little below it.
+    """
+    climb = rates(40, 156.25, 40, 180, 180)
+
+    assert era_at([(60, 120)], climb).all()
+    assert not era_at([(60, 120)], climb, has_step=True)[180:].any()
+
+
+def test_other_work_after_the_moment_is_a_change_of_work():
+    """
+    Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed.
+    """
+    size = np.repeat([64.0, 64, 64, 64, 256], HOUR) * KIB
+    rate = rates(156.25, 40, 40, 156.25, 180)
+
+    assert era_at([(0, 60), (180, 240)], rate, size).all()
+    assert not era_at([(0, 60), (180, 240)], rate)[240:].any()
+
+
+def test_credits_may_let_more_through_before_the_moment():
+    """
+    190 MB/s until the credits run out, then 156 MB/s; later the same work gets 180 MB/s for hours. Where
+    latency steps up at the level, the later hours do not count against it; those before it do.
+    """
+    era = era_at([(60, 180)], rates(190, 156.25, 156.25, 40, 180, 180), has_step=True)
+
+    assert era[: 4 * HOUR].all()
+    assert not era[4 * HOUR :].any()
+
+
+def test_a_limit_may_hold_all_the_time_until_it_is_raised():
+    """
+    Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number.
+    """
+    rate = rates(156.25, 156.25, 156.25, 170, 170)
+
+    assert era_at([(0, 180)], rate).all()
+    assert not era_at([(0, 180)], rate, elasticity=0.05)[180:].any()
+    assert era_at([(60, 180)], rates(40, 156.25, 156.25, 170, 170), elasticity=0.05).all()
+
+
+def test_a_limit_may_hold_all_the_time_between_two_moments():
+    """
+    190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s.
+    """
+    rate, run = rates(190, 156.25, 156.25, 156.25, 180, 180), [(60, 240)]
+    waits = np.repeat(np.log([1, 8, 8, 8, 1, 1]), HOUR)
+    era = era_at(run, rate, elasticity=0.005, excess=waits)
+    other_work = np.repeat([256.0, 64, 64, 64, 256, 256], HOUR) * KIB
+    paused = rates(190, 40, 156.25, 156.25, 180, 180)
+
+    assert not era[:60].any()
+    assert era[60:240].all()
+    assert not era[240:].any()
+    assert era_at(run, rate, elasticity=0.05, excess=waits).all()
+    assert era_at(run, rate, elasticity=0.005, excess=np.roll(waits, HOUR)).all()
+    assert era_at(run, rate, elasticity=0.005).all()
+    assert era_at([(120, 240)], paused, elasticity=0.005, excess=waits).all()
+    assert era_at(run, rate, other_work, elasticity=0.005, excess=waits).all()
+
+
+def test_a_former_limit_may_lie_just_below_the_present_one():
+    """
+    Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits.
+    """
+    wanted = demand((20, 400e6))
+    limit = np.where(np.arange(wanted.size) < 8 * HOUR, 205e6, NEW)
+    found = levels_of(wanted, limit, waiting=25.0)
+
+    assert {205, 212} == found.keys()
+    assert 7.5 < found[205] < 8.1
+
+
+def test_storage_that_recovers_is_no_raised_limit():
+    """
+    Eight clients without think time on storage of 6 ms, then of 1 ms: what is served moves with latency.
+    """
+    rng = np.random.default_rng(9)
+    latency = np.repeat([0.006, 0.0012], 10 * HOUR) * builders.wander(rng, 20 * HOUR, 0.06)
+    values = builders.storage(8 / latency * 64 * KIB, size_bytes=64 * KIB, latency_s=latency)
+
+    assert () == diagnose(builders.snapshot(values, instance=R4_2XLARGE), catalog()).intervals

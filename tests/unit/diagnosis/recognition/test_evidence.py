@@ -1,0 +1,349 @@
+"""The sentences under a claim carry the right number, unit and comparison."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from builders import ceiling
+from plimsoll.diagnosis.recognition.binding import BalanceView, Match
+from plimsoll.diagnosis.recognition.credits import Account, Credits
+from plimsoll.diagnosis.recognition.evidence import (
+    AGAINST,
+    context_evidence_of,
+    evidence_of,
+    refuted_by,
+    ruled_out_of,
+)
+from plimsoll.diagnosis.recognition.plateau import Plateau
+from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
+from plimsoll.diagnosis.recognition.score import SIGNS, score_of, weights_of
+from plimsoll.diagnosis.recognition.signs import Case, Signs, Stretch
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.metric import Metric
+from plimsoll.units import mib_per_s
+
+NAN = float("nan")
+BYTES, OPS = Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO
+EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
+BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
+BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
+FORMER = ceiling(EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE, balance=BYTES)
+OPS_BASELINE = ceiling(IOPS, Phase.BASELINE, 12_000, balance=OPS)
+VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
+CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
+
+SEEN = Signs(
+    minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
+    least_log_excess=1.5,
+    waited_share=1.0, free_above_ratio=0.0, above_ratio=0.0, entered_from_above=0.0,
+    left_upwards=0.0, pressed_above_ratio=0.0, pressed_below_ratio=0.0, is_reference_seen=True,
+    elasticity=0.02, cpu_ratio=0.3,
+)  # fmt: skip
+
+STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
+
+
+SHOWN = Account(credits=Credits.SHOWN, text="what was served before emptied it")
+
+
+def plateau(row=FORMER, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
+    rest = 1.0 - 0.1 * len(others)
+    case = Case(
+        level=level,
+        dimension=row.dimension if row else Dimension.THROUGHPUT,
+        signs=signs,
+        balances=balances or {},
+        matches=(
+            Match(ceiling=row, probability=rest, z=0.5),
+            *(Match(ceiling=other, probability=0.1, z=1.0) for other in others),
+        ),
+        has_catalog=True,
+    )
+    weights = weights_of(case)
+    return Plateau(
+        case=case,
+        level_log_se=0.0015,
+        runs=np.array([[0, 30], [40, 70], [80, 110]]),
+        weights=weights,
+        score=score_of(weights),
+    )
+
+
+def view(low: float, high: float, change_per_s: float = 0.0) -> BalanceView:
+    return BalanceView(low=low, high=high, change_per_s=change_per_s)
+
+
+def told(one: Plateau, meanwhile=(NAN,)) -> dict[str, str]:
+    found = evidence_of(one, STRETCH)
+    found += context_evidence_of(one, STRETCH, np.asarray(meanwhile, dtype=float))
+    return {evidence.kind: evidence.text for evidence in found}
+
+
+def reasons(one: Plateau, *rows, other_rate=None) -> dict[float, str]:
+    return {out.ceiling.value: out.reason for out in ruled_out_of(one, rows, other_rate=other_rate)}
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (BASELINE, "instance EBS throughput baseline of 287.5 MB/s"),
+        (FORMER, "former instance EBS throughput baseline of 212.5 MB/s"),
+        (OPS_BASELINE, "instance EBS IOPS baseline of 12,000 IOPS"),
+        (VOLUME, "volume throughput of 500 MiB/s (524.29 MB/s)"),
+    ],
+)
+def test_a_ceiling_is_described_in_the_unit_it_is_sold_in(row, text):
+    """
+    Instance limits are decimal MB/s, volume limits MiB/s, a limit without credits has no phase.
+    """
+    assert text == describe(row)
+    assert text.endswith(format_ceiling(row))
+
+
+@pytest.mark.parametrize(("level", "said"), [(213e6, "0.24 % above"), (211e6, "0.71 % below")])
+def test_the_match_says_how_far_and_on_which_side(level, said):
+    """
+    The level is compared with the documented number, in percent.
+    """
+    text = told(plateau(level=level))["match"]
+
+    assert f"the level is {said} the documented former instance EBS throughput baseline" in text
+
+
+def test_flatness_and_the_workloads_own_noise_are_told_apart():
+    """
+    A spread of 0.2 % at the level is one sign, 5 % at other times another.
+    """
+    said = told(plateau())
+
+    assert said["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
+    assert "at other times the rate varies by 5 %" in said["noise"]
+    assert "noise" not in told(plateau(signs=replace(SEEN, log_sd_elsewhere=NAN)))
+
+
+def test_what_speaks_against_the_claim_says_so():
+    """
+    A workload that is flatter elsewhere than at the level is no proof, and is not told as one.
+    """
+    signs = replace(SEEN, log_sd=0.0034, log_sd_elsewhere=0.0006)
+    said = told(plateau(signs=signs))
+
+    assert said["noise"] == (
+        "at other times the rate varies by 0.06 % from one sample to the next, at this level by"
+        f" 0.34 %; {AGAINST}"
+    )
+    assert AGAINST not in said["flatness"]
+
+
+def test_every_sign_that_weighs_is_told_and_nothing_else():
+    """
+    The evidence of an interval is the table's rows, the heaviest first; their sum is the score.
+    """
+    one = plateau(
+        signs=replace(SEEN, pressed_above_ratio=0.1, free_above_ratio=0.2),
+        balances={BYTES: view(0.0, 0.0)},
+    )
+    found = evidence_of(one, STRETCH)
+    kinds = {e.kind for e in found}
+
+    assert {name for name, weight in one.weights.items() if abs(weight) >= 0.03} == kinds
+    assert {"cliff", "exceeded"} <= kinds
+    assert {e.kind for e in found if e.weight < 0} == {
+        e.kind for e in found if e.text.endswith(AGAINST)
+    }
+    assert [abs(e.weight) for e in found] == sorted((abs(e.weight) for e in found), reverse=True)
+    np.testing.assert_allclose(sum(e.weight for e in found), sum(one.weights.values()), atol=0.2)
+
+
+@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.name)
+def test_every_sign_has_a_sentence(sign):
+    """
+    Each row tells a number in one sentence, without a full stop.
+    """
+    one = plateau(None, balances={BYTES: view(0.0, 0.0)})
+    told_of = sign.tell(replace(one.case, stretch=STRETCH, credits=SHOWN))
+
+    assert told_of.text
+    assert not told_of.text.endswith(".")
+
+
+def test_elasticity_is_told_as_a_factor():
+    """
+    A ratio of 0.02 means that waiting varied 50 times as much as the rate.
+    """
+    assert "latency and queue varied 50 times as much as the rate" in told(plateau())["elasticity"]
+    assert "elasticity" not in told(plateau(signs=replace(SEEN, elasticity=NAN)))
+
+
+def test_recurrence_counts_stretches_and_time():
+    """
+    Three stretches of together 90 minutes are said so; one stretch is not a recurrence.
+    """
+    assert "reached 3 times, for 1 h 30 min in all" in told(plateau())["recurrence"]
+    assert "recurrence" not in told(plateau(signs=replace(SEEN, run_count=1)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "text"),
+    [
+        (view(0.0, 0.01), "EBSByteBalance% was at 0 %: no credits left"),
+        (view(0.2, 0.6, -0.1 / 3600), "EBSByteBalance% fell by 10 % an hour, from 60 % to 20 %"),
+        (view(1.0, 1.0), "EBSByteBalance% stood at 100 %: credits were not short"),
+    ],
+)
+def test_balances_are_told_with_their_numbers(seen, text):
+    """
+    Empty, falling, or not short: each with the percentage that was read.
+    """
+    assert text == told(plateau(balances={BYTES: seen}))["balance"].removesuffix(f"; {AGAINST}")
+
+
+def test_unknown_limits_have_no_match():
+    """
+    Where no number fits, none is claimed.
+    """
+    assert "match" not in told(plateau(None, level=150e6))
+
+
+def test_a_constant_io_size_is_confessed():
+    """
+    Where both rates stand still and no number decides, the other reading of the plateau is told.
+    """
+    text = told(plateau(None, level=150e6), np.full(60, 9_155.0))["io_size"]
+
+    assert "a limit of 9,155 IOPS would look the same" in text
+
+
+def test_a_varying_io_size_decides():
+    """
+    Where operations varied while bytes stood still, it is a limit of throughput.
+    """
+    varied = 9_000 * np.linspace(0.9, 1.1, 60)
+
+    assert "io_size" not in told(plateau(None, level=150e6), varied)
+    assert "io_size" not in told(plateau(), np.full(60, 9_155.0))
+
+
+def test_waiting_is_told_against_the_reference():
+    """
+    Latency is compared with what the storage takes when not pressed; the queue is told with it.
+    """
+    said = told(plateau())["waiting"]
+
+    assert said == (
+        "requests took 18 ms, 15 times the 1.2 ms this storage takes when it is not pressed;"
+        " queue depth was 72"
+    )
+
+
+def test_a_general_reference_is_told_as_one():
+    """
+    Where the window never shows the storage at ease, the sentence does not claim that it does.
+    """
+    said = told(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
+
+    assert (
+        "15 times the 1.2 ms SSD storage usually takes (this window never shows it at ease)" in said
+    )
+
+
+def test_nothing_is_claimed_that_was_not_measured():
+    """
+    Without latency and queue the evidence says that waiting was not measured; no size, no size.
+    """
+    blind = replace(SEEN, log_excess=NAN, waited_share=NAN, elasticity=NAN)
+    found = evidence_of(plateau(signs=blind), Stretch())
+    said = {e.kind: e.text for e in found}
+
+    assert said["waiting"].startswith("neither latency nor queue depth was measured")
+    assert not {"waited_share", "elasticity"} & said.keys()
+    assert () == context_evidence_of(plateau(signs=blind), Stretch(), np.array([NAN]))
+
+
+def test_numbers_above_and_below_are_ruled_out_by_their_ratio():
+    """
+    A burst far above was not reached; a baseline below was passed.
+    """
+    found = reasons(plateau(BASELINE, level=287e6), BURST, FORMER)
+
+    assert "the level is 48 % of it" == found[593.75e6]
+    assert "the level is 35 % above it: it is not what is enforced here" == found[212.5e6]
+
+
+def test_the_limit_that_is_named_is_not_ruled_out():
+    """
+    What explains the level, and what is no limit of storage, is not in the list.
+    """
+    assert {} == reasons(plateau(BASELINE, level=287e6), BASELINE, CPU)
+
+
+def test_a_baseline_passed_on_credits_is_said_so():
+    """
+    Above a baseline while its balance was not empty: the credits paid for it.
+    """
+    found = reasons(plateau(BURST, level=592e6, balances={BYTES: view(0.3, 0.7)}), BASELINE)
+
+    assert "passed by 106 % on credits (EBSByteBalance% was not empty)" == found[287.5e6]
+
+
+def test_credits_rule_out_at_the_same_number():
+    """
+    Of two limits at one number the balance decides, and the reason says so.
+    """
+    same = ceiling(EBS, Phase.BURST, 287.5e6, balance=BYTES)
+    full = reasons(plateau(VOLUME, level=287e6, balances={BYTES: view(0.9, 1.0)}), BASELINE)
+    empty = reasons(plateau(BASELINE, level=287e6, balances={BYTES: view(0.0, 0.0)}), same)
+
+    assert "binds only without credits, and EBSByteBalance% was at 90 % or more" in full[287.5e6]
+    assert "to be had only with credits, and EBSByteBalance% was empty" in empty[287.5e6]
+
+
+def test_a_weaker_explanation_is_shown_with_its_probability():
+    """
+    What would fit too is not hidden.
+    """
+    near = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 286e6)
+    found = reasons(plateau(BASELINE, level=287e6, others=(near,)), near)
+
+    assert "it would fit too, but less well (probability 10 %)" == found[286e6]
+
+
+@pytest.mark.parametrize(
+    ("ops", "said"),
+    [
+        (3_000, "3,000 IOPS meanwhile is 25 % of it"),
+        (15_000, "15,000 IOPS meanwhile is above it: it did not hold requests back"),
+        (12_100, "12,100 IOPS meanwhile is at it, but varied more than the level that is named"),
+    ],
+)
+def test_the_other_dimension_is_ruled_out_by_what_was_served_meanwhile(ops, said):
+    """
+    Operations below, above or at an IOPS limit each speak differently against it.
+    """
+    assert said == reasons(plateau(), OPS_BASELINE, other_rate=ops)[12_000]
+
+
+@pytest.mark.parametrize("unmeasured", [None, NAN])
+def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
+    """
+    Without operations measured nothing is said about an IOPS limit.
+    """
+    assert {} == reasons(plateau(), OPS_BASELINE, other_rate=unmeasured)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (BASELINE, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
+        (FORMER, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
+        (BURST, "more than 213 MB/s served for minutes with credits left"),
+        (VOLUME, "more than 213 MB/s served for minutes under the same class and storage"),
+        (None, "more than 213 MB/s served for minutes"),
+    ],
+)
+def test_every_claim_says_what_would_refute_it(row, said):
+    """
+    A baseline is refuted by credits left, a burst and a fixed limit by more being served.
+    """
+    assert refuted_by(plateau(row)).startswith(said)
