@@ -23,8 +23,6 @@ CROWDED = {
     ("causes", "vacuum"): 3,
     ("cli", "gate"): 5,
     ("cli", "lab"): 4,
-    ("diagnosis", "sweep"): 3,
-    ("diagnosis", "waiting"): 3,
     ("sinks", "chart"): 3,
     ("sinks", "compare"): 5,
     ("sinks", "inspect"): 5,
