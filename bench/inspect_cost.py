@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 SHARE_MAX = 0.01
 SETTINGS = {

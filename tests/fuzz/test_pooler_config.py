@@ -11,7 +11,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.causes.pooler_lint import ServerRoom, lint
 from plimsoll.errors import PlimsollError
 from plimsoll.sinks.lint_text import render_lint
-from plimsoll.sources.pooler_config import read_pooler_config
+from plimsoll.sources.pooler.config import read_pooler_config
 
 NAMES = sorted({row["setting"] for row in catalog().rows(schema.POOLER_DEFAULTS)})
 ROOMS = st.builds(

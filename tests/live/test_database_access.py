@@ -12,7 +12,12 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot
-from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, DatabaseSilence, gaps_of
+from plimsoll.sources.postgres.pg_stat import (
+    DatabaseProbe,
+    DatabaseReading,
+    DatabaseSilence,
+    gaps_of,
+)
 
 ROLE = "host=127.0.0.1 port={port} dbname=postgres user={user} password=s3cret"
 
@@ -60,7 +65,7 @@ def test_a_reading_is_a_guarded_read_only_transaction(
     assert [("idle", None)] == state
 
     connection = probe._connection
-    from plimsoll.sources.pg_stat_queries import GUARDS
+    from plimsoll.sources.postgres.pg_stat_queries import GUARDS
 
     connection.execute(GUARDS)
     names = ("transaction_read_only", "statement_timeout", "lock_timeout")

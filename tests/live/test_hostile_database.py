@@ -12,11 +12,10 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.sql_name import SAFE_PATH
-from plimsoll.sources import pg_stat
-from plimsoll.sources.database import connect, queries
-from plimsoll.sources.database.read import observe
-from plimsoll.sources.database.reader import EVERYTHING, Reader
-from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading
+from plimsoll.sources.postgres import connect, pg_stat, queries
+from plimsoll.sources.postgres.pg_stat import DatabaseProbe, DatabaseReading
+from plimsoll.sources.postgres.read import observe
+from plimsoll.sources.postgres.reader import EVERYTHING, Reader
 
 SETTINGS = {
     "wal_level": "logical",

@@ -15,7 +15,7 @@ from plimsoll.causes.connections import causes, missing_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import Want, observe
+from plimsoll.sources.postgres.read import Want, observe
 
 USABLE = 47
 WANTS = frozenset({Want.SESSIONS})

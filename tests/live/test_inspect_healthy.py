@@ -9,7 +9,7 @@ from live.counted import tell
 from live.installed import VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 # By name: what pgbench is told.
 LOADS = {

@@ -19,7 +19,7 @@ from plimsoll.causes.budget import budget_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 SETTINGS = {
     "shared_buffers": "8MB",

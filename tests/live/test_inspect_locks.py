@@ -16,8 +16,8 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import Want, observe
-from plimsoll.sources.refusal_code import FULL, code_of_refusal
+from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.refusal_code import FULL, code_of_refusal
 
 WAITING = 12
 SESSIONS = frozenset({Want.SESSIONS})

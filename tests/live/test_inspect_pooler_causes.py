@@ -19,8 +19,8 @@ from plimsoll.causes.poolers import causes
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import PoolerReading
-from plimsoll.sources.database.read import Want, observe
 from plimsoll.sources.pooler.read import read_pooler
+from plimsoll.sources.postgres.read import Want, observe
 
 UNMENDED = Path(__file__).parents[2] / "build/pgpool-unmended/pgpool"
 CHILDREN = 12

@@ -15,10 +15,10 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
-from plimsoll.sources.database import queries
-from plimsoll.sources.database.connect import Asker
-from plimsoll.sources.database.read import Want, observe
-from plimsoll.sources.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
+from plimsoll.sources.postgres import queries
+from plimsoll.sources.postgres.connect import Asker
+from plimsoll.sources.postgres.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
+from plimsoll.sources.postgres.read import Want, observe
 
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
 END_OURS = (

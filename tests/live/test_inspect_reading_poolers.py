@@ -14,9 +14,9 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import USER, Postgres
 from plimsoll.model.database import PoolerReading
 from plimsoll.model.pooler import PooledUser
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.pooler.config import read_pooler_config
 from plimsoll.sources.pooler.read import config_of, pooler_reader, read_pooler
-from plimsoll.sources.pooler_config import read_pooler_config
+from plimsoll.sources.postgres.read import observe
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect import status_of
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sinks.inspect_outline import headline
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 SETTINGS = {
     # What a session asks is told whole, with the settings before it.

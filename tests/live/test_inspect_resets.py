@@ -12,7 +12,7 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect import status_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sinks.inspect_outline import headline
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

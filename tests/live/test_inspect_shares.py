@@ -31,7 +31,7 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 # The load may be off by a twentieth, and by what the reading of the counters takes.
 LOAD_WITHIN, LOAD_WITHIN_BYTES = 0.05, 2e6

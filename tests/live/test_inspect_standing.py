@@ -16,9 +16,9 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.connect import Asker
-from plimsoll.sources.database.read import observe
-from plimsoll.sources.database.reader import Reader
+from plimsoll.sources.postgres.connect import Asker
+from plimsoll.sources.postgres.read import observe
+from plimsoll.sources.postgres.reader import Reader
 
 SETTINGS = {
     "fsync": "off",

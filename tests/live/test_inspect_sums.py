@@ -13,7 +13,7 @@ from plimsoll.cli.inspect import status_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 INDEXES, PARTITIONS = 10, 120
 ROWS = 40_000

@@ -12,7 +12,7 @@ from plimsoll.causes.budget import budget_of
 from plimsoll.causes.unused_indexes import causes
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 # Nothing writes but the work and the checkpoints that it asks for: bytes are then the same each time,
 # however fast or busy the machine is.

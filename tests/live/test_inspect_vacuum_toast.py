@@ -22,9 +22,9 @@ from plimsoll.causes.budget import Budget, budget_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.database.prove_toast import incompressible
-from plimsoll.sources.database.read import observe
-from plimsoll.sources.database.sample_toast import sample_toast
+from plimsoll.sources.postgres.prove_toast import incompressible
+from plimsoll.sources.postgres.read import observe
+from plimsoll.sources.postgres.sample_toast import sample_toast
 
 ROWS = 60
 TEXT = incompressible(60_000)

@@ -11,7 +11,7 @@ from live.installed import DEBIANS, postgres_binaries
 from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.sources.database.read import observe
+from plimsoll.sources.postgres.read import observe
 
 
 @pytest.fixture(scope="module", params=[DEBIANS, "16", "17"])

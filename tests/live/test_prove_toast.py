@@ -15,8 +15,8 @@ import pytest
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.toast import ToastSample
-from plimsoll.sources.database.prove_toast import incompressible
-from plimsoll.sources.database.sample_toast import sample_toast
+from plimsoll.sources.postgres.prove_toast import incompressible
+from plimsoll.sources.postgres.sample_toast import sample_toast
 
 ROWS = 40
 

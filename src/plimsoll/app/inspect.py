@@ -36,9 +36,9 @@ def observe(
         UsageError: the DSN or an address cannot be read.
         SourceError: the server refused us, or did not answer. One that is full is an observation.
     """
-    from plimsoll.sources.database import read
-    from plimsoll.sources.database.refused import observe_poolers
     from plimsoll.sources.pooler.read import pooler_reader
+    from plimsoll.sources.postgres import read
+    from plimsoll.sources.postgres.refused import observe_poolers
 
     readers = [pooler_reader(target) for target in poolers]
     try:

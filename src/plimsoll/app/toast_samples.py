@@ -20,7 +20,7 @@ def decode_seconds(text: str | None, option: str = "--decode-toast") -> int | No
     Raises:
         UsageError: no time, or longer than a slot should last.
     """
-    from plimsoll.sources.database.sample_toast import SECONDS_MAX
+    from plimsoll.sources.postgres.sample_toast import SECONDS_MAX
 
     if text is None:
         return None
@@ -64,6 +64,6 @@ def with_samples(
 
 
 def _decoded(dsn: str, table: str, seconds: float) -> tuple[ToastSample, ...]:
-    from plimsoll.sources.database.sample_toast import sample_toast
+    from plimsoll.sources.postgres.sample_toast import sample_toast
 
     return sample_toast(dsn, table, seconds=seconds)

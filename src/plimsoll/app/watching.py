@@ -23,7 +23,7 @@ class Watching:
             dsn: libpq connection string or URI.
             tell: called with a line where nothing could be read.
         """
-        from plimsoll.sources.database.read import observe
+        from plimsoll.sources.postgres.read import observe
 
         self._tell = tell
         self._over = Event()

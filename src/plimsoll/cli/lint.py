@@ -76,7 +76,7 @@ def pooler(
     """
     from plimsoll.catalog.load import catalog
     from plimsoll.causes.pooler_lint import ServerRoom, lint, unknown_of
-    from plimsoll.sources.pooler_config import read_pooler_config
+    from plimsoll.sources.pooler.config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
         raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")

@@ -203,7 +203,7 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
     from plimsoll.causes import sessions as seen
     from plimsoll.causes.budget import budget_of
     from plimsoll.causes.work import curve_of
-    from plimsoll.sources.database.read import Want, observe
+    from plimsoll.sources.postgres.read import Want, observe
 
     wants = frozenset({Want.SESSIONS})
     observation = observe(dsn, duration_s=seconds_of(duration, "--for"), wants=wants)

@@ -73,8 +73,8 @@ def toast(
     every way to write a value out of line, by statement, size, storage and compression.
     """
     from plimsoll.sinks.toast_proof import render_toast_proof, render_toast_proof_json
-    from plimsoll.sources.database.prove_toast import prove_toast
-    from plimsoll.sources.database.sample_toast import sample_toast
+    from plimsoll.sources.postgres.prove_toast import prove_toast
+    from plimsoll.sources.postgres.sample_toast import sample_toast
 
     seconds = decode_seconds(decode, "--decode")
     if seconds is not None and table is None:

@@ -29,7 +29,7 @@ from plimsoll.sources.host import Host, instance_of, snapshot_of
 from plimsoll.sources.host_device import choose, look, size_bytes
 from plimsoll.sources.host_loop import Plan, Recording, record
 from plimsoll.sources.host_reader import HostReader, SystemClock
-from plimsoll.sources.pg_stat import DatabaseProbe, ServerFacts
+from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
 from plimsoll.sources.target import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 

@@ -160,7 +160,7 @@ def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -
 def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
     from plimsoll.lab.sweep.postgres import sweep_database
     from plimsoll.lab.sweep.server import Server
-    from plimsoll.sources.pg_stat import DatabaseProbe, without_password
+    from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
 
     probe = DatabaseProbe(dsn, time.monotonic)
     try:

@@ -23,8 +23,13 @@ from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.explain_allowed import parameter_count, refusal
 from plimsoll.sources.explain_json import capture_of
 from plimsoll.sources.explain_statements import Wanted, without_comments
-from plimsoll.sources.pg_stat import DatabaseProbe, without_password
-from plimsoll.sources.pg_stat_queries import BEGIN, GUARDS, genuine_statements, lock_statements
+from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
+from plimsoll.sources.postgres.pg_stat_queries import (
+    BEGIN,
+    GUARDS,
+    genuine_statements,
+    lock_statements,
+)
 
 if TYPE_CHECKING:
     import psycopg

@@ -14,7 +14,7 @@ from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.host_device import Choice
 from plimsoll.sources.host_loop import Recording
 from plimsoll.sources.host_rates import HostReading
-from plimsoll.sources.pg_stat import ServerFacts, gaps_of
+from plimsoll.sources.postgres.pg_stat import ServerFacts, gaps_of
 from plimsoll.units import GIB
 
 _DATABASE_METRICS = (

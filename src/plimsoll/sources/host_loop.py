@@ -20,10 +20,11 @@ import numpy as np
 
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-from plimsoll.sources import host_rates, pg_stat
+from plimsoll.sources import host_rates
 from plimsoll.sources.host_rates import HostReading
 from plimsoll.sources.host_reader import Clock
-from plimsoll.sources.pg_stat import DatabaseReading, DatabaseSilence
+from plimsoll.sources.postgres import pg_stat
+from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
 
 # How often the end of the recording is looked for while a step lasts.
 _GLANCE_S = 0.05

@@ -180,7 +180,7 @@ def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
         seen.append(clock())
         return busy()
 
-    monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
+    monkeypatch.setattr("plimsoll.sources.postgres.read.observe", observe)
     watched = Watching(DSN, print)
     assert begun.wait(10)
 
@@ -196,7 +196,7 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
     def observe(dsn, **_):
         raise Unreachable("PostgreSQL did not answer", "Check it.")
 
-    monkeypatch.setattr("plimsoll.sources.database.read.observe", observe)
+    monkeypatch.setattr("plimsoll.sources.postgres.read.observe", observe)
 
     told = []
 

@@ -13,7 +13,7 @@ from plimsoll.sources.host import Host
 from plimsoll.sources.host_counters import CpuCounters, MemoryBytes
 from plimsoll.sources.host_device import Choice
 from plimsoll.sources.host_rates import HostReading
-from plimsoll.sources.pg_stat import ServerFacts
+from plimsoll.sources.postgres.pg_stat import ServerFacts
 
 HOST = Host(
     name="db1",

@@ -13,7 +13,7 @@ from plimsoll.sources.host_device import Choice
 from plimsoll.sources.host_loop import Recording
 from plimsoll.sources.host_rates import HostReading
 from plimsoll.sources.host_reader import HostReader, SystemClock
-from plimsoll.sources.pg_stat import ServerFacts
+from plimsoll.sources.postgres.pg_stat import ServerFacts
 
 SERVER = ServerFacts(
     place="localhost:5432/orders",

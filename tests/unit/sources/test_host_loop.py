@@ -11,7 +11,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.host_counters import DiskCounters
 from plimsoll.sources.host_loop import Plan, Recording, record
 from plimsoll.sources.host_rates import HostReading
-from plimsoll.sources.pg_stat import DatabaseReading, DatabaseSilence
+from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
 
 
 @dataclass

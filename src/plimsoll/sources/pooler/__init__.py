@@ -1,1 +1,1 @@
-"""What a connection pooler says of itself: PgBouncer's console, Pgpool-II's SHOW commands."""
+"""What do poolers say: PgBouncer's console, SHOW of Pgpool-II, and their configuration files?"""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
-from plimsoll.sources.pg_stat import CONNECTION, is_connection_string, is_refusal, told
-from plimsoll.sources.text_safe import decode_safely
+from plimsoll.sources.postgres.pg_stat import CONNECTION, is_connection_string, is_refusal, told
+from plimsoll.sources.postgres.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg

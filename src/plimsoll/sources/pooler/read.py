@@ -5,10 +5,10 @@ from pathlib import Path
 
 from plimsoll.model.database import PoolerReading
 from plimsoll.model.pooler import PoolerConfig
+from plimsoll.sources.pooler.config import read_pooler_config
 from plimsoll.sources.pooler.console import WALL_CLOCK, Now, address_of, visited
 from plimsoll.sources.pooler.pgbouncer import read_pgbouncer
 from plimsoll.sources.pooler.pgpool import read_pgpool
-from plimsoll.sources.pooler_config import read_pooler_config
 
 
 def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:

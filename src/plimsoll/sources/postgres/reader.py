@@ -21,11 +21,10 @@ from plimsoll.model.database import (
     Statement,
 )
 from plimsoll.model.standing import Standing
-from plimsoll.sources import pg_stat_queries
-from plimsoll.sources.database import queries, queries_wal, resets
-from plimsoll.sources.database.connect import Asker, Rows, Silent
-from plimsoll.sources.database.locks import with_locks
-from plimsoll.sources.database.moment import (
+from plimsoll.sources.postgres import pg_stat_queries, queries, queries_wal, resets
+from plimsoll.sources.postgres.connect import Asker, Rows, Silent
+from plimsoll.sources.postgres.locks import with_locks
+from plimsoll.sources.postgres.moment import (
     Moment,
     Run,
     changes_since,
@@ -34,9 +33,10 @@ from plimsoll.sources.database.moment import (
     spent_since_s,
     with_toast_reads,
 )
-from plimsoll.sources.database.partitions import with_parents
-from plimsoll.sources.database.rights import select_on
-from plimsoll.sources.database.rows import (
+from plimsoll.sources.postgres.partitions import with_parents
+from plimsoll.sources.postgres.pg_stat import quoted
+from plimsoll.sources.postgres.rights import select_on
+from plimsoll.sources.postgres.rows import (
     columns_of,
     index_of,
     io_of,
@@ -47,8 +47,7 @@ from plimsoll.sources.database.rows import (
     vacuum_of,
     without_literals,
 )
-from plimsoll.sources.database.standing import read_standing
-from plimsoll.sources.pg_stat import quoted
+from plimsoll.sources.postgres.standing import read_standing
 
 # One statement asks for so many relations, so that none comes near the statement timeout.
 _BATCH = 1_000

@@ -1,7 +1,7 @@
 """Counters of two readings may be subtracted: what was dropped, reset or forgotten is in neither."""
 
 from plimsoll.model.database import DatabaseReading, IoRow
-from plimsoll.sources.database.moment import Moment, compared, counters_of, has_gone_back
+from plimsoll.sources.postgres.moment import Moment, compared, counters_of, has_gone_back
 
 RESET_S = 1_795_000_000.0
 

@@ -22,10 +22,10 @@ from msgspec import Struct
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 from plimsoll.model.toast import ToastSample
-from plimsoll.sources.database.decoded import Change, change_of
-from plimsoll.sources.database.named_table import keep_views_out, path_of, table_named
-from plimsoll.sources.database.scratch import connected
-from plimsoll.sources.pg_stat import told
+from plimsoll.sources.postgres.decoded import Change, change_of
+from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
+from plimsoll.sources.postgres.pg_stat import told
+from plimsoll.sources.postgres.scratch import connected
 
 if TYPE_CHECKING:
     import psycopg

@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from plimsoll.model.database import LockWait, Session
-from plimsoll.sources.database.connect import Asker, Silent
-from plimsoll.sources.database.lock_queries import LOCK_WAITS
-from plimsoll.sources.database.rows import masked
+from plimsoll.sources.postgres.connect import Asker, Silent
+from plimsoll.sources.postgres.lock_queries import LOCK_WAITS
+from plimsoll.sources.postgres.rows import masked
 
 
 def with_locks(

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.sources.database.machine import processors_of
-from plimsoll.sources.database.queries import END, GUARDS
-from plimsoll.sources.pg_stat import (
+from plimsoll.sources.postgres.machine import processors_of
+from plimsoll.sources.postgres.pg_stat import (
     CONNECTION,
     is_connection_string,
     not_a_connection_string,
     refusal,
     told,
 )
-from plimsoll.sources.text_safe import decode_safely
+from plimsoll.sources.postgres.queries import END, GUARDS
+from plimsoll.sources.postgres.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg

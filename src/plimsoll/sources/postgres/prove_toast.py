@@ -13,8 +13,8 @@ from typing import Any
 
 from plimsoll.errors import UsageError
 from plimsoll.model.toast import ToastCase, ToastProof
-from plimsoll.sources.database.named_table import table_named
-from plimsoll.sources.database.scratch import Scratch, scratch_schema
+from plimsoll.sources.postgres.named_table import table_named
+from plimsoll.sources.postgres.scratch import Scratch, scratch_schema
 
 # The value that the story is told with: five full chunks, 10 kB where a chunk is 2 kB.
 _CHUNKS = 5

@@ -1,6 +1,6 @@
 """Lines of `test_decoding` are read as the plugin writes them."""
 
-from plimsoll.sources.database.decoded import change_of
+from plimsoll.sources.postgres.decoded import change_of
 
 
 def test_an_update_is_read_by_column():

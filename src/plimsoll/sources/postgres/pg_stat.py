@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.pg_stat_queries import FACTS, GUARDS, reading_query
-from plimsoll.sources.refusal_code import DENIED, FULL, code_of_refusal
-from plimsoll.sources.text_safe import decode_safely
+from plimsoll.sources.postgres.pg_stat_queries import FACTS, GUARDS, reading_query
+from plimsoll.sources.postgres.refusal_code import DENIED, FULL, code_of_refusal
+from plimsoll.sources.postgres.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.sources.database.rows import without_literals
+from plimsoll.sources.postgres.rows import without_literals
 
 
 @pytest.mark.parametrize(

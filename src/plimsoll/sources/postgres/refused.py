@@ -15,7 +15,7 @@ from plimsoll.model.database import (
     PoolerReading,
     ServerSelf,
 )
-from plimsoll.sources.pg_stat import place_of
+from plimsoll.sources.postgres.pg_stat import place_of
 
 # Poolers change no faster than this that we would need to know.
 _EVERY_S = 5.0

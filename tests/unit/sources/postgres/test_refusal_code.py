@@ -13,7 +13,7 @@ import pytest
 
 from fixtures.certificates import signed_by_itself
 from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable
-from plimsoll.sources.pg_stat import refusal
+from plimsoll.sources.postgres.pg_stat import refusal
 
 GERMAN = "tut mir leid, schon zu viele Verbindungen"
 SSL_REQUEST = 80_877_103

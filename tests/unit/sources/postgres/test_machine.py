@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.sources.database.machine import processors_of
+from plimsoll.sources.postgres.machine import processors_of
 
 ALLOWED = len(os.sched_getaffinity(0))
 

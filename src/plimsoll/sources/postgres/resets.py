@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation
-from plimsoll.sources.database.moment import Moment
+from plimsoll.sources.postgres.moment import Moment
 
 # When the counters of the whole server were last set to zero, by name. The checkpointer's are those of the
 # background writer before 17. Each view has one row, or the same time in every row.

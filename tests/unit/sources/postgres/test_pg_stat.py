@@ -6,8 +6,8 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.sources import pg_stat_queries
-from plimsoll.sources.pg_stat import (
+from plimsoll.sources.postgres import pg_stat_queries
+from plimsoll.sources.postgres.pg_stat import (
     DatabaseProbe,
     DatabaseReading,
     ServerFacts,

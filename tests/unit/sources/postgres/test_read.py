@@ -3,10 +3,10 @@
 import pytest
 
 from plimsoll.model.database import DatabaseReading, Glance, ServerSelf
-from plimsoll.sources.database import read
-from plimsoll.sources.database.connect import Silent
-from plimsoll.sources.database.moment import Moment, Run, counters_of
-from plimsoll.sources.database.reader import EVERYTHING
+from plimsoll.sources.postgres import read
+from plimsoll.sources.postgres.connect import Silent
+from plimsoll.sources.postgres.moment import Moment, Run, counters_of
+from plimsoll.sources.postgres.reader import EVERYTHING
 
 SERVER = ServerSelf(
     place="127.0.0.1:5432/app",

@@ -14,10 +14,10 @@ import msgspec
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.model.standing import Standing
-from plimsoll.sources.database.connect import Asker, Silent
-from plimsoll.sources.database.moment import Moment, Run, compared, has_gone_back
-from plimsoll.sources.database.reader import EVERYTHING, Reader, Want
-from plimsoll.sources.database.resets import without_reset
+from plimsoll.sources.postgres.connect import Asker, Silent
+from plimsoll.sources.postgres.moment import Moment, Run, compared, has_gone_back
+from plimsoll.sources.postgres.reader import EVERYTHING, Reader, Want
+from plimsoll.sources.postgres.resets import without_reset
 
 __all__ = ["EVERYTHING", "Want", "observe"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from plimsoll.sources.database.connect import Rows
-from plimsoll.sources.database.moment import Moment, replaced
+from plimsoll.sources.postgres.connect import Rows
+from plimsoll.sources.postgres.moment import Moment, replaced
 
 
 def parents(oids: Iterable[int]) -> str:

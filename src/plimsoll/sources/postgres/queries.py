@@ -15,7 +15,7 @@ pg_statio_all_tables: asked directly, only the chosen relations are counted, not
 
 from collections.abc import Iterable
 
-from plimsoll.sources import pg_stat_queries
+from plimsoll.sources.postgres import pg_stat_queries
 
 # Judgements: what matters is among the first hundred tables; two thousand leave room, and cost
 # about a tenth of a second. A table brings its TOAST relation with it.

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
-from plimsoll.sources.database.named_table import keep_views_out, path_of
-from plimsoll.sources.pg_stat import (
+from plimsoll.sources.postgres.named_table import keep_views_out, path_of
+from plimsoll.sources.postgres.pg_stat import (
     CONNECTION,
     is_connection_string,
     not_a_connection_string,
     refusal,
     told,
 )
-from plimsoll.sources.text_safe import decode_safely
+from plimsoll.sources.postgres.text_safe import decode_safely
 
 if TYPE_CHECKING:
     import psycopg

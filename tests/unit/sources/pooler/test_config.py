@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
-from plimsoll.sources.pooler_config import read_pooler_config
+from plimsoll.sources.pooler.config import read_pooler_config
 
 PGPOOL = """
 # - Pool size -
