@@ -33,7 +33,6 @@ CROWDED = {
     ("sources", "csv"): 3,
     ("sources", "explain"): 7,
     ("sources", "host"): 7,
-    ("sources", "price"): 3,
     ("sources", "sar"): 3,
 }
 

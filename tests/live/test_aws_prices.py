@@ -16,7 +16,7 @@ from fixtures.aws.commands import Outcome, plimsoll, requests_said
 from fixtures.aws.double import Double
 from fixtures.aws.price_list import CLASSES
 from fixtures.aws.proxy import Fault, Rule
-from plimsoll.sources.price_list import price_list_of
+from plimsoll.sources.prices.offer_file import price_list_of
 
 PRODUCTS = "pricing:GetProducts"
 REGION = "eu-west-1"

@@ -22,7 +22,7 @@ def book_of(region: str, prices: Path | None) -> PriceBook:
     from plimsoll.catalog.load import catalog
 
     if prices is not None:
-        from plimsoll.sources.price_list import read_price_list
+        from plimsoll.sources.prices.offer_file import read_price_list
 
         return read_price_list(prices, region)
     known = catalog().price_regions()

@@ -100,7 +100,7 @@ def refresh(
     from plimsoll.sinks.file import write_aside
     from plimsoll.sources.aws.account import open_account
     from plimsoll.sources.aws.price_list import endpoint_of, offer_of
-    from plimsoll.sources.price_list import price_list_of
+    from plimsoll.sources.prices.offer_file import price_list_of
 
     account = open_account(
         profile=profile,

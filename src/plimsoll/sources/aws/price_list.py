@@ -12,7 +12,7 @@ from plimsoll.errors import UsageError
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.failures import garbled
 from plimsoll.sources.aws.operations import GET_PRODUCTS
-from plimsoll.sources.price_list_products import OFFER
+from plimsoll.sources.prices.products import OFFER
 from plimsoll.sources.values.shown import shown
 
 PRODUCTS_A_PAGE = 100

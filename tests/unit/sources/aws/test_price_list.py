@@ -10,7 +10,7 @@ from fixtures.offers import hours, listed, market
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, UsageError
 from plimsoll.sources.aws.meter import CallsSpent
 from plimsoll.sources.aws.price_list import endpoint_of, offer_of
-from plimsoll.sources.price_list import price_list_of
+from plimsoll.sources.prices.offer_file import price_list_of
 from unit.sources.aws.cloud import Cloud, Reply, Script, account_of, error
 
 

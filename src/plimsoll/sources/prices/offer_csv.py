@@ -12,7 +12,7 @@ from typing import TextIO
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, DataError, SourceError
-from plimsoll.sources.price_list_products import OFFER, Attributes, Gathered, Product, Rate
+from plimsoll.sources.prices.products import OFFER, Attributes, Gathered, Product, Rate
 
 _GZIP = b"\x1f\x8b"
 _HEAD_BYTES = 64

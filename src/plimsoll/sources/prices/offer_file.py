@@ -17,8 +17,8 @@ from plimsoll.errors import DataError, SourceError
 from plimsoll.model.price import PriceTable
 from plimsoll.model.shell import shell_word
 from plimsoll.sources.files.bytes import load
-from plimsoll.sources.price_list_csv import About, looks_like_csv, read_csv_offer
-from plimsoll.sources.price_list_products import OFFER, Attributes, Gathered, Product, Rate
+from plimsoll.sources.prices.offer_csv import About, looks_like_csv, read_csv_offer
+from plimsoll.sources.prices.products import OFFER, Attributes, Gathered, Product, Rate
 from plimsoll.sources.values.shown import shown
 
 _WANTED = "Give index.json or index.csv of AmazonRDS, or what 'plimsoll prices refresh' wrote."

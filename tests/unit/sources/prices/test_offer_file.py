@@ -14,8 +14,8 @@ from fixtures.offers import hours, item, listed, market, offer_csv, offer_json
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError
 from plimsoll.model.instance import Deployment
 from plimsoll.model.price import PriceTable
-from plimsoll.sources.price_list import read_price_list
-from plimsoll.sources.price_list_products import Attributes
+from plimsoll.sources.prices.offer_file import read_price_list
+from plimsoll.sources.prices.products import Attributes
 
 FORMS = {"json": offer_json, "csv": offer_csv}
 
@@ -392,7 +392,7 @@ def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
 HIGH_WATER = """
 import sys
 from pathlib import Path
-from plimsoll.sources.price_list import read_price_list
+from plimsoll.sources.prices.offer_file import read_price_list
 from plimsoll.model.instance import Deployment
 table = read_price_list(Path(sys.argv[1]), "us-east-1")
 status = Path("/proc/self/status").read_text()
@@ -425,7 +425,7 @@ def test_every_attribute_that_is_looked_at_is_one_of_the_list():
     Names of the JSON form and columns of the CSV form stand for the same attributes.
     """
     from fixtures.offers import _COLUMNS
-    from plimsoll.sources.price_list_csv import _ATTRIBUTES
+    from plimsoll.sources.prices.offer_csv import _ATTRIBUTES
 
     assert set(Attributes.__struct_fields__) == set(_ATTRIBUTES.values())
     by_field = dict(
