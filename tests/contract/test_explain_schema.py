@@ -25,7 +25,7 @@ from plimsoll.model.explain import (
     Unrecorded,
 )
 from plimsoll.sinks.explain_json import render_captures, render_explain_json
-from plimsoll.sources.explain_file import read_captures
+from plimsoll.sources.explain.file import read_captures
 
 SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "explain.schema.json"
 PAGE = ROOT / "docs" / "reference" / "explain-json.md"

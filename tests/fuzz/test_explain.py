@@ -12,10 +12,10 @@ from plimsoll.errors import PlimsollError
 from plimsoll.model.explain import CaptureFile, likeness, without_literals
 from plimsoll.sinks.explain_json import render_captures, render_explain_json
 from plimsoll.sinks.explain_text import render_explain
-from plimsoll.sources.explain_allowed import refusal
-from plimsoll.sources.explain_file import read_captures
-from plimsoll.sources.explain_log import captures_in_log
-from plimsoll.sources.explain_statements import split, without_comments
+from plimsoll.sources.explain.allowed import refusal
+from plimsoll.sources.explain.file import read_captures
+from plimsoll.sources.explain.log import captures_in_log
+from plimsoll.sources.explain.statements import split, without_comments
 
 # A shared machine may be slow, so no example has a deadline.
 fuzzed = settings(deadline=None, max_examples=150)

@@ -11,7 +11,7 @@ from plimsoll.causes import plans
 from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome
 from plimsoll.sinks.explain_json import render_explain_json
 from plimsoll.sinks.explain_text import render_explain
-from plimsoll.sources.explain_file import read_captures
+from plimsoll.sources.explain.file import read_captures
 
 EXAMPLES = ROOT / "examples" / "plans"
 

@@ -12,9 +12,9 @@ from live.machine import Run
 from plimsoll.causes import plans
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.explain import Capture, Outcome, Source, Unrecorded
-from plimsoll.sources.explain_file import read_captures
-from plimsoll.sources.explain_record import Recorder
-from plimsoll.sources.explain_statements import Wanted
+from plimsoll.sources.explain.file import read_captures
+from plimsoll.sources.explain.record import Recorder
+from plimsoll.sources.explain.statements import Wanted
 
 SETTINGS = {
     "shared_buffers": "16MB",

@@ -13,8 +13,8 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.ceiling import Family
 from plimsoll.model.explain import Capture, CaptureFile, Outcome
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.sources.explain_record import Recorder
-from plimsoll.sources.explain_statements import Wanted
+from plimsoll.sources.explain.record import Recorder
+from plimsoll.sources.explain.statements import Wanted
 
 pytestmark = pytest.mark.realtime
 

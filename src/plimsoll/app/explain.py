@@ -11,8 +11,8 @@ from plimsoll.causes.statements import capture_of, work_between
 from plimsoll.errors import UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
-from plimsoll.sources.explain_record import Recorder, check, parameters_for
-from plimsoll.sources.explain_statements import Wanted, parameters_in, statements_in
+from plimsoll.sources.explain.record import Recorder, check, parameters_for
+from plimsoll.sources.explain.statements import Wanted, parameters_in, statements_in
 
 
 class Choice(Struct, frozen=True, kw_only=True):

@@ -215,7 +215,7 @@ def compare(
     from plimsoll.causes import plans
     from plimsoll.sinks.explain_json import render_explain_json
     from plimsoll.sinks.explain_text import render_explain
-    from plimsoll.sources.explain_file import read_captures
+    from plimsoll.sources.explain.file import read_captures
 
     sides = (read_captures(first), read_captures(second))
     comparison = plans.compare(*sides, names=_names(first, second))
@@ -243,7 +243,7 @@ def _needed(dsn: str | None) -> str:
 
 
 def _of_logs(paths: list[Path]) -> CaptureFile:
-    from plimsoll.sources.explain_file import read_captures
+    from plimsoll.sources.explain.file import read_captures
 
     captures: list[Capture] = []
     unrecorded: list[Unrecorded] = []

@@ -10,7 +10,7 @@ from contract.tree import ROOT
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import COMPARISON_SCHEMA
-from plimsoll.sources.explain_file import read_captures
+from plimsoll.sources.explain.file import read_captures
 
 NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
 LOG = """\

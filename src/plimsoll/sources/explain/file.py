@@ -11,9 +11,9 @@ import msgspec
 
 from plimsoll.errors import DataError
 from plimsoll.model.explain import EXPLAIN_SCHEMA, Capture, CaptureFile, Source
-from plimsoll.sources.explain_json import capture_of
-from plimsoll.sources.explain_log import captures_in_log
-from plimsoll.sources.explain_text import capture_of_text, is_plan_line
+from plimsoll.sources.explain.json_plan import capture_of
+from plimsoll.sources.explain.log import captures_in_log
+from plimsoll.sources.explain.text_plan import capture_of_text, is_plan_line
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.values.shown import shown
 

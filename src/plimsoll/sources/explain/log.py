@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from plimsoll.errors import DataError
 from plimsoll.model.explain import Capture, Node, Source, without_literals
-from plimsoll.sources.explain_json import capture_of
-from plimsoll.sources.explain_text import capture_of_text, is_plan_line
+from plimsoll.sources.explain.json_plan import capture_of
+from plimsoll.sources.explain.text_plan import capture_of_text, is_plan_line
 
 _BEGIN = re.compile(r"duration: (?P<ms>\d+(?:\.\d+)?) ms\s+plan:\s*(?P<rest>.*)$")
 _MOMENT = re.compile(

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import DataError
-from plimsoll.sources.explain_allowed import kind_of, parameter_count, refusal
-from plimsoll.sources.explain_record import parameters_for
-from plimsoll.sources.explain_statements import (
+from plimsoll.sources.explain.allowed import kind_of, parameter_count, refusal
+from plimsoll.sources.explain.record import parameters_for
+from plimsoll.sources.explain.statements import (
     Wanted,
     parameters_in,
     split,

@@ -10,10 +10,10 @@ import pytest
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.explain import Capture, CaptureFile, Node, Source
 from plimsoll.sinks.explain_json import render_captures
-from plimsoll.sources.explain_file import read_captures
-from plimsoll.sources.explain_json import capture_of
-from plimsoll.sources.explain_log import captures_in_log
-from plimsoll.sources.explain_text import capture_of_text
+from plimsoll.sources.explain.file import read_captures
+from plimsoll.sources.explain.json_plan import capture_of
+from plimsoll.sources.explain.log import captures_in_log
+from plimsoll.sources.explain.text_plan import capture_of_text
 
 # PostgreSQL 18.6 wrote both of the same statement, as auto_explain does.
 TEXT = """\

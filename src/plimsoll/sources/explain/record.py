@@ -20,9 +20,9 @@ from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, Source, Unrecorded, likeness
 from plimsoll.model.sql_name import quoted_name
-from plimsoll.sources.explain_allowed import parameter_count, refusal
-from plimsoll.sources.explain_json import capture_of
-from plimsoll.sources.explain_statements import Wanted, without_comments
+from plimsoll.sources.explain.allowed import parameter_count, refusal
+from plimsoll.sources.explain.json_plan import capture_of
+from plimsoll.sources.explain.statements import Wanted, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
 from plimsoll.sources.postgres.pg_stat_queries import (
     BEGIN,

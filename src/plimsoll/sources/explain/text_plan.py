@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from plimsoll.model.explain import Blocks, Capture, Node, Source
-from plimsoll.sources.explain_json import DETAILS
+from plimsoll.sources.explain.json_plan import DETAILS
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _NODE = re.compile(
