@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.sources.host_device import choose, look
+from plimsoll.sources.host.device import choose, look
 
 SECTOR_BYTES = 512
 

@@ -25,10 +25,10 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.host import Host, instance_of, snapshot_of
-from plimsoll.sources.host_device import choose, look, size_bytes
-from plimsoll.sources.host_loop import Plan, Recording, record
-from plimsoll.sources.host_reader import HostReader, SystemClock
+from plimsoll.sources.host.device import choose, look, size_bytes
+from plimsoll.sources.host.loop import Plan, Recording, record
+from plimsoll.sources.host.reader import HostReader, SystemClock
+from plimsoll.sources.host.snapshot import Host, instance_of, snapshot_of
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
 from plimsoll.sources.target import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s

@@ -9,10 +9,10 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import record_host
 from plimsoll.cli.record_host import HostFlags
 from plimsoll.errors import UsageError
-from plimsoll.sources.host import Host
-from plimsoll.sources.host_counters import CpuCounters, MemoryBytes
-from plimsoll.sources.host_device import Choice
-from plimsoll.sources.host_rates import HostReading
+from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
+from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.rates import HostReading
+from plimsoll.sources.host.snapshot import Host
 from plimsoll.sources.postgres.pg_stat import ServerFacts
 
 HOST = Host(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.sources.host_counters import (
+from plimsoll.sources.host.counters import (
     SECTOR_BYTES,
     DiskCounters,
     parse_diskstats,

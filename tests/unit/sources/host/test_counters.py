@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.errors import DataError
-from plimsoll.sources.host_counters import (
+from plimsoll.sources.host.counters import (
     NetworkCounters,
     parse_diskstats,
     parse_loadavg,

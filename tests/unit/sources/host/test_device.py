@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.sources.host_counters import DiskCounters
-from plimsoll.sources.host_device import BlockDevices, Choice, choose, look, size_bytes
+from plimsoll.sources.host.counters import DiskCounters
+from plimsoll.sources.host.device import BlockDevices, Choice, choose, look, size_bytes
 
 
 def moved(sectors: int) -> DiskCounters:

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.host_counters import (
+from plimsoll.sources.host.counters import (
     CpuCounters,
     DiskCounters,
     MemoryBytes,
     NetworkCounters,
 )
-from plimsoll.sources.host_rates import HostReading, disk_difference, rates_between
+from plimsoll.sources.host.rates import HostReading, disk_difference, rates_between
 
 ZERO = DiskCounters(
     read_ops=0, read_sectors=0, read_ms=0, write_ops=0, write_sectors=0, write_ms=0, weighted_ms=0

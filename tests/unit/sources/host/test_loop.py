@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.host_counters import DiskCounters
-from plimsoll.sources.host_loop import Plan, Recording, record
-from plimsoll.sources.host_rates import HostReading
+from plimsoll.sources.host.counters import DiskCounters
+from plimsoll.sources.host.loop import Plan, Recording, record
+from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from plimsoll.sources.host_counters import (
+from plimsoll.sources.host.counters import (
     NetworkCounters,
     parse_diskstats,
     parse_loadavg,
@@ -15,7 +15,7 @@ from plimsoll.sources.host_counters import (
     parse_stat,
     summed,
 )
-from plimsoll.sources.host_rates import HostReading
+from plimsoll.sources.host.rates import HostReading
 
 
 class Clock(Protocol):

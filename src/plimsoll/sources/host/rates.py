@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import nan
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.host_counters import (
+from plimsoll.sources.host.counters import (
     SECTOR_BYTES,
     CpuCounters,
     DiskCounters,

@@ -7,12 +7,12 @@ import pytest
 from plimsoll.errors import SourceError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
-from plimsoll.sources.host import Host, instance_of, snapshot_of
-from plimsoll.sources.host_counters import CpuCounters, MemoryBytes
-from plimsoll.sources.host_device import Choice
-from plimsoll.sources.host_loop import Recording
-from plimsoll.sources.host_rates import HostReading
-from plimsoll.sources.host_reader import HostReader, SystemClock
+from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
+from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.loop import Recording
+from plimsoll.sources.host.rates import HostReading
+from plimsoll.sources.host.reader import HostReader, SystemClock
+from plimsoll.sources.host.snapshot import Host, instance_of, snapshot_of
 from plimsoll.sources.postgres.pg_stat import ServerFacts
 
 SERVER = ServerFacts(

@@ -20,9 +20,9 @@ import numpy as np
 
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-from plimsoll.sources import host_rates
-from plimsoll.sources.host_rates import HostReading
-from plimsoll.sources.host_reader import Clock
+from plimsoll.sources.host import rates as host_rates
+from plimsoll.sources.host.rates import HostReading
+from plimsoll.sources.host.reader import Clock
 from plimsoll.sources.postgres import pg_stat
 from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
 

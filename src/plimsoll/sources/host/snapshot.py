@@ -11,9 +11,9 @@ from plimsoll.errors import SourceError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.host_device import Choice
-from plimsoll.sources.host_loop import Recording
-from plimsoll.sources.host_rates import HostReading
+from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.loop import Recording
+from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.postgres.pg_stat import ServerFacts, gaps_of
 from plimsoll.units import GIB
 

@@ -1,0 +1,1 @@
+"""What did this host do: its disks, processors and memory, sampled from /proc."""
