@@ -170,7 +170,7 @@ def test_a_run_that_crashes_is_noticed(monkeypatch, tmp_path):
     """
     What this test looks for, it sees: a crash in the middle of a diagnosis.
     """
-    from plimsoll.cli import diagnose
+    from plimsoll.cli.diagnose import run as diagnose
 
     def crash(_snapshot: object) -> None:
         raise ZeroDivisionError

@@ -13,7 +13,7 @@ from contract.tree import ROOT
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
-from plimsoll.cli.diagnose import EXIT
+from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric

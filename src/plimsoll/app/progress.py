@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from plimsoll.model.overview import Usage
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.model.overview import Usage
 
 
 class Progress:
@@ -20,7 +22,7 @@ class Progress:
         del said
         return nullcontext()
 
-    def spent(self, usage: Usage, usd: Decimal | None) -> None:
+    def spent(self, usage: "Usage", usd: Decimal | None) -> None:
         """
         Take notice of what was asked of AWS.
 

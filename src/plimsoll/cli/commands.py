@@ -1,16 +1,133 @@
 """The list of commands, and how one of them is called. Every command lives in its own file."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from plimsoll import __version__
+from plimsoll.cli.help import HelpGroup, with_groups
 from plimsoll.errors import PlimsollError, UsageError
 
+_PROGRAM = "plimsoll"
+_COMPLETE = "_PLIMSOLL_COMPLETE"
+"""Set by the script of a shell that asks for completions."""
+
+
+class _Place(NamedTuple):
+    module: str
+    """It declares the options and has `register(app)`."""
+    summary: str
+    """The first sentence of its help: the list of commands shows it without loading the command."""
+
+
+COMMANDS = {
+    "diagnose": _Place(
+        "plimsoll.cli.diagnose.command",
+        "Find which limit binds, prove it, and say what was ruled out",
+    ),
+    "inspect": _Place(
+        "plimsoll.cli.inspect.command",
+        "Find what inside a database makes it read and write, and what would end it",
+    ),
+    "compare": _Place(
+        "plimsoll.cli.compare.command",
+        "Set two windows side by side: limits, what was served, latency, headroom",
+    ),
+    "limits": _Place(
+        "plimsoll.cli.limits",
+        "Print every documented ceiling of an instance, and which one binds at each I/O size",
+    ),
+    "record": _Place(
+        "plimsoll.cli.record.command",
+        "Save a snapshot, which every command reads like any other target",
+    ),
+    "catalog": _Place(
+        "plimsoll.cli.catalog", "Show the published limits, or compare them with a live answer"
+    ),
+    "gate": _Place(
+        "plimsoll.cli.gate",
+        "Put a folder behind the storage limits of an instance, burst credits included, and see "
+        "what a real server does there",
+    ),
+    "lab": _Place(
+        "plimsoll.cli.lab",
+        "Run a real database under the limits of an instance that you do not have",
+    ),
+    "sweep": _Place(
+        "plimsoll.cli.sweep",
+        "Measure what storage delivers at each I/O size, and find the limits behind it",
+    ),
+    "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
+    "plan": _Place(
+        "plimsoll.cli.plan.command",
+        "Find the cheapest change that lifts the ceiling, and say what it does, costs and disturbs",
+    ),
+    "explain": _Place(
+        "plimsoll.cli.explain",
+        "Keep how statements were executed, and tell what changed: the query, or what it ran on",
+    ),
+    "lint": _Place(
+        "plimsoll.cli.lint", "Find what is wrong with a configuration, from the file alone"
+    ),
+    "pool-size": _Place(
+        "plimsoll.cli.pool_size",
+        "Check the total of all pools against max_connections and what the machine can run",
+    ),
+    "prove": _Place("plimsoll.cli.prove", "Show on a server what is claimed of it"),
+}
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """Commands by name, each loaded when it is asked for: the others cost nothing."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            place = COMMANDS[name]
+            alone = typer.Typer(rich_markup_mode=None)
+            import_module(place.module).register(alone)
+            self._found[name] = typer.main.get_group(with_groups(alone)).commands[name]
+        return self._found[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._found[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Program(HelpGroup):
+    """The group of all commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Loaded()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the list."""
+        del ctx
+        return list(COMMANDS)
+
+    def summaries(self, ctx: Any) -> list[tuple[str, str]]:
+        """Return every command with its summary, without loading one."""
+        del ctx
+        return [(name, place.summary) for name, place in COMMANDS.items()]
+
+
 app = typer.Typer(
-    name="plimsoll",
+    name=_PROGRAM,
+    cls=_Program,
     help="Finds the limit a managed database is up against, and proves it.",
     no_args_is_help=True,
     add_completion=False,
@@ -19,38 +136,34 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# One module per command; each declares its options and calls `register(app)`.
-COMMANDS = (
-    "diagnose",
-    "inspect",
-    "compare",
-    "limits",
-    "record",
-    "catalog",
-    "gate",
-    "lab",
-    "sweep",
-    "prices",
-    "plan",
-    "explain",
-    "lint",
-    "pool_size",
-    "prove",
-)
-
 
 @app.callback(invoke_without_command=True)
-def _version(
-    *, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+def _of_program(
+    *,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
+    completion: Annotated[
+        str | None,
+        typer.Option(
+            "--completion",
+            metavar="SHELL",
+            help="Print the script that completes commands and options in bash, zsh or fish.",
+        ),
+    ] = None,
 ) -> None:
     if version:
-        typer.echo(f"plimsoll {__version__}")
+        typer.echo(f"{_PROGRAM} {__version__}")
+        raise typer.Exit
+    if completion is not None:
+        typer.echo(_completion_script(completion))
         raise typer.Exit
 
 
-for _name in COMMANDS:
-    _register: Callable[[typer.Typer], None] = import_module(f"plimsoll.cli.{_name}").register
-    _register(app)
+def _completion_script(shell: str) -> str:
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    if shell not in ("bash", "zsh", "fish"):
+        raise UsageError(f"there is no completion for shell '{shell}'", "Use bash, zsh or fish.")
+    return get_completion_script(prog_name=_PROGRAM, complete_var=_COMPLETE, shell=shell)
 
 
 # What the parser raises for a command line that cannot be: the root of the one that typer exports.
@@ -72,8 +185,13 @@ def run(arguments: Sequence[str]) -> int:
     """
     # typer's own way to run a command would turn a lost reader into status 1, which is a verdict.
     command = typer.main.get_command(app)
+    if asked := os.environ.get(_COMPLETE):
+        from typer.completion import completion_init, shell_complete  # type: ignore[attr-defined]
+
+        completion_init()
+        return shell_complete(command, {}, _PROGRAM, _COMPLETE, asked)
     try:
-        with command.make_context("plimsoll", list(arguments)) as context:
+        with command.make_context(_PROGRAM, list(arguments)) as context:
             result = command.invoke(context)
     except typer.Exit as ended:
         return ended.exit_code

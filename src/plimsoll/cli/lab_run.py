@@ -19,7 +19,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.app.watching import Watching
 from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
-from plimsoll.cli.diagnose import EXIT
+from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate_options import RunFlags
 from plimsoll.cli.gate_run import GateFlags, group_of, setup_of, truth_path

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plimsoll.app.prices import book_of
-from plimsoll.app.read import cost_of
 from plimsoll.cli import options
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
@@ -56,6 +54,7 @@ def show(
 
     Exit status: 0, or 2 where the class that was asked for has no known price, and for bad input.
     """
+    from plimsoll.app.prices import book_of
     from plimsoll.catalog.load import catalog
     from plimsoll.catalog.names import class_name
 
@@ -97,6 +96,7 @@ def refresh(
 
     It needs pricing:GetProducts and nothing else.
     """
+    from plimsoll.app.read import cost_of
     from plimsoll.sinks.file import write_aside
     from plimsoll.sources.aws.account import open_account
     from plimsoll.sources.aws.price_list import endpoint_of, offer_of

@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from plimsoll.app.progress import Progress
-from plimsoll.model.overview import Usage
 from plimsoll.units import format_duration
+
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.model.overview import Usage
 
 FIRST_S = 1.0
 """What is answered within a second needs no word."""
@@ -63,7 +66,7 @@ class Terminal(Progress):
         """Show what the reader waits for."""
         return told_while(said)
 
-    def spent(self, usage: Usage, usd: Decimal | None) -> None:
+    def spent(self, usage: "Usage", usd: Decimal | None) -> None:
         """Show what was asked of AWS and what that costs."""
         if not usage.call_count:
             return

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.app.inspect import observe
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.errors import UsageError
@@ -53,6 +52,8 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
         UsageError: the DSN or an address cannot be read.
         SourceError: the server refused us, or did not answer. One that is full is an observation.
     """
+    from plimsoll.app.inspect import observe
+
     with ended_like_ctrl_c():
         try:
             return observe(dsn, seconds, poolers, _progress(seconds))

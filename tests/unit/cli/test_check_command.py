@@ -5,7 +5,7 @@ import shlex
 import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli.compare import register
+from plimsoll.cli.compare.command import register
 from plimsoll.cli.next_command import check_command
 from plimsoll.model.instance import Instance, Storage
 

@@ -275,7 +275,7 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
     On a terminal there is colour; NO_COLOR takes it away.
     """
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("plimsoll.cli.compare.sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("plimsoll.cli.output.sys.stdout.isatty", lambda: True, raising=False)
     coloured = run("compare", QUIET, QUIET, "--width", 80).out
     monkeypatch.setenv("NO_COLOR", "1")
     plain = run("compare", QUIET, QUIET, "--width", 80).out

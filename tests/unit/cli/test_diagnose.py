@@ -355,7 +355,7 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
     On a terminal there is colour; NO_COLOR takes it away, a pipe never has it.
     """
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("plimsoll.cli.diagnose.sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("plimsoll.cli.output.sys.stdout.isatty", lambda: True, raising=False)
     coloured = run("diagnose", PRESSED, "--width", 80).out
     monkeypatch.setenv("NO_COLOR", "1")
     plain = run("diagnose", PRESSED, "--width", 80).out

@@ -14,7 +14,9 @@ from contract.test_inspection_schema import DOCUMENT
 from contract.tree import ROOT
 from plimsoll.app.inspect import found_beside
 from plimsoll.app.watching import Watching
-from plimsoll.cli import diagnose, record, watching
+from plimsoll.cli import watching
+from plimsoll.cli.diagnose import command as diagnose
+from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot

@@ -16,8 +16,8 @@ import builders
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
-from plimsoll.cli import fleet
 from plimsoll.cli.commands import app
+from plimsoll.cli.diagnose import fleet
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric

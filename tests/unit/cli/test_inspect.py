@@ -12,8 +12,9 @@ import databases
 import inspections
 from contract.tree import ROOT
 from plimsoll.app.against import against
-from plimsoll.cli import inspect as command
 from plimsoll.cli import watching
+from plimsoll.cli.inspect import command
+from plimsoll.cli.inspect import run as inspect_run
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Verdict
@@ -42,7 +43,7 @@ def run(monkeypatch, capsys):
             asked.append((dsn, seconds, poolers))
             return seen or quiet()
 
-        monkeypatch.setattr(command, "observed", observed)
+        monkeypatch.setattr(inspect_run, "observed", observed)
         app = typer.Typer()
         command.register(app)
         status = app([str(a) for a in arguments], standalone_mode=False)
@@ -65,10 +66,10 @@ def test_the_exit_status_says_whether_something_is_to_be_done():
     """
     warning = inspections.inspection(causes=(inspections.vacuum(),))
 
-    assert 1 == command.status_of(inspections.inspection())
-    assert 1 == command.status_of(warning)
-    assert 0 == command.status_of(inspections.quiet())
-    assert 2 == command.status_of(inspections.blind())
+    assert 1 == inspect_run.status_of(inspections.inspection())
+    assert 1 == inspect_run.status_of(warning)
+    assert 0 == inspect_run.status_of(inspections.quiet())
+    assert 2 == inspect_run.status_of(inspections.blind())
 
 
 def test_a_quiet_server_is_said_to_be_quiet(run):

@@ -12,10 +12,10 @@ import builders
 from contract.tree import ROOT
 from plimsoll.app import read as targets
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli import diagnose as diagnose_command
-from plimsoll.cli import plan as plan_module
+from plimsoll.cli.diagnose import run as diagnose_command
 from plimsoll.cli.main import main
 from plimsoll.cli.next_command import plan_command
+from plimsoll.cli.plan import run as plan_module
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 

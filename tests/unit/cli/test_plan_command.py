@@ -1,9 +1,7 @@
 """`plimsoll plan`, as it is called; the plans themselves are made by hand."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 from decimal import Decimal
 from importlib.resources import files
@@ -19,10 +17,12 @@ import builders
 import plans
 from contract.tree import ROOT
 from plimsoll.app.plan import check_instance, check_window
-from plimsoll.cli import diagnose
-from plimsoll.cli import plan as command
+from plimsoll.cli.diagnose import command as diagnose
+from plimsoll.cli.diagnose import run as diagnose_run
 from plimsoll.cli.main import main
-from plimsoll.cli.plan_wishes import (
+from plimsoll.cli.plan import command
+from plimsoll.cli.plan import run as plan_run
+from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     factor_of,
     growth_of,
@@ -65,7 +65,7 @@ def run(monkeypatch, capsys):
             asked.append((snapshot, wishes, prices))
             return made or plans.claims()
 
-        monkeypatch.setattr(command, "plan_snapshot", planned)
+        monkeypatch.setattr(plan_run, "plan_snapshot", planned)
         app = typer.Typer()
         command.register(app)
         status = app([str(a) for a in arguments], standalone_mode=False)
@@ -109,8 +109,8 @@ def test_an_unknown_diagnosis_could_not_be_told():
     """
     diagnosis, _ = CASES["quiet"]()
 
-    assert 0 == command.status_of(diagnosis, plans.quiet())
-    assert 2 == command.status_of(replace(diagnosis, verdict=Verdict.UNKNOWN), plans.quiet())
+    assert 0 == plan_run.status_of(diagnosis, plans.quiet())
+    assert 2 == plan_run.status_of(replace(diagnosis, verdict=Verdict.UNKNOWN), plans.quiet())
 
 
 def test_wishes_are_passed_on_as_numbers(run):
@@ -326,35 +326,12 @@ def test_a_window_in_which_storage_was_not_measured_is_refused(tmp_path):
         app([str(tmp_path / "blind.json")], standalone_mode=False)
 
 
-def test_the_module_loads_nothing_heavy():
-    """
-    The command line comes up without the libraries for pages, tables, pictures and AWS.
-    """
-    program = (
-        "import sys\nimport plimsoll.cli.plan\n"
-        "heavy = ('boto3', 'httpx', 'polars', 'altair', 'vl_convert', 'jinja2', 'numpy')\n"
-        "print([name for name in heavy if name in sys.modules])\n"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"NO_COLOR": "1"},
-    )
-
-    assert "numpy" in loaded.stdout or "[]" == loaded.stdout.strip()
-    assert not {"boto3", "httpx", "polars", "altair", "vl_convert", "jinja2"} & set(
-        re.findall(r"\w+", loaded.stdout)
-    )
-
-
 @pytest.fixture
 def diagnosed(monkeypatch, capsys):
     """`plimsoll diagnose --plan` with a plan made by hand in place of the search."""
 
     def call(*arguments):
-        monkeypatch.setattr(diagnose, "plan_snapshot", lambda *_: plans.claims())
+        monkeypatch.setattr(diagnose_run, "plan_snapshot", lambda *_: plans.claims())
         app = typer.Typer()
         diagnose.register(app)
         status = app([str(a) for a in (*arguments, "--plan")], standalone_mode=False)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plimsoll.cli import record_host
 from plimsoll.cli.main import main
-from plimsoll.cli.record_host import seconds_of
+from plimsoll.cli.record import host as record_host
+from plimsoll.cli.record.host import seconds_of
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import record_host
-from plimsoll.cli.record_host import HostFlags
+from plimsoll.cli.record import host as record_host
+from plimsoll.cli.record.host import HostFlags
 from plimsoll.errors import UsageError
 from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
 from plimsoll.sources.host.device import Choice

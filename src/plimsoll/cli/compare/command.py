@@ -1,22 +1,14 @@
-"""`plimsoll compare`: two windows side by side, before and after a change."""
+"""The options of `plimsoll compare`."""
 
-import sys
 from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
-from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli import options
-from plimsoll.cli import side_options as sides
-from plimsoll.cli.next_command import plan_after
-from plimsoll.cli.output import Format, is_color
-from plimsoll.cli.waiting import TERMINAL
-from plimsoll.model.comparison import Comparison, Outcome, StepResult
-
-EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
+from plimsoll.cli.compare import side_options as sides
+from plimsoll.cli.output import Format
 
 At = Annotated[
     str | None,
@@ -94,31 +86,9 @@ def compare(
         last=last, since=since, until=until, profile=profile, region=region,
         max_api_calls=max_api_calls, match=tuple(match or ()), headers=tuple(header or ()),
     )  # fmt: skip
+
+    from plimsoll.app.sides import Split
+    from plimsoll.cli.compare.run import run_compare
+
     split = Split(at=at, window_a=window_a, window_b=window_b)
-    snapshots = read_sides((before, after), split, flags, reach, TERMINAL)
-    comparison = compare_snapshots(*snapshots)
-    if comparison.step is StepResult.NOT_ENOUGH:
-        following = plan_after(snapshots[1], after or before, flags[1], reach)
-        if following is not None:
-            comparison = replace(
-                comparison, next_command=following.command, next_where=following.where
-            )
-    _print(comparison, form, width)
-    raise typer.Exit(EXIT[comparison.outcome])
-
-
-def _print(comparison: Comparison, form: Format, width: int | None) -> None:
-    if form == Format.JSON:
-        from plimsoll.sinks.compare_json import render_compare_json
-
-        sys.stdout.write(render_compare_json(comparison).decode())
-    elif form == Format.MARKDOWN:
-        from plimsoll.sinks.compare_markdown import render_compare_markdown
-
-        sys.stdout.write(render_compare_markdown(comparison))
-    else:
-        from plimsoll.sinks.compare_text import render_compare
-
-        color = is_color()
-        sys.stdout.write(render_compare(comparison, width=width, color=color))
-    sys.stdout.flush()
+    raise typer.Exit(run_compare((before, after), split, flags, reach, form=form, width=width))

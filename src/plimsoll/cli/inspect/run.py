@@ -1,10 +1,10 @@
-"""`plimsoll inspect`: what inside the database, or its pooler, makes it read and write."""
+"""What inside the database, or its pooler, makes it read and write: observed, found, printed."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from plimsoll.app.against import Against
 from plimsoll.app.diagnose import diagnose_snapshot
@@ -13,11 +13,10 @@ from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
 from plimsoll.app.toast_samples import decode_seconds, with_samples
-from plimsoll.cli import options
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import Format, is_color
 from plimsoll.cli.waiting import TERMINAL
-from plimsoll.cli.watching import DEFAULT_FOR, observed
+from plimsoll.cli.watching import observed
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 
@@ -27,84 +26,29 @@ _NOTHING_HELD = Against(
     notes=("no ceiling is known here: --against rds:NAME, or a snapshot, tells which binds",),
 )
 
-Dsn = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DSN",
-        envvar="PLIMSOLL_DSN",
-        show_default=False,
-        help="The database, as 'host=db1 dbname=orders'; the role needs pg_monitor. Other users can "
-        "see a command line: keep a password in PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.",
-    ),
-]
-Duration = Annotated[
-    str, typer.Option("--for", metavar="TIME", help="How long it is watched: 30s, 10m, 2h.")
-]
-Pooler = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pooler",
-        metavar="URL",
-        help="A pooler in front of it, as pgbouncer://user@host:6432 or pgpool://user@host:9999, or "
-        "its configuration file; may be repeated.",
-    ),
-]
-Decode = Annotated[
-    str | None,
-    typer.Option(
-        "--decode-toast",
-        metavar="TIME",
-        help="Then watch updates of up to three tables that write values out of line again, each for at "
-        "most 60 s or 64 MiB of WAL, by a temporary replication slot: it tells whether the values "
-        "were the same. Needs wal_level = logical and REPLICATION.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="TARGET",
-        help="rds:NAME, a recorded snapshot, or any target of diagnose: shares are of the ceiling "
-        "that binds it. --class, --last and the like are about this target.",
-    ),
-]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write it to this file instead."),
-]
-Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What the command line asks of an inspection."""
+
+    duration: str
+    poolers: tuple[str, ...]
+    decode_toast: str | None
+    target: str | None
+    form: Format
+    output: Path | None
+    width: int | None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("inspect")(options.of_target(inspect))
-
-
-def inspect(
-    dsn: Dsn = None,
-    *,
-    flags: InstanceOptions,
-    reach: ReadOptions,
-    duration: Duration = DEFAULT_FOR,
-    pooler: Pooler = None,
-    decode_toast: Decode = None,
-    target: Target = None,
-    form: Form = Format.TEXT,
-    output: Output = None,
-    width: Width = None,
-) -> None:
+def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wanted: Wanted) -> int:
     """
-    Find what inside a database makes it read and write, and what would end it.
+    Observe a database, find what makes it read and write, and print it.
 
-    It is watched read-only, and nothing is changed: commands are printed for you to run. Ctrl-C ends
-    the watching early and reports what there is.
-
-    Exit status: 0 nothing above a note, 1 something critical or a warning, 2 could not tell or bad
-    input.
+    Returns:
+        Exit status: 0 nothing above a note, 1 something critical or a warning, 2 could not tell.
     """
-    seconds = seconds_of(duration, "--for")
-    sampled_s = decode_seconds(decode_toast)
+    target, output = wanted.target, wanted.output
+    seconds = seconds_of(wanted.duration, "--for")
+    sampled_s = decode_seconds(wanted.decode_toast)
     if not dsn:
         raise UsageError(
             "no database is named", "Give a DSN, as 'host=db1 dbname=orders', or set PLIMSOLL_DSN."
@@ -121,7 +65,7 @@ def inspect(
         )
     snapshot = None if target is None else read_target(target, flags, reach, TERMINAL)
     diagnosis = None if snapshot is None else diagnose_snapshot(snapshot)
-    observation = observed(dsn, seconds, tuple(pooler or ()))
+    observation = observed(dsn, seconds, wanted.poolers)
     if sampled_s is not None:
         with ended_like_ctrl_c():
             observation = with_samples(dsn, observation, sampled_s)
@@ -129,8 +73,8 @@ def inspect(
         found = found_in(observation, _NOTHING_HELD)
     else:
         found = found_beside(diagnosis, observation, snapshot.credit_clock)
-    _write(found, form, width, output)
-    raise typer.Exit(status_of(found))
+    _write(found, wanted.form, wanted.width, output)
+    return status_of(found)
 
 
 def status_of(found: Inspection) -> int:

@@ -1,19 +1,13 @@
-"""`plimsoll record`: save what was read, of this host or of exported metrics, as a snapshot."""
+"""The options of `plimsoll record`."""
 
-import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import replace
-from typer.core import TyperGroup
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.app.read import read_target
 from plimsoll.cli import options, watching
-from plimsoll.cli.waiting import TERMINAL
+from plimsoll.cli.help import HelpGroup
 from plimsoll.errors import UsageError
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
 
 _OTHER = "target"
 _RECORDING = "What to record"
@@ -132,7 +126,7 @@ HostName = Annotated[
 ]
 
 
-class _RecordGroup(TyperGroup):
+class _RecordGroup(HelpGroup):
     """`record host …` is a command of its own; any other first word is a target's path."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -184,12 +178,9 @@ def target(
         raise UsageError(
             "options before 'host' are not read", "Write 'plimsoll record host -o FILE'."
         )
-    _refuse_early(output)
-    snapshot = read_target(target, flags, reach, TERMINAL)
-    observation = watching.observed_if_asked(dsn, duration)
-    if observation is not None:
-        snapshot = replace(snapshot, observation=observation)
-    _save(snapshot, output)
+    from plimsoll.cli.record.run import record_target
+
+    record_target(target, output, flags, reach, dsn=dsn, duration=duration)
 
 
 def host(
@@ -219,7 +210,8 @@ def host(
     its plateaus are found all the same, as limits that nobody documented. With --from, what another
     program measured: ssh db1 iostat -x -t 1 600 | plimsoll record host --from - -o FILE.
     """
-    from plimsoll.cli.record_host import HostFlags, record_host
+    from plimsoll.cli.record.host import HostFlags
+    from plimsoll.cli.record.run import record_this_host
 
     flags = HostFlags(
         device=device,
@@ -243,40 +235,4 @@ def host(
             launched=launched,
         ),
     )
-    _refuse_early(output)
-    snapshot = record_host(flags)
-    _save(snapshot, output or _name_of(snapshot))
-
-
-def _refuse_early(output: str | None) -> None:
-    """Refuse a file that could not be written, before an hour is recorded for it."""
-    if output is None or output == "-":
-        return
-    path = Path(output)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise UsageError(
-            f"'{output}' cannot be written: "
-            + ("it is a directory" if path.is_dir() else "its directory does not exist"),
-            "Give the name of a file in a directory that exists.",
-        )
-
-
-def _save(snapshot: Snapshot, output: str) -> None:
-    if output == "-":
-        sys.stdout.buffer.write(encode_snapshot(snapshot) + b"\n")
-        sys.stdout.flush()
-        return
-    from plimsoll.sinks.snapshot import write_snapshot
-
-    write_snapshot(Path(output), snapshot)
-    typer.echo(f"recorded {snapshot.source}: {output}", err=True)
-
-
-def _name_of(snapshot: Snapshot) -> str:
-    from plimsoll.units import format_time
-
-    window = snapshot.window_s
-    assert window is not None  # A recording without a sample is an error before this.
-    moment = format_time(window[0]).replace("-", "").replace(":", "")
-    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in snapshot.instance.identifier)
-    return f"{name}-{moment}.json"
+    record_this_host(flags, output)

@@ -1,8 +1,7 @@
-"""`plimsoll diagnose`: which ceiling binds, when, how sure, and what was ruled out."""
+"""Which ceiling binds, when, how sure, and what was ruled out: read, diagnosed, printed, written."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from msgspec import Struct
@@ -19,12 +18,11 @@ from plimsoll.app.read import (
     read_target,
 )
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
-from plimsoll.cli import options
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
 from plimsoll.cli.output import Format, is_color
 from plimsoll.cli.waiting import TERMINAL
-from plimsoll.cli.watching import Dsn, Duration, observed_if_asked
+from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
@@ -48,83 +46,62 @@ class Planned(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("diagnose")(options.of_target(diagnose))
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What the command line asks for beside the target."""
+
+    flags: InstanceOptions
+    reach: ReadOptions
+    form: Format
+    html: Path | None
+    png: Path | None
+    width: int | None
+    has_plan: bool
+    dsn: str | None
+    duration: str | None
+    lists_all: bool
 
 
-def diagnose(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="rds:NAME, rds:'*', prom:URL, a recorded snapshot, or a file or folder of exported "
-            "metrics; '-' is standard input."
-        ),
-    ],
-    *,
-    flags: InstanceOptions,
-    reach: ReadOptions,
-    form: Annotated[
-        Format, typer.Option("--format", help="What to print: text, json or markdown.")
-    ] = Format.TEXT,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option("--png", help="Also write the timeline as a picture.")
-    ] = None,
-    width: Annotated[
-        int | None, typer.Option("--width", min=40, max=400, help="Columns of the text report.")
-    ] = None,
-    has_plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Also find the way past a ceiling, as 'plimsoll plan' does."),
-    ] = False,
-    dsn: Dsn = None,
-    duration: Duration = None,
-    lists_all: Annotated[
-        bool,
-        typer.Option("--all", help="Of many instances: a row for each that is near no limit, too."),
-    ] = False,
-) -> None:
+def run_diagnose(target: str, wanted: Wanted) -> int:
     """
-    Find which limit binds, prove it, and say what was ruled out.
+    Diagnose a target or a fleet, print it and write the files that were asked for.
 
-    Many instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
-
-    Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
+    Returns:
+        Exit status: 0 nothing binds, 1 something binds, 2 could not tell.
     """
+    flags, reach, form, width = wanted.flags, wanted.reach, wanted.form, wanted.width
     if is_several(target, flags):
-        is_of_one = has_plan or png is not None or dsn is not None or duration is not None
+        is_of_one = wanted.has_plan or any(
+            given is not None for given in (wanted.png, wanted.dsn, wanted.duration)
+        )
         refuse_of_one(target, flags, is_of_one=is_of_one)
-        raise typer.Exit(_fleet(target, flags, reach, form, width, html=html, lists_all=lists_all))
-    if has_plan and form == Format.JSON:
+        return _fleet(target, wanted)
+    if wanted.has_plan and form == Format.JSON:
         raise UsageError(
             "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for it."
         )
     snapshot = read_target(target, flags, reach, TERMINAL)
     diagnosis = diagnose_snapshot(snapshot)
-    inspection = _inspected(diagnosis, snapshot, dsn, duration)
+    inspection = _inspected(diagnosis, snapshot, wanted.dsn, wanted.duration)
     planned = (
         attempted(lambda: _planned(diagnosis, snapshot, target, reach, form, width))
-        if has_plan
+        if wanted.has_plan
         else None
     )
     _print(diagnosis, snapshot, form, width, inspection)
     if isinstance(planned, Planned):
         sys.stdout.write(planned.text)
-    elif form == Format.TEXT and not has_plan:
+    elif form == Format.TEXT and not wanted.has_plan:
         sys.stdout.write(_next_step(diagnosis, snapshot, target, flags, reach))
     sys.stdout.flush()
     beside = Beside(
         plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
     )
-    failed = _write_files(diagnosis, snapshot, beside, html=html, png=png)
+    failed = _write_files(diagnosis, snapshot, beside, html=wanted.html, png=wanted.png)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
         failed.say("no plan")
     crashed = failed is not None and failed.is_crash
-    raise typer.Exit(FAILED if crashed else EXIT[diagnosis.verdict])
+    return FAILED if crashed else EXIT[diagnosis.verdict]
 
 
 def refuse_of_one(target: str, flags: InstanceOptions, *, is_of_one: bool) -> None:
@@ -197,19 +174,12 @@ def _planned(
     return Planned(plan=found, text=render_plan_section(found, width=width, color=color))
 
 
-def _fleet(
-    target: str,
-    flags: InstanceOptions,
-    reach: ReadOptions,
-    form: Format,
-    width: int | None,
-    *,
-    html: Path | None,
-    lists_all: bool,
-) -> int:
+def _fleet(target: str, wanted: Wanted) -> int:
     from plimsoll.app.fleet import read_files
-    from plimsoll.cli import fleet
+    from plimsoll.cli.diagnose import fleet
 
+    flags, reach, form, width = wanted.flags, wanted.reach, wanted.form, wanted.width
+    html, lists_all = wanted.html, wanted.lists_all
     if target.startswith(PROMETHEUS):
         window_s = live_window(reach)
         found, address = read_prometheus_instances(target, flags.identifier or "*", reach, window_s)

@@ -1,38 +1,13 @@
-"""`plimsoll plan`: the cheapest change that lifts the ceiling, replayed and priced."""
+"""The options of `plimsoll plan`."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
-from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
-from plimsoll.app.read import read_target
 from plimsoll.cli import options
-from plimsoll.cli.next_command import check_command
-from plimsoll.cli.output import Format, is_color
-from plimsoll.cli.plan_wishes import (
-    allowed_ratio_of,
-    check_wishes,
-    factor_of,
-    growth_of,
-    license_of,
-    prior_of,
-    split_permissions,
-    usd_of,
-)
-from plimsoll.cli.waiting import TERMINAL
-from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.plan import Judgement, Plan, Wishes
-from plimsoll.model.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    pass
-
-EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
+from plimsoll.cli.output import Format
 
 _WISHES = "What it must keep to"
 _PRICES = "Prices"
@@ -155,81 +130,24 @@ def plan(
     Exit status: 0 nothing needs a way past, 1 a ceiling binds (whether or not there is a way past
     it), 2 could not tell or bad input.
     """
-    patterns, is_short_allowed = split_permissions(allow or ())
-    wishes = Wishes(
-        allowed_ratio=allowed_ratio_of(slo),
-        usd_per_day_max=None if max_usd_per_day is None else usd_of(max_usd_per_day),
+    from plimsoll.cli.plan.run import Wanted, run_plan
+
+    wanted = Wanted(
+        slo=slo,
+        max_usd_per_day=max_usd_per_day,
         keep_class=keep_class,
         keep_storage=keep_storage,
-        engine=flags.engine,
         multi_az=multi_az,
-        growth=growth_of(growth),
-        prior=prior_of(prior or ()),
-        allow=patterns,
+        growth=growth,
+        prior=tuple(prior or ()),
+        allow=tuple(allow or ()),
         deny=tuple(deny or ()),
-        discount=factor_of(discount),
+        prices=prices,
+        license_model=license_model,
+        discount=discount,
+        form=form,
+        html=html,
+        chart=chart,
+        width=width,
     )
-    check_wishes(wishes)
-    said = license_of(license_model)
-    if chart is not None:
-        from plimsoll.sinks.plan_chart import check_picture
-
-        check_picture(chart)
-    reach = with_two_weeks(target, reach)
-    snapshot = in_region(read_target(target, flags, reach, TERMINAL), target, reach)
-    snapshot = with_license(snapshot, said)
-    check_window(snapshot, is_short_allowed=is_short_allowed)
-    diagnosis = diagnose_snapshot(snapshot)
-    found = plan_snapshot(diagnosis, snapshot, wishes, prices)
-    if found.ladder is not None:
-        step = found.options[found.ladder.rungs[found.ladder.recommended].option]
-        check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
-        found = replace(found, ladder=replace(found.ladder, check=check))
-    _print(found, form, width)
-    _write_files(diagnosis, snapshot, found, html=html, chart=chart)
-    raise typer.Exit(status_of(diagnosis, found))
-
-
-def status_of(diagnosis: Diagnosis, found: Plan) -> int:
-    """The exit status: whether what is there suffices, or that it could not be told."""
-    if diagnosis.verdict is Verdict.UNKNOWN:
-        return EXIT[Judgement.UNSURE]
-    return EXIT[found.present.judgement]
-
-
-def _print(found: Plan, form: Format, width: int | None) -> None:
-    if form == Format.JSON:
-        from plimsoll.sinks.plan_json import render_plan_json
-
-        sys.stdout.write(render_plan_json(found).decode())
-    elif form == Format.MARKDOWN:
-        from plimsoll.sinks.plan_markdown import render_plan_markdown
-
-        sys.stdout.write(render_plan_markdown(found))
-    else:
-        from plimsoll.sinks.plan_text import render_plan
-
-        color = is_color()
-        sys.stdout.write(render_plan(found, width=width, color=color))
-    sys.stdout.flush()
-
-
-def _write_files(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    found: Plan,
-    *,
-    html: Path | None,
-    chart: Path | None,
-) -> None:
-    if html is not None:
-        from plimsoll.sinks.file import write_aside
-        from plimsoll.sinks.html import render_html
-
-        write_aside(html, render_html(diagnosis, snapshot, found).encode())
-        typer.echo(f"report written to {html}", err=True)
-    if chart is not None:
-        from plimsoll.sinks.plan_chart import write_plan_picture
-
-        write_plan_picture(chart, found)
-        typer.echo(f"picture written to {chart}", err=True)
+    raise typer.Exit(run_plan(target, flags, reach, wanted))

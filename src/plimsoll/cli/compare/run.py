@@ -1,0 +1,59 @@
+"""Two windows side by side, before and after a change: read, compared, printed."""
+
+import sys
+
+from msgspec.structs import replace
+
+from plimsoll.app.compare import compare_snapshots
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.sides import Split, read_sides
+from plimsoll.cli.next_command import plan_after
+from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.waiting import TERMINAL
+from plimsoll.model.comparison import Comparison, Outcome, StepResult
+
+EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
+
+
+def run_compare(
+    targets: tuple[str, str | None],
+    split: Split,
+    flags: tuple[InstanceOptions, InstanceOptions],
+    reach: ReadOptions,
+    *,
+    form: Format,
+    width: int | None,
+) -> int:
+    """
+    Read both sides, compare them and print the comparison.
+
+    Returns:
+        Exit status: 0 after is not worse, 1 it is worse, 2 could not tell.
+    """
+    snapshots = read_sides(targets, split, flags, reach, TERMINAL)
+    comparison = compare_snapshots(*snapshots)
+    if comparison.step is StepResult.NOT_ENOUGH:
+        following = plan_after(snapshots[1], targets[1] or targets[0], flags[1], reach)
+        if following is not None:
+            comparison = replace(
+                comparison, next_command=following.command, next_where=following.where
+            )
+    _print(comparison, form, width)
+    return EXIT[comparison.outcome]
+
+
+def _print(comparison: Comparison, form: Format, width: int | None) -> None:
+    if form == Format.JSON:
+        from plimsoll.sinks.compare_json import render_compare_json
+
+        sys.stdout.write(render_compare_json(comparison).decode())
+    elif form == Format.MARKDOWN:
+        from plimsoll.sinks.compare_markdown import render_compare_markdown
+
+        sys.stdout.write(render_compare_markdown(comparison))
+    else:
+        from plimsoll.sinks.compare_text import render_compare
+
+        color = is_color()
+        sys.stdout.write(render_compare(comparison, width=width, color=color))
+    sys.stdout.flush()

@@ -1,0 +1,74 @@
+"""A snapshot of a target or of this host, recorded and saved."""
+
+import sys
+from pathlib import Path
+
+import typer
+from msgspec.structs import replace
+
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.read import read_target
+from plimsoll.cli import watching
+from plimsoll.cli.record.host import HostFlags, record_host
+from plimsoll.cli.waiting import TERMINAL
+from plimsoll.errors import UsageError
+from plimsoll.model.snapshot import Snapshot, encode_snapshot
+
+
+def record_target(
+    target: str,
+    output: str,
+    flags: InstanceOptions,
+    reach: ReadOptions,
+    *,
+    dsn: str | None,
+    duration: str | None,
+) -> None:
+    """Read a target, watch its database where one is named, and save the snapshot."""
+    _refuse_early(output)
+    snapshot = read_target(target, flags, reach, TERMINAL)
+    observation = watching.observed_if_asked(dsn, duration)
+    if observation is not None:
+        snapshot = replace(snapshot, observation=observation)
+    _save(snapshot, output)
+
+
+def record_this_host(flags: HostFlags, output: str | None) -> None:
+    """Record this host, and save the snapshot."""
+    _refuse_early(output)
+    snapshot = record_host(flags)
+    _save(snapshot, output or _name_of(snapshot))
+
+
+def _refuse_early(output: str | None) -> None:
+    """Refuse a file that could not be written, before an hour is recorded for it."""
+    if output is None or output == "-":
+        return
+    path = Path(output)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"'{output}' cannot be written: "
+            + ("it is a directory" if path.is_dir() else "its directory does not exist"),
+            "Give the name of a file in a directory that exists.",
+        )
+
+
+def _save(snapshot: Snapshot, output: str) -> None:
+    if output == "-":
+        sys.stdout.buffer.write(encode_snapshot(snapshot) + b"\n")
+        sys.stdout.flush()
+        return
+    from plimsoll.sinks.snapshot import write_snapshot
+
+    write_snapshot(Path(output), snapshot)
+    typer.echo(f"recorded {snapshot.source}: {output}", err=True)
+
+
+def _name_of(snapshot: Snapshot) -> str:
+    from plimsoll.units import format_time
+
+    window = snapshot.window_s
+    assert window is not None  # A recording without a sample is an error before this.
+    moment = format_time(window[0]).replace("-", "").replace(":", "")
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in snapshot.instance.identifier)
+    return f"{name}-{moment}.json"

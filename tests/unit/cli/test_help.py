@@ -1,0 +1,173 @@
+"""What `--help` shows, what it loads, and what a shell completes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plimsoll import __version__
+from plimsoll.cli.commands import COMMANDS, app
+from plimsoll.cli.help import summary_of
+
+HEAVY = {"numpy", "polars", "altair", "vl_convert", "jinja2", "boto3", "httpx", "rich", "psycopg"}
+SUBCOMMANDS = [
+    ("gate", "run"),
+    ("gate", "set"),
+    ("lab", "postgres"),
+    ("lab", "mysql"),
+    ("lab", "run"),
+    ("record", "host"),
+    ("explain", "record"),
+    ("explain", "compare"),
+    ("prices", "refresh"),
+    ("catalog", "refresh"),
+    ("lint", "pooler"),
+    ("prove", "toast"),
+]
+PROGRAM = """
+import sys
+from plimsoll.cli.commands import run
+loaded = set()
+for line in sys.stdin.read().splitlines():
+    run([*line.split(), "--help"])
+    loaded |= {name.split(".")[0] for name in sys.modules}
+print(*sorted(loaded), file=sys.stderr)
+"""
+
+
+def shown(*arguments: str) -> str:
+    """The help of a command, 80 columns wide."""
+    found = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "80"})
+    assert 0 == found.exit_code
+    return found.stdout
+
+
+def test_help_loads_nothing_heavy():
+    """
+    The help of the program and of every command comes without numpy and the libraries of reports.
+    """
+    lines = ["", *COMMANDS, *(" ".join(names) for names in SUBCOMMANDS)]
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert set() == HEAVY & set(told.stderr.split())
+
+
+def test_help_of_the_program_loads_no_command():
+    """
+    The list of commands has their summaries; their modules are loaded when they are called.
+    """
+    program = "import sys\nfrom plimsoll.cli.commands import run\nrun(['--help'])\nprint(*sys.modules, file=sys.stderr)"
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert not {place.module for place in COMMANDS.values()} & set(told.stderr.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_command_says(name):
+    """
+    A summary in the list is the first sentence of the command's own help.
+    """
+    from typer.main import get_command
+
+    command = get_command(app).commands[name]
+
+    assert COMMANDS[name].summary == summary_of(command.help)
+
+
+def test_no_summary_is_cut_off():
+    """
+    At 80 columns a long summary goes on in the next line.
+    """
+    text = " ".join(shown().split())
+
+    assert "..." not in text.replace("COMMAND [ARGS]...", "")
+    assert all(place.summary in text for place in COMMANDS.values())
+    assert "..." not in shown("gate").replace("[ARGS]...", "")
+
+
+def test_options_stand_under_their_headings():
+    """
+    What was bought, the window and live targets are groups of their own, in every command with a target.
+    """
+    for name in ("diagnose", "plan", "inspect"):
+        lines = shown(name).splitlines()
+        at = [lines.index(f"{heading}:") for heading in ("Options", "What was bought", "Window")]
+
+        assert sorted(at) == at
+        assert any(line.startswith("  --class ") for line in lines[at[1] : at[2]])
+        assert any("--last" in line for line in lines[at[2] :])
+        assert not any(line.startswith("  --class ") for line in lines[at[0] : at[1]])
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_printed(flag):
+    assert f"plimsoll {__version__}\n" == CliRunner().invoke(app, [flag]).stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "environment", "wanted"),
+    [
+        ("bash", {"COMP_WORDS": "plimsoll pl", "COMP_CWORD": "1"}, "plan"),
+        ("bash", {"COMP_WORDS": "plimsoll plan --keep-c", "COMP_CWORD": "2"}, "--keep-class"),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "plimsoll pl"}, '"plan"'),
+        (
+            "fish",
+            {"_TYPER_COMPLETE_ARGS": "plimsoll pl", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+            "plan",
+        ),
+    ],
+)
+def test_a_shell_completes_commands_and_options(shell, environment, wanted):
+    """
+    As the script that was printed for the shell asks for it.
+    """
+    asked = environment | {"_PLIMSOLL_COMPLETE": f"complete_{shell}"}
+    script = CliRunner().invoke(app, ["--completion", shell]).stdout
+    told = subprocess.run(
+        [sys.executable, "-m", "plimsoll"],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert f"_PLIMSOLL_COMPLETE=complete_{shell}" in script
+    assert wanted in told.stdout
+
+
+def test_bash_completes_with_the_printed_script():
+    """
+    In a real bash, after `source <(plimsoll --completion bash)`.
+    """
+    session = (
+        "source <(plimsoll --completion bash)\n"
+        "COMP_WORDS=(plimsoll diag) COMP_CWORD=1\n_plimsoll_completion plimsoll\n"
+        'echo "${COMPREPLY[@]}"\n'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    told = subprocess.run(
+        ["bash", "-c", session],
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "diagnose" == told.stdout.strip()
+
+
+def test_an_unknown_shell_is_refused():
+    found = CliRunner().invoke(app, ["--completion", "tcsh"])
+
+    assert "there is no completion for shell 'tcsh'" == str(found.exception)
