@@ -31,7 +31,6 @@ CROWDED = {
     ("sinks", "plan"): 11,
     ("sinks", "sweep"): 5,
     ("sources", "csv"): 3,
-    ("sources", "sar"): 3,
 }
 
 Arrows = Mapping[str, set[str]]

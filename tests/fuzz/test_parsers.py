@@ -22,9 +22,9 @@ from plimsoll.sources import (
 )
 from plimsoll.sources.assemble import assemble
 from plimsoll.sources.export import read_loaded
-from plimsoll.sources.host_capture import parse_capture
 from plimsoll.sources.reading import Reading
 from plimsoll.sources.snapshot_file import decode
+from plimsoll.sources.sysstat.recognise import parse_capture
 
 # A shared machine may be slow, so no example has a deadline.
 fuzzed = settings(deadline=None, max_examples=80)

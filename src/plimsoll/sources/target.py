@@ -13,7 +13,6 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources import export, snapshot_file
 from plimsoll.sources.choose_instance import UNNAMED, choose, describe
 from plimsoll.sources.files.bytes import load
-from plimsoll.sources.host_capture import is_host_capture, parse_capture
 from plimsoll.sources.standard_input import (
     INTERRUPTED,
     NAME,
@@ -21,6 +20,7 @@ from plimsoll.sources.standard_input import (
     Come,
     load_standard_input,
 )
+from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
 from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'

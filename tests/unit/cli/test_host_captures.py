@@ -12,7 +12,7 @@ from plimsoll.cli.main import main
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
 
-CAPTURES = Path(__file__).parents[1] / "sources/captures"
+CAPTURES = Path(__file__).parents[1] / "sources/sysstat/captures"
 SAR = CAPTURES / "sar.txt"
 WITHOUT_TIMES = "\n".join(
     line

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.sources.capture import value_of
-from plimsoll.sources.sar_capture import (
+from plimsoll.sources.sysstat.capture import value_of
+from plimsoll.sources.sysstat.json_documents import hosts_of
+from plimsoll.sources.sysstat.moments import (
     HOW,
     Moment,
     SarCapture,
@@ -22,7 +23,6 @@ from plimsoll.sources.sar_capture import (
     memory_level,
     network_level,
 )
-from plimsoll.sources.sysstat_json import hosts_of
 from plimsoll.sources.values.shown import shown
 
 _UTC = frozenset({"UTC", "GMT", "Z"})

@@ -2,7 +2,7 @@
 
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.sar import parse_sar
+from plimsoll.sources.sysstat.sar import parse_sar
 
 NOON_S = 1_795_176_000  # 2026-11-20T12:00:00Z
 DAY_S = 86_400

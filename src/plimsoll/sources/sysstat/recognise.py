@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.files.bytes import HEAD_BYTES
-from plimsoll.sources.iostat import is_iostat, parse_iostat
-from plimsoll.sources.sadf import is_sysstat_file, json_of_file, name_gap
-from plimsoll.sources.sadf_json import capture_of_json, is_sadf_json
-from plimsoll.sources.sar import parse_sar, refuse_step, snapshot_of
-from plimsoll.sources.sar_text import is_sar_text
+from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
+from plimsoll.sources.sysstat.sadf import is_sysstat_file, json_of_file, name_gap
+from plimsoll.sources.sysstat.sadf_json import capture_of_json, is_sadf_json
+from plimsoll.sources.sysstat.sar import parse_sar, refuse_step, snapshot_of
+from plimsoll.sources.sysstat.sar_text import is_sar_text
 
 _PACKED = {b"\xfd7zXZ\x00": "xz -dc", b"BZh": "bzip2 -dc", b"\x28\xb5\x2f\xfd": "zstd -dc"}
 

@@ -10,9 +10,19 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, PlimsollError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind, decode_snapshot, encode_snapshot
-from plimsoll.sources.host_capture import is_host_capture
-from plimsoll.sources.sar_text import is_sar_text
-from unit.sources.fixture_sar import COLUMNS, DAY_S, HEADER, NOON_S, at, gaps, line, read, table
+from plimsoll.sources.sysstat.recognise import is_host_capture
+from plimsoll.sources.sysstat.sar_text import is_sar_text
+from unit.sources.sysstat.fixture_sar import (
+    COLUMNS,
+    DAY_S,
+    HEADER,
+    NOON_S,
+    at,
+    gaps,
+    line,
+    read,
+    table,
+)
 
 TEXT = (Path(__file__).parent / "captures/sar.txt").read_text()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from plimsoll.sources.iostat import is_iostat, parse_iostat
+from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
 
 CAPTURES = Path(__file__).parent / "captures"
 TEXT = CAPTURES / "saturated-iostat.txt"

@@ -17,7 +17,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.capture import (
+from plimsoll.sources.sysstat.capture import (
     CUT,
     FIRST_LINES,
     ROUNDED,
@@ -29,8 +29,8 @@ from plimsoll.sources.capture import (
     time_gaps,
     usual_length_s,
 )
-from plimsoll.sources.capture_times import midnight_s, order_of
-from plimsoll.sources.iostat_reports import (
+from plimsoll.sources.sysstat.dates import midnight_s, order_of
+from plimsoll.sources.sysstat.iostat_reports import (
     HOW,
     Capture,
     Moments,

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
-from plimsoll.sources.capture import FIRST_LINES, header_of, is_human, lines_of, value_of
-from plimsoll.sources.capture_times import midnight_s, order_of, second_of_day
-from plimsoll.sources.sar_capture import (
+from plimsoll.sources.sysstat.capture import FIRST_LINES, header_of, is_human, lines_of, value_of
+from plimsoll.sources.sysstat.dates import midnight_s, order_of, second_of_day
+from plimsoll.sources.sysstat.moments import (
     HOW,
     Moment,
     SarCapture,

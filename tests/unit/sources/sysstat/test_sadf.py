@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind, Snapshot
-from plimsoll.sources import sadf
-from plimsoll.sources.host_capture import is_host_capture, parse_capture
-from plimsoll.sources.iostat import is_iostat
-from plimsoll.sources.sadf import is_sysstat_file
-from plimsoll.sources.sadf_json import is_sadf_json
-from unit.sources.fixture_sar import DAY_S, NOON_S, at, gaps
+from plimsoll.sources.sysstat import sadf
+from plimsoll.sources.sysstat.iostat import is_iostat
+from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
+from plimsoll.sources.sysstat.sadf import is_sysstat_file
+from plimsoll.sources.sysstat.sadf_json import is_sadf_json
+from unit.sources.sysstat.fixture_sar import DAY_S, NOON_S, at, gaps
 
 JSON = (Path(__file__).parent / "captures/sadf.json").read_bytes()
 SYSSTAT_12 = b"\x96\xd5\x75\x21\x0c\x06\x01\x00"

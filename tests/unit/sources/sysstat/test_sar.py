@@ -14,9 +14,9 @@ from plimsoll.diagnosis.frame import frame_of
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
-from plimsoll.sources.iostat import parse_iostat
-from plimsoll.sources.sar import parse_sar
-from unit.sources.fixture_sar import at, gaps, line, read, table
+from plimsoll.sources.sysstat.iostat import parse_iostat
+from plimsoll.sources.sysstat.sar import parse_sar
+from unit.sources.sysstat.fixture_sar import at, gaps, line, read, table
 
 CAPTURES = Path(__file__).parent / "captures"
 TEXT = (CAPTURES / "sar.txt").read_text()

@@ -17,7 +17,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.capture_times import DATE, Date
+from plimsoll.sources.sysstat.dates import DATE, Date
 from plimsoll.sources.values.shown import shown
 
 AUTO = "auto"

@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.sources.capture import Header, header_of, is_human, lines_of, value_of
-from plimsoll.sources.capture_times import DATE, Date, midnight_s, order_of, second_of_day
-from plimsoll.sources.sysstat_json import hosts_of
+from plimsoll.sources.sysstat.capture import Header, header_of, is_human, lines_of, value_of
+from plimsoll.sources.sysstat.dates import DATE, Date, midnight_s, order_of, second_of_day
+from plimsoll.sources.sysstat.json_documents import hosts_of
 from plimsoll.sources.values.shown import shown
 
 HOW = "Capture with 'S_TIME_FORMAT=ISO iostat -x -t -k 1', and give that file."

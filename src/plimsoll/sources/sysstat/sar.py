@@ -23,7 +23,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
-from plimsoll.sources.capture import (
+from plimsoll.sources.sysstat.capture import (
     CUT,
     ROUNDED,
     choose_devices,
@@ -32,9 +32,9 @@ from plimsoll.sources.capture import (
     time_gaps,
     usual_length_s,
 )
-from plimsoll.sources.sadf_json import capture_of_json
-from plimsoll.sources.sar_capture import ABSENT, HOW, IoLine, Moment, SarCapture
-from plimsoll.sources.sar_text import capture_of_text
+from plimsoll.sources.sysstat.moments import ABSENT, HOW, IoLine, Moment, SarCapture
+from plimsoll.sources.sysstat.sadf_json import capture_of_json
+from plimsoll.sources.sysstat.sar_text import capture_of_text
 from plimsoll.sources.values.shown import counted
 
 # sar prints two decimals and reads its totals a moment after or before the devices.
