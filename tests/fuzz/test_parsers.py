@@ -20,9 +20,9 @@ from plimsoll.sources import (
     otel_stream,
     parquet_file,
 )
-from plimsoll.sources.assemble import assemble
 from plimsoll.sources.export import read_loaded
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.assemble import assemble
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.snapshot_file import decode
 from plimsoll.sources.sysstat.recognise import parse_capture
 

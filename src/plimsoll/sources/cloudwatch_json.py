@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type
-from plimsoll.sources.reading import Block, Query, Reading, Statistic, statistic_of
+from plimsoll.sources.reading.reading import Block, Query, Reading, Statistic, statistic_of
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.times import epoch_seconds

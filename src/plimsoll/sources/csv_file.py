@@ -9,7 +9,7 @@ from plimsoll.sources.csv_long import read_long
 from plimsoll.sources.csv_slices import TextTable
 from plimsoll.sources.files.bounds import check_text_rows
 from plimsoll.sources.files.text import Content
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.table_frame import (
     TIME_NAMES,
     VALUE_NAMES,

@@ -13,7 +13,7 @@ import numpy as np
 
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.sources.csv_slices import TextTable
-from plimsoll.sources.reading import Block, Reading
+from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.sources.table_frame import MOST_GROUPS, Roles, not_a_table, read_rows
 
 Key = tuple[str, str | None, str | None, object]

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, field
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type, field_by_field
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.times import parse_time
 from plimsoll.units import mib_per_s, number

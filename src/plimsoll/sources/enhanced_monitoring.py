@@ -21,7 +21,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type, decode, lines
-from plimsoll.sources.reading import Block, Origin, Reading
+from plimsoll.sources.reading.reading import Block, Origin, Reading
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import usual_step_s
 from plimsoll.sources.values.times import epoch_seconds

@@ -23,12 +23,12 @@ from plimsoll.sources import (
     parquet_file,
     prometheus_names,
 )
-from plimsoll.sources.assemble import assemble
 from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.files.bytes import HEAD_BYTES, load
 from plimsoll.sources.files.json_text import documents, first_lines
 from plimsoll.sources.files.text import open_text
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.assemble import assemble
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.shown import counted, shown
 
 FORMATS = (

@@ -8,7 +8,7 @@ of a thousand, binary ones Ki, Mi and Gi of 1,024; short numbers are K, Mil, Bil
 import re
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.quantities import factor_of
+from plimsoll.sources.reading.quantities import factor_of
 
 SHORT = "None"
 """The unit of `1.2 K`: it is that of the metric, as for a number without any letter."""

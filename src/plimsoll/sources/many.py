@@ -15,11 +15,11 @@ from plimsoll.errors import DataError, PlimsollError, SourceError
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources import export, snapshot_file
-from plimsoll.sources.assemble import assemble
-from plimsoll.sources.choose_instance import describe
 from plimsoll.sources.files.bytes import load
-from plimsoll.sources.reading import Block, Reading
-from plimsoll.sources.resolve import resolve
+from plimsoll.sources.reading.assemble import assemble
+from plimsoll.sources.reading.choose_instance import describe
+from plimsoll.sources.reading.reading import Block, Reading
+from plimsoll.sources.reading.resolve import resolve
 from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from plimsoll.model.instance import Instance
 from plimsoll.sources.files.json_text import as_type, lines
-from plimsoll.sources.reading import Block, Reading
+from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.sources.values.numbers import floats, mean_of
 from plimsoll.sources.values.times import epoch_seconds
 

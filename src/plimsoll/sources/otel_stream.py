@@ -15,7 +15,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import lines
 from plimsoll.sources.metric_stream import Columns, instance_of, volume_name
 from plimsoll.sources.protobuf import fields, piece, text_of, varint
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 
 PREFIX = "amazonaws.com/"
 

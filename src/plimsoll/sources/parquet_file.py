@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError
 from plimsoll.sources.files.bounds import check_rows
-from plimsoll.sources.reading import Block, Reading, Statistic
+from plimsoll.sources.reading.reading import Block, Reading, Statistic
 from plimsoll.sources.table_frame import HINT, few, guarded, read_frame
 from plimsoll.units import GIB
 

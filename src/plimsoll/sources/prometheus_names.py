@@ -17,7 +17,7 @@ from msgspec import Struct
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.prometheus.exporters import IDENTITY_LABELS, track_of
-from plimsoll.sources.reading import Block, Reading, Statistic
+from plimsoll.sources.reading.reading import Block, Reading, Statistic
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import usual_step_s

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
-from plimsoll.sources.assemble import MOST_STEPS
 from plimsoll.sources.files.bytes import load
-from plimsoll.sources.merge import MOST_OF_ANYTHING, longest_window_steps
+from plimsoll.sources.reading.assemble import MOST_STEPS
+from plimsoll.sources.reading.merge import MOST_OF_ANYTHING, longest_window_steps
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import LONGEST_STEP_S
 from plimsoll.sources.values.times import LATEST_S

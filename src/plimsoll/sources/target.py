@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources import export, snapshot_file
-from plimsoll.sources.choose_instance import UNNAMED, choose, describe
 from plimsoll.sources.files.bytes import load
+from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
 from plimsoll.sources.standard_input import (
     INTERRUPTED,
     NAME,

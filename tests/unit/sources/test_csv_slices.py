@@ -8,7 +8,7 @@ from plimsoll.sources import csv_slices
 from plimsoll.sources.csv_file import read_csv
 from plimsoll.sources.csv_slices import TextTable
 from plimsoll.sources.export import read_export
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 
 ODD = (
     "5%", " 5", "5 ", "", "-", "NaN", "nan", "inf", "1e400", "1,5", "12 MB/s", "x", "+5", ".5", "1e3",

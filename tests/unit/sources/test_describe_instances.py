@@ -10,7 +10,7 @@ from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Deployment, Instance, Storage
 from plimsoll.sources.describe_instances import instance_of, read_answer
 from plimsoll.sources.export import read_export, read_instance_file
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.units import mib_per_s
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "exports" / "answer" / "instances.json"

@@ -21,7 +21,7 @@ from plimsoll.sources.aws.operations import (
     GET_RESOURCE_METRICS,
     Operation,
 )
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 
 _TOO_OLD = Gap(
     metric="RDS events",

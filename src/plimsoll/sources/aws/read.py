@@ -15,7 +15,6 @@ from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import METRICS
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
-from plimsoll.sources.assemble import assemble
 from plimsoll.sources.aws import described as describing
 from plimsoll.sources.aws import insights, instance_types, metric_data, os_metrics
 from plimsoll.sources.aws.account import CONCURRENCY, Account
@@ -28,7 +27,8 @@ from plimsoll.sources.aws.operations import (
 )
 from plimsoll.sources.aws.plan import planned_calls
 from plimsoll.sources.aws.workers import Workers
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.assemble import assemble
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.shown import counted
 
 __all__ = ["Ec2TypeOf", "planned_calls", "read_instance", "read_instances"]

@@ -16,7 +16,7 @@ from plimsoll.units import GIB, MIB
 MAX_BYTES = 2 * int(GIB)
 
 # A megabyte of gzip can hold a gigabyte of nothing. Of the formats we read, streams in OpenTelemetry
-# pack best: 145 times where every value is zero (tests/unit/sources/test_bounds.py packs each of
+# pack best: 145 times where every value is zero (tests/unit/sources/files/test_bounds.py packs each of
 # them). What unpacks to a few megabytes costs nothing, whatever its ratio.
 MOST_TIMES_PACKED = 200
 UNPACKED_FREELY_BYTES = 16 * int(MIB)

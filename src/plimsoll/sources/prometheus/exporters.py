@@ -13,9 +13,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.names import recognise
 from plimsoll.sources.prometheus.node import DISK_DEVICES_LEFT_OUT, NODE_NAMES
-from plimsoll.sources.reading import Statistic
+from plimsoll.sources.reading.names import recognise
+from plimsoll.sources.reading.reading import Statistic
 
 
 class Exporter(StrEnum):

@@ -14,7 +14,7 @@ from plimsoll.sources.prometheus.exporters import Exporter, Track
 from plimsoll.sources.prometheus.grid import Gridded, gridded, joined, without_repetitions
 from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
-from plimsoll.sources.reading import Block, Statistic
+from plimsoll.sources.reading.reading import Block, Statistic
 
 # Exporters that were scraped for nearly as long have the same history; a restart costs minutes.
 SHARE_OF_HISTORY = 0.8

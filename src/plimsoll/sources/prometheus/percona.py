@@ -13,7 +13,7 @@ from typing import Any
 from plimsoll.sources.enhanced_monitoring import read_documents
 from plimsoll.sources.prometheus.exporters import OS_PREFIX
 from plimsoll.sources.prometheus.node import Counted
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 
 _LISTS = {"diskIO": "device", "network": "interface", "fileSys": "mount_point"}
 """Parts of a document that are lists, and the label that tells their members apart."""

@@ -26,7 +26,6 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import Unread
 from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
-from plimsoll.sources.assemble import assemble
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
 from plimsoll.sources.prometheus.client import Allowance, Bounds, Client, Exhausted
 from plimsoll.sources.prometheus.exporters import Exporter, Track, classify
@@ -37,7 +36,8 @@ from plimsoll.sources.prometheus.percona import read_os_metrics
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
 from plimsoll.sources.prometheus.server import Server, server_of
 from plimsoll.sources.prometheus.subjects import chosen, subject_of
-from plimsoll.sources.reading import Block, Reading
+from plimsoll.sources.reading.assemble import assemble
+from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.sources.values.shown import counted, shown
 
 __all__ = ["Server", "read_prometheus", "read_prometheus_fleet", "server_of"]

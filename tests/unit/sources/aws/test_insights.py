@@ -5,7 +5,7 @@ from plimsoll.errors import AccessDenied
 from plimsoll.model.metric import Metric
 from plimsoll.sources.aws.described import describe_one
 from plimsoll.sources.aws.insights import DAY_S, is_io, read_insights, span_of
-from plimsoll.sources.reading import Origin, Reading
+from plimsoll.sources.reading.reading import Origin, Reading
 from unit.sources.aws.cloud import NOW_S, WINDOW_S, Cloud, account_of, described, error, instance
 
 TIMES = list(range(NOW_S - 180, NOW_S, 60))

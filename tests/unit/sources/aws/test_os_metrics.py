@@ -9,7 +9,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.aws import os_metrics
 from plimsoll.sources.aws.described import describe_one
 from plimsoll.sources.aws.os_metrics import calls_for, newest, stretch
-from plimsoll.sources.reading import Origin
+from plimsoll.sources.reading.reading import Origin
 from unit.sources.aws.cloud import NOW_S, WINDOW_S, Cloud, account_of, described, error, instance
 
 

@@ -12,7 +12,7 @@ from plimsoll.sources.files import bounds
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.files.json_text import decode, documents, lines
 from plimsoll.sources.parquet_file import decode as decode_parquet
-from plimsoll.sources.reading import Reading
+from plimsoll.sources.reading.reading import Reading
 
 
 def flat(count: int) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ import pytest
 from fixtures.prometheus.expositions import page
 from plimsoll.model.metric import Metric
 from plimsoll.sources.prometheus.exporters import Exporter, Subject, classify, track_of
-from plimsoll.sources.reading import Statistic
+from plimsoll.sources.reading.reading import Statistic
 
 ARN = "arn:aws:rds:eu-west-1:123456789012:db:orders-primary"
 

@@ -9,11 +9,11 @@ from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.choose_instance import choose, describe
-from plimsoll.sources.merge import longest_window_steps, merge
-from plimsoll.sources.plausible import in_their_units
-from plimsoll.sources.reading import Origin, Reading
-from plimsoll.sources.resolve import Samples, metric_asked, resolve
+from plimsoll.sources.reading.choose_instance import choose, describe
+from plimsoll.sources.reading.merge import longest_window_steps, merge
+from plimsoll.sources.reading.plausible import in_their_units
+from plimsoll.sources.reading.reading import Origin, Reading
+from plimsoll.sources.reading.resolve import Samples, metric_asked, resolve
 from plimsoll.sources.values.shown import counted
 from plimsoll.units import format_ratio
 

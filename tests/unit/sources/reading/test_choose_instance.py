@@ -2,7 +2,7 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.sources.choose_instance import choose, describe
+from plimsoll.sources.reading.choose_instance import choose, describe
 
 
 def known(*names: str) -> list[Instance]:

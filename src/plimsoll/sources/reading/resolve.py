@@ -8,9 +8,9 @@ import numpy as np
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.names import CLASH, EC2, Named, recognise, recognise_id
-from plimsoll.sources.quantities import factor_of
-from plimsoll.sources.reading import Block, Origin, Query, Reading, Statistic
+from plimsoll.sources.reading.names import CLASH, EC2, Named, recognise, recognise_id
+from plimsoll.sources.reading.quantities import factor_of
+from plimsoll.sources.reading.reading import Block, Origin, Query, Reading, Statistic
 from plimsoll.sources.values.shown import shown
 
 _MOST_GAPS = 20

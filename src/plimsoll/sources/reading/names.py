@@ -12,8 +12,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
-from plimsoll.sources.quantities import is_unit
-from plimsoll.sources.reading import Statistic, statistic_of
+from plimsoll.sources.reading.quantities import is_unit
+from plimsoll.sources.reading.reading import Statistic, statistic_of
 
 
 class Named(Struct, frozen=True, kw_only=True):

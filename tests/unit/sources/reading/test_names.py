@@ -1,8 +1,16 @@
 import pytest
 
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
-from plimsoll.sources.names import CLASH, EC2, LOCAL, LOG_VOLUME, UNUSED, recognise, recognise_id
-from plimsoll.sources.reading import Statistic
+from plimsoll.sources.reading.names import (
+    CLASH,
+    EC2,
+    LOCAL,
+    LOG_VOLUME,
+    UNUSED,
+    recognise,
+    recognise_id,
+)
+from plimsoll.sources.reading.reading import Statistic
 
 
 @pytest.mark.parametrize("name", BY_CLOUDWATCH_NAME)

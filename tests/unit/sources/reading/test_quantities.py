@@ -1,7 +1,7 @@
 import pytest
 
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.sources.quantities import factor_of, is_unit
+from plimsoll.sources.reading.quantities import factor_of, is_unit
 from plimsoll.units import KIB, MIB
 
 

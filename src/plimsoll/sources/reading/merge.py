@@ -19,8 +19,8 @@ from plimsoll.model.family import BALANCES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.reading import Statistic
-from plimsoll.sources.resolve import Samples
+from plimsoll.sources.reading.reading import Statistic
+from plimsoll.sources.reading.resolve import Samples
 from plimsoll.sources.values.numbers import mean_of
 from plimsoll.sources.values.shown import counted
 from plimsoll.sources.values.steps import LONGEST_STEP_S, usual_step_s

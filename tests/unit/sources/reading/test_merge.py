@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.merge import MOST_OF_ANYTHING, longest_window_steps, merge
-from plimsoll.sources.reading import Origin, Statistic
-from plimsoll.sources.resolve import Samples
+from plimsoll.sources.reading.merge import MOST_OF_ANYTHING, longest_window_steps, merge
+from plimsoll.sources.reading.reading import Origin, Statistic
+from plimsoll.sources.reading.resolve import Samples
 from plimsoll.sources.values.steps import usual_step_s
 
 M = Metric.READ_OPS_PER_S
