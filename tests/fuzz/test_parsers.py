@@ -11,14 +11,13 @@ from fuzz import captures, corpus
 from plimsoll.errors import PlimsollError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
-from plimsoll.sources import (
+from plimsoll.sources import csv_file, parquet_file
+from plimsoll.sources.documents import (
     cloudwatch_json,
-    csv_file,
     describe_instances,
     enhanced_monitoring,
     metric_stream,
     otel_stream,
-    parquet_file,
 )
 from plimsoll.sources.export import read_loaded
 from plimsoll.sources.reading.assemble import assemble

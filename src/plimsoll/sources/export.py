@@ -13,15 +13,13 @@ from typing import Any
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap, Snapshot, is_snapshot
-from plimsoll.sources import (
+from plimsoll.sources import csv_file, parquet_file, prometheus_names
+from plimsoll.sources.documents import (
     cloudwatch_json,
-    csv_file,
     describe_instances,
     enhanced_monitoring,
     metric_stream,
     otel_stream,
-    parquet_file,
-    prometheus_names,
 )
 from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.files.bytes import HEAD_BYTES, load

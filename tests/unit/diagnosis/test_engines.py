@@ -16,7 +16,7 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.model.metric import Metric
-from plimsoll.sources.describe_instances import instance_of
+from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.units import KIB, gib, mb_per_s, mib_per_s
 
 THROUGHPUT, IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS

@@ -16,7 +16,7 @@ from plimsoll.limits.layout import volume_count_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
-from plimsoll.sources.describe_instances import instance_of
+from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.units import GIB, mib_per_s
 from unit.limits.instances import of, values
 

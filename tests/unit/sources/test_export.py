@@ -9,7 +9,7 @@ from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.sinks.snapshot import write_snapshot
-from plimsoll.sources.enhanced_monitoring import LATENCY_GAP
+from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export import read_export
 from plimsoll.sources.target import read
 

@@ -19,7 +19,7 @@ from plimsoll.model.snapshot import Annotation, EventKind, Gap
 from plimsoll.sources.aws.account import CONCURRENCY, Account, Refused
 from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCES
 from plimsoll.sources.aws.workers import Workers
-from plimsoll.sources.describe_instances import instance_of
+from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import counted, shown
 

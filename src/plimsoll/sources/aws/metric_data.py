@@ -23,7 +23,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws.account import Account, endless
 from plimsoll.sources.aws.failures import is_worth_halving
 from plimsoll.sources.aws.operations import GET_METRIC_DATA
-from plimsoll.sources.cloudwatch_json import block_of
+from plimsoll.sources.documents.cloudwatch_json import block_of
 from plimsoll.sources.reading.reading import Reading, Statistic
 from plimsoll.sources.values.shown import shown
 from plimsoll.units import format_time

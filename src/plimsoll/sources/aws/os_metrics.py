@@ -18,7 +18,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws.account import Account, Refused
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.operations import GET_LOG_EVENTS
-from plimsoll.sources.enhanced_monitoring import read_log_events
+from plimsoll.sources.documents.enhanced_monitoring import read_log_events
 from plimsoll.sources.reading.merge import FEWEST_FOR_PERIOD
 from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.units import format_time

@@ -10,7 +10,7 @@ Source: rds_exporter, enhanced/metrics.go and enhanced/testdata.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plimsoll.sources.enhanced_monitoring import read_documents
+from plimsoll.sources.documents.enhanced_monitoring import read_documents
 from plimsoll.sources.prometheus.exporters import OS_PREFIX
 from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.reading.reading import Reading

@@ -6,11 +6,11 @@ import pytest
 from fuzz import corpus
 from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
-from plimsoll.sources.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
+from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
 from plimsoll.sources.export import read_export
 from plimsoll.units import kib
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports" / "enhanced"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports" / "enhanced"
 
 
 def test_volumes_add_up_and_waits_are_weighted():

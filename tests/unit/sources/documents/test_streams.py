@@ -12,7 +12,7 @@ from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.export import read_export
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports"
 
 WRITERS = {
     "json-1.0": corpus.stream_lines,

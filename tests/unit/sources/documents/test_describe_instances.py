@@ -8,12 +8,12 @@ from msgspec import UNSET
 from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Deployment, Instance, Storage
-from plimsoll.sources.describe_instances import instance_of, read_answer
+from plimsoll.sources.documents.describe_instances import instance_of, read_answer
 from plimsoll.sources.export import read_export, read_instance_file
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.units import mib_per_s
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "exports" / "answer" / "instances.json"
+FIXTURE = Path(__file__).parents[3] / "fixtures" / "exports" / "answer" / "instances.json"
 
 
 def described(**fields: object) -> Instance:

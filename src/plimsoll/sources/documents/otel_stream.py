@@ -12,9 +12,9 @@ from typing import Any
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Gap
+from plimsoll.sources.documents.metric_stream import Columns, instance_of, volume_name
+from plimsoll.sources.documents.protobuf import fields, piece, text_of, varint
 from plimsoll.sources.files.json_text import lines
-from plimsoll.sources.metric_stream import Columns, instance_of, volume_name
-from plimsoll.sources.protobuf import fields, piece, text_of, varint
 from plimsoll.sources.reading.reading import Reading
 
 PREFIX = "amazonaws.com/"

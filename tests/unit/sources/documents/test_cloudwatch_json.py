@@ -8,7 +8,7 @@ from plimsoll.errors import DataError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.sources.export import read_export
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports"
 
 
 def saved(folder: Path, **files: object) -> Path:

@@ -1,0 +1,1 @@
+"""What do documents of AWS say: answers of its API, metric streams, Enhanced Monitoring."""
