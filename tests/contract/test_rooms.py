@@ -30,7 +30,6 @@ CROWDED = {
     ("sinks", "overview"): 5,
     ("sinks", "plan"): 11,
     ("sinks", "sweep"): 5,
-    ("sources", "csv"): 3,
 }
 
 Arrows = Mapping[str, set[str]]

@@ -11,7 +11,6 @@ from fuzz import captures, corpus
 from plimsoll.errors import PlimsollError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
-from plimsoll.sources import csv_file, parquet_file
 from plimsoll.sources.documents import (
     cloudwatch_json,
     describe_instances,
@@ -19,7 +18,9 @@ from plimsoll.sources.documents import (
     metric_stream,
     otel_stream,
 )
-from plimsoll.sources.export import read_loaded
+from plimsoll.sources.export.csv.file import read_csv
+from plimsoll.sources.export.parquet import read_parquet
+from plimsoll.sources.export.read import read_loaded
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.snapshot_file import decode
@@ -216,7 +217,7 @@ def test_text_tables(rows, head):
     delimiter = next(c for c in ",;\t" if c in head)
     text = "\n".join([head, *(delimiter.join(row) for row in rows)])
     data = text.encode("utf-8", errors="replace")
-    answered(lambda r: csv_file.read_csv(data, r, where="'f'", path=PATH))
+    answered(lambda r: read_csv(data, r, where="'f'", path=PATH))
 
 
 @settings(deadline=None, max_examples=12)  # each starts a process
@@ -225,7 +226,7 @@ def test_parquet_tables(data, at, name):
     good = FORMATS[f"{name}.parquet"]
     at %= len(good)
     damaged = good[:at] + data + good[at + len(data) :]
-    answered(lambda r: parquet_file.read_parquet(damaged, r, where="'f'", path=PATH))
+    answered(lambda r: read_parquet(damaged, r, where="'f'", path=PATH))
 
 
 @fuzzed

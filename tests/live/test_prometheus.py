@@ -27,7 +27,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.prometheus.read import read_prometheus, server_of
 from plimsoll.units import format_time, mb_per_s
 

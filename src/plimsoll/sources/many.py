@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from plimsoll.errors import DataError, PlimsollError, SourceError
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources import export, snapshot_file
+from plimsoll.sources import snapshot_file
+from plimsoll.sources.export.read import FORMATS, data_files, read_bytes, read_instance_file
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.choose_instance import describe
@@ -46,11 +47,11 @@ def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snaps
         SourceError: the path cannot be opened.
         DataError: no file that can be read, or no sample in any.
     """
-    given = Reading() if instance_file is None else export.read_instance_file(instance_file)
+    given = Reading() if instance_file is None else read_instance_file(instance_file)
     described, reading = given.described, Reading(gaps=given.gaps)
     failures: list[PlimsollError] = []
     recorded: set[str] = set()
-    for file in export.data_files(path) if path.is_dir() else [path]:
+    for file in data_files(path) if path.is_dir() else [path]:
         found = _added(file, path, reading, failures)
         if isinstance(found, Snapshot) and described:
             name = found.instance.identifier
@@ -66,7 +67,7 @@ def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snaps
     elif not recorded:
         if failures:
             raise failures[0]
-        raise DataError(f"'{shown(path, 200)}' holds no file of metrics", export.FORMATS)
+        raise DataError(f"'{shown(path, 200)}' holds no file of metrics", FORMATS)
 
 
 def _added(
@@ -79,7 +80,7 @@ def _added(
         is_snapshot = _MARK in data
         if is_snapshot:
             return snapshot_file.decode(data, file)
-        export.read_bytes(data, file, reading)
+        read_bytes(data, file, reading)
     except (DataError, SourceError) as error:
         name = shown(file.relative_to(path) if path.is_dir() else file.name, 120)
         if is_snapshot:

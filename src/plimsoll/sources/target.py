@@ -10,7 +10,14 @@ from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources import export, snapshot_file
+from plimsoll.sources import snapshot_file
+from plimsoll.sources.export.read import (
+    data_files,
+    read_export,
+    read_instance_file,
+    read_large_table,
+    read_loaded,
+)
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
 from plimsoll.sources.standard_input import (
@@ -54,11 +61,11 @@ def read(
         gaps = (INTERRUPTED,) if was_interrupted else ()
         return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
     if path.is_dir():
-        files = export.data_files(path)
+        files = data_files(path)
         if len(files) != 1:
-            return export.read_export(path, instance_file=instance_file, identifier=identifier)
+            return read_export(path, instance_file=instance_file, identifier=identifier)
         path = files[0]  # a folder with a single file is that file, be it a snapshot
-    found = export.read_large_table(
+    found = read_large_table(
         path, instance_file=instance_file, identifier=identifier, is_other=is_host_capture
     )
     if found is not None:
@@ -121,7 +128,7 @@ def _read_bytes(
         host = replace(snapshot.instance, identifier=UNNAMED)
         return _described(replace(snapshot, instance=host), None, instance_file, identifier)
     if _MARK not in data:
-        return export.read_loaded(data, path, instance_file=instance_file, identifier=identifier)
+        return read_loaded(data, path, instance_file=instance_file, identifier=identifier)
     snapshot = snapshot_file.decode(data, path)
     if identifier is not None and snapshot.instance.identifier.lower() not in (
         identifier.lower(),
@@ -140,7 +147,7 @@ def _read_bytes(
 def _described(
     snapshot: Snapshot, name: str | None, instance_file: Path, identifier: str | None
 ) -> Snapshot:
-    given = export.read_instance_file(instance_file)
+    given = read_instance_file(instance_file)
     chosen = choose([name], given.described, identifier)
     instance, gaps = describe(chosen, given.described, [snapshot.instance])
     return replace(snapshot, instance=instance, gaps=(*snapshot.gaps, *given.gaps, *gaps))

@@ -8,7 +8,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.snapshot import write_snapshot
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.many import read_all
 
 

@@ -6,7 +6,7 @@ import pytest
 from fuzz import corpus
 from plimsoll.errors import DataError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports"
 

@@ -9,7 +9,7 @@ from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Deployment, Instance, Storage
 from plimsoll.sources.documents.describe_instances import instance_of, read_answer
-from plimsoll.sources.export import read_export, read_instance_file
+from plimsoll.sources.export.read import read_export, read_instance_file
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.units import mib_per_s
 

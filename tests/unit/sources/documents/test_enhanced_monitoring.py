@@ -7,7 +7,7 @@ from fuzz import corpus
 from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 from plimsoll.units import kib
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports" / "enhanced"

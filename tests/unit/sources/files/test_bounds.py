@@ -7,11 +7,11 @@ import pytest
 
 from fuzz import bombs, corpus
 from plimsoll.errors import DataError
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.parquet import decode as decode_parquet
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.files import bounds
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.files.json_text import decode, documents, lines
-from plimsoll.sources.parquet_file import decode as decode_parquet
 from plimsoll.sources.reading.reading import Reading
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import corpus
-from plimsoll.sources import export
+from plimsoll.sources.export import read as export
 from plimsoll.sources.files import text as file_text
 from plimsoll.sources.files.text import open_text
 from plimsoll.sources.target import read

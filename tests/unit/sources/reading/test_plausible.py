@@ -7,7 +7,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.reading.plausible import in_their_units
 
 TIMES = np.arange(1_000_000_020, 1_000_000_020 + 60 * 100, 60, dtype=np.int64)

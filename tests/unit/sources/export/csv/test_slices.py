@@ -4,10 +4,10 @@ import pytest
 
 from fuzz import corpus
 from plimsoll.model.metric import Metric
-from plimsoll.sources import csv_slices
-from plimsoll.sources.csv_file import read_csv
-from plimsoll.sources.csv_slices import TextTable
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.csv import slices
+from plimsoll.sources.export.csv.file import read_csv
+from plimsoll.sources.export.csv.slices import TextTable
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.reading.reading import Reading
 
 ODD = (
@@ -59,7 +59,7 @@ def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
     """
     row = b'1615198440,"a ""b""\n\nc",5\n'
     for size in range(1, len(row)):
-        monkeypatch.setattr(csv_slices, "SLICE_BYTES", size)
+        monkeypatch.setattr(slices, "SLICE_BYTES", size)
         table = TextTable(data=row * 3, start=0, names=["t", "n", "v"], delimiter=",", where="f")
 
         assert {0} == {end % len(row) for _, end in table._slices()}
@@ -69,7 +69,7 @@ def test_metrics_of_a_long_table_share_their_times(tmp_path, monkeypatch):
     """
     Twelve metrics with the same minutes have one array of times, read in however many slices.
     """
-    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 500)
+    monkeypatch.setattr(slices, "SLICE_BYTES", 500)
     reading = Reading()
     read_csv(corpus.csv_long(corpus.made(50)), reading, where="f", path=tmp_path / "f.csv")
 
@@ -83,7 +83,7 @@ def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
     """
     data = b"time,metric,value\n" + b"1615198440,ReadIOPS,5\n" * 9 + b"1615198500,ReadIOPS,7 io/s\n"
     whole = blocks_of(data, tmp_path)
-    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 30)
+    monkeypatch.setattr(slices, "SLICE_BYTES", 30)
 
     assert whole == blocks_of(data, tmp_path)
     assert whole[0][3][-1] == "7.0"
@@ -126,14 +126,14 @@ def test_slices_change_nothing(tmp_path, monkeypatch, odd, delimiter):
     with monkeypatch.context() as texts:
         texts.setattr(TextTable, "frame", lambda t, _: t._texts(t.start, len(t.data), [0, 1, 2]))
         whole = blocks_of(cut, tmp_path)
-    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 60)
+    monkeypatch.setattr(slices, "SLICE_BYTES", 60)
 
     assert whole == blocks_of(cut, tmp_path)
     assert whole == blocks_of(quoted.replace(";", delimiter).encode(), tmp_path)
 
 
 def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_slices, "SLICE_BYTES", 200)
+    monkeypatch.setattr(slices, "SLICE_BYTES", 200)
     day = corpus.made(40)
     (tmp_path / "long.csv").write_bytes(corpus.csv_long(day))
     series = read_export(tmp_path / "long.csv").series[Metric.READ_OPS_PER_S]

@@ -3,7 +3,7 @@ import pytest
 
 from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 
 START_S = 1_795_176_000
 COUNT = 30

@@ -13,7 +13,6 @@ from typing import Any
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap, Snapshot, is_snapshot
-from plimsoll.sources import csv_file, parquet_file, prometheus_names
 from plimsoll.sources.documents import (
     cloudwatch_json,
     describe_instances,
@@ -21,10 +20,13 @@ from plimsoll.sources.documents import (
     metric_stream,
     otel_stream,
 )
+from plimsoll.sources.export.csv.file import read_csv
+from plimsoll.sources.export.parquet import read_parquet
 from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.files.bytes import HEAD_BYTES, load
 from plimsoll.sources.files.json_text import documents, first_lines
 from plimsoll.sources.files.text import open_text
+from plimsoll.sources.prometheus.names import read_answer
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.shown import counted, shown
@@ -119,7 +121,7 @@ def _read_large_table(
             return False
         where = f"'{shown(path.name, 100)}'"
         _refuse_forms_of_the_aws_cli(head, where)
-        csv_file.read_csv(text, reading, where=where, path=path)
+        read_csv(text, reading, where=where, path=path)
         return True
 
 
@@ -245,7 +247,7 @@ def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
     if not head.strip():
         raise DataError(f"{where} is empty", FORMATS)
     if head.startswith(b"PAR1"):
-        parquet_file.read_parquet(data, reading, where=where, path=path)
+        read_parquet(data, reading, where=where, path=path)
     elif head.lstrip()[:1] in (b"{", b"["):
         if not _KEYS.search(head):
             raise _unknown(where)
@@ -254,7 +256,7 @@ def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
         otel_stream.read_protobuf(data, reading, where=where)
     elif _is_text(head):
         _refuse_forms_of_the_aws_cli(head, where)
-        csv_file.read_csv(data, reading, where=where, path=path)
+        read_csv(data, reading, where=where, path=path)
     else:
         raise _unknown(where)
 
@@ -405,7 +407,7 @@ def _read_document(
     elif kind is Kind.INSTANCES:
         describe_instances.read_answer(document, reading, where=where)
     elif kind is Kind.PROMETHEUS:
-        prometheus_names.read_answer(document, reading, where=where, path=path)
+        read_answer(document, reading, where=where, path=path)
     elif kind is Kind.LOG_EVENTS:
         bad = enhanced_monitoring.read_log_events(document, reading, where=where)
         _count_bad(bad, reading, where)

@@ -18,9 +18,9 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError
+from plimsoll.sources.export.table_frame import HINT, few, guarded, read_frame
 from plimsoll.sources.files.bounds import check_rows
 from plimsoll.sources.reading.reading import Block, Reading, Statistic
-from plimsoll.sources.table_frame import HINT, few, guarded, read_frame
 from plimsoll.units import GIB
 
 # The largest file we take has 2 GiB, and columns unpack to a few times that.
@@ -57,7 +57,7 @@ def read_parquet(data: bytes, reading: Reading, *, where: str, path: Path) -> No
         DataError: damaged, or without the columns a table of samples has.
     """
     # -P keeps files of the current folder from being imported in place of libraries.
-    command = [sys.executable, "-P", "-m", "plimsoll.sources.parquet_file", where, str(path)]
+    command = [sys.executable, "-P", "-m", "plimsoll.sources.export.parquet", where, str(path)]
     try:
         child = subprocess.run(  # noqa: S603  # our own interpreter and module; data goes to stdin
             command, input=data, capture_output=True, check=True, timeout=CHILD_SECONDS

@@ -9,9 +9,9 @@ from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "exports" / "tables"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports" / "tables"
 
 
 def test_the_word_value_is_nobodys_name(tmp_path):

@@ -10,7 +10,7 @@ from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP
-from plimsoll.sources.export import read_export
+from plimsoll.sources.export.read import read_export
 from plimsoll.sources.target import read
 
 

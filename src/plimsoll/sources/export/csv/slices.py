@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.sources.export.table_frame import Roles, guarded, times_of
 from plimsoll.sources.files.text import Content
-from plimsoll.sources.table_frame import Roles, guarded, times_of
 
 if TYPE_CHECKING:
     import polars as pl

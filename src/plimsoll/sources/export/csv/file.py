@@ -5,12 +5,9 @@ import io
 import re
 from pathlib import Path
 
-from plimsoll.sources.csv_long import read_long
-from plimsoll.sources.csv_slices import TextTable
-from plimsoll.sources.files.bounds import check_text_rows
-from plimsoll.sources.files.text import Content
-from plimsoll.sources.reading.reading import Reading
-from plimsoll.sources.table_frame import (
+from plimsoll.sources.export.csv.long import read_long
+from plimsoll.sources.export.csv.slices import TextTable
+from plimsoll.sources.export.table_frame import (
     TIME_NAMES,
     VALUE_NAMES,
     few,
@@ -18,6 +15,9 @@ from plimsoll.sources.table_frame import (
     plain,
     read_frame,
 )
+from plimsoll.sources.files.bounds import check_text_rows
+from plimsoll.sources.files.text import Content
+from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.times import parse_time
 
 _SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?\r?\n')

@@ -16,8 +16,8 @@ import numpy as np
 
 from plimsoll.errors import DataError
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.sources.formatted import SHORT, number_of
-from plimsoll.sources.prometheus_names import called
+from plimsoll.sources.export.formatted import SHORT, number_of
+from plimsoll.sources.prometheus.names import called
 from plimsoll.sources.reading.names import recognise
 from plimsoll.sources.reading.reading import Block, Reading, Statistic, statistic_of
 from plimsoll.sources.values.shown import shown

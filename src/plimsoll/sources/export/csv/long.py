@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.sources.csv_slices import TextTable
+from plimsoll.sources.export.csv.slices import TextTable
+from plimsoll.sources.export.table_frame import MOST_GROUPS, Roles, not_a_table, read_rows
 from plimsoll.sources.reading.reading import Block, Reading
-from plimsoll.sources.table_frame import MOST_GROUPS, Roles, not_a_table, read_rows
 
 Key = tuple[str, str | None, str | None, object]
 

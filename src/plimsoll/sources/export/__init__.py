@@ -1,0 +1,1 @@
+"""Which samples are in files that people export: CSV, Parquet, JSON, alone or in a folder."""
