@@ -1,5 +1,41 @@
-"""Plimsoll finds the limit a managed database is up against, and proves it."""
+"""
+Plimsoll finds the limit a managed database is up against, and proves it.
 
-__all__ = ["__version__"]
+The names below are loaded when they are first used, so that importing the package costs nothing;
+`__init__.pyi` has their types.
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
+
+_LIBRARY = "plimsoll.app.library"
+_HOMES = {
+    "read": _LIBRARY,
+    "diagnose": _LIBRARY,
+    "inspect": _LIBRARY,
+    "make_plan": _LIBRARY,
+    "compare": _LIBRARY,
+    "render": _LIBRARY,
+    "write": _LIBRARY,
+    "InstanceOptions": "plimsoll.app.options",
+    "ReadOptions": "plimsoll.app.options",
+    "Report": "plimsoll.app.render",
+    "Wishes": "plimsoll.model.plan",
+    "PlimsollError": "plimsoll.errors",
+}
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604  the keys are strings
+
+
+def __getattr__(name: str) -> object:
+    """Load a name of the library."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plimsoll' has no attribute '{name}'")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return what the package has, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -16,6 +16,12 @@ from plimsoll.units import number
 
 _MINUTE_S = 60
 
+NO_CEILING = Against(
+    bytes_per_s=None,
+    name="",
+    notes=("no ceiling is known here: --against rds:NAME, or a snapshot, tells which binds",),
+)
+
 
 def observe(
     dsn: str,

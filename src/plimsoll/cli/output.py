@@ -1,8 +1,13 @@
-"""How a command prints: the form, the columns, and whether in colour."""
+"""How a command prints and writes: the form, the columns, whether in colour, and what it says of files."""
 
 import os
 import sys
 from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.app.render import Found
 
 
 class Format(StrEnum):
@@ -16,3 +21,34 @@ class Format(StrEnum):
 def is_color() -> bool:
     """Return whether standard output is a terminal that wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def show(found: "Found", form: Format, width: int | None, *, lists_all: bool = False) -> None:
+    """
+    Print what was found to standard output.
+
+    Args:
+        found: a report, plan, comparison, inspection or overview.
+        form: how.
+        width: columns of the text; None takes the terminal's.
+        lists_all: whether an overview has a row for each instance that is near no limit, too.
+    """
+    from plimsoll.app.render import render
+
+    text = render(found, form.value, width=width, color=is_color(), lists_all=lists_all)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Write a file, and say on standard error what was written to it."""
+    from plimsoll.sinks.file import write_aside
+
+    write_aside(path, text.encode())
+    say_written(path, what)
+
+
+def say_written(path: Path, what: str) -> None:
+    """Say on standard error what was written to a file."""
+    sys.stderr.write(f"{what} written to {path}\n")
+    sys.stderr.flush()

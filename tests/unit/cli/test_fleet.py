@@ -18,6 +18,7 @@ from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
 from plimsoll.cli.commands import app
 from plimsoll.cli.diagnose import fleet
+from plimsoll.cli.output import Format
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -191,7 +192,7 @@ def test_the_price_is_asked_for_at_the_end(capsys):
         read.append("price")
         return Usage(calls=(("rds:DescribeEvents", 2),), metrics_requested=60), Decimal("0.0006")
 
-    fleet.run("rds:*", stream(), spent=spent, form="json")
+    fleet.run("rds:*", stream(), spent=spent, form=Format("json"))
     found = json.loads(capsys.readouterr().out)
 
     assert ["a", "b", "price"] == read
@@ -204,12 +205,14 @@ def test_every_form_is_printed(capsys):
     """
     items = (pressed(), quiet())
     text = ran(capsys, *items, width=60)[1]
-    markdown = ran(capsys, *items, form="markdown")[1]
+    markdown = ran(capsys, *items, form=Format("markdown"))[1]
 
     assert "1 of 2 instances is up against a limit, now; 1 is not." in " ".join(text.split())
     assert 60 >= max(map(len, text.splitlines()))
     assert markdown.startswith("# 1 of 2 instances is up against a limit")
-    assert "plimsoll.overview/1" == json.loads(ran(capsys, *items, form="json")[1])["schema"]
+    assert (
+        "plimsoll.overview/1" == json.loads(ran(capsys, *items, form=Format("json"))[1])["schema"]
+    )
 
 
 def test_those_with_room_get_rows_when_asked_for(capsys):

@@ -1,16 +1,14 @@
 """Two windows side by side, before and after a change: read, compared, printed."""
 
-import sys
-
 from msgspec.structs import replace
 
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli.next_command import plan_after
-from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.output import Format, show
 from plimsoll.cli.waiting import TERMINAL
-from plimsoll.model.comparison import Comparison, Outcome, StepResult
+from plimsoll.model.comparison import Outcome, StepResult
 
 EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
 
@@ -38,22 +36,5 @@ def run_compare(
             comparison = replace(
                 comparison, next_command=following.command, next_where=following.where
             )
-    _print(comparison, form, width)
+    show(comparison, form, width)
     return EXIT[comparison.outcome]
-
-
-def _print(comparison: Comparison, form: Format, width: int | None) -> None:
-    if form == Format.JSON:
-        from plimsoll.sinks.compare_json import render_compare_json
-
-        sys.stdout.write(render_compare_json(comparison).decode())
-    elif form == Format.MARKDOWN:
-        from plimsoll.sinks.compare_markdown import render_compare_markdown
-
-        sys.stdout.write(render_compare_markdown(comparison))
-    else:
-        from plimsoll.sinks.compare_text import render_compare
-
-        color = is_color()
-        sys.stdout.write(render_compare(comparison, width=width, color=color))
-    sys.stdout.flush()

@@ -6,13 +6,11 @@ from contextlib import nullcontext
 from operator import length_hint
 from pathlib import Path
 
-import typer
-
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
-from plimsoll.cli.output import is_color
+from plimsoll.cli.output import Format, show, write_text
 from plimsoll.cli.waiting import told_while
-from plimsoll.model.overview import Overview, Unread
+from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Snapshot
 
 
@@ -20,7 +18,7 @@ def run(
     target: str,
     stream: Iterator[Snapshot | Unread],
     *,
-    form: str = "text",
+    form: Format = Format.TEXT,
     width: int | None = None,
     html: Path | None = None,
     lists_all: bool = False,
@@ -62,32 +60,12 @@ def run(
             )
         finally:
             progress.clear()
-    _print(overview, form, width, lists_all=lists_all)
+    show(overview, form, width, lists_all=lists_all)
     if html is not None:
-        from plimsoll.sinks.file import write_aside
         from plimsoll.sinks.overview_html import render_overview_html
 
-        write_aside(html, render_overview_html(overview).encode())
-        typer.echo(f"report written to {html}", err=True)
+        write_text(html, render_overview_html(overview), "report")
     return exit_status(overview)
-
-
-def _print(overview: Overview, form: str, width: int | None, *, lists_all: bool) -> None:
-    if form == "json":
-        from plimsoll.sinks.overview_json import render_overview_json
-
-        text = render_overview_json(overview).decode()
-    elif form == "markdown":
-        from plimsoll.sinks.overview_markdown import render_overview_markdown
-
-        text = render_overview_markdown(overview, lists_all=lists_all)
-    else:
-        from plimsoll.sinks.overview_text import render_overview
-
-        color = is_color()
-        text = render_overview(overview, width=width, color=color, lists_all=lists_all)
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 class _Progress:

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-import typer
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
@@ -17,10 +16,11 @@ from plimsoll.app.read import (
     read_prometheus_instances,
     read_target,
 )
+from plimsoll.app.render import Report
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
-from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.output import Format, is_color, say_written, show, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
@@ -87,7 +87,8 @@ def run_diagnose(target: str, wanted: Wanted) -> int:
         if wanted.has_plan
         else None
     )
-    _print(diagnosis, snapshot, form, width, inspection)
+    report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
+    show(report, form, width)
     if isinstance(planned, Planned):
         sys.stdout.write(planned.text)
     elif form == Format.TEXT and not wanted.has_plan:
@@ -186,7 +187,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
         return fleet.run(
             address,
             found,
-            form=form.value,
+            form=form,
             width=width,
             html=html,
             lists_all=lists_all,
@@ -197,7 +198,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
         return fleet.run(
             target,
             read_files(target, instance_file=flags.instance_file, reach=reach),
-            form=form.value,
+            form=form,
             width=width,
             html=html,
             lists_all=lists_all,
@@ -207,7 +208,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
     return fleet.run(
         target,
         stream,
-        form=form.value,
+        form=form,
         width=width,
         html=html,
         lists_all=lists_all,
@@ -215,30 +216,6 @@ def _fleet(target: str, wanted: Wanted) -> int:
         spent=lambda: (usage(), cost_of(usage())),
         waits=waits,
     )
-
-
-def _print(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    form: Format,
-    width: int | None,
-    inspection: Inspection | None,
-) -> None:
-    if form == Format.JSON:
-        from plimsoll.sinks.report_json import render_json
-
-        sys.stdout.write(render_json(diagnosis, inspection).decode())
-    elif form == Format.MARKDOWN:
-        from plimsoll.sinks.markdown import render_markdown
-
-        sys.stdout.write(render_markdown(diagnosis, snapshot, inspection))
-    else:
-        from plimsoll.sinks.text import render_text
-
-        color = is_color()
-        sys.stdout.write(
-            render_text(diagnosis, snapshot, width=width, color=color, inspection=inspection)
-        )
 
 
 def _write_files(
@@ -250,8 +227,6 @@ def _write_files(
     png: Path | None,
 ) -> Failed | None:
     """Write the files; what is returned is why the page has no plan."""
-    from plimsoll.sinks.file import write_aside
-
     failed = None
     if html is not None:
         from plimsoll.sinks.html import render_html
@@ -260,11 +235,10 @@ def _write_files(
         if isinstance(page, Failed):
             failed = page
             page = render_html(diagnosis, snapshot, None, beside.inspection)
-        write_aside(html, page.encode())
-        typer.echo(f"report written to {html}", err=True)
+        write_text(html, page, "report")
     if png is not None:
         from plimsoll.sinks import charts
 
         charts.write_png(png, charts.timeline_spec(diagnosis, snapshot))
-        typer.echo(f"picture written to {png}", err=True)
+        say_written(png, "picture")
     return failed

@@ -1,30 +1,22 @@
 """What inside the database, or its pooler, makes it read and write: observed, found, printed."""
 
-import sys
 from pathlib import Path
 
-import typer
 from msgspec import Struct
 
-from plimsoll.app.against import Against
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import found_beside, found_in
+from plimsoll.app.inspect import NO_CEILING, found_beside, found_in
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
+from plimsoll.app.render import render
 from plimsoll.app.toast_samples import decode_seconds, with_samples
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.output import Format, show, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
-
-_NOTHING_HELD = Against(
-    bytes_per_s=None,
-    name="",
-    notes=("no ceiling is known here: --against rds:NAME, or a snapshot, tells which binds",),
-)
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -70,7 +62,7 @@ def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wan
         with ended_like_ctrl_c():
             observation = with_samples(dsn, observation, sampled_s)
     if snapshot is None or diagnosis is None:
-        found = found_in(observation, _NOTHING_HELD)
+        found = found_in(observation, NO_CEILING)
     else:
         found = found_beside(diagnosis, observation, snapshot.credit_clock)
     _write(found, wanted.form, wanted.width, output)
@@ -85,27 +77,7 @@ def status_of(found: Inspection) -> int:
 
 
 def _write(found: Inspection, form: Format, width: int | None, output: Path | None) -> None:
-    text = _rendered(found, form, width, is_file=output is not None)
     if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    from plimsoll.sinks.file import write_aside
-
-    write_aside(output, text.encode())
-    typer.echo(f"inspection written to {output}", err=True)
-
-
-def _rendered(found: Inspection, form: Format, width: int | None, *, is_file: bool) -> str:
-    if form == Format.JSON:
-        from plimsoll.sinks.inspect_json import render_inspection_json
-
-        return render_inspection_json(found).decode()
-    if form == Format.MARKDOWN:
-        from plimsoll.sinks.inspect_markdown import render_inspection_markdown
-
-        return render_inspection_markdown(found)
-    from plimsoll.sinks.inspect_text import render_inspection
-
-    color = not is_file and is_color()
-    return render_inspection(found, width=width, color=color)
+        show(found, form, width)
+    else:
+        write_text(output, render(found, form.value, width=width), "inspection")

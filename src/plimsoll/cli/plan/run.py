@@ -1,10 +1,8 @@
 """The cheapest change that lifts the ceiling, replayed and priced: found, printed, written."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -13,7 +11,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.cli.next_command import check_command
-from plimsoll.cli.output import Format, is_color
+from plimsoll.cli.output import Format, say_written, show, write_text
 from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     check_wishes,
@@ -79,7 +77,7 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
         step = found.options[found.ladder.rungs[found.ladder.recommended].option]
         check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
         found = replace(found, ladder=replace(found.ladder, check=check))
-    _print(found, wanted.form, wanted.width)
+    show(found, wanted.form, wanted.width)
     _write_files(diagnosis, snapshot, found, html=wanted.html, chart=wanted.chart)
     return status_of(diagnosis, found)
 
@@ -109,23 +107,6 @@ def status_of(diagnosis: Diagnosis, found: Plan) -> int:
     return EXIT[found.present.judgement]
 
 
-def _print(found: Plan, form: Format, width: int | None) -> None:
-    if form == Format.JSON:
-        from plimsoll.sinks.plan_json import render_plan_json
-
-        sys.stdout.write(render_plan_json(found).decode())
-    elif form == Format.MARKDOWN:
-        from plimsoll.sinks.plan_markdown import render_plan_markdown
-
-        sys.stdout.write(render_plan_markdown(found))
-    else:
-        from plimsoll.sinks.plan_text import render_plan
-
-        color = is_color()
-        sys.stdout.write(render_plan(found, width=width, color=color))
-    sys.stdout.flush()
-
-
 def _write_files(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
@@ -135,13 +116,11 @@ def _write_files(
     chart: Path | None,
 ) -> None:
     if html is not None:
-        from plimsoll.sinks.file import write_aside
         from plimsoll.sinks.html import render_html
 
-        write_aside(html, render_html(diagnosis, snapshot, found).encode())
-        typer.echo(f"report written to {html}", err=True)
+        write_text(html, render_html(diagnosis, snapshot, found), "report")
     if chart is not None:
         from plimsoll.sinks.plan_chart import write_plan_picture
 
         write_plan_picture(chart, found)
-        typer.echo(f"picture written to {chart}", err=True)
+        say_written(chart, "picture")

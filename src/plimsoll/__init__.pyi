@@ -1,0 +1,14 @@
+from plimsoll.app.library import compare as compare
+from plimsoll.app.library import diagnose as diagnose
+from plimsoll.app.library import inspect as inspect
+from plimsoll.app.library import make_plan as make_plan
+from plimsoll.app.library import read as read
+from plimsoll.app.library import render as render
+from plimsoll.app.library import write as write
+from plimsoll.app.options import InstanceOptions as InstanceOptions
+from plimsoll.app.options import ReadOptions as ReadOptions
+from plimsoll.app.render import Report as Report
+from plimsoll.errors import PlimsollError as PlimsollError
+from plimsoll.model.plan import Wishes as Wishes
+
+__version__: str

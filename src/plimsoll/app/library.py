@@ -1,0 +1,167 @@
+"""
+The sentence as a program writes it: read, diagnose, inspect, plan, compare, render, write.
+
+`import plimsoll` has these names. Nothing here prints, asks for a key or handles a signal.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.app.compare import compare_snapshots
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.inspect import NO_CEILING, found_beside, found_in, observe
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.plan import plan_snapshot
+from plimsoll.app.read import read_target
+from plimsoll.app.render import Form, Found, Report, render
+from plimsoll.errors import UsageError
+from plimsoll.model.cause import Inspection
+from plimsoll.model.comparison import Comparison
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.plan import Plan, Wishes
+from plimsoll.model.snapshot import Snapshot
+
+__all__ = [
+    "InstanceOptions",
+    "ReadOptions",
+    "Report",
+    "Wishes",
+    "compare",
+    "diagnose",
+    "inspect",
+    "make_plan",
+    "read",
+    "render",
+    "write",
+]
+
+_FORMS: dict[str, Form] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
+
+
+def read(
+    target: str | Path,
+    *,
+    instance: InstanceOptions | None = None,
+    options: ReadOptions | None = None,
+) -> Snapshot:
+    """
+    Return what a target measured, in SI units, with what is missing as gaps.
+
+    Args:
+        target: `rds:NAME`, `prom:URL`, a recorded snapshot, or a file or folder of exported metrics.
+        instance: what was bought, where the source does not say it; every field given wins.
+        options: window and access; a live target is read for the last day by default.
+
+    Raises:
+        UsageError: the target does not exist, or an option is not what it should be.
+        SourceError: the source refuses, or does not answer.
+        DataError: the target holds nothing that can be read.
+
+    >>> snapshot = read("examples/search-service")
+    >>> snapshot.instance.db_class
+    'db.r5.2xlarge'
+    """
+    return read_target(str(target), instance or InstanceOptions(), options)
+
+
+def diagnose(snapshot: Snapshot) -> Diagnosis:
+    """
+    Return which limit binds, on what evidence, and what was ruled out.
+
+    What cannot be judged is no error: the verdict is then `unknown`, and gaps say what is missing.
+
+    >>> diagnosis = diagnose(read("examples/search-service"))
+    >>> diagnosis.verdict.value
+    'binds'
+    >>> diagnosis.binding.family.value, round(diagnosis.binding.level / 1e6, 1)
+    ('instance_ebs_throughput', 212.9)
+    """
+    return diagnose_snapshot(snapshot)
+
+
+def inspect(
+    dsn: str,
+    *,
+    seconds: float = 60.0,
+    poolers: Sequence[str] = (),
+    diagnosis: Diagnosis | None = None,
+) -> Inspection:
+    """
+    Watch a PostgreSQL, and return what inside it makes it read and write.
+
+    It is watched read-only, and nothing is changed.
+
+    Args:
+        dsn: libpq connection string or URI; the role needs pg_monitor.
+        seconds: how long it is watched, > 0.
+        poolers: addresses or configuration files of poolers in front of it.
+        diagnosis: of its storage; shares are then of the ceiling that binds it.
+
+    Raises:
+        UsageError: the DSN or an address cannot be read.
+        SourceError: the server refuses, or does not answer.
+    """
+    seen = observe(dsn, seconds, poolers)
+    return found_in(seen, NO_CEILING) if diagnosis is None else found_beside(diagnosis, seen)
+
+
+def make_plan(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    wishes: Wishes | None = None,
+    *,
+    prices: Path | None = None,
+) -> Plan:
+    """
+    Return the changes that lift the ceiling, replayed and priced, the cheapest first.
+
+    Args:
+        diagnosis: of the snapshot.
+        snapshot: the window that is replayed; a day or more shows the demand of all hours.
+        wishes: what a change must keep to; None for one percent of the minutes at a ceiling.
+        prices: an AWS offer file in place of the catalog's prices.
+
+    Raises:
+        UsageError: class, engine or region is not known, or the wishes leave nothing to compare.
+        DataError: storage was not measured, or the offer file is not one.
+
+    >>> snapshot = read("examples/quiet", instance=InstanceOptions(engine="postgres"))
+    >>> make_plan(diagnose(snapshot), snapshot).present.judgement.value
+    'lifts'
+    """
+    return plan_snapshot(diagnosis, snapshot, wishes or Wishes(), prices)
+
+
+def compare(before: Snapshot, after: Snapshot) -> Comparison:
+    """
+    Return two windows side by side: limits, what was served, latency and headroom.
+
+    >>> before, after = read("examples/search-service"), read("examples/search-service-after")
+    >>> compare(before, after).outcome.value
+    'better'
+    """
+    return compare_snapshots(before, after)
+
+
+def write(path: str | Path, found: Found | Snapshot) -> None:
+    """
+    Write what was found to a file, whole or not at all; the ending says the form.
+
+    Args:
+        path: ends in `.txt`, `.json`, `.md` or `.html`; a snapshot in `.json` or `.json.gz`.
+        found: a report, plan, comparison, inspection or overview; or a snapshot, to read again.
+
+    Raises:
+        UsageError: there is no such form, or the file cannot be written.
+    """
+    from plimsoll.sinks.file import write_aside
+    from plimsoll.sinks.snapshot import write_snapshot
+
+    file = Path(path)
+    if isinstance(found, Snapshot):
+        write_snapshot(file, found)
+        return
+    form = _FORMS.get(file.suffix.lower())
+    if form is None:
+        raise UsageError(f"'{file.name}' does not say its form", f"End it in {', '.join(_FORMS)}.")
+    write_aside(file, render(found, form).encode())

@@ -1,0 +1,153 @@
+"""Which renderer writes what was found, in the form that is asked for."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from plimsoll.errors import UsageError
+from plimsoll.model.cause import Inspection
+from plimsoll.model.comparison import Comparison
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.overview import Overview
+from plimsoll.model.plan import Plan
+from plimsoll.model.snapshot import Snapshot
+
+Form = Literal["text", "json", "markdown", "html"]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A diagnosis with what stands beside it in one report."""
+
+    diagnosis: Diagnosis
+    snapshot: Snapshot
+    """The series in which it was found."""
+    inspection: Inspection | None = None
+    plan: Plan | None = None
+    """The JSON form has none: a plan has a JSON form of its own."""
+
+
+Found = Report | Plan | Comparison | Inspection | Overview
+
+
+def render(
+    found: Found,
+    form: Form = "text",
+    *,
+    width: int | None = None,
+    color: bool = False,
+    lists_all: bool = False,
+) -> str:
+    """
+    Return what was found as text, JSON, Markdown or one HTML page; it ends with a newline.
+
+    Args:
+        found: a report, plan, comparison, inspection or overview of several instances.
+        form: HTML is there for reports and overviews.
+        width: columns of the text; None takes the terminal's, and 80 in a pipe.
+        color: whether escape sequences for colour may be used.
+        lists_all: whether an overview has a row for each instance that is near no limit, too.
+
+    Raises:
+        UsageError: there is no such form.
+    """
+    if form == "json":
+        return _json(found)
+    if form == "markdown":
+        return _markdown(found, lists_all=lists_all)
+    if form == "html":
+        return _html(found)
+    if form != "text":
+        raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
+    return _text(found, width=width, color=color, lists_all=lists_all)
+
+
+def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> str:
+    if isinstance(found, Report):
+        from plimsoll.sinks.plan_text import render_plan_section
+        from plimsoll.sinks.text import render_text
+
+        text = render_text(
+            found.diagnosis,
+            found.snapshot,
+            width=width,
+            color=color,
+            inspection=found.inspection,
+        )
+        plan = found.plan
+        return text + (render_plan_section(plan, width=width, color=color) if plan else "")
+    if isinstance(found, Plan):
+        from plimsoll.sinks.plan_text import render_plan
+
+        return render_plan(found, width=width, color=color)
+    if isinstance(found, Comparison):
+        from plimsoll.sinks.compare_text import render_compare
+
+        return render_compare(found, width=width, color=color)
+    if isinstance(found, Inspection):
+        from plimsoll.sinks.inspect_text import render_inspection
+
+        return render_inspection(found, width=width, color=color)
+    from plimsoll.sinks.overview_text import render_overview
+
+    return render_overview(found, width=width, color=color, lists_all=lists_all)
+
+
+def _json(found: Found) -> str:
+    if isinstance(found, Report):
+        from plimsoll.sinks.report_json import render_json
+
+        return render_json(found.diagnosis, found.inspection).decode()
+    if isinstance(found, Plan):
+        from plimsoll.sinks.plan_json import render_plan_json
+
+        return render_plan_json(found).decode()
+    if isinstance(found, Comparison):
+        from plimsoll.sinks.compare_json import render_compare_json
+
+        return render_compare_json(found).decode()
+    if isinstance(found, Inspection):
+        from plimsoll.sinks.inspect_json import render_inspection_json
+
+        return render_inspection_json(found).decode()
+    from plimsoll.sinks.overview_json import render_overview_json
+
+    return render_overview_json(found).decode()
+
+
+def _markdown(found: Found, *, lists_all: bool) -> str:
+    if isinstance(found, Report):
+        from plimsoll.sinks.markdown import render_markdown
+        from plimsoll.sinks.plan_markdown import render_plan_markdown_section
+
+        text = render_markdown(found.diagnosis, found.snapshot, found.inspection)
+        return text + (f"\n{render_plan_markdown_section(found.plan)}" if found.plan else "")
+    if isinstance(found, Plan):
+        from plimsoll.sinks.plan_markdown import render_plan_markdown
+
+        return render_plan_markdown(found)
+    if isinstance(found, Comparison):
+        from plimsoll.sinks.compare_markdown import render_compare_markdown
+
+        return render_compare_markdown(found)
+    if isinstance(found, Inspection):
+        from plimsoll.sinks.inspect_markdown import render_inspection_markdown
+
+        return render_inspection_markdown(found)
+    from plimsoll.sinks.overview_markdown import render_overview_markdown
+
+    return render_overview_markdown(found, lists_all=lists_all)
+
+
+def _html(found: Found) -> str:
+    if isinstance(found, Report):
+        from plimsoll.sinks.html import render_html
+
+        return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection)
+    if isinstance(found, Overview):
+        from plimsoll.sinks.overview_html import render_overview_html
+
+        return render_overview_html(found)
+    raise UsageError(
+        f"a {type(found).__name__.lower()} alone has no page",
+        "Use text, json or markdown; a report has a page.",
+    )
