@@ -17,8 +17,8 @@ import sys
 
 import numpy as np
 
-from plimsoll.causes.concurrency import fit_curve, throughput
 from plimsoll.model.pool_size import LoadPoint
+from plimsoll.pools.concurrency import fit_curve, throughput
 
 NOISE = 0.05
 SHARES = (0.25, 0.8, 1.2, 2.0)

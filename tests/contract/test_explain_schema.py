@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
-from plimsoll.causes import plans
+from plimsoll.explain import plans
 from plimsoll.model.explain import (
     COMPARISON_SCHEMA,
     EXPLAIN_SCHEMA,

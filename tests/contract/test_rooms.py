@@ -18,9 +18,6 @@ CIRCLES = [
 
 # Folder and prefix → how many files have it today. Entries are only ever taken away, or lowered.
 CROWDED = {
-    ("causes", "autovacuum"): 3,
-    ("causes", "toast"): 5,
-    ("causes", "vacuum"): 3,
     ("cli", "gate"): 5,
     ("cli", "lab"): 4,
     ("sinks", "chart"): 3,

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contract.tree import ROOT
-from plimsoll.causes import plans
 from plimsoll.errors import PlimsollError
+from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, likeness, without_literals
 from plimsoll.sinks.explain_json import render_captures, render_explain_json
 from plimsoll.sinks.explain_text import render_explain

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
-from plimsoll.causes.pooler_lint import ServerRoom, lint
 from plimsoll.errors import PlimsollError
+from plimsoll.lint.pooler import ServerRoom, lint
 from plimsoll.sinks.lint_text import render_lint
 from plimsoll.sources.pooler.config import read_pooler_config
 

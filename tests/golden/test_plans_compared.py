@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from contract.tree import ROOT
-from plimsoll.causes import plans
+from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome
 from plimsoll.sinks.explain_json import render_explain_json
 from plimsoll.sinks.explain_text import render_explain

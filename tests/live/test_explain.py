@@ -9,7 +9,7 @@ import pytest
 
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
-from plimsoll.causes import plans
+from plimsoll.explain import plans
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.explain import Capture, Outcome, Source, Unrecorded
 from plimsoll.sources.explain.file import read_captures
@@ -285,7 +285,7 @@ def test_counters_of_two_moments_are_captures(
     """
     The mean call between them: here five calls that each count all rows.
     """
-    from plimsoll.causes.statements import captures_between
+    from plimsoll.causes.statements.statements import captures_between
 
     first = recorder.statements()
     for _ in range(5):

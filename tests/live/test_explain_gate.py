@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from live.gate_machine import quick_folder
-from plimsoll.causes import plans
+from plimsoll.explain import plans
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.lab.servers.postgres import Postgres

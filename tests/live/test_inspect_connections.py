@@ -11,7 +11,7 @@ import pytest
 
 from live.machine import Run
 from plimsoll.causes.budget import budget_of
-from plimsoll.causes.connections import causes, missing_of
+from plimsoll.causes.connections.connections import causes, missing_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation

@@ -8,14 +8,10 @@ import pytest
 
 from live.counted import tell
 from live.installed import WITH_CAUSES, postgres_binaries
-from plimsoll.causes import (
-    checkpoints,
-    sequential_scans,
-    temporary_files,
-    unused_indexes,
-    wal,
-)
 from plimsoll.causes.budget import budget_of
+from plimsoll.causes.indexes import sequential_scans, unused
+from plimsoll.causes.statements import temporary_files
+from plimsoll.causes.wal import checkpoints, wal
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
@@ -188,7 +184,7 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
     budget = budget_of(seen)
     cause = only(checkpoints.causes(seen, budget))
     whole = only(wal.causes(seen, budget))
-    idle = only(unused_indexes.causes(seen, budget))
+    idle = only(unused.causes(seen, budget))
     buffers = re.findall(r"wrote (\d+) buffers", log_of(server)[logged:])
 
     assert "CheckpointsByWal" == cause.code
@@ -221,7 +217,7 @@ def test_an_index_that_was_used_once_is_not_named(server: Postgres):
 
     seen = watched(server, used)
 
-    assert () == unused_indexes.causes(seen, budget_of(seen))
+    assert () == unused.causes(seen, budget_of(seen))
 
 
 def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
@@ -232,7 +228,7 @@ def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
     budget = budget_of(seen)
     found = [
         cause
-        for detector in (checkpoints, wal, temporary_files, sequential_scans, unused_indexes)
+        for detector in (checkpoints, wal, temporary_files, sequential_scans, unused)
         for cause in detector.causes(seen, budget)
     ]
 

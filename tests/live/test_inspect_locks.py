@@ -11,7 +11,7 @@ import pytest
 from live.installed import VERSIONS, postgres_binaries
 from live.machine import Run
 from live.pooler_servers import PgBouncer
-from plimsoll.causes import sessions as seen
+from plimsoll.causes.connections import sessions as seen
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause

@@ -15,7 +15,7 @@ from live.installed import program
 from live.machine import Run
 from live.pooler_servers import PgBouncer, Pgpool
 from plimsoll.causes.budget import budget_of
-from plimsoll.causes.poolers import causes
+from plimsoll.causes.poolers.poolers import causes
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import PoolerReading

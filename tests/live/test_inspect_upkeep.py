@@ -9,7 +9,7 @@ import pytest
 from live.counted import tell
 from live.installed import DEBIANS, NEWEST, VERSIONS, postgres_binaries
 from plimsoll.causes.budget import budget_of
-from plimsoll.causes.unused_indexes import causes
+from plimsoll.causes.indexes.unused import causes
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe

@@ -17,8 +17,9 @@ import pytest
 from live.counted import tell
 from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
-from plimsoll.causes import autovacuum_settings, toast, vacuum
 from plimsoll.causes.budget import Budget, budget_of
+from plimsoll.causes.toast import toast
+from plimsoll.causes.vacuum import autovacuum_settings, vacuum
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll import __version__
-from plimsoll.causes.statements import capture_of, work_between
+from plimsoll.causes.statements.statements import capture_of, work_between
 from plimsoll.errors import UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, CaptureFile, Unrecorded

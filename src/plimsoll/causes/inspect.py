@@ -11,35 +11,27 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from plimsoll.causes import (
+from plimsoll.causes import reset_gaps, sequences
+from plimsoll.causes.budget import Budget, budget_of, ranked
+from plimsoll.causes.connections import blocking, connections, full_server
+from plimsoll.causes.consequences import in_order, without_second_views
+from plimsoll.causes.indexes import invalid as invalid_indexes
+from plimsoll.causes.indexes import sequential_scans
+from plimsoll.causes.indexes import unused as unused_indexes
+from plimsoll.causes.poolers import poolers
+from plimsoll.causes.statements import bulk_loads, hint_bits, statements, temporary_files
+from plimsoll.causes.toast import toast
+from plimsoll.causes.unexplained import unexplained
+from plimsoll.causes.vacuum import (
     autovacuum_off,
     autovacuum_settings,
     bloat,
-    blocking,
-    bulk_loads,
-    checkpoints,
-    connections,
-    decoding,
-    full_server,
     held_back,
-    hint_bits,
-    invalid_indexes,
-    poolers,
-    reset_gaps,
-    sequences,
-    sequential_scans,
-    statements,
-    temporary_files,
-    toast,
-    unused_indexes,
     vacuum,
-    wal,
     wraparound,
 )
-from plimsoll.causes.budget import Budget, budget_of, ranked
-from plimsoll.causes.consequences import in_order, without_second_views
-from plimsoll.causes.unexplained import unexplained
-from plimsoll.causes.vacuum_runs import uncounted_by
+from plimsoll.causes.vacuum.runs import uncounted_by
+from plimsoll.causes.wal import checkpoints, decoding, wal
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing

@@ -2,9 +2,9 @@
 How many out-of-line values updates replaced between two readings, and how many bytes that wrote.
 
 Rule 1: counters tell that a value was sent again, never that it was the same; whether it changed is
-        judged in `toast.py`, from sizes, statements and samples.
+        judged in `toast/toast.py`, from sizes, statements and samples.
 Rule 2: bytes are what has to be written at least: the new rows, their index entries, their WAL and
-        the WAL that marks the old ones. What else the disk got is in `toast_writes.py`.
+        the WAL that marks the old ones. What else the disk got is in `toast/writes.py`.
 """
 
 from msgspec import Struct

@@ -212,7 +212,7 @@ def compare(
     Files are recordings, logs with auto_explain plans, or what EXPLAIN gave. Exit status: 0 all the
     same, 1 something differs, 2 could not tell, or bad input.
     """
-    from plimsoll.causes import plans
+    from plimsoll.explain import plans
     from plimsoll.sinks.explain_json import render_explain_json
     from plimsoll.sinks.explain_text import render_explain
     from plimsoll.sources.explain.file import read_captures

@@ -75,7 +75,7 @@ def pooler(
     Exit status: 0 nothing above a note, 1 a warning or worse, 2 bad input.
     """
     from plimsoll.catalog.load import catalog
-    from plimsoll.causes.pooler_lint import ServerRoom, lint, unknown_of
+    from plimsoll.lint.pooler import ServerRoom, lint, unknown_of
     from plimsoll.sources.pooler.config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):

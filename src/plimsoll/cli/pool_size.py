@@ -107,7 +107,7 @@ def pool_size(
     Exit status: 0 the pools fit, or no server was named; 1 they do not fit; 2 too little is known of
     the server, or bad input.
     """
-    from plimsoll.causes.pool_size import size_pools
+    from plimsoll.pools.pool_size import size_pools
 
     asked = _services(services, containers, pool, service or [])
     points = tuple(_point(text) for text in point or ())
@@ -122,7 +122,7 @@ def pool_size(
     is_named = any(value is not None for value in (dsn, max_connections, vcpus, db_class, point))
     if not is_named:
         from plimsoll.catalog.load import catalog
-        from plimsoll.causes.pool_size import class_notes
+        from plimsoll.pools.pool_size import class_notes
 
         notes = class_notes(sizing.connections, others, catalog())
         sizing = replace(sizing, notes=(*notes, *sizing.notes))
@@ -179,7 +179,7 @@ def _point(text: str) -> LoadPoint:
 
 
 def _room(points: tuple[LoadPoint, ...]) -> Room:
-    from plimsoll.causes.concurrency import fit_curve
+    from plimsoll.pools.concurrency import fit_curve
 
     curve = fit_curve(points)
     if points and curve is None:
@@ -200,9 +200,9 @@ def _vcpus(db_class: str | None) -> int | None:
 
 def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
     """What a server takes and does now; the points of a measurement go before what was seen."""
-    from plimsoll.causes import sessions as seen
     from plimsoll.causes.budget import budget_of
-    from plimsoll.causes.work import curve_of
+    from plimsoll.causes.connections import sessions as seen
+    from plimsoll.causes.connections.work import curve_of
     from plimsoll.sources.postgres.read import Want, observe
 
     wants = frozenset({Want.SESSIONS})

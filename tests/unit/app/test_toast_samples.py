@@ -5,8 +5,8 @@ import pytest
 
 from databases import seen, table, toast_of
 from plimsoll.app.toast_samples import decode_seconds, with_samples
-from plimsoll.causes import toast
 from plimsoll.causes.budget import Budget
+from plimsoll.causes.toast import toast
 from plimsoll.errors import UsageError
 from plimsoll.model.toast import ToastSample
 

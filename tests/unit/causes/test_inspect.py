@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from inspect import isfunction, signature
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 from msgspec.structs import replace
@@ -40,8 +40,8 @@ def test_every_detector_that_there_is_is_run():
     A module of `causes` with a function `causes(observation, budget)` is in the list.
     """
     modules = [
-        import_module(f"plimsoll.causes.{module.name}")
-        for module in iter_modules(plimsoll.causes.__path__)
+        import_module(module.name)
+        for module in walk_packages(plimsoll.causes.__path__, "plimsoll.causes.")
     ]
     there = {m.__name__ for m in modules if _detects(m)}
 

@@ -17,9 +17,10 @@ from databases import (
     statement,
     with_settings,
 )
-from plimsoll.causes import checkpoints, temporary_files, wal
 from plimsoll.causes.budget import budget_of
-from plimsoll.causes.wal_pace import pace_of
+from plimsoll.causes.statements import temporary_files
+from plimsoll.causes.wal import checkpoints, wal
+from plimsoll.causes.wal.pace import pace_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.units import GIB, KIB

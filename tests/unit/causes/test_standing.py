@@ -4,7 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from databases import START_S, WINDOW_S, budget, observation, reading, server, table, with_settings
-from plimsoll.causes import bloat, held_back, invalid_indexes, sequences, wraparound
+from plimsoll.causes import sequences
+from plimsoll.causes.indexes import invalid
+from plimsoll.causes.vacuum import bloat, held_back, wraparound
 from plimsoll.model.database import Observation
 from plimsoll.model.standing import (
     DatabaseAge,
@@ -63,7 +65,7 @@ def severities(detect, seen: Observation) -> list[str]:
     return [cause.severity for cause in detect.causes(seen, budget())]
 
 
-@pytest.mark.parametrize("detect", [wraparound, held_back, sequences, bloat, invalid_indexes])
+@pytest.mark.parametrize("detect", [wraparound, held_back, sequences, bloat, invalid])
 def test_a_healthy_server_has_none_of_it(detect):
     """
     Nothing stands there, or it was not asked for.
@@ -340,4 +342,4 @@ def test_an_invalid_index_is_told_though_nobody_writes():
         name="public.i", table="public.events", size_bytes=0, is_maintained=True, definition=""
     )
 
-    assert ["warning"] == severities(invalid_indexes, standing(invalid_indexes=(one,)))
+    assert ["warning"] == severities(invalid, standing(invalid_indexes=(one,)))

@@ -19,7 +19,7 @@ from databases import (
     vacuum,
     with_settings,
 )
-from plimsoll.causes import sequential_scans, unused_indexes
+from plimsoll.causes.indexes import sequential_scans, unused
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Index, Observation, Relation, Statement
 
@@ -226,7 +226,7 @@ def test_an_unused_index_is_told_with_its_upkeep():
     2,000 entries a second: what it reads is measured, what it writes estimated, and both is said.
     """
     pair = (IDLE, replace(KEPT, blocks_read=60_000, blocks_hit=300_000))
-    cause = only(unused_indexes.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
+    cause = only(unused.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
     # What was read was changed, and written to make room.
     read = 60_000 * BLOCK / 60
     # Every page once whole to WAL, without the fifth of it that is free.
@@ -257,8 +257,7 @@ def test_checkpoints_that_came_count_as_often_as_they_came():
     bare = replace(often, server=with_settings(often.server, {"full_page_writes": "off"}))
     logged = 2_000 * (4_000 * BLOCK / 1e6 + 48)
     found = [
-        only(unused_indexes.causes(o, budget(20 * MB, 20 * MB))).written_bytes_per_s
-        for o in (often, bare)
+        only(unused.causes(o, budget(20 * MB, 20 * MB))).written_bytes_per_s for o in (often, bare)
     ]
 
     assert [pytest.approx(n * 4_000 * BLOCK / 30 + logged) for n in (1.8, 1)] == found
@@ -273,7 +272,7 @@ def test_the_age_of_the_counters_is_said_and_counts():
     end_s = START_S + WINDOW_S
     found = [
         only(
-            unused_indexes.causes(
+            unused.causes(
                 seen(WRITTEN, indexes=(pair,), reset_s=end_s - days * 86_400),
                 budget(whole * MB, whole * MB),
             )
@@ -292,9 +291,7 @@ def test_an_invalid_index_is_maintained_for_nothing():
     """
     pair = (IDLE, replace(KEPT, is_valid=False, is_unique=True, blocks_read=60_000))
     cause = only(
-        unused_indexes.causes(
-            seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB)
-        )
+        unused.causes(seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB))
     )
 
     assert ("InvalidIndex", "warning") == (cause.code, cause.severity)
@@ -319,9 +316,7 @@ def test_nothing_is_said_of_an_index_that_is_used_or_costs_nothing(last: Index, 
     """
     Used, needed by a rule, or not maintained.
     """
-    assert () == unused_indexes.causes(
-        seen(relation, indexes=((IDLE, last),)), budget(1 * MB, 1 * MB)
-    )
+    assert () == unused.causes(seen(relation, indexes=((IDLE, last),)), budget(1 * MB, 1 * MB))
 
 
 def test_unused_indexes_are_judged_by_their_sum():
@@ -332,8 +327,8 @@ def test_unused_indexes_are_judged_by_their_sum():
     many = [replace(IDLE, oid=n, name=f"public.i{n}") for n in range(300, 314)]
     pairs = tuple((i, replace(i, blocks_hit=360_000)) for i in many)
     load = budget(40 * MB, 40 * MB)
-    alone = only(unused_indexes.causes(seen(WRITTEN, indexes=pairs[:1]), load))
-    (cause,) = unused_indexes.causes(seen(WRITTEN, indexes=pairs), load)
+    alone = only(unused.causes(seen(WRITTEN, indexes=pairs[:1]), load))
+    (cause,) = unused.causes(seen(WRITTEN, indexes=pairs), load)
 
     assert "note" == alone.severity
     assert ("UnusedIndexes", "warning") == (cause.code, cause.severity)
@@ -354,7 +349,7 @@ def test_a_table_that_is_being_loaded_is_no_proof_against_its_indexes():
     )
     filled = replace(ORDERS, inserted=900_000)
     for indexes in (pairs, pairs[:1]):
-        (cause,) = unused_indexes.causes(seen(filled, indexes=indexes), budget(1 * MB, 1 * MB))
+        (cause,) = unused.causes(seen(filled, indexes=indexes), budget(1 * MB, 1 * MB))
 
         assert "note" == cause.severity
         assert "being loaded" in cause.text
@@ -405,9 +400,7 @@ def test_indexes_of_partitions_are_those_of_the_parent():
             (one, replace(one, blocks_hit=180_000, scans=scans if n == 1 else 0))
             for n, one in enumerate(own)
         )
-        return unused_indexes.causes(
-            seen(*written, indexes=pairs, before=parts), budget(10 * MB, 10 * MB)
-        )
+        return unused.causes(seen(*written, indexes=pairs, before=parts), budget(10 * MB, 10 * MB))
 
     assert () == told(scans=1)
     assert ("DROP INDEX public.i;",) == told(scans=0)[0].remedies[0].commands
@@ -422,7 +415,7 @@ def test_the_index_of_a_toast_relation_is_not_spoken_of():
     its_own = index(300, toast, "pg_toast.pg_toast_100_index", size_bytes=BLOCK)
     grown = replace(toast, inserted=99_999)
 
-    assert () == unused_indexes.causes(
+    assert () == unused.causes(
         seen(owner, grown, indexes=((its_own, its_own),), before=(owner, toast)),
         budget(1 * MB, 1 * MB),
     )

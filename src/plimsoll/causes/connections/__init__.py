@@ -1,0 +1,1 @@
+"""What do connections do, and who waits for whom?"""

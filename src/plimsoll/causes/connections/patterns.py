@@ -1,0 +1,168 @@
+"""
+How the number of connections moves: a leak rises steadily, a storm all at once.
+
+Rule: a pattern needs glances: a leak five at least, over ten seconds at least.
+"""
+
+from itertools import pairwise
+
+from plimsoll.causes.connections import sessions as seen
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Glance, Observation, Session
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_clock, format_duration, format_ratio, number
+
+# Judgements. A leak: idle connections of one holder that hardly ever fall and grew by at least so many
+# and by half.
+LEAK_GLANCES_MIN = 5
+LEAK_S_MIN = 10.0
+LEAK_GROWTH_MIN = 5
+LEAK_GROWTH_RATIO = 1.5
+LEAK_RISING_RATIO = 0.9
+# If it goes on like this, connections run out within so long.
+SOON_S = 3600.0
+# A storm: within fifteen seconds, half as many again, at least twenty and a tenth of all that fit.
+STORM_S = 15.0
+STORM_RATIO = 1.5
+STORM_MIN = 20
+STORM_SHARE = 0.1
+
+
+def patterns(observation: Observation) -> list[Cause]:
+    """A leak or a storm, or neither."""
+    server = observation.server
+    most = max(server.connection_max - server.reserved_connections, 1)
+    storm = _storm(observation.glances, most, server.connection_max)
+    leak = None if storm else _leak(observation.glances, most)
+    return [cause for cause in (storm, leak) if cause is not None]
+
+
+def sizing_command(connection_max: int) -> str:
+    """How to size pools against this server; the numbers of services are the reader's."""
+    return (
+        "plimsoll pool-size --services N --containers N --pool N"
+        f" --max-connections {connection_max}"
+    )
+
+
+def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
+    elapsed_s = glances[-1].time_s - glances[0].time_s
+    if len(glances) < LEAK_GLANCES_MIN or elapsed_s < LEAK_S_MIN:
+        return None
+    idle = [seen.in_state(glance, seen.IDLE) for glance in glances]
+    keys = sorted({_key(s) for s in idle[-1]})
+    best = max(keys, key=lambda key: _count(idle[-1], key) - _count(idle[0], key), default=None)
+    if best is None:
+        return None
+    counts = [_count(sessions, best) for sessions in idle]
+    grown = counts[-1] - counts[0]
+    steps = [b - a for a, b in pairwise(counts)]
+    rising = sum(step >= 0 for step in steps) / len(steps)
+    # All at once is a pool that was opened, not a leak.
+    is_steady = max(steps) <= grown / 2
+    if grown < LEAK_GROWTH_MIN or counts[-1] < LEAK_GROWTH_RATIO * max(counts[0], 1):
+        return None
+    if rising < LEAK_RISING_RATIO or not is_steady:
+        return None
+    rate = grown / elapsed_s
+    left_s = max(most - len(seen.clients_of(glances[-1])), 0) / rate
+    theirs = [s for s in idle[-1] if _key(s) == best]
+    taken = sum(s.user == theirs[0].user for s in seen.clients_of(glances[-1]))
+    return Cause(
+        kind=CauseKind.CONNECTIONS,
+        code="ConnectionLeak",
+        severity="critical" if left_s <= SOON_S else "warning",
+        subject=seen.holder_of(theirs[0]),
+        title=f"Idle connections of {seen.holder_of(theirs[0])} rise steadily: {counts[0]:,} to"
+        f" {counts[-1]:,} in {format_duration(elapsed_s)}",
+        text=f"At {number(rate * 60, 2)} per minute the server is full in {format_duration(left_s)}."
+        " Connections are opened and not given back, or a pool has no maximum.",
+        evidence=(
+            Evidence(
+                kind="sessions",
+                text=f"{format_ratio(rising)} of {len(steps)} steps between glances did not fall",
+                value=float(counts[-1]),
+                reference=float(counts[0]),
+            ),
+            Evidence(kind="age", text=f"idle {seen.ages(theirs)}"),
+        ),
+        remedies=(
+            Remedy(
+                text="Close connections in every path, and give the pool a maximum and leak detection."
+            ),
+            Remedy(
+                text="Bound what this user may take meanwhile.",
+                commands=(f"ALTER ROLE {seen.role_of(theirs)} CONNECTION LIMIT {taken};",),
+                expected="Others can still connect.",
+            ),
+        ),
+        refuted_by="The number stands still at the pool's maximum.",
+    )
+
+
+def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause | None:
+    counts = [len(seen.clients_of(glance)) for glance in glances]
+    best: tuple[int, int, int] | None = None
+    for start, first in enumerate(glances):
+        for end in range(start + 1, len(glances)):
+            if glances[end].time_s - first.time_s > STORM_S:
+                break
+            rise = counts[end] - counts[start]
+            if best is None or rise > best[0]:
+                best = (rise, start, end)
+    if best is None:
+        return None
+    rise, start, end = best
+    if rise < max(STORM_MIN, STORM_SHARE * most) or counts[end] < STORM_RATIO * counts[start]:
+        return None
+    before = {s.pid for s in seen.clients_of(glances[start])}
+    new = [s for s in seen.clients_of(glances[end]) if s.pid not in before]
+    took_s = glances[end].time_s - glances[start].time_s
+    share = counts[end] / most
+    return Cause(
+        kind=CauseKind.CONNECTIONS,
+        code="ConnectionStorm",
+        severity="critical" if share >= 0.8 else "warning",
+        subject=seen.holders(new, count_max=1).partition(" ")[2],
+        title=f"Connections rose from {counts[start]:,} to {counts[end]:,} within"
+        f" {format_duration(took_s)}",
+        text="When queries get slower, pools open what they are allowed to, all services at once; the new"
+        " sessions make the queries slower still. Pools multiply by containers.",
+        evidence=(
+            Evidence(
+                kind="sessions",
+                text=f"{len(new):,} new: {seen.holders(new)}",
+                value=float(counts[end]),
+                reference=float(counts[start]),
+            ),
+            *_became(glances, start, end),
+            Evidence(kind="time", text=f"at {format_clock(glances[start].time_s)} UTC"),
+        ),
+        remedies=(
+            Remedy(
+                text="Bound the sum of all pools by what the machine runs.",
+                commands=(sizing_command(connection_max),),
+                expected="The storm waits in the pools, where waiting costs nothing.",
+            ),
+            Remedy(text="Let pools open slowly: a minimum near the maximum, or a pooler in front."),
+        ),
+        refuted_by="A deployment or a job that was planned started at that time.",
+    )
+
+
+def _became(glances: tuple[Glance, ...], start: int, end: int) -> tuple[Evidence, ...]:
+    """In which states they are afterwards."""
+    told = [
+        f"{len(seen.in_state(glances[start], state)):,} to {len(seen.in_state(glances[end], state)):,} {state}"
+        for state in seen.STATES
+        if seen.in_state(glances[end], state)
+    ]
+    return (Evidence(kind="sessions", text=", ".join(told)),) if told else ()
+
+
+def _key(session: Session) -> tuple[str, str, str]:
+    return session.user or "", session.application or "", session.address or ""
+
+
+def _count(sessions: list[Session], key: tuple[str, str, str]) -> int:
+    return sum(_key(session) == key for session in sessions)

@@ -1,0 +1,1 @@
+"""Which indexes cost more than they give, and where is one missing?"""

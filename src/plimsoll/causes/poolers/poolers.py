@@ -1,0 +1,343 @@
+"""
+Poolers as they were seen: clients that wait, pools that are full, servers that nobody uses, and
+settings that do not do what they say.
+
+Rule 1: what a pooler does outweighs its version: cached backends that outlive `connection_life_time` are
+        told of a release that is said to be mended as well.
+Rule 2: the settings of every pooler that was read are linted against the server that was read.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import catalog
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.poolers import cached_servers
+from plimsoll.lint.pooler import ServerRoom, lint
+from plimsoll.lint.settings import PRODUCTS, Settings
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, PoolerReading, PoolRow
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.pooler import PoolerConfig
+from plimsoll.units import format_duration, format_ratio, number
+
+# Judgements. Clients that wait at one moment may be a coincidence; a second in the queue is not.
+WAIT_S = 1.0
+LONG_WAIT_S = 10.0
+# Servers that nobody uses: half of those that are open, and enough to matter.
+WASTED_RATIO = 0.5
+WASTED_MIN = 5
+# Of Pgpool-II's children: from here on the next clients queue unseen, in the kernel.
+CHILDREN_RATIO = (0.9, 1.0)
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """What the readings of every pooler show, the gravest first; nothing where none was read."""
+    del budget  # A pooler moves no bytes to storage.
+    found: list[Cause] = []
+    for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
+        readings = [r for r in observation.poolers if (r.kind, r.place) == place]
+        settings = Settings(config=config_of(readings[-1]), facts=catalog())
+        if readings[-1].kind == "pgbouncer":
+            found += _waiting(readings, settings)
+            found += _wasted(readings)
+            found += _held_by_idle_clients(readings, observation)
+        else:
+            found += _children_taken(readings, settings)
+            # Those that outlive their time have no client either: they are told once.
+            found += cached_servers.outliving(
+                readings, settings, observation
+            ) or cached_servers.wasted(readings, settings, observation)
+        found += _settings(settings, observation, found)
+    return ranked(found)
+
+
+def seen_of(observation: Observation) -> list[str]:
+    """What each pooler did at most while it was read, so that silence about it is no riddle."""
+    told = []
+    for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
+        readings = [r for r in observation.poolers if (r.kind, r.place) == place]
+        last = readings[-1]
+        name = f"{PRODUCTS[last.kind]}{f' {last.version}' if last.version else ''} at {last.place}"
+        clients = [r.clients for r in readings if r.clients is not None]
+        if not last.version and not clients:
+            told.append(f"{name} was read from its file: its settings, not what it does")
+            continue
+        times = "once" if len(readings) == 1 else f"{len(readings)} times"
+        parts = [_counted(max(clients), "client")] if clients else []
+        if last.kind == "pgbouncer":
+            parts.append(
+                f"{max(sum(p.clients_waiting for p in r.pools) for r in readings):,} waiting"
+            )
+            parts.append(f"{_counted(max(_servers(r) for r in readings), 'server')} open")
+        else:
+            parts.append(f"{_counted(max(len(r.cached) for r in readings), 'server')} kept")
+        told.append(f"{name} was read {times}; at most {', '.join(parts)}")
+    return told
+
+
+def _servers(reading: PoolerReading) -> int:
+    return sum(r.servers_active + r.servers_idle + r.servers_used for r in reading.pools)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def config_of(reading: PoolerReading) -> PoolerConfig:
+    """
+    The set-up in a reading, as rules for settings want it.
+
+    A pooler that runs tells every setting; what is as by default is left out, as nobody set it.
+    """
+    asked = PoolerConfig(kind=reading.kind, place=reading.place, version=reading.version or None)
+    bare = Settings(config=asked, facts=catalog())
+    whole = Settings(config=replace(asked, settings=reading.settings), facts=catalog())
+    return replace(
+        asked,
+        settings={
+            name: value
+            for name, value in reading.settings.items()
+            if bare.text(name) is None or not _is_default(bare, whole, name)
+        },
+        databases=reading.databases,
+        users=reading.users,
+    )
+
+
+def _is_default(bare: Settings, whole: Settings, name: str) -> bool:
+    if bare.text(name) in ("on", "off"):
+        return bare.is_on(name) == whole.is_on(name)
+    if bare.number(name) is not None:
+        return bare.number(name) == whole.number(name)
+    return (bare.text(name) or "").lower() == (whole.text(name) or "").lower()
+
+
+def _settings(
+    settings: Settings, observation: Observation, behaviour: Sequence[Cause]
+) -> list[Cause]:
+    """What lint finds; a defect that was seen at work is told once."""
+    server = observation.server
+    # Of a server that was full nothing could be read.
+    room = (
+        ServerRoom()
+        if observation.full
+        else ServerRoom(connection_max=server.connection_max, reserved=server.reserved_connections)
+    )
+    seen = {cause.code for cause in behaviour if cause.subject == settings.config.place}
+    hidden = {"LifeTimeIgnoredUnderSerializeAccept"} if "ServersOutliveLifeTime" in seen else set()
+    return [c for c in lint(settings.config, settings.facts, room) if c.code not in hidden]
+
+
+def _waiting(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
+    """Pools whose clients wait: in half of the readings, or for a second."""
+    found = []
+    for key, rows in _by_pool(readings).items():
+        waits = [row for row in rows if row.clients_waiting > 0]
+        longest_s = max((row.longest_wait_s or 0.0 for row in rows), default=0.0)
+        if not waits or (2 * len(waits) < len(readings) and longest_s < WAIT_S):
+            continue
+        worst = max(waits, key=lambda row: (row.longest_wait_s or 0.0, row.clients_waiting))
+        limit_s = settings.number("query_wait_timeout") or 0.0
+        is_long = longest_s >= LONG_WAIT_S or (limit_s > 0 and longest_s >= limit_s / 2)
+        found.append(_clients_wait(key, worst, waits, readings, settings, is_long=is_long))
+    return found
+
+
+def _clients_wait(
+    key: str,
+    worst: PoolRow,
+    waits: list[PoolRow],
+    readings: list[PoolerReading],
+    settings: Settings,
+    *,
+    is_long: bool,
+) -> Cause:
+    size = worst.size_max
+    servers = worst.servers_active + worst.servers_idle + worst.servers_used
+    is_full = size is not None and worst.servers_active >= size
+    why = (
+        f"All {size} servers of the pool are taken."
+        if is_full
+        else f"The pool has {servers} servers of {size if size is not None else 'unknown'}: the server"
+        " behind it refuses more, or is slow to take them."
+    )
+    return Cause(
+        kind=CauseKind.POOLER,
+        code="PoolSaturated" if is_full else "PoolerClientsWaiting",
+        severity="critical" if is_long else "warning",
+        subject=f"{settings.config.place} {key}",
+        title=f"{worst.clients_waiting:,} clients of pool {key} wait for a server, for"
+        f" {_seconds(worst.longest_wait_s)} at most",
+        text=f"{why} {worst.clients_active:,} clients have one. Waiting here is cheap, and right where the"
+        " database is busy; it is wrong where servers are held by clients that do nothing.",
+        evidence=(
+            Evidence(
+                kind="pool",
+                text=f"clients waited in {len(waits)} of {len(readings)} readings",
+                value=float(worst.clients_waiting),
+            ),
+            settings.said("pool_mode", "default_pool_size", "query_wait_timeout"),
+        ),
+        remedies=_remedies_of_waiting(worst, size),
+        refuted_by="SHOW POOLS has cl_waiting = 0 and maxwait = 0 at the busiest hour.",
+    )
+
+
+def _remedies_of_waiting(row: PoolRow, size: int | None) -> tuple[Remedy, ...]:
+    found = []
+    if row.mode == "session":
+        found.append(
+            Remedy(
+                text="Share servers by transaction, if clients keep nothing in their sessions.",
+                commands=("pool_mode = transaction",),
+                expected="A server is free as soon as its transaction ends.",
+            )
+        )
+    if size is not None:
+        found.append(
+            Remedy(
+                text="Enlarge the pool only while fewer sessions are active than the machine runs.",
+                commands=(f"default_pool_size = {size + max(size // 4, 1)}",),
+            )
+        )
+    return (*found, Remedy(text="Otherwise shorten the queries that hold the servers."))
+
+
+def _wasted(readings: list[PoolerReading]) -> list[Cause]:
+    """Servers that are open and idle in every reading, while nobody waits."""
+    last = readings[-1]
+    idle = [sum(r.servers_idle + r.servers_used for r in reading.pools) for reading in readings]
+    whole = [
+        sum(r.servers_active + r.servers_idle + r.servers_used for r in reading.pools)
+        for reading in readings
+    ]
+    waiting = any(row.clients_waiting for reading in readings for row in reading.pools)
+    least = min(idle, default=0)
+    if waiting or least < WASTED_MIN or least < WASTED_RATIO * max(whole):
+        return []
+    largest = sorted(last.pools, key=lambda r: -(r.servers_idle + r.servers_used))[:3]
+    told = ", ".join(
+        f"{row.servers_idle + row.servers_used} of {row.database} for {row.user}" for row in largest
+    )
+    return [
+        Cause(
+            kind=CauseKind.POOLER,
+            code="PoolerServersWasted",
+            severity="note",
+            subject=last.place,
+            title=f"{least:,} of {max(whole):,} servers ({format_ratio(least / max(whole))}) had no client"
+            f" in any of {len(readings)} readings",
+            text="Each is a process and a slot of the server. They are of many pools, or of a peak that is"
+            " over.",
+            evidence=(Evidence(kind="pool", text=f"idle: {told}", value=float(least)),),
+            remedies=(
+                Remedy(
+                    text="Let go of them sooner, and keep fewer warm.",
+                    commands=("server_idle_timeout = 60", "min_pool_size = 0"),
+                ),
+            ),
+            refuted_by="The busiest hour needs them.",
+        )
+    ]
+
+
+def _held_by_idle_clients(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
+    """Servers of session pools that have a client, while hardly any session at the server is active."""
+    last, found = readings[-1], []
+    for row in last.pools:
+        if row.mode != "session" or row.servers_active < WASTED_MIN or not observation.glances:
+            continue
+        states = [
+            session.state
+            for session in observation.glances[-1].sessions
+            if (session.database, session.user) == (row.database, row.user) and session.state
+        ]
+        idle = sum(state == "idle" for state in states)
+        if len(states) < row.servers_active or idle < (1 - WASTED_RATIO / 5) * len(states):
+            continue
+        found.append(
+            Cause(
+                kind=CauseKind.POOLER,
+                code="ServersHeldByIdleClients",
+                severity="warning" if row.clients_waiting else "note",
+                subject=f"{last.place} {row.database} for {row.user}",
+                title=f"{row.servers_active:,} servers have a client in session mode; {idle:,} of"
+                f" {len(states):,} sessions at the server are idle",
+                text="A client keeps its server until it leaves, whether it works or not.",
+                evidence=(
+                    Evidence(
+                        kind="sessions", text=f"{idle} of {len(states)} idle", value=float(idle)
+                    ),
+                ),
+                remedies=(
+                    Remedy(
+                        text="Share servers by transaction, if clients keep nothing in their sessions.",
+                        commands=("pool_mode = transaction",),
+                        expected=f"About {max(len(states) - idle, 1)} servers do the same work.",
+                    ),
+                ),
+                refuted_by="At the busiest hour most of these sessions are active.",
+            )
+        )
+    return found
+
+
+def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
+    """Pgpool-II's children, each of which has one client at a time."""
+    children = settings.count("num_init_children")
+    taken = max((r.clients for r in readings if r.clients is not None), default=0)
+    if children <= 0 or taken < CHILDREN_RATIO[0] * children:
+        return []
+    full = taken >= CHILDREN_RATIO[1] * children
+    refuses = settings.count("reserved_connections") > 0
+    beyond = (
+        "Further clients get 'Sorry, too many clients already'."
+        if refuses
+        else "Further clients wait in the kernel's queue, where nobody sees them."
+    )
+    return [
+        Cause(
+            kind=CauseKind.POOLER,
+            code="ChildrenTaken",
+            severity="critical" if full else "warning",
+            subject=settings.config.place,
+            title=f"{taken:,} of {children:,} children have a client ({format_ratio(taken / children)})",
+            text=f"{beyond} A child is taken as long as its client is connected, idle or not.",
+            evidence=(
+                Evidence(
+                    kind="pool",
+                    text=f"{taken:,} clients in the fullest of {len(readings)} readings",
+                    value=float(taken),
+                    reference=float(children),
+                ),
+                settings.said("num_init_children", "reserved_connections", "client_idle_limit"),
+            ),
+            remedies=(
+                Remedy(
+                    text="Make the pools of applications smaller; see what the server runs.",
+                    commands=("plimsoll pool-size --services N --containers N --pool N",),
+                ),
+                Remedy(
+                    text="Or cut clients that are idle, where applications' pools can bear it.",
+                    commands=("client_idle_limit = 120",),
+                ),
+            ),
+            refuted_by=f"SHOW POOL_PROCESSES has clients in fewer than {children} rows.",
+        )
+    ]
+
+
+def _by_pool(readings: list[PoolerReading]) -> dict[str, list[PoolRow]]:
+    found: dict[str, list[PoolRow]] = {}
+    for reading in readings:
+        for row in reading.pools:
+            found.setdefault(f"{row.database} for {row.user}", []).append(row)
+    return found
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "an unknown time"
+    return format_duration(value) if value >= 10 else f"{number(value, 2)} s"

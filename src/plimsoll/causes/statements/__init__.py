@@ -1,0 +1,1 @@
+"""Which statements read, write and spill the most?"""

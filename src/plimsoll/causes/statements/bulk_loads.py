@@ -1,0 +1,104 @@
+"""
+Tables that COPY fills: pages, index entries and WAL, told with the table.
+
+Rule: loading is what somebody wants. What can be spared is the second writing: pages that later readers mark
+(`hint_bits.py`), and whole pages in WAL.
+"""
+
+import re
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.statements.statements import Work, counted, work_between
+from plimsoll.causes.statements.writes import Told, cause_of, is_told, writes_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Relation
+
+_NAME = r'(?:"(?:[^"]|"")+"|[\w$]+)'
+_COPY = re.compile(
+    rf"^\s*copy\s+({_NAME}(?:\s*\.\s*{_NAME})?)\s*(?:\([^)]*\)\s*)?from\b", re.IGNORECASE
+)
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Tables that were loaded, the most bytes first."""
+    if observation.seconds <= 0:
+        return ()
+    found = []
+    for work in work_between(observation.first.statements, observation.last.statements):
+        match = _COPY.match(work.statement.text)
+        if match is None:
+            continue
+        table = table_named(observation, match[1])
+        grown = _grown_blocks(observation, table) if table is not None else 0.0
+        own = float(work.statement.written_blocks)
+        writes = writes_of(
+            observation, work.statement, own_blocks=own, grown_blocks=min(grown, own)
+        )
+        if is_told(writes, budget):
+            name = table.name if table is not None else match[1]
+            found.append(cause_of(work, writes, _told(work, name, observation), budget))
+    return ranked(found)
+
+
+def table_named(observation: Observation, named: str) -> Relation | None:
+    """The table of that name; None where none or several have it, as a name without schema may."""
+    parts = [_plain(part) for part in re.findall(_NAME, named)]
+    if not parts:
+        return None
+    found = []
+    for relation in observation.last.relations:
+        own = [_plain(part) for part in re.findall(_NAME, relation.name)]
+        if relation.kind != "toast" and own[-len(parts) :] == parts:
+            found.append(relation)
+    return found[0] if len(found) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+
+
+def _grown_blocks(observation: Observation, table: Relation) -> float:
+    """Pages by which the table, its TOAST relation and its indexes grew; of a new one all."""
+    was = {one.oid: one.size_bytes for one in observation.first.relations}
+    was |= {one.oid: one.size_bytes for one in observation.first.indexes}
+    own = [one for one in observation.last.relations if one.oid in (table.oid, table.toast_oid)]
+    sizes = {one.oid: one.size_bytes for one in own}
+    sizes |= {i.oid: i.size_bytes for i in observation.last.indexes if i.table_oid == table.oid}
+    grown = sum(max(size - was.get(oid, 0), 0) for oid, size in sizes.items())
+    return grown / observation.server.block_bytes
+
+
+def _told(work: Work, name: str, observation: Observation) -> Told:
+    rows = work.statement.rows / observation.seconds
+    return Told(
+        kind=CauseKind.BULK_LOADS,
+        code="BulkLoad",
+        table=name,
+        title=(f"COPY into {name}", f"{counted(rows, 'row')} a second"),
+        text="A page is written when the file grows and again when it is full; its rows and index entries "
+        "go into WAL beside. Pages that are left to the next checkpoint are counted when it writes them.",
+        remedies=(_frozen(name, observation), _later()),
+        refuted_by="The same bytes while nothing is copied.",
+    )
+
+
+def _frozen(name: str, observation: Observation) -> Remedy:
+    checksums = observation.server.settings.get("data_checksums") == "on"
+    hints = observation.server.settings.get("wal_log_hints") == "on" or checksums
+    spared = "Its pages are not written again by the first reader and the first vacuum"
+    if hints:
+        spared += ", nor logged whole by them, as this server would"
+    return Remedy(
+        text="Where the table is made or emptied in the same transaction, load rows that need no marks "
+        "later; create indexes after the load.",
+        commands=(f"COPY {name} FROM STDIN WITH (FREEZE);",),
+        expected=f"{spared}.",
+    )
+
+
+def _later() -> Remedy:
+    return Remedy(
+        text="A load that may take longer can be cut into parts with pauses; one that is done once is over "
+        "when it is over.",
+        expected="The same bytes over a longer time.",
+    )

@@ -1,0 +1,106 @@
+"""
+Readers that write: the first one after a load marks rows as committed, and every page that it marks is written.
+
+Theory of operation. A row does not say whether its transaction committed; the first reader looks that up and notes
+it in the row (a hint bit), or removes what no one can see any more. That changes the page, so it is written. With
+data checksums, or wal_log_hints, the first such change after a checkpoint also puts the whole page into WAL.
+A vacuum after the load does the same, once, at a time of one's own choice.
+
+Rule: it is said only of a SELECT that names one table with rows that came or died since its last vacuum, and
+that changed pages. A function that writes could do so too; what would refute it says so.
+"""
+
+import re
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.growth import tables_of
+from plimsoll.causes.named import is_named
+from plimsoll.causes.statements.statements import Work, counted, work_between
+from plimsoll.causes.statements.writes import Told, Writes, cause_of, is_told, writes_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Relation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_bytes_per_s
+
+_READS = re.compile(r"^[\s(]*(?:select|with|table)\b", re.IGNORECASE)
+_WRITES = re.compile(
+    r"\b(?:insert|update|delete|merge|into|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|nextval)\b",
+    re.IGNORECASE,
+)
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Tables of which readers write pages, the most bytes first."""
+    found = []
+    for work in work_between(observation.first.statements, observation.last.statements):
+        statement = work.statement
+        if not statement.dirtied_blocks or not _READS.match(statement.text):
+            continue
+        table = (
+            _table_of(observation, statement.text) if not _WRITES.search(statement.text) else None
+        )
+        if table is None:
+            continue
+        own = float(min(statement.written_blocks, statement.dirtied_blocks))
+        writes = writes_of(observation, statement, own_blocks=own, grown_blocks=0.0)
+        if is_told(writes, budget):
+            told = _told(work, table, writes, observation.seconds)
+            found.append(cause_of(work, writes, told, budget))
+    return ranked(found)
+
+
+def _table_of(observation: Observation, text: str) -> Relation | None:
+    """The only table it names that has rows to be marked; None where there is none, or several."""
+    new = {relation.oid for relation in observation.first.relations}
+    tables = [table.last for table in tables_of(observation)]
+    tables += [one for one in observation.last.relations if one.oid not in new]
+    found = [
+        one
+        for one in tables
+        if one.kind != "toast"
+        and (one.inserted_since_vacuum or one.dead_rows)
+        and is_named(one.name, text)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _told(work: Work, table: Relation, writes: Writes, seconds: float) -> Told:
+    text = (
+        "The first reader of rows that were written since the last vacuum notes in each that its transaction "
+        "committed (hint bits); a page that it marks is written."
+    )
+    if writes.wal:
+        text += (
+            " With data checksums or wal_log_hints the page also goes into WAL whole, once after each "
+            "checkpoint."
+        )
+    pages = work.statement.dirtied_blocks
+    return Told(
+        kind=CauseKind.HINT_BITS,
+        code="HintBits",
+        table=table.name,
+        title=(f"Reading {table.name}", f"{counted(pages / seconds, 'page')} a second are marked"),
+        text=text,
+        evidence=(
+            Evidence(
+                kind="rows",
+                text=f"{counted(table.inserted_since_vacuum, 'row')} came since the last vacuum, "
+                f"{counted(table.dead_rows, 'row')} are dead; {counted(pages, 'page')} were changed.",
+                value=float(table.inserted_since_vacuum),
+            ),
+        ),
+        remedies=(
+            Remedy(
+                text="Vacuum after a load, before the readers come: it marks all rows at once.",
+                commands=(f"VACUUM (FREEZE, ANALYZE) {table.name};",),
+                expected=f"SELECT no longer writes {format_bytes_per_s(writes.all)}.",
+            ),
+            Remedy(
+                text="A table that is made or emptied in the transaction of the load can be filled with rows "
+                "that need no mark.",
+                commands=(f"COPY {table.name} FROM STDIN WITH (FREEZE);",),
+                expected="Neither readers nor vacuum write its pages again.",
+            ),
+        ),
+        refuted_by="A second run of the same SELECT that changes as many pages: then a function in it writes.",
+    )

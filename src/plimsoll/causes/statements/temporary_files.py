@@ -1,0 +1,216 @@
+"""
+Sorts, hashes and the like that do not fit their memory and go through files.
+
+Rule 1: how much went through files is worked out in `spills.py`, and is part of the load.
+Rule 2: advice to raise work_mem is a number with its price: that times every session at work. It follows from
+        how large a file was, not from how often it was written.
+"""
+
+from collections.abc import Sequence
+from math import ceil, floor, log2
+
+from plimsoll.causes.budget import Budget, severity_of
+from plimsoll.causes.growth import setting_of
+from plimsoll.causes.spills import MEMORY_PER_FILE_BYTE, Spill, temporary
+from plimsoll.causes.statements.statements import Work, counted, short, work_between
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import (
+    GIB,
+    KIB,
+    MIB,
+    format_bytes,
+    format_bytes_per_s,
+    format_duration,
+    format_ratio,
+    number,
+)
+
+# Beyond this, memory is no remedy but the next problem.
+_WORK_MEM_MOST = 1 * GIB
+_STATEMENTS_MOST = 3
+# Sorts that merged once more for a part of their rows are not worth a line; a judgement.
+_PASSES_MUCH = 1.5
+_MAINTENANCE = ("create index", "reindex", "alter table", "cluster", "vacuum", "refresh")
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """At most one: what went through temporary files, with the statements that did it."""
+    spill = temporary(observation)
+    if spill is None:
+        return ()
+    works = _works(observation)
+    total = spill.written + spill.read
+    share = budget.of_load(total)
+    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    mean = spill.files / spill.file_count if spill.file_count else None
+    return (
+        Cause(
+            kind=CauseKind.TEMPORARY_FILES,
+            code="TemporaryFiles",
+            severity=severity_of(budget, total),
+            subject=short(works[0].statement.text) if works else "",
+            title=f"Temporary files take {format_bytes_per_s(total)}{part}: "
+            f"{format_bytes_per_s(spill.written)} written, {format_bytes_per_s(spill.read)} read back"
+            f"{'' if spill.is_counted else ' by estimate'}.",
+            text=_text(observation, mean),
+            read_bytes_per_s=spill.read,
+            written_bytes_per_s=spill.written,
+            is_estimated=not spill.is_counted,
+            share_of_load=share,
+            share_of_ceiling=budget.of_ceiling(total),
+            evidence=_evidence(spill, mean, works, observation),
+            remedies=_remedies(spill, mean, works, observation),
+            refuted_by="Files that are gone before the system writes them out never reach the disk: "
+            "the device's own writes would then not show them.",
+        ),
+    )
+
+
+def _works(observation: Observation) -> tuple[Work, ...]:
+    """Statements that wrote temporary files, the most first; empty where it is not known."""
+    works = [
+        work
+        for work in work_between(observation.first.statements, observation.last.statements)
+        if work.statement.temp_written_blocks
+    ]
+    works.sort(key=lambda work: -work.statement.temp_written_blocks)
+    return tuple(works[:_STATEMENTS_MOST])
+
+
+def _text(observation: Observation, mean: float | None) -> str:
+    work_mem = _work_mem(observation)
+    if work_mem is None or mean is None:
+        return "A sort or hash that does not fit its memory goes through files."
+    hashes = setting_of(observation, "hash_mem_multiplier") or 1.0
+    return (
+        f"A sort may take work_mem, {format_bytes(work_mem)}, and a hash {number(hashes)} times that, "
+        f"each step of a plan and each worker anew; what is larger goes through files, here of "
+        f"{format_bytes(mean)} each."
+    )
+
+
+def _evidence(
+    spill: Spill, mean: float | None, works: Sequence[Work], observation: Observation
+) -> tuple[Evidence, ...]:
+    found = []
+    if mean is not None:
+        count = spill.file_count * observation.seconds
+        found.append(
+            Evidence(
+                kind="files",
+                text=f"{counted(count, 'file')} of {format_bytes(mean)} in "
+                f"{format_duration(observation.seconds)}.",
+                value=mean,
+                reference=_work_mem(observation),
+            )
+        )
+    if spill.passes >= _PASSES_MUCH:
+        how = "Each byte was" if spill.is_counted else "By the sizes of the files each byte was"
+        found.append(
+            Evidence(
+                kind="passes",
+                text=f"{how} written {number(spill.passes, 2)} times: memory is so small that sorts merge "
+                "their files more than once.",
+                value=spill.passes,
+                reference=1.0,
+            )
+        )
+    found += [
+        Evidence(
+            kind="statement",
+            text=f"{format_bytes(_per_call(work, observation))} written each call, "
+            f"{counted(work.statement.calls, 'call')}: {short(work.statement.text)}",
+            value=_per_call(work, observation),
+        )
+        for work in works
+    ]
+    return tuple(found)
+
+
+def _remedies(
+    spill: Spill, mean: float | None, works: Sequence[Work], observation: Observation
+) -> tuple[Remedy, ...]:
+    # What was merged several times over needs no more memory than its file is large.
+    per_call = [_per_call(work, observation) / spill.passes for work in works]
+    largest = max(per_call, default=mean or 0.0)
+    if not largest:
+        return ()
+    needed = _needed(largest)
+    top = works[0].statement.text.lstrip().lower() if works else ""
+    if top.startswith(_MAINTENANCE):
+        return (
+            Remedy(
+                text="It is maintenance: its memory is maintenance_work_mem, for this session alone.",
+                commands=(f"SET maintenance_work_mem = '{_megabytes(needed)}';",),
+                expected="The sort stays in memory, or takes fewer rounds over its files.",
+            ),
+        )
+    if needed <= _WORK_MEM_MOST:
+        found = [_more_memory(spill, largest, needed, observation)]
+    else:
+        found = [
+            Remedy(
+                text=f"In memory it would take about {format_bytes(needed)} for each session: sort or "
+                "join fewer rows, or let an index give the order.",
+                expected="The files go with the sort.",
+            )
+        ]
+    if not works:
+        found.append(
+            Remedy(
+                text="Find the statements: the log can name each with the size of its files.",
+                commands=("ALTER SYSTEM SET log_temp_files = '10MB';", "SELECT pg_reload_conf();"),
+                expected="The statements in the log, or in pg_stat_statements.",
+            )
+        )
+    return tuple(found)
+
+
+def _more_memory(spill: Spill, largest: float, needed: float, observation: Observation) -> Remedy:
+    sessions = _at_work(observation)
+    return Remedy(
+        text=f"Give the statement {format_bytes(needed)}: {format_bytes(largest)} in files take "
+        f"about {number(MEMORY_PER_FILE_BYTE)} times that in memory. With "
+        f"{counted(sessions, 'session')} at work at once it is up to {format_bytes(needed * sessions)}, "
+        "so set it in the transaction of the statement and not for all.",
+        # Outside a transaction SET LOCAL does nothing but warn.
+        commands=(
+            f"BEGIN;\nSET LOCAL work_mem = '{_megabytes(needed)}';\n-- the statement\nCOMMIT;",
+        ),
+        expected=f"{format_bytes_per_s(spill.written + spill.read)} less; EXPLAIN (ANALYZE) then "
+        "says 'Memory' instead of 'Disk'.",
+    )
+
+
+def _needed(file_bytes: float) -> float:
+    """Memory for what took so much in files, in eighths of a power of two of MiB."""
+    mib = max(file_bytes * MEMORY_PER_FILE_BYTE / MIB, 1.0)
+    step = max(2.0 ** (floor(log2(mib)) - 3), 1.0)
+    return ceil(mib / step) * step * MIB
+
+
+def _megabytes(size: float) -> str:
+    return f"{round(size / MIB)}MB"
+
+
+def _per_call(work: Work, observation: Observation) -> float:
+    statement = work.statement
+    return statement.temp_written_blocks * observation.server.block_bytes / statement.calls
+
+
+def _work_mem(observation: Observation) -> float | None:
+    kib = setting_of(observation, "work_mem")
+    return None if kib is None else kib * KIB
+
+
+def _at_work(observation: Observation) -> int:
+    """Most sessions that were active at one glance; at least one."""
+    active = [
+        sum(
+            1 for s in glance.sessions if s.state == "active" and s.backend_type == "client backend"
+        )
+        for glance in observation.glances
+    ]
+    return max([1, *active])

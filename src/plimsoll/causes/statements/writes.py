@@ -1,0 +1,123 @@
+"""
+What a statement made the server write: pages, whoever wrote them, and WAL.
+
+Theory of operation. A statement writes pages itself, where files grow and where it has to make room; the rest of
+what it changed is left to the checkpoint, and to the background writer. `pg_stat_statements` counts pages that it
+wrote and pages that it was the first to change. Of those left, as many were written between the readings as
+checkpoints wrote of all that was left. WAL is the statement's own, times what was written for a byte that was
+generated.
+"""
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, grown_bytes, severity_of, wal_written
+from plimsoll.causes.growth import per_s
+from plimsoll.causes.statements.statements import Work, counted, short, work_between
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Statement
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import format_bytes_per_s, format_ratio
+
+# Judgements, as for scans: what is below is not worth a line.
+_SHARE_LEAST = 0.01
+_BYTES_LEAST = 0.1e6
+
+
+class Writes(Struct, frozen=True, kw_only=True):
+    """What is written for one statement, bytes/s."""
+
+    pages: float
+    wal: float
+
+    @property
+    def all(self) -> float:
+        """Both together."""
+        return self.pages + self.wal
+
+
+def writes_of(
+    observation: Observation, statement: Statement, *, own_blocks: float, grown_blocks: float
+) -> Writes:
+    """
+    What was written for a statement between the readings.
+
+    Args:
+        observation: with the counters of checkpoints.
+        statement: every counter is the difference.
+        own_blocks: pages that it wrote itself and for itself.
+        grown_blocks: those among them by which files grew.
+    """
+    block, seconds = observation.server.block_bytes, observation.seconds
+    left = max(statement.dirtied_blocks - max(own_blocks - grown_blocks, 0.0), 0.0)
+    pages = own_blocks + left * _settled_ratio(observation, left)
+    generated, written = per_s(observation, "wal_bytes"), wal_written(observation)
+    ratio = max(written / generated, 1.0) if generated and written else 1.0
+    return Writes(pages=pages * block / seconds, wal=(statement.wal_bytes or 0.0) * ratio / seconds)
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What a detector says of a statement that writes, beside its bytes."""
+
+    kind: CauseKind
+    code: str
+    table: str
+    title: tuple[str, str]
+    """What writes, and how often: (`COPY into orders`, `1,204 rows a second`)."""
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    remedies: tuple[Remedy, ...]
+    refuted_by: str
+
+
+def is_told(writes: Writes, budget: Budget) -> bool:
+    """Whether a statement writes enough for a line."""
+    share = budget.of_load(writes.all)
+    return writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST)
+
+
+def cause_of(work: Work, writes: Writes, told: Told, budget: Budget) -> Cause:
+    """The finding, with the bytes and shares of what a statement writes."""
+    share = budget.of_load(writes.all)
+    part = f", {format_ratio(share)} of all bytes" if share is not None else ""
+    who, often = told.title
+    calls = work.statement.calls
+    return Cause(
+        kind=told.kind,
+        code=told.code,
+        severity=severity_of(budget, writes.all),
+        subject=told.table,
+        title=f"{who} writes {format_bytes_per_s(writes.all)}{part}: {often}.",
+        text=told.text,
+        written_bytes_per_s=writes.all,
+        is_estimated=True,
+        share_of_load=share,
+        share_of_ceiling=budget.of_ceiling(writes.all),
+        evidence=(
+            Evidence(
+                kind="bytes",
+                text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
+                value=writes.all,
+            ),
+            *told.evidence,
+            Evidence(
+                kind="statement",
+                text=f"{counted(calls, 'call')}: {short(work.statement.text)}",
+                value=float(calls),
+            ),
+        ),
+        remedies=told.remedies,
+        refuted_by=told.refuted_by,
+    )
+
+
+def _settled_ratio(observation: Observation, least: float) -> float:
+    """Share of the pages that statements left changed which was written between the readings, 0–1."""
+    block = observation.server.block_bytes
+    works = work_between(observation.first.statements, observation.last.statements)
+    changed = sum(work.statement.dirtied_blocks for work in works)
+    written = sum(work.statement.written_blocks for work in works)
+    left = changed - max(written - grown_bytes(observation) / block, 0.0)
+    names = ("checkpoint_written_bytes", "background_written_bytes")
+    settled = sum((per_s(observation, name) or 0.0) for name in names) * observation.seconds / block
+    left = max(left, least)
+    return min(settled / left, 1.0) if left > 0 else 0.0

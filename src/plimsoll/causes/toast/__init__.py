@@ -1,0 +1,1 @@
+"""Are large values written again that did not change, and what does that cost?"""

@@ -1,0 +1,373 @@
+"""
+Updates that send values out of line again although they have not changed.
+
+PostgreSQL writes new chunks whenever such a value is sent. Counters show how many; they cannot show
+whether the value was the same. What can tell, in this order:
+
+1. a sample by logical decoding: it is said for certain;
+2. sizes: values that keep growing or shrinking are meant to; nothing is said;
+3. statements: one that compares first writes only changes; nothing is said. One that sets a whole
+   row is the mark of a program that does not look what changed;
+4. nothing of that: the rewrite is reported with the question, and how to answer it.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.toast.remedies import UNKNOWN_COLUMN, remedies_of
+from plimsoll.causes.toast.statements import Setter, setters_of
+from plimsoll.causes.toast.writes import Written, read_by, written_by
+from plimsoll.causes.toast_rewrites import Rewrite, rewrites_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Column, Observation, Relation
+from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.shell import command_line
+from plimsoll.model.toast import ToastSample
+from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
+
+# What stands in the row for a value out of line: a pointer of 18 bytes (PostgreSQL, postgres.h).
+_POINTER_BYTES = 18
+# A mean may be off by values that are null or short; a judgement.
+_POINTER_SLACK_BYTES = 1.5
+
+_LIMITED = re.compile(r"(?:character varying|character|bit varying|bit)\((\d+)\)$")
+# Of a character in UTF-8, the longest that an encoding of a server has.
+_CHARACTER_BYTES_MOST = 4
+
+# From this many values on, a sample's shares are worth saying; a judgement.
+_SAMPLE_MIN = 10
+# Below a twentieth unchanged, the values are meant to change; a judgement.
+_UNCHANGED_MIN = 0.05
+
+# A statement that sets this many columns at once is written by a program, not for a purpose.
+_WHOLE_ROW_COLUMNS = 4
+
+
+class _Reading(Struct, frozen=True, kw_only=True):
+    """What is thought of one rewrite."""
+
+    columns: tuple[str, ...]
+    """The likeliest first; empty where none is known."""
+    how_sure: str
+    """Of the column, for people."""
+    unchanged: float | None
+    """Share of the values that were the same, by a sample; None without one."""
+    form: str
+    """`whole row`, `narrow`, `unknown`: how statements send the column."""
+    evidence: tuple[Evidence, ...]
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Tables whose updates send values out of line again, the most bytes first."""
+    found = []
+    for rewrite in rewrites_of(observation):
+        samples = [s for s in observation.toast_samples if _is_of(s, rewrite.table)]
+        setters = setters_of(observation, rewrite.table)
+        reading = _reading_of(rewrite, setters, samples)
+        if reading is not None:
+            written = written_by(observation, rewrite)
+            read = read_by(observation, rewrite, [setter.query_id for setter in setters])
+            found.append(_cause(rewrite, reading, written, read, budget))
+    return ranked(found)
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """What kept this detector from telling more."""
+    found = []
+    if observation.last.statements is None and rewrites_of(observation):
+        found.append(
+            Missing(
+                name="pg_stat_statements",
+                hides="which statements send values out of line again",
+                remedy="CREATE EXTENSION pg_stat_statements, and grant pg_read_all_stats.",
+            )
+        )
+    before = {relation.oid: relation for relation in observation.first.relations}
+    reset = [
+        relation.name
+        for relation in observation.last.relations
+        if relation.oid in before and relation.updated < before[relation.oid].updated
+    ]
+    if reset:
+        found.append(
+            Missing(
+                name="table statistics",
+                hides=f"what updates of {', '.join(reset[:3])} rewrote",
+                remedy="They were reset between the readings: inspect again.",
+            )
+        )
+    return tuple(found)
+
+
+def _reading_of(
+    rewrite: Rewrite, setters: Sequence[Setter], samples: Sequence[ToastSample]
+) -> _Reading | None:
+    """What to think of it; None where the values are meant to change."""
+    sampled = [s for s in samples if s.resent_same + s.resent_changed >= _SAMPLE_MIN]
+    if sampled:
+        return _by_sample(sampled)
+    if not rewrite.is_steady:
+        return None
+    columns, how_sure = _columns_of(rewrite)
+    of_column = [s for s in setters if set(s.columns) & set(columns)]
+    if of_column and all(s.is_guarded for s in of_column):
+        return None
+    set_somewhere = [c for c in columns if any(c in s.columns for s in of_column)]
+    if set_somewhere and len(set_somewhere) < len(columns):
+        columns = tuple(set_somewhere)
+        how_sure = (
+            "the only one that a statement sets" if len(columns) == 1 else "set by statements"
+        )
+    form = "unknown"
+    if any(len(s.columns) >= _WHOLE_ROW_COLUMNS and not s.is_guarded for s in of_column):
+        form = "whole row"
+    elif of_column and all(any(s.means(c) for c in columns) for s in of_column):
+        form = "narrow"
+    return _Reading(
+        columns=columns,
+        how_sure=how_sure,
+        unchanged=None,
+        form=form,
+        evidence=tuple(_of_statement(s) for s in of_column[:2]),
+    )
+
+
+def _by_sample(samples: Sequence[ToastSample]) -> _Reading | None:
+    same = [s for s in samples if _unchanged(s) >= _UNCHANGED_MIN]
+    if not same:
+        return None
+    same.sort(key=lambda s: -s.resent_same)
+    sent = sum(s.resent_same + s.resent_changed for s in samples)
+    return _Reading(
+        columns=tuple(s.column for s in same),
+        how_sure="seen by logical decoding",
+        unchanged=sum(s.resent_same for s in samples) / sent,
+        form="unknown",
+        evidence=tuple(
+            Evidence(
+                kind="logical_decoding",
+                text=f"in {number(s.seconds, 3)} s, {s.resent_same:,} of "
+                f"{s.resent_same + s.resent_changed:,} values sent for {s.column} were the ones "
+                f"stored already; {s.untouched:,} more updates left it alone",
+                value=_unchanged(s),
+            )
+            for s in same
+        ),
+    )
+
+
+def _unchanged(sample: ToastSample) -> float:
+    known = sample.resent_same + sample.resent_changed
+    return sample.resent_same / known if known else 0.0
+
+
+def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
+    """The columns it can be, the likeliest first, and how sure that is."""
+    table = rewrite.table
+    possible = [c for c in table.columns if c.storage != "plain" and not _is_inline(c)]
+    # A type with a length cannot hold what the mean of the values takes.
+    possible = [c for c in possible if _holds(c, rewrite.value_bytes)] or possible
+    # `main` (numbers, addresses) leaves the row only where nothing else helps.
+    candidates = [c for c in possible if c.storage != "main"] or possible
+    if not candidates:
+        return (), "the columns were not read" if not table.columns else "none is wide enough"
+    if len(candidates) == 1:
+        return (candidates[0].name,), "the only one that can be stored out of line"
+    if any(c.mean_width_bytes is None for c in candidates):
+        # In the order of the table: none is likelier than another.
+        return (
+            tuple(c.name for c in candidates),
+            "not known which: its widths may not be read, or it was never analysed",
+        )
+    out = [c for c in candidates if _is_pointer(c)]
+    if len(out) == 1:
+        return (out[0].name,), "the only one whose width in the row is that of a pointer"
+    ordered = sorted(out or candidates, key=lambda c: (-(c.mean_width_bytes or 0.0), c.name))
+    return tuple(c.name for c in ordered), "one or more of them; counters do not say which"
+
+
+def _holds(column: Column, value_bytes: float) -> bool:
+    """Whether a value of that size fits its type; a character takes 4 bytes at most."""
+    limit = _LIMITED.match(column.type)
+    return limit is None or int(limit[1]) * _CHARACTER_BYTES_MOST >= value_bytes
+
+
+def _is_pointer(column: Column) -> bool:
+    width = column.mean_width_bytes
+    return width is not None and abs(width - _POINTER_BYTES) <= _POINTER_SLACK_BYTES
+
+
+def _is_inline(column: Column) -> bool:
+    """Whether its values are, on average, shorter than a pointer."""
+    width = column.mean_width_bytes
+    return width is not None and width < _POINTER_BYTES - _POINTER_SLACK_BYTES
+
+
+def _quoted(name: str) -> str:
+    """A column's name as a statement has to write it."""
+    plain = name.isascii() and name.replace("_", "a").isalnum() and name == name.lower()
+    return name if plain and not name[0].isdigit() else '"' + name.replace('"', '""') + '"'
+
+
+def _of_statement(setter: Setter) -> Evidence:
+    text = setter.text if len(setter.text) <= 160 else setter.text[:159] + "…"
+    return Evidence(
+        kind="statement",
+        text=f"{setter.calls:,} calls set {len(setter.columns)} columns at once: {text}",
+        value=float(setter.calls),
+    )
+
+
+def _cause(
+    rewrite: Rewrite, reading: _Reading, written: Written, read: float | None, budget: Budget
+) -> Cause:
+    share = 1.0 if reading.unchanged is None else reading.unchanged
+    read_per_s = None if read is None else read * share
+    bytes_per_s = written.bytes_per_s * share
+    moved = bytes_per_s + (read_per_s or 0.0)
+    subject = rewrite.table.name + (f".{reading.columns[0]}" if len(reading.columns) == 1 else "")
+    dead = number(1 + rewrite.chunks_per_update, 3)
+    rate = format_bytes_per_s(bytes_per_s, 3)
+    if reading.unchanged is not None:
+        what = f"{format_ratio(share)} of the values sent were the same"
+        title = f"updates of {subject} write unchanged values again: {rate}, {what}"
+        code = "ToastValuesRewritten"
+    else:
+        title = f"each update of {subject} leaves {dead} dead rows where 1 would do: {rate}"
+        code = "ToastValuesResent"
+    return Cause(
+        kind=CauseKind.TOAST,
+        code=code,
+        severity=_severity(reading, severity_of(budget, moved)),
+        subject=subject,
+        title=title,
+        text=_text(rewrite, reading, written),
+        read_bytes_per_s=read_per_s,
+        written_bytes_per_s=bytes_per_s,
+        is_estimated=True,
+        share_of_load=budget.of_load(moved),
+        share_of_ceiling=budget.of_ceiling(moved),
+        evidence=_evidence(rewrite, written) + reading.evidence,
+        remedies=_remedies(rewrite, reading, rate),
+        refuted_by=_refuted_by(reading),
+    )
+
+
+def _severity(reading: _Reading, severity: str) -> str:
+    """As the bytes are, but no more than a warning where the values may have changed."""
+    if reading.form == "narrow":
+        return "note"
+    if reading.unchanged is None and reading.form == "unknown" and severity == "critical":
+        return "warning"
+    return severity
+
+
+def _text(rewrite: Rewrite, reading: _Reading, written: Written) -> str:
+    names = ", ".join(reading.columns) or "not known"
+    parts = [
+        f"Column: {names} ({reading.how_sure}).",
+        (
+            f"Values of about {format_bytes(rewrite.value_bytes)} stored are cut into chunks of "
+            f"{number(rewrite.data_bytes_per_chunk, 3)} bytes on average; sending one writes all its "
+            "chunks anew, equal or not, and leaves the old ones to vacuum."
+        ),
+    ]
+    if reading.unchanged is None:
+        forms = {
+            "whole row": "Statements set whole rows at once, which is what a program does that "
+            "does not look what changed; that the values are equal is likely, not certain.",
+            "narrow": "Statements set just this column, which is what one does who means to "
+            "change it; whether it changed cannot be told from here.",
+            "unknown": "Whether the values changed cannot be told from counters.",
+        }
+        parts.append(forms[reading.form])
+    if written.is_shared_out:
+        parts.append(
+            "Bytes are the part of these updates in what the server wrote to data files and WAL, by "
+            "the pages that they changed; what vacuum then does comes on top."
+        )
+    else:
+        parts.append(
+            "Bytes are new rows, index entries and WAL, estimated from chunk counts; full-page images "
+            "and vacuum come on top."
+        )
+    return " ".join(parts)
+
+
+def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
+    how = "counted" if rewrite.is_exact else "corrected for inserts and deletes of the table"
+    return (
+        Evidence(
+            kind="chunks",
+            text=f"{rewrite.updates:,} updates left {number(rewrite.chunks, 4)} dead rows in "
+            f"{rewrite.toast.name} ({how}): 1 + {number(rewrite.chunks_per_update, 3)} per update",
+            value=1 + rewrite.chunks_per_update,
+            reference=1.0,
+        ),
+        Evidence(
+            kind="sizes",
+            text="as many chunks were written as were left dead: the values kept their size"
+            if not rewrite.size_change
+            else f"chunks written and left dead differ by {format_ratio(abs(rewrite.size_change))}",
+            value=rewrite.size_change,
+        ),
+        Evidence(
+            kind="bytes",
+            text=_bytes(rewrite, written),
+            value=written.bytes_per_s,
+            reference=rewrite.bytes_per_s,
+        ),
+    )
+
+
+def _bytes(rewrite: Rewrite, written: Written) -> str:
+    """What was written, by where."""
+    wal = format_bytes_per_s(written.wal_bytes_per_s, 3)
+    if not written.is_shared_out:
+        return (
+            f"rows and index entries {format_bytes_per_s(written.data_bytes_per_s, 3)}, WAL {wal}"
+        )
+    old = ", the pages of the old values among them" if written.has_old_pages else ""
+    whole = format_bytes_per_s(written.whole_pages_bytes_per_s, 3)
+    return (
+        f"data files {format_bytes_per_s(written.data_bytes_per_s, 3)}{old}, and WAL {wal}, of it whole "
+        f"pages {whole}; new rows, index entries and their WAL alone are "
+        f"{format_bytes_per_s(rewrite.bytes_per_s, 3)}"
+    )
+
+
+def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, ...]:
+    table = rewrite.table.name
+    per_update = number(1 + rewrite.chunks_per_update, 3)
+    # Code that names a column is for that column alone; of several none is picked.
+    is_known = len(reading.columns) == 1 or reading.unchanged is not None
+    found = remedies_of(
+        table,
+        _quoted(reading.columns[0]) if is_known and reading.columns else UNKNOWN_COLUMN,
+        f"1 dead row per update instead of {per_update}, and {rate} less to write",
+    )
+    if reading.unchanged is not None:
+        return found
+    ask = Remedy(
+        text="First make sure that the values are the same: a sample by logical decoding tells.",
+        commands=(
+            command_line(
+                ("plimsoll", "prove", "toast", "DSN", "--table", table, "--decode", "10s")
+            ),
+        ),
+        expected="how many of the values sent were equal to those stored",
+    )
+    return (ask, *found)
+
+
+def _refuted_by(reading: _Reading) -> str:
+    if reading.unchanged is not None:
+        return "A longer sample in which the values sent differ from those stored."
+    return "A sample by logical decoding in which the values sent differ from those stored."
+
+
+def _is_of(sample: ToastSample, table: Relation) -> bool:
+    return sample.table == table.name

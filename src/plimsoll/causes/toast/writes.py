@@ -1,0 +1,205 @@
+"""
+How much of what a server wrote is owed to values that updates sent again.
+
+What has to be written at least is counted in `toast_rewrites.py`: new rows, index entries, WAL. A disk
+gets more than that, for two reasons that a server's counters show:
+
+1. Pages. The chunks of the old value are marked on the pages where they lie, and those pages are written
+   too, a whole page for a few bytes. With buffers smaller than the table that is done again for nearly
+   every update; with large ones a page is changed many times before it is written once.
+2. Whole pages in WAL. The first change of a page after a checkpoint logs all of it.
+
+Both are shared out: of what was written to data files (vacuums left out) and of the whole pages in WAL,
+a table's rewrites have the part that their pages have among all pages that were changed. A page that is
+changed many times counts once, as it would be written once; places are taken to be random. And no more is
+laid at their door than every value's pages, each written for it alone. Under a gate, with buffers of a
+sixth of the table, the least was a third of this; and this and vacuum together were within a twentieth of
+the bytes that the disk was spared when only what had changed was sent (PostgreSQL 18,
+tests/live/test_inspect_under_gate.py).
+
+Before 16 a server does not tell vacuum's writes from others; then those that vacuums are estimated to have
+made are taken off.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import by_backends, rates_of, wal_zeros
+from plimsoll.causes.growth import indexes_of, per_s, tables_of
+from plimsoll.causes.statements.statements import work_between
+from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
+from plimsoll.causes.vacuum.runs import by_autovacuum, bytes_of, runs_of
+from plimsoll.model.database import IoRow, Observation
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """What rewrites of one table wrote, bytes/s."""
+
+    data_bytes_per_s: float
+    """Rows, index entries, and the pages of old values."""
+    wal_bytes_per_s: float
+    """Whole pages, and new log files that were filled with zeros, among it."""
+    whole_pages_bytes_per_s: float
+    has_old_pages: bool
+    """Whether the pages of old values are among the data, as counters told."""
+    is_shared_out: bool
+    """Whether counters told more than the least."""
+
+    @property
+    def bytes_per_s(self) -> float:
+        """All of it."""
+        return self.data_bytes_per_s + self.wal_bytes_per_s
+
+
+class _Pages(Struct, frozen=True, kw_only=True):
+    """Pages that were changed at least once."""
+
+    all: float
+    old: float
+    """Those that were there before, so that WAL may have them whole."""
+
+
+def written_by(observation: Observation, rewrite: Rewrite) -> Written:
+    """
+    What the rewrites of a table wrote: what must be written at least where nothing was counted.
+
+    Args:
+        observation: with the table in both readings.
+        rewrite: what its updates replaced.
+    """
+    own, most = _of_rewrite(observation, rewrite)
+    others = list(_of_others(observation, rewrite))
+    block_bytes, seconds = observation.server.block_bytes, rewrite.seconds
+    counted = _data_written(observation)
+    # What is changed and not yet written is in nothing that was counted, and in no load.
+    data = rewrite.table_bytes_per_s if counted is None else 0.0
+    if counted:
+        shared = _shared(own.all, [pages.all for pages in others], counted)
+        data = min(shared, most.all * block_bytes / seconds)
+    wal, least_wal = per_s(observation, "wal_bytes"), rewrite.wal_bytes_per_s
+    whole_pages, zeros = 0.0, 0.0
+    if wal:
+        logged = (per_s(observation, "wal_full_pages") or 0.0) * block_bytes
+        # A page is logged without its unused middle, and may be compressed.
+        logged = min(logged, max(wal - least_wal, 0.0))
+        whole_pages = _shared(own.old, [pages.old for pages in others], logged)
+        whole_pages = min(whole_pages, most.old * block_bytes / seconds)
+        # Pages of WAL that are written again are a price of commits, not of what they commit.
+        zeros = wal_zeros(observation) * min((least_wal + whole_pages) / wal, 1.0)
+    return Written(
+        data_bytes_per_s=data,
+        wal_bytes_per_s=least_wal + whole_pages + zeros,
+        whole_pages_bytes_per_s=whole_pages,
+        has_old_pages=data > rewrite.table_bytes_per_s,
+        is_shared_out=counted is not None or whole_pages + zeros > 0,
+    )
+
+
+def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]) -> float | None:
+    """
+    Bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
+
+    Args:
+        observation: with statements; without them nothing tells readers and updates apart.
+        rewrite: what its updates replaced.
+        query_ids: statements that update the table.
+    """
+    wanted = set(query_ids)
+    works = work_between(observation.first.statements, observation.last.statements)
+    blocks = sum(w.statement.read_blocks for w in works if w.statement.query_id in wanted)
+    before = {relation.oid: relation for relation in observation.first.relations}
+    pair = [(before[one.oid], one) for one in (rewrite.toast, rewrite.table) if one.oid in before]
+    reads = [max(now.heap_blocks_read - then.heap_blocks_read, 0) for then, now in pair]
+    if not wanted or not blocks or not reads or not reads[0]:
+        return None
+    own = min(blocks * reads[0] / sum(reads), float(reads[0]))
+    return own * observation.server.block_bytes / observation.seconds
+
+
+def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
+    """The part of a whole that is one's own; nothing of what is not known."""
+    return whole * own / (own + sum(others)) if whole and own > 0 else 0.0
+
+
+def _data_written(observation: Observation) -> float | None:
+    """Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
+    if observation.last.io is not None:
+        return rates_of(observation, _is_data)[1]
+    names = ("checkpoint_written_bytes", "background_written_bytes")
+    rates = [by_backends(observation), *(per_s(observation, name) for name in names)]
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    runs = runs_of(observation)
+    vacuums = [bytes_of(observation, run, runs) for run in runs]
+    return max(sum(known) - sum(found.mean_written for found in vacuums), 0.0)
+
+
+def _is_data(row: IoRow) -> bool:
+    return row.object == "relation" and row.context != "vacuum" and not by_autovacuum(row)
+
+
+def _of_rewrite(observation: Observation, rewrite: Rewrite) -> tuple[_Pages, _Pages]:
+    """
+    Pages of its TOAST relation, those of the old values and those of the new ones.
+
+    Returns:
+        Those that were changed at least once; and as many as could be written, were each written for
+        every value, a new one twice: as the relation grows, and full.
+    """
+    chunks = rewrite.chunks_per_value
+    values = rewrite.chunks / chunks
+    # Chunks of a value lie together, and begin anywhere on a page.
+    marked = values * (chunks + CHUNKS_PER_PAGE - 1) / CHUNKS_PER_PAGE
+    filled = values * chunks / CHUNKS_PER_PAGE
+    block_bytes = observation.server.block_bytes
+    before = {relation.oid: relation for relation in observation.first.relations}
+    was_bytes = before[rewrite.toast.oid].size_bytes
+    grown = max(rewrite.toast.size_bytes - was_bytes, 0) / block_bytes
+    # Free space is what old values left: a new one in it lies as they did, and not on full pages.
+    used_again = max(filled - grown, 0.0) * (chunks + CHUNKS_PER_PAGE - 1) / chunks
+    filled = min(grown, filled) + used_again
+    old = _distinct(marked, rewrite.toast.size_bytes / block_bytes)
+    return (
+        _Pages(all=old + filled, old=old + used_again),
+        _Pages(all=marked + filled + min(grown, filled), old=marked + used_again),
+    )
+
+
+def _of_others(observation: Observation, rewrite: Rewrite) -> Iterator[_Pages]:
+    """Pages of all other relations and of the indexes."""
+    block_bytes = observation.server.block_bytes
+    rows_by_index: dict[int, float] = {}
+    for table in tables_of(observation):
+        hot = table.of("hot_updated")
+        cold = max(table.of("updated") - hot, 0)
+        rows_by_index[table.last.oid] = float(table.of("inserted") + cold)
+        rows = table.of("inserted") + hot + 2 * cold + table.of("deleted")
+        yield _same(_distinct(rows, table.last.size_bytes / block_bytes))
+    for index in indexes_of(observation):
+        entries = rows_by_index.get(index.last.table_oid, 0.0)
+        yield _same(_distinct(entries, index.last.size_bytes / block_bytes))
+    before = {relation.oid: relation for relation in observation.first.relations}
+    for toast in observation.last.relations:
+        then = before.get(toast.oid)
+        if toast.kind != "toast" or then is None:
+            continue
+        changed = float(toast.inserted - then.inserted + toast.deleted - then.deleted)
+        if toast.oid == rewrite.toast.oid:
+            changed -= 2 * rewrite.chunks
+        pages = max(changed, 0.0) / CHUNKS_PER_PAGE
+        yield _same(_distinct(pages, toast.size_bytes / block_bytes))
+
+
+def _same(pages: float) -> _Pages:
+    return _Pages(all=pages, old=pages)
+
+
+def _distinct(changes: float, pages: float) -> float:
+    """Pages that random changes reach at least once."""
+    if changes <= 0:
+        return 0.0
+    # An empty relation has grown since it was looked at.
+    return -math.expm1(-changes / max(pages, 1.0)) * max(pages, 1.0)

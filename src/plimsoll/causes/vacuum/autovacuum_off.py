@@ -1,0 +1,121 @@
+"""
+Autovacuum that is switched off: for the whole server, told once, or for single large tables.
+
+Nothing is wrong on the day it is switched off. Dead rows then stay for ever, and transaction ids are used up
+until the server starts vacuums of its own accord, which it does whatever the setting.
+Rule: a setting that has done no harm yet is a note; a warning is one under which rows die.
+"""
+
+from collections.abc import Sequence
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.vacuum.autovacuum_settings import Case, cases_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence
+from plimsoll.units import number
+
+# Tables that are told one by one; the rest is counted.
+_TOLD_MAX = 5
+_NAMED_MAX = 5
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """One cause where it is off for the server; else one for each large table where it is off."""
+    del budget  # A setting moves no bytes by itself.
+    off = _switch(observation)
+    if off:
+        return (_of_server(observation, off),)
+    tables: dict[int, list[Case]] = {}
+    for case in cases_of(observation):
+        if not case.trigger.is_enabled:
+            tables.setdefault(case.table.oid, []).append(case)
+    found = sorted(tables.values(), key=lambda cases: (-_dead_rows(cases), cases[0].table.name))
+    told = [_of_table(cases) for cases in found[:_TOLD_MAX]]
+    if len(found) > _TOLD_MAX:
+        told.append(_rest(found[_TOLD_MAX:]))
+    return ranked(told)
+
+
+def _switch(observation: Observation) -> str:
+    """The setting that keeps autovacuum from coming at all; empty where none does."""
+    settings = observation.server.settings
+    for name in ("autovacuum", "track_counts"):
+        if settings.get(name) == "off":
+            return name
+    return ""
+
+
+def _of_server(observation: Observation, setting: str) -> Cause:
+    worst = sorted(observation.last.relations, key=lambda r: (-r.dead_rows, r.name))
+    dead = sum(relation.dead_rows for relation in worst)
+    holding = [relation for relation in worst if relation.dead_rows]
+    names = ", ".join(f"{number(r.dead_rows)} in {r.name}" for r in holding[:_NAMED_MAX])
+    counted = f": {number(dead)} dead rows wait in this database" if dead else ""
+    return Cause(
+        kind=CauseKind.AUTOVACUUM_SETTINGS,
+        code="AutovacuumOff",
+        severity="warning",
+        subject="",
+        title=f"autovacuum is off for the whole server ({setting} = off){counted}",
+        text="Dead rows and their index entries stay, tables and indexes grow, and statistics of the "
+        "planner grow old. Transaction ids are used up meanwhile: at autovacuum_freeze_max_age the "
+        "server vacuums every old table, whatever this setting.",
+        evidence=(Evidence(kind="rows", text=names, value=float(dead)),) if names else (),
+        remedies=(
+            Remedy(
+                text="Switch it on. It begins with the tables that have the most dead rows; its cost "
+                "limits keep it slow.",
+                commands=(f"ALTER SYSTEM SET {setting} = on;", "SELECT pg_reload_conf();"),
+                expected="Vacuums of all tables over their trigger begin within autovacuum_naptime.",
+            ),
+        ),
+        refuted_by="Another program vacuums every table: last_vacuum of pg_stat_user_tables is recent.",
+    )
+
+
+def _of_table(cases: Sequence[Case]) -> Cause:
+    """Of a table, its TOAST relation or both: one setting, and one command that ends it."""
+    table, dead = cases[0].table, _dead_rows(cases)
+    is_due = any(case.dead_per_s or case.relation.dead_rows >= case.dead_now for case in cases)
+    parts = ", ".join(
+        f"{number(case.relation.dead_rows)} in the {'TOAST relation' if case.is_toast else 'table'}"
+        for case in cases
+    )
+    return Cause(
+        kind=CauseKind.AUTOVACUUM_SETTINGS,
+        code="AutovacuumDisabled",
+        severity="warning" if is_due else "note",
+        subject=table.name,
+        title=f"autovacuum is off for {table.name}: {number(dead)} dead rows",
+        text=f"Dead rows: {parts}. A TOAST relation follows the setting of its table where it has none "
+        "of its own.",
+        remedies=(
+            Remedy(
+                text="Let autovacuum come to the table and to its TOAST relation again.",
+                commands=(
+                    f"ALTER TABLE {table.name} RESET (autovacuum_enabled, toast.autovacuum_enabled);",
+                ),
+                expected=f"A vacuum at {number(cases[0].dead_now)} dead rows.",
+            ),
+        ),
+        refuted_by="Another program vacuums it: its last_vacuum in pg_stat_user_tables is recent.",
+    )
+
+
+def _rest(tables: Sequence[Sequence[Case]]) -> Cause:
+    dead = sum(_dead_rows(cases) for cases in tables)
+    names = ", ".join(cases[0].table.name for cases in tables[:_NAMED_MAX])
+    return Cause(
+        kind=CauseKind.AUTOVACUUM_SETTINGS,
+        code="AutovacuumDisabled",
+        severity="note",
+        subject="",
+        title=f"autovacuum is off for {len(tables)} further tables, {names} among them: "
+        f"{number(dead)} dead rows",
+        refuted_by="Another program vacuums them.",
+    )
+
+
+def _dead_rows(cases: Sequence[Case]) -> int:
+    return sum(case.relation.dead_rows for case in cases)

@@ -1,0 +1,365 @@
+"""
+Large tables whose autovacuum settings do not fit what is done to them.
+
+A vacuum starts at `threshold + scale_factor × rows` dead rows. With the default of a fifth, a table of
+hundreds of millions of rows collects tens of millions of dead ones, and then reads and writes for hours.
+TOAST relations have triggers of their own, with the table's parameters where they have none.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.vacuum.classes import FITS, Fit, Use, use_of
+from plimsoll.causes.vacuum.pace import pace_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation, Relation
+from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.units import format_duration, number
+
+# Smaller tables are vacuumed in seconds whatever the settings; judgements.
+_LARGE_ROWS = 100_000
+_LARGE_BYTES = 100 * 1024**2
+# A trigger below twice the fitting one is not worth a change. A judgement.
+_TOO_LATE = 2.0
+# From here on a vacuum is a story of its own: it lasts half an hour, or has ten million rows to
+# remove. Judgements.
+_LONG_S = 1800.0
+_MANY_ROWS = 10_000_000
+# Findings that are told one by one; the rest is counted.
+_TOLD_MAX = 10
+# A server-wide cap on the trigger, from 18 on.
+_HAS_CAP = 180_000
+# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h): a value's go together.
+_CHUNKS_PER_PAGE = 4
+
+_SOURCES = (
+    "Salsify, Discovering RDS throughput limits (2021): 0.2/50 by default, 0.01/50 for long-lived rows "
+    "written often, 0/5000 for insert-then-delete; PostgreSQL 18 caps the trigger at 100,000,000 rows "
+    "(autovacuum_vacuum_max_threshold, 2025), RDS ships a scale factor of 0.1"
+)
+
+
+class Trigger(Struct, frozen=True, kw_only=True):
+    """When autovacuum comes to a relation."""
+
+    scale_factor: float
+    threshold: float
+    cap: float | None
+    is_enabled: bool
+    origin: str
+    """Where the scale factor comes from: `server`, `table`, `TOAST`."""
+
+    def dead_rows(self, rows: float) -> float:
+        """Dead rows at which a vacuum starts."""
+        at = self.threshold + self.scale_factor * rows
+        return min(at, self.cap) if self.cap is not None else at
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """A large table or TOAST relation beside what autovacuum does about it."""
+
+    relation: Relation
+    table: Relation
+    use: Use
+    trigger: Trigger
+    rows: float
+    dead_per_s: float | None
+
+    @property
+    def is_toast(self) -> bool:
+        """Whether it holds a table's values."""
+        return self.relation.owner_oid is not None
+
+    @property
+    def subject(self) -> str:
+        """For people."""
+        return f"{self.table.name} (TOAST)" if self.is_toast else self.table.name
+
+    @property
+    def fit(self) -> Fit:
+        """Return the settings that fit its use."""
+        return FITS[self.use]
+
+    @property
+    def dead_now(self) -> float:
+        """At the trigger as it is set."""
+        return self.trigger.dead_rows(self.rows)
+
+    @property
+    def dead_then(self) -> float:
+        """At the trigger that fits."""
+        return self.fit.threshold + self.fit.scale_factor * self.rows
+
+    def interval_s(self, dead_rows: float) -> float | None:
+        """How often a trigger is reached; None where nothing dies."""
+        return dead_rows / self.dead_per_s if self.dead_per_s else None
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Large tables whose settings do not fit, those with the most dead rows at the trigger first."""
+    del budget  # Settings move no bytes by themselves.
+    unfit = [case for case in cases_of(observation) if not _fits(case)]
+    unfit.sort(key=lambda case: (-case.dead_now, case.subject))
+    found = [_cause(observation, case) for case in unfit[:_TOLD_MAX]]
+    if len(unfit) > _TOLD_MAX:
+        found.append(_rest(unfit[_TOLD_MAX:]))
+    return ranked(found)
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """What kept this detector from looking."""
+    if _server_number(observation, "autovacuum_vacuum_scale_factor") is not None:
+        return ()
+    return (
+        Missing(
+            name="autovacuum settings",
+            hides="whether autovacuum's settings fit the tables",
+            remedy="GRANT pg_read_all_settings, or pg_monitor.",
+        ),
+    )
+
+
+def trigger_of(observation: Observation, relation: Relation, table: Relation) -> Trigger | None:
+    """When autovacuum comes to a table or its TOAST relation; None where settings are not known."""
+    scale_factor = _server_number(observation, "autovacuum_vacuum_scale_factor")
+    threshold = _server_number(observation, "autovacuum_vacuum_threshold")
+    if scale_factor is None or threshold is None:
+        return None
+    origin = "server"
+    for name, options in _levels(relation, table):
+        if "autovacuum_vacuum_scale_factor" in options:
+            scale_factor, origin = float(options["autovacuum_vacuum_scale_factor"]), name
+        if "autovacuum_vacuum_threshold" in options:
+            threshold = float(options["autovacuum_vacuum_threshold"])
+    return Trigger(
+        scale_factor=scale_factor,
+        threshold=threshold,
+        cap=_cap(observation, relation, table),
+        is_enabled=_is_enabled(observation, relation, table),
+        origin=origin,
+    )
+
+
+def _levels(relation: Relation, table: Relation) -> Sequence[tuple[str, Mapping[str, str]]]:
+    """Storage parameters in the order in which later ones win."""
+    if relation.oid == table.oid:
+        return (("table", table.options),)
+    return (("table", table.options), ("TOAST", relation.options))
+
+
+def _cap(observation: Observation, relation: Relation, table: Relation) -> float | None:
+    if observation.server.version_number < _HAS_CAP:
+        return None
+    cap = _server_number(observation, "autovacuum_vacuum_max_threshold")
+    for _, options in _levels(relation, table):
+        cap = float(options.get("autovacuum_vacuum_max_threshold", cap if cap is not None else -1))
+    return cap if cap is not None and cap >= 0 else None
+
+
+def _is_enabled(observation: Observation, relation: Relation, table: Relation) -> bool:
+    said = observation.server.settings.get("autovacuum", "on")
+    for _, options in _levels(relation, table):
+        said = options.get("autovacuum_enabled", said) if said != "off" else said
+    return said not in {"off", "false", "no", "0"}
+
+
+def _server_number(observation: Observation, name: str) -> float | None:
+    try:
+        return float(observation.server.settings[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def cases_of(observation: Observation) -> list[Case]:
+    """Every large table and TOAST relation."""
+    last = {relation.oid: relation for relation in observation.last.relations}
+    first = {relation.oid: relation for relation in observation.first.relations}
+    reset_s = observation.last.counters.reset_s
+    counted_s = observation.last.time_s - reset_s if reset_s is not None else None
+    found = []
+    for relation in observation.last.relations:
+        table = last.get(relation.owner_oid) if relation.owner_oid is not None else relation
+        if table is None or relation.kind == "materialized view":
+            continue
+        trigger = trigger_of(observation, relation, table)
+        use = use_of(table, counted_s=counted_s)
+        if trigger is None or not _is_large(relation, use):
+            continue
+        known = relation.row_estimate is not None and relation.row_estimate > 0
+        found.append(
+            Case(
+                relation=relation,
+                table=table,
+                use=use,
+                trigger=trigger,
+                rows=float(relation.row_estimate or 0) if known else float(relation.live_rows),
+                dead_per_s=_dead_per_s(
+                    first.get(relation.oid), relation, observation.seconds, counted_s
+                ),
+            )
+        )
+    return found
+
+
+def _is_large(relation: Relation, use: Use) -> bool:
+    """Whether a vacuum of it is work; of a queue, whether many rows have gone through it."""
+    if max(relation.live_rows, relation.row_estimate or 0) >= _LARGE_ROWS:
+        return True
+    if use == Use.INSERT_THEN_DELETE and relation.deleted >= _LARGE_ROWS:
+        return True
+    return relation.size_bytes >= _LARGE_BYTES
+
+
+def _dead_per_s(
+    before: Relation | None, after: Relation, seconds: float, counted_s: float | None
+) -> float | None:
+    """Dead rows a second in the window; where nothing happened in it, since counters began."""
+    if before is not None and seconds > 0:
+        died = after.updated + after.deleted - before.updated - before.deleted
+        if died > 0:
+            return died / seconds
+    died = after.updated + after.deleted
+    return died / counted_s if counted_s and counted_s > 0 and died > 0 else None
+
+
+def _fits(case: Case) -> bool:
+    # Where it never comes, `autovacuum_off` says so.
+    if not case.trigger.is_enabled:
+        return True
+    if case.use in {Use.DEFAULT, Use.APPEND_ONLY}:
+        return True
+    return case.dead_now <= _TOO_LATE * case.dead_then
+
+
+def _cause(observation: Observation, case: Case) -> Cause:
+    now_s = _lasting_s(observation, case, case.dead_now)
+    title = (
+        f"autovacuum waits for {number(case.dead_now, 3)} dead rows in {case.subject}; "
+        f"{number(case.dead_then, 3)} would fit {case.use.value}"
+    )
+    is_grave = case.dead_now >= _MANY_ROWS
+    return Cause(
+        kind=CauseKind.AUTOVACUUM_SETTINGS,
+        code="AutovacuumTooLate",
+        severity="warning" if is_grave or (now_s or 0.0) >= _LONG_S else "note",
+        subject=case.subject,
+        title=title,
+        text=_text(case),
+        evidence=_evidence(observation, case, now_s),
+        remedies=(_remedy(observation, case),),
+        refuted_by="Its vacuums come as often as the smaller trigger would make them, and are short.",
+    )
+
+
+def _text(case: Case) -> str:
+    counts = case.table
+    text = (
+        f"Used as: {case.use.value} (since counters began {counts.inserted:,} inserts, "
+        f"{counts.updated:,} updates, {counts.deleted:,} deletes of the table)."
+    )
+    if case.is_toast:
+        text += (
+            " The TOAST relation is vacuumed by its own count of dead rows, with the table's "
+            "parameters where it has none of its own."
+        )
+    return text
+
+
+def _evidence(observation: Observation, case: Case, now_s: float | None) -> tuple[Evidence, ...]:
+    trigger = case.trigger
+    found = [
+        Evidence(
+            kind="trigger",
+            text=f"{trigger.threshold:g} + {trigger.scale_factor:g} × {number(case.rows)} rows "
+            f"({trigger.origin}) = {number(case.dead_now)} dead rows; "
+            f"{case.fit.threshold} + {case.fit.scale_factor:g} × rows = {number(case.dead_then)}",
+            value=case.dead_now,
+            reference=case.dead_then,
+        )
+    ]
+    every = case.interval_s(case.dead_now)
+    if every is not None and case.dead_per_s is not None:
+        found.append(
+            Evidence(
+                kind="interval",
+                text=f"at {number(case.dead_per_s, 3)} dead rows/s it comes every "
+                f"{format_duration(every)}",
+                value=every,
+                reference=case.interval_s(case.dead_then),
+            )
+        )
+    if now_s is not None:
+        found.append(
+            Evidence(
+                kind="duration",
+                text=f"within its cost limits it then lasts {format_duration(now_s)} at least",
+                value=now_s,
+                reference=_lasting_s(observation, case, case.dead_then),
+            )
+        )
+    found.append(Evidence(kind="source", text=_SOURCES))
+    return tuple(found)
+
+
+def _remedy(observation: Observation, case: Case) -> Remedy:
+    prefix = "toast." if case.is_toast else ""
+    fit = case.fit
+    every = case.interval_s(case.dead_then)
+    lasts = _lasting_s(observation, case, case.dead_then)
+    said = [f"a vacuum at {number(case.dead_then)} dead rows instead of {number(case.dead_now)}"]
+    if every is not None:
+        said.append(f"every {format_duration(every)}")
+    if lasts is not None:
+        said.append(f"lasting {format_duration(lasts)} at least")
+    return Remedy(
+        text="Let it come sooner, for less each time. The statement takes SHARE UPDATE EXCLUSIVE: reads "
+        "and writes go on, but it waits for a vacuum that is running.",
+        commands=(
+            (
+                f"ALTER TABLE {case.table.name} SET "
+                f"({prefix}autovacuum_vacuum_scale_factor = {fit.scale_factor:g}, "
+                f"{prefix}autovacuum_vacuum_threshold = {fit.threshold});"
+            ),
+        ),
+        expected=", ".join(said),
+    )
+
+
+def _lasting_s(observation: Observation, case: Case, dead_rows: float) -> float | None:
+    """
+    The least time that cost limits leave a vacuum of so many dead rows; None where not known.
+
+    Pages with dead rows are read and dirtied, and all pages of its indexes read; pages that are all
+    visible are skipped. Dead rows lie anywhere, but the chunks of one value lie together.
+    """
+    block_bytes = observation.server.block_bytes
+    options: dict[str, str] = {}
+    for _, level in _levels(case.relation, case.table):
+        options |= level
+    pace = pace_of(observation.server.settings, options, block_bytes=block_bytes)
+    if pace is None:
+        return None
+    pages = case.relation.size_bytes / block_bytes
+    places = dead_rows / (_CHUNKS_PER_PAGE if case.is_toast else 1)
+    touched = pages * -math.expm1(-places / pages) if pages else 0.0
+    of_indexes = sum(
+        index.size_bytes / block_bytes
+        for index in observation.last.indexes
+        if index.table_oid == case.relation.oid
+    )
+    return pace.seconds_of(touched + of_indexes, touched)
+
+
+def _rest(cases: Sequence[Case]) -> Cause:
+    names = ", ".join(case.subject for case in cases[:5])
+    return Cause(
+        kind=CauseKind.AUTOVACUUM_SETTINGS,
+        code="AutovacuumTooLate",
+        severity="note",
+        subject="",
+        title=f"autovacuum's settings do not fit {len(cases)} further tables, {names} among them",
+        refuted_by="They are vacuumed often enough.",
+    )

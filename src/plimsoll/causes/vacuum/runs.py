@@ -1,0 +1,360 @@
+"""
+The vacuums that glances saw, and what they read and wrote.
+
+Where the bytes come from:
+
+1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), no more than what
+   the relation itself counts as read, shared out by blocks where several ran;
+2. before 16 somebody's own VACUUM that began and ended between the readings: what `pg_stat_statements`
+   counts of the statement;
+3. any other, and before 16: blocks that the progress view says were done, no more than cost limits
+   allow, and of one that ended no more pages than all processes wrote. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
+   running it knows nothing, and of one that ended it knows hours that were not watched;
+4. several of one relation, of which the last still runs: the sum of both, over the whole window.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.causes.budget import rates_of
+from plimsoll.causes.named import is_named
+from plimsoll.causes.statements.statements import is_vacuum, work_between
+from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
+from plimsoll.causes.vacuum.pace import Pace, pace_of
+from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+
+_Ends = tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]
+"""A vacuum as it was seen first and last, each with the moment, epoch seconds."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """The vacuums of one relation that were seen between the readings; mostly one."""
+
+    last: VacuumRun
+    """As it was seen last."""
+    spans: tuple[tuple[float, float], ...]
+    """Of each, from its start to when it was seen last."""
+    seen_s: float
+    """Between the first and the last glance at each, summed."""
+    scanned_blocks: float
+    vacuumed_blocks: float
+    """In between, in the first and the second pass."""
+    current: "Run | None"
+    """Of several the one that still runs, alone."""
+    relation: Relation | None
+    owner: Relation | None
+    """The table, where the relation is its TOAST relation."""
+    is_running: bool
+    """Whether the last glance still saw it."""
+
+    @property
+    def end_s(self) -> float:
+        """When it was seen last."""
+        return max(end_s for _, end_s in self.spans)
+
+    @property
+    def blocks(self) -> float:
+        """Of both passes."""
+        return self.scanned_blocks + self.vacuumed_blocks
+
+    @property
+    def subject(self) -> str:
+        """The table, and whether it is its TOAST relation."""
+        return f"{self.owner.name} (TOAST)" if self.owner is not None else self.last.relation
+
+    @property
+    def progress(self) -> float | None:
+        """Share of the phase that is done, 0–1; None in phases that count nothing."""
+        done = self._done
+        return min(done / self.last.total_blocks, 1.0) if done is not None else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Until the phase ends at the rate that was seen; None where nothing moved."""
+        done = self._done
+        if done is None or self.blocks <= 0 or self.seen_s <= 0:
+            return None
+        return max(self.last.total_blocks - done, 0) * self.seen_s / self.blocks
+
+    @property
+    def _done(self) -> int | None:
+        if not self.last.total_blocks:
+            return None
+        counts = {
+            "scanning heap": self.last.scanned_blocks,
+            "vacuuming heap": self.last.vacuumed_blocks,
+        }
+        return counts.get(self.last.phase)
+
+
+class Bytes(Struct, frozen=True, kw_only=True):
+    """What a vacuum read and wrote, bytes/s; None where it is not known."""
+
+    read: float | None
+    written: float | None
+    is_counted: bool
+    how: str
+    mean: float | None = None
+    """Reads and writes together, over the whole window and not only while it ran."""
+    uncounted: float = 0.0
+    """Of that mean, what the server will count only when it ends."""
+
+    @property
+    def mean_written(self) -> float:
+        """Writes alone, over the whole window; 0 where nothing is known."""
+        return (self.written or 0.0) * (self.mean or 0.0) / self.moved if self.moved else 0.0
+
+    @property
+    def moved(self) -> float | None:
+        """Reads and writes together."""
+        return None if self.read is None or self.written is None else self.read + self.written
+
+
+def runs_of(observation: Observation) -> tuple[Run, ...]:
+    """The vacuums that glances saw, by relation, in the order in which they were seen."""
+    seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
+    for glance in observation.glances:
+        for vacuum in glance.vacuums:
+            of_relation = seen.setdefault((vacuum.relation_oid, vacuum.is_automatic), {})
+            of_relation.setdefault(vacuum.pid, []).append((glance.time_s, vacuum))
+    relations = {relation.oid: relation for relation in observation.last.relations}
+    last_s = observation.glances[-1].time_s if observation.glances else 0.0
+    found = []
+    for by_process in seen.values():
+        ends = [(moments[0], moments[-1]) for moments in by_process.values()]
+        run = _run(ends, relations, last_s)
+        # What ended after the last glance is counted, and over.
+        is_over = run.is_running and _ended(observation, run) >= len(ends)
+        found.append(
+            msgspec.structs.replace(run, current=None, is_running=False) if is_over else run
+        )
+    return tuple(found)
+
+
+def _ended(observation: Observation, run: Run) -> int:
+    """How many vacuums of the relation ended between the readings."""
+    before = {relation.oid: relation for relation in observation.first.relations}
+    if run.relation is None or run.relation.oid not in before:
+        return 0
+    then = before[run.relation.oid]
+    if run.last.is_automatic:
+        return run.relation.autovacuum_count - then.autovacuum_count
+    return run.relation.vacuum_count - then.vacuum_count
+
+
+def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> Run:
+    """The vacuums of one relation, each as it was seen first and last."""
+    end_s, last = max((end for _, end in ends), key=lambda end: end[0])
+    relation = relations.get(last.relation_oid)
+    owner_oid = relation.owner_oid if relation is not None else None
+    running = [pair for pair in ends if pair[1][0] == last_s]
+    return Run(
+        last=last,
+        spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
+        seen_s=sum(end[0] - first[0] for first, end in ends),
+        scanned_blocks=_grown(ends, lambda vacuum: vacuum.scanned_blocks),
+        vacuumed_blocks=_grown(ends, lambda vacuum: vacuum.vacuumed_blocks),
+        current=_run(running, relations, last_s) if 0 < len(running) < len(ends) else None,
+        relation=relation,
+        owner=relations.get(owner_oid) if owner_oid is not None else None,
+        is_running=end_s == last_s,
+    )
+
+
+def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
+    """What one of the vacuums that were seen read and wrote while it was watched."""
+    peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
+    is_inside = all(_is_inside(observation, peer) for peer in peers)
+    if observation.seconds <= 0 or not is_inside:
+        return _estimated(observation, run)
+    if observation.last.io is None:
+        return _by_statement(observation, run, peers) or _estimated(observation, run)
+    if run.current is None:
+        return _estimated(observation, run) if run.is_running else _counted(observation, run, peers)
+    ended, current = _counted(observation, run, peers), _estimated(observation, run.current)
+    if current.moved is None or current.mean is None or ended.moved is None:
+        # It has only just begun: what ended is nearly all.
+        return ended
+    share = current.mean / current.moved if current.moved else 0.0
+    read = (ended.read or 0.0) + (current.read or 0.0) * share
+    written = (ended.written or 0.0) + (current.written or 0.0) * share
+    return Bytes(
+        read=read,
+        written=written,
+        is_counted=False,
+        how=f"of the whole time that was watched: vacuums that ended are {ended.how}; the one that runs "
+        f"is {current.how}",
+        mean=read + written,
+        uncounted=current.uncounted,
+    )
+
+
+def uncounted_by(observation: Observation) -> float:
+    """Bytes/s of vacuums that still run, which the server has not counted: 0 where there are none."""
+    runs = runs_of(observation)
+    return sum(bytes_of(observation, run, runs).uncounted for run in runs)
+
+
+def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
+    """By `pg_stat_io`, of those that ended; `peers` are all that it counts together."""
+    read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
+    if read is None or written is None:
+        return _estimated(observation, run)
+    blocks = sum(_ended_blocks(peer) for peer in peers)
+    share = _ended_blocks(run) / blocks if blocks else 1 / len(peers)
+    own = _blocks_read(observation, run)
+    read *= share
+    if own is not None:
+        # Workers read catalogs too, and look at tables that they then leave alone.
+        read = min(read, own * observation.server.block_bytes / observation.seconds)
+    how = "counted by pg_stat_io" + (", shared out by blocks" if len(peers) > 1 else "")
+    return Bytes(
+        read=read, written=written * share, is_counted=True, how=how, mean=read + written * share
+    )
+
+
+def _by_statement(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes | None:
+    """By `pg_stat_statements`, of somebody's own VACUUM that ended; None where it was not counted."""
+    # One statement may vacuum several tables, or one and its TOAST relation.
+    is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
+    if run.last.is_automatic or run.is_running or is_shared:
+        return None
+    works = work_between(observation.first.statements, observation.last.statements)
+    own = [
+        work.statement
+        for work in works
+        if is_vacuum(work.statement.text) and is_named(run.last.relation, work.statement.text)
+    ]
+    if sum(statement.calls for statement in own) != len(run.spans):
+        return None
+    read, written = (
+        sum(blocks) * observation.server.block_bytes / observation.seconds
+        for blocks in zip(*((s.read_blocks, s.written_blocks) for s in own), strict=True)
+    )
+    how = "counted by pg_stat_statements"
+    return Bytes(read=read, written=written, is_counted=True, how=how, mean=read + written)
+
+
+def _ended_blocks(run: Run) -> float:
+    if run.current is not None:
+        return run.blocks - run.current.blocks
+    return 0.0 if run.is_running else run.blocks
+
+
+def _is_inside(observation: Observation, run: Run) -> bool:
+    """Whether those of its vacuums that ended also began in the window, so that they are counted whole."""
+    ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
+    return all(start_s >= observation.first.time_s for start_s, _ in ended)
+
+
+def _estimated(observation: Observation, run: Run) -> Bytes:
+    """
+    By blocks and cost limits.
+
+    Pages with dead rows are read and dirtied; the view counts pages that are skipped as scanned, which
+    cost nothing, so what costs allow is the other bound.
+    """
+    why = (
+        "for lack of pg_stat_io (16 and later)"
+        if observation.last.io is None
+        else "because pg_stat_io counts a vacuum when it ends, all at once"
+    )
+    how = f"estimated from blocks, dead rows and cost limits, {why}"
+    if run.seen_s <= 0 or run.blocks <= 0:
+        return Bytes(read=None, written=None, is_counted=False, how=f"not known, {why}")
+    dirty = _dirty_share(observation, run) * run.scanned_blocks + run.vacuumed_blocks
+    pages, dirtied = run.blocks / run.seen_s, dirty / run.seen_s
+    pace = pace_of_run(observation, run)
+    if pace is not None and pace.cost_per_s is not None:
+        cost = pages * pace.page_miss + dirtied * pace.page_dirty
+        slower = min(pace.cost_per_s / cost, 1.0) if cost > 0 else 1.0
+        pages, dirtied = pages * slower, dirtied * slower
+    block_bytes = observation.server.block_bytes
+    read, written = pages * block_bytes, dirtied * block_bytes
+    share = min(run.seen_s / observation.seconds, 1.0) if observation.seconds > 0 else 0.0
+    own = None if run.is_running else _blocks_read(observation, run)
+    if own is not None and share > 0:
+        # Pages that were found among the buffers were not read.
+        read = min(read, own * block_bytes / observation.seconds / share)
+    every = _pages_written(observation) if not run.is_running else None
+    if every is not None and share > 0:
+        # A page that the second pass finds as the first one left it is written once.
+        written = min(written, every / observation.seconds / share)
+    # Before 16 what backends write is counted as they do, what they read when they are done.
+    uncounted = read if observation.last.io is None else read + written
+    return Bytes(
+        read=read,
+        written=written,
+        is_counted=False,
+        how=how,
+        mean=(read + written) * share,
+        uncounted=uncounted * share if run.is_running else 0.0,
+    )
+
+
+def _dirty_share(observation: Observation, run: Run) -> float:
+    """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
+    if run.relation is None or not run.last.total_blocks:
+        return 1.0
+    # One that has ended left none: then it is those that it found.
+    readings = (observation.first, observation.last)
+    rows = max(
+        one.dead_rows
+        for reading in readings
+        for one in reading.relations
+        if one.oid == run.relation.oid
+    )
+    places = rows / (CHUNKS_PER_PAGE if run.owner is not None else 1)
+    return -math.expm1(-places / run.last.total_blocks)
+
+
+def _pages_written(observation: Observation) -> float | None:
+    """Bytes of pages that all processes wrote; None from 16 on, or where they were not counted."""
+    names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
+    ends = [
+        [getattr(reading.counters, name) for name in names]
+        for reading in (observation.first, observation.last)
+    ]
+    if observation.last.io is not None or None in (*ends[0], *ends[1]):
+        return None
+    return float(sum(ends[1]) - sum(ends[0]))
+
+
+def _blocks_read(observation: Observation, run: Run) -> int | None:
+    """Blocks of the relation and its indexes that were read, by anybody."""
+    before = {relation.oid: relation for relation in observation.first.relations}
+    if run.relation is None or run.relation.oid not in before:
+        return None
+    then = before[run.relation.oid]
+    heap = run.relation.heap_blocks_read - then.heap_blocks_read
+    read = heap + run.relation.index_blocks_read - then.index_blocks_read
+    return read if read > 0 else None
+
+
+def pace_of_run(observation: Observation, run: Run) -> Pace | None:
+    """Its cost limits; None where the settings could not be read."""
+    own = run.relation.options if run.relation is not None else {}
+    of_table = run.owner.options if run.owner is not None else {}
+    return pace_of(
+        observation.server.settings,
+        # A TOAST relation takes its table's parameters where it has none of its own.
+        {**of_table, **own},
+        block_bytes=observation.server.block_bytes,
+        is_automatic=run.last.is_automatic,
+    )
+
+
+def _grown(ends: Sequence[_Ends], count: Callable[[VacuumRun], int]) -> float:
+    return float(sum(max(count(end[1]) - count(first[1]), 0) for first, end in ends))
+
+
+def by_autovacuum(row: IoRow) -> bool:
+    """Whether a row of `pg_stat_io` is of autovacuum workers."""
+    return row.backend_type == "autovacuum worker"
+
+
+def _by_hand(row: IoRow) -> bool:
+    return row.backend_type == "client backend" and row.context == "vacuum"

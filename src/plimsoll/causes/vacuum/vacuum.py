@@ -1,0 +1,398 @@
+"""
+Vacuums that read and write while somebody waits.
+
+Rule 1: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
+        load is of the whole time that was watched, its share of the ceiling of the time that it ran.
+Rule 2: its share of the load alone makes it no more than a note where next to nothing else was read or
+        written, so that nobody was kept waiting, and where it came once and is over within minutes, so
+        that its share is chance: any healthy server has such a minute. Then it says so.
+"""
+
+from collections.abc import Sequence
+
+from plimsoll.causes.budget import (
+    SMALL_BYTES_PER_S,
+    Budget,
+    ranked,
+    rates_of,
+    severity_by,
+)
+from plimsoll.causes.vacuum.pace import Pace
+from plimsoll.causes.vacuum.runs import Bytes, Run, by_autovacuum, bytes_of, pace_of_run, runs_of
+from plimsoll.model.cause import Cause, CauseKind, Remedy
+from plimsoll.model.database import Observation
+from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.units import (
+    format_bytes,
+    format_bytes_per_s,
+    format_clock,
+    format_duration,
+    format_ratio,
+)
+
+# A vacuum shorter than this is not what a server spends its days on, unless it comes again. A judgement.
+_SHORT_S = 600.0
+# What a vacuum may take of a ceiling: as much as is called critical. A judgement.
+_SHARE_OF_CEILING = 0.25
+# Below a hundredth of the load and of the ceiling there is nothing to say, nor below so many bytes/s where
+# those of it are not known. Judgements, as for loads.
+_SHARE_LEAST = 0.01
+_BYTES_LEAST = 0.1e6
+# Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
+_LARGE_BYTES = 1024**3
+
+Plateaus = Sequence[tuple[float, float]]
+
+
+def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
+    """Vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
+    plateaus = budget.plateaus
+    runs = runs_of(observation)
+    every = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
+    found = [
+        cause
+        for run, cause in zip(runs, every, strict=True)
+        if run.is_running
+        or (cause.bytes_per_s is None and not _is_small(observation, budget, run))
+        or _is_told(cause.bytes_per_s, cause.share_of_load, cause.share_of_ceiling)
+    ]
+    if not any(run.last.is_automatic for run in runs):
+        found += _unseen(observation, budget)
+    found += _ended_in(observation, plateaus, {run.last.relation_oid for run in runs})
+    return ranked(found)
+
+
+def missing_of(observation: Observation) -> tuple[Missing, ...]:
+    """What kept this detector from telling more."""
+    if observation.last.io is not None or not runs_of(observation):
+        return ()
+    return (
+        Missing(
+            name="pg_stat_io",
+            hides="what vacuums that have ended read and wrote; it is estimated from blocks",
+            remedy="PostgreSQL 16 and later have it.",
+        ),
+    )
+
+
+def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
+    """Seconds of the plateaus that lie in [start, end)."""
+    return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
+
+
+def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
+    """Whether what is over took enough to be worth a word; what is not known is judged by its size."""
+    known = [share for share in (of_load, of_ceiling) if share is not None]
+    return moved is not None and (not known or max(known) >= _SHARE_LEAST)
+
+
+def _is_small(observation: Observation, budget: Budget, run: Run) -> bool:
+    """Whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
+    if run.relation is None or observation.seconds <= 0:
+        return False
+    oid, block_bytes = run.relation.oid, observation.server.block_bytes
+    # It may have been cut short at the end.
+    heap = max(run.relation.size_bytes, run.last.total_blocks * block_bytes)
+    indexes = sum(one.size_bytes for one in observation.last.indexes if one.table_oid == oid)
+    # It goes over the table twice; the indexes are cleaned in rounds, and visited once more.
+    read = 2 * heap + (1 + max(run.last.index_rounds, 1)) * indexes
+    rate = 2 * read * len(run.spans) / observation.seconds
+    of_load = budget.of_load(rate)
+    return rate < _BYTES_LEAST or (of_load is not None and of_load < _SHARE_LEAST)
+
+
+def _of_run(
+    observation: Observation,
+    budget: Budget,
+    run: Run,
+    runs: Sequence[Run],
+    plateaus: Plateaus,
+) -> Cause:
+    found = bytes_of(observation, run, runs)
+    read, written, moved = found.read, found.written, found.moved
+    rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
+    pace = pace_of_run(observation, run)
+    of_load, of_ceiling = _share_of_load(budget, found), budget.of_ceiling(moved)
+    why = _why_not(budget, found.mean, of_load, is_brief=_is_brief(run))
+    severity, said = _weighed(moved, (of_load, of_ceiling), why)
+    return Cause(
+        kind=CauseKind.VACUUM,
+        code="VacuumRunning",
+        severity=severity,
+        subject=run.subject,
+        title=f"{_said(run)}{rate}",
+        text=_joined(_text(run, found.how), said),
+        read_bytes_per_s=read,
+        written_bytes_per_s=written,
+        uncounted_bytes_per_s=found.uncounted,
+        is_estimated=not found.is_counted,
+        share_of_load=of_load,
+        share_of_ceiling=of_ceiling,
+        evidence=(
+            *_overlap(run, plateaus),
+            *_limits(budget, run, pace, (read or 0.0, written or 0.0)),
+            *_delays(run),
+        ),
+        remedies=_remedies(budget, run, pace, (read or 0.0, written or 0.0)),
+        refuted_by="Latency stays as it is while this vacuum is paused or cancelled.",
+    )
+
+
+def _share_of_load(budget: Budget, found: Bytes) -> float | None:
+    """
+    Of all bytes between the readings, 0–1; None where either is not known.
+
+    An estimate is of the time in which it was seen to run, which may be a small part of the window; and
+    what the server counts does not have what still runs.
+    """
+    load = budget.load_bytes_per_s
+    if found.mean is None or load is None:
+        return None
+    whole = load + max(found.uncounted - budget.uncounted_bytes_per_s, 0.0)
+    return min(found.mean / whole, 1.0) if whole > 0 else None
+
+
+def _weighed(
+    moved: float | None, shares: tuple[float | None, float | None], why: str
+) -> tuple[str, str]:
+    """Severity by the shares, and `why` its share of the load is left out where that lowers it."""
+    of_load, of_ceiling = shares
+    by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))
+    if not why or by_rule == lowered:
+        return by_rule, ""
+    return lowered, why
+
+
+def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
+    """Why its share of the load says little; empty where it says what it seems to."""
+    if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
+        return (
+            "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
+        )
+    if is_brief and budget.ceiling_bytes_per_s is None:
+        return (
+            "It came once and takes minutes at most: its share of so short a time is chance, so that it "
+            "is a note; watch for longer, or give --against to hold it to a ceiling."
+        )
+    return ""
+
+
+def _is_brief(run: Run) -> bool:
+    return len(run.spans) == 1 and run.last.running_s + (run.left_s or 0.0) < _SHORT_S
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _said(run: Run) -> str:
+    """What it is and how far it is."""
+    who = "autovacuum" if run.last.is_automatic else "VACUUM"
+    lasted = format_duration(run.last.running_s)
+    if len(run.spans) > 1:
+        return f"{who} of {run.subject} ran {len(run.spans)} times while it was watched"
+    if not run.is_running:
+        return f"{who} of {run.subject} ran for {lasted} and is over"
+    progress = f", {format_ratio(run.progress)}" if run.progress is not None else ""
+    left = f", {format_duration(run.left_s)} of it left" if run.left_s is not None else ""
+    return f"{who} of {run.subject} has run for {lasted}: {run.last.phase}{progress}{left}"
+
+
+def _text(run: Run, how: str) -> str:
+    parts = [f"Bytes are {how}."]
+    if run.owner is not None:
+        parts.append(
+            f"{run.last.relation} holds the values of {run.owner.name} that do not fit its rows."
+        )
+    if run.last.index_rounds > 1:
+        parts.append(
+            f"It has gone through the indexes {run.last.index_rounds} times: its dead rows do not fit "
+            "autovacuum_work_mem."
+        )
+    if run.is_running and run.last.phase == "scanning heap":
+        parts.append("After the scan come the indexes and a second pass over pages with dead rows.")
+    if run.last.is_wraparound:
+        parts.append("It prevents wraparound: it must not be cancelled, only slowed down.")
+    return " ".join(parts)
+
+
+def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
+    total_s = sum(end - start for start, end in plateaus)
+    shared_s = sum(overlap_s(start_s, end_s, plateaus) for start_s, end_s in run.spans)
+    if not total_s:
+        return []
+    return [
+        Evidence(
+            kind="overlap",
+            text=f"it ran during {format_duration(shared_s)} of the {format_duration(total_s)} that "
+            f"were spent at a ceiling ({format_ratio(shared_s / total_s)})",
+            value=shared_s,
+            reference=total_s,
+        )
+    ]
+
+
+def _limits(
+    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+) -> list[Evidence]:
+    """Whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
+    if pace is None:
+        return []
+    allowed = pace.bytes_per_s_max(*moved)
+    ceiling = budget.ceiling_bytes_per_s
+    if allowed is None:
+        text = "no cost limit slows it down"
+    else:
+        text = (
+            f"its cost limits allow {format_bytes_per_s(allowed, 4)}: {pace.limit:.0f} per "
+            f"{pace.delay_s * 1000:g} ms, a page read costing {pace.page_miss:g} and one dirtied "
+            f"{pace.page_dirty:g}; the whole relation takes "
+            f"{format_duration(_lasting(run, pace, allowed, moved))} at that"
+        )
+    if ceiling is not None:
+        keeps = allowed is not None and allowed < ceiling
+        text += (
+            f"; that {'keeps it under' if keeps else 'does not keep it under'} the ceiling of "
+            f"{format_bytes_per_s(ceiling, 4)}"
+        )
+    return [Evidence(kind="cost_limit", text=text, value=allowed, reference=ceiling)]
+
+
+def _delays(run: Run) -> list[Evidence]:
+    # 0 where track_cost_delay_timing is off, as it is by default.
+    if not run.last.delay_s or run.last.running_s <= 0:
+        return []
+    share = run.last.delay_s / run.last.running_s
+    return [
+        Evidence(
+            kind="delay",
+            text=f"it slept for its cost limit {format_ratio(share)} of its time",
+            value=run.last.delay_s,
+            reference=run.last.running_s,
+        )
+    ]
+
+
+def _remedies(
+    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+) -> tuple[Remedy, ...]:
+    found = []
+    target = (budget.ceiling_bytes_per_s or 0.0) * _SHARE_OF_CEILING
+    allowed = pace.bytes_per_s_max(*moved) if pace is not None else None
+    if pace is not None and target > 0 and (allowed is None or allowed > target):
+        limit, delay_ms = pace.limit_for(target, *moved)
+        lasts = _lasting(run, pace, target, moved)
+        prefix = "toast." if run.owner is not None else ""
+        table = run.owner.name if run.owner is not None else run.last.relation
+        command = (
+            f"ALTER TABLE {table} SET ({prefix}autovacuum_vacuum_cost_limit = {limit}, "
+            f"{prefix}autovacuum_vacuum_cost_delay = {delay_ms});"
+        )
+        if not run.last.is_automatic:
+            command = (
+                f"SET vacuum_cost_limit = {limit}; SET vacuum_cost_delay = {delay_ms}; VACUUM …"
+            )
+        found.append(
+            Remedy(
+                text=f"Keep it at a quarter of the ceiling ({format_bytes_per_s(target, 3)}); this holds "
+                "from its next run on.",
+                commands=(command,),
+                expected=f"the whole relation in {format_duration(lasts)} at least",
+            )
+        )
+    if run.is_running and not run.last.is_wraparound:
+        found.append(
+            Remedy(
+                text="To see whether it is what others wait for, cancel it once; it begins anew at the "
+                "next check, unless it is given a quieter hour.",
+                commands=(f"SELECT pg_cancel_backend({run.last.pid});",),
+            )
+        )
+    if run.last.is_automatic and len(run.spans) > 1:
+        found.append(
+            Remedy(
+                text="It comes back as often as dead rows do: look first at what makes them, updates and "
+                "deletes as pg_stat_all_tables counts them, then at how many may gather before it comes.",
+            )
+        )
+    return tuple(found)
+
+
+def _lasting(run: Run, pace: Pace, target: float, moved: tuple[float, float]) -> float:
+    """Reading the whole relation once, with as many writes beside it as were seen, at that rate."""
+    read, written = moved
+    ratio = 1 + written / read if read > 0 else 1.0
+    return run.last.total_blocks * pace.block_bytes * ratio / target
+
+
+def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
+    """What autovacuum did in runs too short for any glance."""
+    read, written = rates_of(observation, by_autovacuum)
+    moved = None if read is None or written is None else read + written
+    if not moved or not _is_told(moved, budget.of_load(moved), budget.of_ceiling(moved)):
+        return []
+    before = {relation.oid: relation.autovacuum_count for relation in observation.first.relations}
+    done = [
+        relation
+        for relation in observation.last.relations
+        if relation.autovacuum_count > before.get(relation.oid, relation.autovacuum_count)
+    ]
+    names = {relation.oid: relation.name for relation in observation.last.relations}
+    said = [
+        f"{names.get(relation.owner_oid or 0, relation.name)}{' (TOAST)' if relation.owner_oid else ''}"
+        for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
+    ]
+    of_load, of_ceiling = budget.of_load(moved), budget.of_ceiling(moved)
+    largest = max(done, key=lambda relation: relation.size_bytes, default=None)
+    is_brief = largest is None or largest.autovacuum_count - before[largest.oid] == 1
+    why = _why_not(budget, moved, of_load, is_brief=is_brief)
+    severity, why = _weighed(moved, (of_load, of_ceiling), why)
+    ended = f"It ended with: {', '.join(said)}." if said else ""
+    return [
+        Cause(
+            kind=CauseKind.VACUUM,
+            code="AutovacuumIo",
+            severity=severity,
+            subject=said[0] if len(said) == 1 else "",
+            title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
+            text=_joined(ended, why),
+            read_bytes_per_s=read,
+            written_bytes_per_s=written,
+            share_of_load=of_load,
+            share_of_ceiling=of_ceiling,
+            refuted_by="pg_stat_io shows no reads or writes of autovacuum workers.",
+        )
+    ]
+
+
+def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> list[Cause]:
+    """Vacuums of large relations that ended while storage was at a ceiling."""
+    names = {relation.oid: relation.name for relation in observation.last.relations}
+    found = []
+    for relation in observation.last.relations:
+        ended_s = relation.last_autovacuum_s
+        if ended_s is None or relation.size_bytes < _LARGE_BYTES or relation.oid in seen:
+            continue
+        if not any(start <= ended_s <= end for start, end in plateaus):
+            continue
+        owner = names.get(relation.owner_oid or 0)
+        subject = f"{owner} (TOAST)" if owner else relation.name
+        found.append(
+            Cause(
+                kind=CauseKind.VACUUM,
+                code="VacuumDuringPlateau",
+                severity="note",
+                subject=subject,
+                title=f"the last autovacuum of {subject} ({format_bytes(relation.size_bytes)}) ended at "
+                f"{format_clock(ended_s)} UTC, while storage was at a ceiling",
+                text="When it began is not kept; log_autovacuum_min_duration = 0 would say.",
+                remedies=(
+                    Remedy(
+                        text="Log what autovacuum reads, writes and how long it takes.",
+                        commands=("ALTER SYSTEM SET log_autovacuum_min_duration = 0;",),
+                    ),
+                ),
+                refuted_by="The log shows that it began just before it ended.",
+            )
+        )
+    return found

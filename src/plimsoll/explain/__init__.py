@@ -1,0 +1,1 @@
+"""Why did one execution of a statement take longer than another?"""

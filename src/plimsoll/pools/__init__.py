@@ -1,0 +1,1 @@
+"""How many connections does a pool need?"""

@@ -1,0 +1,456 @@
+"""Connections: states, arrivals, leaks, storms and too many at work, in simulated sessions."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+import databases as db
+from plimsoll.causes.connections import sessions as seen
+from plimsoll.causes.connections.connections import causes, missing_of
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import Glance, Observation, Session
+
+
+def crowd(count: int, first_pid: int = 1000, **changes) -> list[Session]:
+    return [db.session(pid=first_pid + n, **changes) for n in range(count)]
+
+
+def observed(
+    rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, told=None, **counted
+) -> Observation:
+    """
+    Glances every two seconds; `counted` are the counters' differences over the whole minute.
+    """
+    glances = tuple(
+        db.glance(n * every_s, sessions=tuple(sessions)) for n, sessions in enumerate(rows)
+    )
+    after = {"sessions": 0, "sessions_abandoned": 0, "sessions_fatal": 0, "sessions_killed": 0}
+    zero = db.counters(**dict.fromkeys(after, 0))
+    return db.observation(
+        db.reading(counters=zero),
+        db.reading(
+            db.START_S + db.WINDOW_S, counters=msgspec.structs.replace(zero, **(after | counted))
+        ),
+        told,
+        glances=glances,
+    )
+
+
+def found(observation: Observation, budget=None) -> dict[str, Cause]:
+    return {cause.code: cause for cause in causes(observation, budget or db.budget())}
+
+
+def above_notes(observation: Observation) -> set[str]:
+    return {code for code, cause in found(observation).items() if cause.severity != "note"}
+
+
+def test_an_empty_server_has_no_connections_to_speak_of():
+    """
+    Our own session and the server's processes are nobody's connections.
+    """
+    own = [
+        db.session(pid=1, application="plimsoll", state="active"),
+        db.session(pid=2, backend_type="checkpointer", database=None, user=None, state=None),
+    ]
+
+    assert causes(observed([own] * 5), db.budget()) == ()
+    assert causes(observed([]), db.budget()) == ()
+
+
+def test_a_healthy_server_has_notes_only():
+    """
+    Eight busy sessions that came at the start, a few idle ones: who they are, and nothing else.
+    """
+    steady = crowd(8, state="active") + crowd(4, 2000)
+    title = "0.15 connections came per second, most are held for longer than was watched"
+    told = found(observed([steady] * 10, sessions=9))
+
+    assert set(told) == {"ConnectionsHeld", "ConnectionArrivals"}
+    assert {cause.severity for cause in told.values()} == {"note"}
+    assert told["ConnectionArrivals"].title == title
+    assert told["ConnectionsHeld"].title == "12 of 97 usable connections are held, 8 of them active"
+
+
+def test_what_is_held_is_set_against_what_the_machine_runs():
+    """
+    Twice its vCPUs by the rule of thumb; where nobody knows them, that is said, and what would tell.
+    """
+
+    def room(**known) -> str:
+        seen = observed([crowd(3)], told=db.server(**known))
+        (piece,) = [p for p in found(seen)["ConnectionsHeld"].evidence if p.kind == "rule"]
+        return piece.text
+
+    assert room(vcpu_count=4).startswith("2 × 4 vCPUs = 8 at work is what the machine runs well")
+    assert "is not known, as its vCPUs are not; --against rds:NAME" in room()
+
+
+def test_states_are_told_with_ages_and_holders():
+    """
+    Each state has its number and ages; holders are user, application and address.
+    """
+    sessions = [
+        *crowd(3, state="active", state_s=0.2),
+        *crowd(5, 2000, state_s=40.0, application="batch", address=None),
+    ]
+    held = found(observed([sessions]))["ConnectionsHeld"].evidence
+    told = [piece.text for piece in held if piece.kind == "sessions"]
+
+    assert told == [
+        "3 active, for less than 1 s",
+        "5 idle, for 40 s",
+        "held by 5 app 'batch' from the machine itself, 3 app 'web' from 10.0.0.1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "severity"), [(77, None), (78, "warning"), (92, "warning"), (93, "critical")]
+)
+def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
+    """
+    Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %.
+    """
+    cause = found(observed([crowd(count)])).get("NearMaxConnections")
+
+    assert (cause.severity if cause else None) == severity
+
+
+@pytest.mark.parametrize(
+    ("age_s", "count", "severity"),
+    [
+        (2.0, 1, None),
+        (6.0, 1, "note"),
+        (61.0, 1, "warning"),
+        (3601.0, 1, "critical"),
+        (0.1, 9, None),
+        (0.1, 10, "warning"),
+        (0.1, 25, "critical"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ("idle in transaction", "IdleInTransaction"),
+        ("idle in transaction (aborted)", "AbortedTransactions"),
+    ],
+)
+def test_open_transactions_are_judged_by_age_and_number(state, code, age_s, count, severity):
+    """
+    A minute is a warning, an hour critical; so are a tenth and a quarter of all that fit.
+    """
+    cause = found(observed([crowd(count, state=state, state_s=age_s)])).get(code)
+
+    assert (cause.severity if cause else None) == severity
+
+
+def test_an_open_transaction_names_its_holder_and_the_timeout():
+    """
+    Who, for how long, and the exact setting that would end it.
+    """
+    told = db.with_settings(db.server(), {"idle_in_transaction_session_timeout": "0"})
+    sessions = crowd(2, state="idle in transaction", state_s=120.0, application="billing")
+    cause = found(observed([sessions], told=told))["IdleInTransaction"]
+
+    assert cause.subject == "app 'billing' from 10.0.0.1"
+    assert cause.title == "2 sessions hold a transaction open and do nothing, for 2 min at most"
+    assert "idle_in_transaction_session_timeout is off" in {p.text for p in cause.evidence}
+    assert "idle_in_transaction_session_timeout = '60s'" in cause.remedies[0].commands[0]
+
+
+def test_pools_that_lie_idle_are_told():
+    """
+    Half of all that fit, idle for over a minute.
+    """
+    assert "IdleConnections" in found(observed([crowd(49, state_s=70.0)]))
+    assert "IdleConnections" not in found(observed([crowd(49, state_s=50.0)]))
+    assert "IdleConnections" not in found(observed([crowd(48, state_s=70.0)]))
+
+
+def test_arrivals_and_what_became_of_them():
+    """
+    60 came in a minute, two more are open than before: 58 left, 6 of them badly.
+    """
+    rows = [crowd(10), crowd(12)]
+    told = found(observed(rows, sessions=60, sessions_abandoned=4, sessions_fatal=2))
+    bad = told["SessionsEndedBadly"]
+
+    assert bad.severity == "warning"
+    assert bad.evidence[0].text == (
+        "60 came in 1 min; 2 more are open than before; about 52 left in order, 4 were abandoned by their"
+        " client, 2 ended by a fatal error"
+    )
+    assert told["ConnectionArrivals"].title == (
+        "1 connections came per second, held 11 s each (Little's law)"
+    )
+
+
+def test_few_bad_endings_are_accidents():
+    """
+    Four of 60, or six of 600, are not told.
+    """
+    few = observed([crowd(10)] * 2, sessions=60, sessions_killed=4)
+    many = observed([crowd(10)] * 2, sessions=600, sessions_killed=6)
+
+    assert "SessionsEndedBadly" not in found(few)
+    assert "SessionsEndedBadly" not in found(many)
+
+
+@pytest.mark.parametrize(
+    ("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")]
+)
+def test_many_short_connections_are_told(came: int, severity: str | None):
+    """
+    From 5 a second a note, from 20 a warning; held for a tenth of a second here.
+    """
+    rows = [crowd(2, n * 10, connected_s=0.1) for n in range(1, 10)]
+    cause = found(observed(rows, sessions=came, committed=came)).get("ShortConnections")
+
+    assert (cause.severity if cause else None) == severity
+
+
+def test_connections_that_are_kept_are_not_short():
+    """
+    A hundred that came at once and stay are a pool.
+    """
+    assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
+
+
+def test_ages_that_differ_are_told_by_median_and_longest():
+    """
+    One session, or all of one age, has one; of a single one it is not called the longest.
+    """
+
+    def title(*sessions: Session) -> str:
+        return found(observed([sessions]))["IdleInTransaction"].title
+
+    stuck = {"state": "idle in transaction"}
+    mixed = [s for age_s in (3.0, 12.0, 20.0) for s in crowd(1, int(age_s), state_s=age_s, **stuck)]
+
+    assert "for 12 s (median), 20 s at most" == seen.ages(mixed)
+    assert "for less than 1 s" == seen.ages(crowd(2, state_s=0.3))
+    assert "1 session holds a transaction open and does nothing, for 20 s" == title(
+        *crowd(1, state_s=20.0, **stuck)
+    )
+    assert "3 sessions hold a transaction open and do nothing, for 20 s at most" == title(*mixed)
+
+
+def test_who_is_to_be_bounded_is_who_was_seen():
+    """
+    The user that holds the most is named, quoted; where no name is known, plainly none.
+    """
+
+    def command(*sessions: Session) -> str:
+        return found(observed([sessions]))["IdleConnections"].remedies[1].commands[0]
+
+    shop = crowd(40, state_s=70.0, user='shop "eu"') + crowd(20, 2000, state_s=70.0, user="jobs")
+    hidden = crowd(60, state_s=70.0, user=None)
+
+    assert 'ALTER ROLE "shop ""eu""" SET idle_session_timeout = \'10min\';' == command(*shop)
+    assert "ALTER ROLE <role> SET idle_session_timeout = '10min';" == command(*hidden)
+
+
+def test_a_steady_rise_of_idle_connections_is_a_leak():
+    """
+    Two more every two seconds by one holder: named, with the time until the server is full.
+    """
+    rows = [crowd(4 + 2 * n, application="leaky") + crowd(3, 5000) for n in range(10)]
+    cause = found(observed(rows))["ConnectionLeak"]
+
+    assert cause.severity == "critical"
+    assert cause.subject == "app 'leaky' from 10.0.0.1"
+    assert "4 to 22 in 18 s" in cause.title
+    assert "the server is full in 1 min" in cause.text
+    assert cause.remedies[1].commands == ('ALTER ROLE "app" CONNECTION LIMIT 25;',)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        (10, 10, 10, 10, 10, 10),
+        (4, 20, 4, 20, 4, 22),
+        (4, 22, 22, 22, 22, 22),
+        (20, 21, 22, 23, 24, 25),
+        (4, 5, 6, 7, 8, 8),
+    ],
+    ids=["steady", "up and down", "a pool opens", "less than half more", "only four more"],
+)
+def test_what_is_no_leak(counts: tuple[int, ...]):
+    """
+    Swings, pools that open at once, and small growth are not called leaks.
+    """
+    assert "ConnectionLeak" not in found(observed([crowd(n) for n in counts]))
+
+
+def test_a_leak_may_lose_a_connection_now_and_then():
+    """
+    One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows.
+    """
+    leak = [4 + 2 * n - 3 * (n > 10) for n in range(21)]
+    pool = [4 + 3 * (n // 3) + 2 * (n % 3) for n in range(21)]
+
+    assert "ConnectionLeak" in found(observed([crowd(n) for n in leak]))
+    assert "ConnectionLeak" not in found(observed([crowd(n) for n in pool]))
+
+
+def test_a_leak_needs_time():
+    """
+    Ten glances within nine seconds show no steady rise.
+    """
+    rows = [crowd(4 + 2 * n) for n in range(10)]
+
+    assert "ConnectionLeak" not in found(observed(rows, every_s=0.9))
+
+
+def test_a_sudden_rise_is_a_storm():
+    """
+    1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021.
+    """
+    told = db.server(connection_max=8000)
+    rows = [crowd(n, state="active") for n in (600, 1000, 1400, 1900, 2300, 2500, 2500)]
+    cause = found(observed(rows, every_s=4.0, told=told))["ConnectionStorm"]
+
+    assert cause.severity == "warning"
+    assert cause.title == "Connections rose from 600 to 1,900 within 12 s"
+    assert "600 to 1,900 active" in {piece.text for piece in cause.evidence}
+
+
+@pytest.mark.parametrize(("rose_to", "severity"), [(77, "warning"), (78, "critical")])
+def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, severity: str):
+    """
+    Four fifths of the 97 connections that others than superusers may take are 77.6.
+    """
+    storm = found(observed([crowd(10), crowd(rose_to)]))["ConnectionStorm"]
+
+    assert severity == storm.severity
+
+
+@pytest.mark.parametrize("counts", [(0, 8), (40, 59), (200, 219)])
+def test_a_small_rise_is_no_storm(counts: tuple[int, int]):
+    """
+    Fewer than twenty more, or less than half as many again.
+    """
+    told = db.server(connection_max=500)
+
+    assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], told=told))
+
+
+def worked(busy: Sequence[int], per_s: Sequence[float], **changes) -> Observation:
+    """
+    Six seconds at each number of sessions at work, with its throughput.
+    """
+    glances: list[Glance] = []
+    count = 0.0
+    for n, rate in zip(busy, per_s, strict=True):
+        for step in range(4):
+            glances.append(
+                db.glance(
+                    len(glances) * 2.0 + 0.001 * step,
+                    sessions=tuple(crowd(n, state="active", **changes)),
+                    transaction_count=int(count),
+                )
+            )
+            count += rate * 2.0
+    plain = observed([])
+    return msgspec.structs.replace(plain, glances=tuple(glances))
+
+
+CURVE = [1000 * n / (1 + 0.1 * (n - 1) + 1e-3 * n * (n - 1)) for n in (2, 4, 8, 16, 32, 64)]
+
+
+def test_more_at_work_than_the_machine_runs_is_told():
+    """
+    The curve has 95 % at 18 sessions, found within 5 though spans mix levels; 64 are too many, and
+    were seen, so nothing is extrapolated.
+    """
+    busy = (2, 4, 8, 16, 32, 64, 64, 64, 64, 64)
+    cause = found(worked(busy, [*CURVE, *[CURVE[-1]] * 4]))["MoreActiveThanRuns"]
+
+    assert cause.evidence[0].kind == "curve"
+    assert 13 <= int(cause.remedies[0].commands[0].rpartition(" ")[2]) <= 23
+    assert "extrapolated" not in cause.title
+    assert "seen up to 64" in cause.evidence[0].text
+
+
+def test_work_that_waits_for_storage_has_the_ceilings_knee():
+    """
+    Where most wait for I/O, or storage is at its ceiling, the evidence says so.
+    """
+    busy = (2, 4, 8, 16, 32, 64, 64, 64, 64, 64)
+    rates = [*CURVE, *[CURVE[-1]] * 4]
+    waiting = found(worked(busy, rates, wait_event_type="IO"))["MoreActiveThanRuns"]
+    full = db.budget(90e6, 0.0, ceiling_bytes_per_s=100e6)
+    pegged = found(worked(busy, rates), full)["MoreActiveThanRuns"]
+    free = found(worked(busy, rates))["MoreActiveThanRuns"]
+
+    assert [
+        any("the knee is the ceiling's" in piece.text for piece in cause.evidence)
+        for cause in (waiting, pegged, free)
+    ] == [True, True, False]
+
+
+def test_processors_give_a_rule_of_thumb():
+    """
+    Without a curve 2 × vCPUs are held against the mean, and called what they are.
+    """
+    crowded = observed([crowd(13, state="active")] * 3, told=db.server(vcpu_count=4))
+    enough = observed([crowd(11, state="active")] * 3, told=db.server(vcpu_count=4))
+    many = observed([crowd(32, state="active")] * 3, told=db.server(vcpu_count=4))
+    cause = found(crowded)["MoreActiveThanRuns"]
+    assert "the machine runs 8 well by a rule of thumb" in cause.title
+    assert ("note", "warning") == (cause.severity, found(many)["MoreActiveThanRuns"].severity)
+
+    assert "a rule of thumb, not measured" in cause.evidence[0].text
+    assert "MoreActiveThanRuns" not in found(enough)
+
+
+def test_what_cannot_be_seen_is_named():
+    """
+    Hidden states, one glance and an old server each hide something; a full view hides nothing.
+    """
+    hidden = observed([[db.session(backend_type=None, state=None)]])
+    bare = msgspec.structs.replace(hidden, server=db.server(version_number=130_022))
+    whole = observed([crowd(2)] * 2, sessions=1)
+
+    assert {gap.name for gap in missing_of(bare)} == {
+        "glances",
+        "states of sessions",
+        "session counters",
+    }
+    assert missing_of(whole) == ()
+    assert above_notes(hidden) == set()
+
+
+def test_statements_too_short_to_be_caught_are_counted():
+    """
+    No glance saw one at work, and the server counted six seconds of work a second.
+    """
+    glances = [
+        db.glance(2.0 * n, sessions=tuple(crowd(8)), active_s=12.0 * n, transaction_count=9_000 * n)
+        for n in range(4)
+    ]
+    quiet = msgspec.structs.replace(observed([]), glances=tuple(glances))
+
+    assert seen.busy_between(glances) == pytest.approx(6.0)
+    assert [(p.busy, p.per_s) for p in seen.load_points(quiet)] == [(6.0, 4_500.0)]
+
+
+def test_a_second_between_two_glances_is_enough():
+    """
+    Ten seconds of work in one second are ten at work, though a glance caught eight.
+    """
+    glances = [db.glance(1.0 * n, sessions=tuple(crowd(8)), active_s=10.0 * n) for n in range(2)]
+
+    assert seen.busy_between(glances) == pytest.approx(10.0)
+    assert seen.busy_between(glances[:1]) == seen.mean_count(glances[:1], seen.ACTIVE)
+
+
+def test_statements_that_have_not_ended_are_caught():
+    """
+    Eight are at work in every glance, and no statement has ended yet.
+    """
+    glances = [
+        db.glance(2.0 * n, sessions=tuple(crowd(8, state="active")), active_s=5.0) for n in range(4)
+    ]
+
+    assert seen.busy_between(glances) == 8.0

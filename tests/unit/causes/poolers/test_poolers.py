@@ -1,0 +1,344 @@
+"""Poolers as they were seen, in simulated readings: each finding where it must and must not be."""
+
+import pytest
+from msgspec.structs import replace
+
+import databases as db
+from plimsoll.causes.poolers.poolers import causes, config_of, seen_of
+from plimsoll.model.cause import Cause
+from plimsoll.model.database import CachedServer, Observation, PoolerReading, PoolRow
+from plimsoll.model.pooler import PooledDatabase
+
+SERIALIZED = {
+    "serialize_accept": "1",
+    "child_life_time": "0",
+    "connection_life_time": "60",
+    "num_init_children": "32",
+    "max_pool": "2",
+}
+# As a pooler tells it: every setting, most of them as by default.
+PLAIN = {
+    "num_init_children": "32",
+    "max_pool": "4",
+    "child_life_time": "300",
+    "connection_life_time": "0",
+    "serialize_accept": "0",
+    "connection_cache": "1",
+    "reset_query_list": "ABORT; DISCARD ALL",
+}
+
+
+def row(**changes) -> PoolRow:
+    plain = PoolRow(
+        database="orders",
+        user="app",
+        clients_active=5,
+        clients_waiting=0,
+        servers_active=5,
+        servers_idle=1,
+        longest_wait_s=0.0,
+        mode="transaction",
+        size_max=20,
+    )
+    return replace(plain, **changes)
+
+
+def pgbouncer(*moments: PoolRow, **changes) -> list[PoolerReading]:
+    return [
+        PoolerReading(
+            kind="pgbouncer",
+            place="127.0.0.1:6432",
+            version="1.25.0",
+            time_s=db.START_S + 5 * n,
+            settings={"pool_mode": "session", "default_pool_size": "20"} | changes,
+            pools=(pool,),
+        )
+        for n, pool in enumerate(moments)
+    ]
+
+
+def cached(child: int, idle_s: float | None, **changes) -> CachedServer:
+    plain = CachedServer(
+        child_pid=child,
+        database="orders",
+        user="app",
+        backend=0,
+        age_s=None if idle_s is None else idle_s + 10,
+        idle_s=idle_s,
+        is_connected=idle_s is None,
+    )
+    return replace(plain, **changes)
+
+
+def pgpool(
+    *moments: list[CachedServer], version="4.1.3", every_s=5.0, clients=None, **changes
+) -> list[PoolerReading]:
+    return [
+        PoolerReading(
+            kind="pgpool",
+            place="127.0.0.1:9999",
+            version=version,
+            time_s=db.START_S + every_s * n,
+            settings=SERIALIZED | changes,
+            cached=tuple(servers),
+            clients=clients,
+        )
+        for n, servers in enumerate(moments)
+    ]
+
+
+def found(readings: list[PoolerReading], sessions=(), **told) -> dict[str, Cause]:
+    server = db.server(**({"connection_max": 500} | told))
+    observation: Observation = db.observation(
+        db.reading(),
+        db.reading(db.START_S + 60),
+        server,
+        glances=(db.glance(0, sessions=tuple(sessions)),) if sessions else (),
+        poolers=tuple(readings),
+    )
+    return {cause.code: cause for cause in causes(observation, db.budget())}
+
+
+def test_without_a_pooler_nothing_is_said():
+    """
+    No reading, no finding.
+    """
+    assert found([]) == {}
+
+
+def test_a_pooler_at_ease_gives_nothing():
+    """
+    Settings as by default, told one by one, and nobody waiting.
+    """
+    quiet = pgbouncer(row(mode="session"), row(mode="session"), server_reset_query="DISCARD ALL")
+    still = [replace(r, settings=PLAIN) for r in pgpool([cached(1, None)], version="4.3.5")]
+
+    assert found(quiet) == {}
+    assert found(still, connection_max=1000) == {}
+
+
+def test_every_pooler_that_was_read_is_told_of():
+    """
+    The most of each reading, so that no finding is told from no look; of a file that it is one.
+    """
+    file = PoolerReading(kind="pgpool", place="pgpool.conf", version="", time_s=db.START_S)
+    readings = [
+        *(replace(r, clients=n) for n, r in enumerate(pgbouncer(row(), row(clients_waiting=3)))),
+        *pgpool([cached(1, None), cached(2, 5.0)], clients=2),
+        file,
+    ]
+    plain = db.observation(db.reading(), db.reading(db.START_S + 60))
+
+    assert [
+        "PgBouncer 1.25.0 at 127.0.0.1:6432 was read 2 times; at most 1 client, 3 waiting, 6 servers open",
+        f"Pgpool-II 4.1.3 at {readings[2].place} was read once; at most 2 clients, 2 servers kept",
+        "Pgpool-II at pgpool.conf was read from its file: its settings, not what it does",
+    ] == seen_of(replace(plain, poolers=tuple(readings)))
+    assert [] == seen_of(plain)
+
+
+def test_settings_as_by_default_are_not_called_set():
+    """
+    What the pooler tells and nobody changed is left out; 0 and off are the same.
+    """
+    reading = replace(pgpool([])[0], settings=PLAIN | {"max_pool": "1"})
+
+    assert config_of(reading).settings == {"max_pool": "1"}
+
+
+def test_clients_that_wait_for_a_full_pool_are_told():
+    """
+    All twenty servers taken and a second in the queue: saturated, and critical from ten seconds on.
+    """
+    full = row(servers_active=20, servers_idle=0, clients_waiting=7, longest_wait_s=1.5)
+    soon = found(pgbouncer(row(), full, row()))["PoolSaturated"]
+    late = found(pgbouncer(row(), replace(full, longest_wait_s=12.0), row()))["PoolSaturated"]
+
+    assert (soon.severity, late.severity) == ("warning", "critical")
+    assert soon.title == "7 clients of pool orders for app wait for a server, for 1.5 s at most"
+
+
+def test_clients_that_wait_for_a_server_that_is_refused_are_told():
+    """
+    Three of twenty servers and clients waiting: the database behind it is the reason.
+    """
+    poor = row(servers_active=3, servers_idle=0, clients_waiting=4, longest_wait_s=5.0)
+    cause = found(pgbouncer(poor, poor))["PoolerClientsWaiting"]
+
+    assert "The pool has 3 servers of 20" in cause.text
+
+
+def test_half_the_wait_that_is_allowed_is_critical():
+    """
+    With query_wait_timeout = 4 clients are thrown out soon after two seconds.
+    """
+    full = row(servers_active=20, clients_waiting=7, longest_wait_s=2.0)
+
+    assert found(pgbouncer(full, query_wait_timeout="4"))["PoolSaturated"].severity == "critical"
+
+
+def test_one_client_that_waited_a_moment_is_not_told():
+    """
+    A wait in one of three readings, below a second, is chance.
+    """
+    moment = row(servers_active=20, clients_waiting=1, longest_wait_s=0.2)
+
+    assert not {"PoolSaturated", "PoolerClientsWaiting"} & set(
+        found(pgbouncer(row(), moment, row()))
+    )
+
+
+def test_servers_that_nobody_uses_are_wasted():
+    """
+    Nine of twelve idle in every reading; not where one reading needed them.
+    """
+    idle = row(servers_active=3, servers_idle=5, servers_used=4, mode="session")
+    busy = row(servers_active=12, servers_idle=0, mode="session")
+
+    assert "9 of 12" in found(pgbouncer(idle, idle))["PoolerServersWasted"].title
+    assert "PoolerServersWasted" not in found(pgbouncer(idle, busy))
+
+
+@pytest.mark.parametrize(("idle", "is_told"), [(4, False), (5, True)])
+def test_five_servers_that_nobody_uses_are_worth_a_note(idle: int, is_told: bool):
+    """
+    Fewer are within what any pool keeps.
+    """
+    quiet = row(servers_active=1, servers_idle=idle, mode="session")
+
+    assert is_told == ("PoolerServersWasted" in found(pgbouncer(quiet, quiet)))
+
+
+def test_servers_of_session_pools_that_are_held_by_idle_clients():
+    """
+    Ten servers have a client and all ten sessions are idle: transaction mode would share them.
+    """
+    held = row(servers_active=10, servers_idle=0, mode="session", clients_waiting=0)
+    idle = [db.session(pid=n) for n in range(10)]
+    busy = [db.session(pid=n, state="active") for n in range(10)]
+
+    assert found(pgbouncer(held), idle)["ServersHeldByIdleClients"].severity == "note"
+    assert "ServersHeldByIdleClients" not in found(pgbouncer(held), busy)
+
+
+def test_backends_that_outlive_their_time_are_caught():
+    """
+    20 idle for 100 s where 60 s is the end; of 497 that is a warning, of 77 critical.
+    """
+    over = [cached(n, 100.0) for n in range(20)]
+    cause = found(pgpool(over))["ServersOutliveLifeTime"]
+
+    assert cause.severity == "warning"
+    assert "4.1.3 ignores the timer" in cause.text
+    assert cause.remedies[0].text == "Upgrade to 4.1.4 or later."
+    assert found(pgpool(over), connection_max=80)["ServersOutliveLifeTime"].severity == "critical"
+
+
+def test_behaviour_outweighs_the_version():
+    """
+    A release that is said to be mended and does it all the same is told so.
+    """
+    cause = found(pgpool([cached(1, 100.0)], version="4.3.5"))["ServersOutliveLifeTime"]
+
+    assert "said to be mended, and does not do it" in cause.text
+
+
+def test_a_version_alone_is_told_by_lint_only():
+    """
+    Nothing has outlived its time yet: the defect of the version is told once, by its settings.
+    """
+    codes = set(found(pgpool([cached(1, 10.0)])))
+    both = set(found(pgpool([cached(1, 100.0)])))
+
+    assert "LifeTimeIgnoredUnderSerializeAccept" in codes
+    assert "ServersOutliveLifeTime" not in codes
+    assert "ServersOutliveLifeTime" in both
+    assert "LifeTimeIgnoredUnderSerializeAccept" not in both
+
+
+def test_what_is_not_over_its_time_is_not_told():
+    """
+    Within the spare seconds, with a client, of a child that is busy, or without a life time.
+    """
+    near = [cached(1, 74.0)]
+    busy = [cached(2, None), cached(2, 500.0, user="other")]
+
+    assert "ServersOutliveLifeTime" not in found(pgpool(near))
+    assert "ServersOutliveLifeTime" not in found(pgpool(busy))
+    assert "ServersOutliveLifeTime" not in found(
+        pgpool([cached(1, 500.0)], connection_life_time="0")
+    )
+
+
+def test_a_pooler_that_does_not_say_how_long_is_watched():
+    """
+    The same connection, idle in all readings over 80 s, has outlived 60 s.
+    """
+    silent = [cached(1, None, is_connected=False, age_s=30.0 + 20 * n) for n in range(5)]
+    cause = found(pgpool(*([server] for server in silent), every_s=20.0))
+    anew = [cached(1, None, is_connected=False, age_s=5.0) for _ in range(5)]
+
+    assert "idle for up to 1 min" in cause["ServersOutliveLifeTime"].title
+    assert "ServersOutliveLifeTime" not in found(
+        pgpool(*([server] for server in anew), every_s=20.0)
+    )
+
+
+def test_the_timer_of_node_0_explains_it_too():
+    """
+    Without the lock, with two nodes and a release before the fix of August 2020.
+    """
+    nodes = {"backend_hostname0": "a", "backend_hostname1": "b", "serialize_accept": "0"}
+    old = found(pgpool([cached(1, 100.0)], version="4.1.2", **nodes))["ServersOutliveLifeTime"]
+    new = found(pgpool([cached(1, 100.0)], version="4.3.5", **nodes))["ServersOutliveLifeTime"]
+
+    assert "the primary to be node 0" in old.text
+    assert "No known defect explains it" in new.text
+
+
+def test_children_that_are_all_taken_are_told():
+    """
+    29 of 32 a warning, 32 critical; what becomes of the next client hangs on reserved_connections.
+    """
+    near = found(pgpool([], clients=29))["ChildrenTaken"]
+    full = found(pgpool([], clients=32))["ChildrenTaken"]
+    refusing = found(pgpool([], clients=32, reserved_connections="1"))["ChildrenTaken"]
+
+    assert (near.severity, full.severity) == ("warning", "critical")
+    assert "kernel's queue" in full.text
+    assert "Sorry, too many clients already" in refusing.text
+    assert "ChildrenTaken" not in found(pgpool([], clients=28))
+
+
+def test_cached_backends_without_clients_are_a_note():
+    """
+    Six of eight.
+    """
+    mixed = [cached(n, 5.0) for n in range(6)] + [cached(n, None) for n in (10, 11)]
+
+    assert found(pgpool(mixed))["PoolerServersWasted"].title.startswith("6 of 8 cached backends")
+    assert "PoolerServersWasted" not in found(pgpool(mixed[4:]))
+
+
+@pytest.mark.parametrize(("life_s", "is_advised"), [("0", True), ("60", True), ("30", False)])
+def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised: bool):
+    """
+    Thirty seconds are advised where connections live longer, or for ever.
+    """
+    idle = [cached(n, 5.0) for n in range(8)]
+    cause = found(pgpool(idle, connection_life_time=life_s))["PoolerServersWasted"]
+
+    assert is_advised == ("connection_life_time = 30" in cause.remedies[0].commands)
+
+
+def test_the_server_that_was_read_is_what_pools_are_held_against():
+    """
+    64 of 57 usable connections; PgBouncer's databases are summed.
+    """
+    many = pgbouncer(row(mode="session"))
+    databases = (PooledDatabase(name="a", size_max=60), PooledDatabase(name="b", size_max=60))
+    summed = [replace(reading, databases=databases) for reading in many]
+
+    assert "PoolsExceedMaxConnections" in found(pgpool([]), connection_max=60)
+    assert "PoolsExceedMaxConnections" not in found(pgpool([]), connection_max=500)
+    assert "PoolsExceedMaxConnections" in found(summed, connection_max=100)

@@ -1,0 +1,70 @@
+"""Which column is likely to be stored out of line."""
+
+import msgspec
+import pytest
+
+from databases import budget, column
+from plimsoll.causes.toast.toast import causes
+from unit.causes.toast.test_toast import sent
+
+
+@pytest.mark.parametrize(
+    ("width_bytes", "told"),
+    [
+        (14.0, "body (the only one that can be stored out of line)"),
+        (17.0, "body, scan (one or more of them; counters do not say which)"),
+        (19.0, "scan, body (one or more of them; counters do not say which)"),
+        (22.0, "body (the only one whose width in the row is that of a pointer)"),
+    ],
+)
+def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, told: str):
+    """
+    Values of 14 bytes are shorter than a pointer, of 22 longer; of 17 and 19 some may be pointers.
+    """
+    watched = sent(columns=("body",))
+    owner, toast = watched.last.relations
+    columns = (*owner.columns, column("scan", mean_width_bytes=width_bytes))
+    relations = (msgspec.structs.replace(owner, columns=columns), toast)
+    last = msgspec.structs.replace(watched.last, relations=relations)
+    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
+
+    assert f"Column: {told}." in cause.text
+
+
+def with_columns(*columns):
+    """
+    The cause of a table with these columns, of which no statement sets a single one.
+    """
+    watched = sent(columns=("body",))
+    owner, toast = watched.last.relations
+    relations = (msgspec.structs.replace(owner, columns=columns), toast)
+    last = msgspec.structs.replace(watched.last, relations=relations, statements=None)
+    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
+    return cause
+
+
+def test_without_widths_no_column_is_picked():
+    """
+    pg_monitor may not read widths: all that it can be are told, and code names none of them.
+    """
+    names = ("comment", "contract", "address")
+    cause = with_columns(*(column(name, mean_width_bytes=None) for name in names))
+    code = [command for remedy in cause.remedies for command in remedy.commands]
+
+    assert "Column: comment, contract, address (not known which" in cause.text
+    assert "public.documents" == cause.subject
+    assert not [line for line in code if "SET" in line and "address" in line]
+    assert any("the_column = CASE WHEN the_column IS DISTINCT FROM" in line for line in code)
+
+
+def test_a_type_too_short_for_the_value_is_not_the_column():
+    """
+    64 characters cannot take 8 kB, so it is the other one, with the role of pg_monitor alone.
+    """
+    cause = with_columns(
+        column("address", type="character varying(64)", mean_width_bytes=None),
+        column("contract", mean_width_bytes=None),
+    )
+
+    assert "public.documents.contract" == cause.subject
+    assert "contract = CASE WHEN contract" in cause.remedies[1].commands[2]

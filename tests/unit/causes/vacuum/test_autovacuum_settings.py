@@ -1,0 +1,321 @@
+"""Which autovacuum settings fit which use, and what a trigger means in rows and time."""
+
+import msgspec
+import pytest
+
+from databases import budget, counters, seen, server, table, toast_of, with_settings
+from plimsoll.causes.vacuum.autovacuum_settings import causes, missing_of
+from plimsoll.causes.vacuum.classes import FITS, Use, use_of
+from plimsoll.model.database import Index, Observation, Relation
+
+GIB = 1024**3
+MILLION = 1_000_000
+
+
+def documents(**changes) -> tuple[Relation, Relation]:
+    """
+    Thirty million long-lived documents of ten chunks each, updated often.
+    """
+    plain = table(
+        16384,
+        "public.documents",
+        size_bytes=8 * GIB,
+        row_estimate=30.0 * MILLION,
+        live_rows=30 * MILLION,
+        inserted=31 * MILLION,
+        updated=900 * MILLION,
+        deleted=MILLION,
+        **changes,
+    )
+    return toast_of(
+        plain,
+        size_bytes=600 * GIB,
+        row_estimate=300.0 * MILLION,
+        live_rows=300 * MILLION,
+        inserted=9000 * MILLION,
+        deleted=8700 * MILLION,
+    )
+
+
+def watched(*relations: Relation, dead: int = 60_000, told=None) -> Observation:
+    """
+    A minute in which `dead` rows of every relation die.
+    """
+    later = tuple(msgspec.structs.replace(r, deleted=r.deleted + dead) for r in relations)
+    return seen(relations, later, told)
+
+
+def by_subject(observation: Observation):
+    return {cause.subject: cause for cause in causes(observation, budget())}
+
+
+def test_uses_are_told_apart_by_counters():
+    """
+    Updates that outnumber inserts, rows that go again, rows that only come: three uses.
+    """
+    plain = table(1, "public.t", live_rows=1000)
+
+    def use(**counts: int) -> Use:
+        return use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
+
+    assert Use.WRITTEN_OFTEN == use(inserted=1000, updated=50_000)
+    assert Use.INSERT_THEN_DELETE == use(inserted=50_000, deleted=49_000, updated=10_000)
+    assert Use.APPEND_ONLY == use(inserted=50_000, deleted=100)
+    assert Use.DEFAULT == use(inserted=1000, updated=900, deleted=10)
+    assert Use.DEFAULT == use()
+
+
+def test_a_queue_turns_its_rows_over():
+    """
+    Rows that go again are those of a queue only where they are many of those that are there, or came.
+    """
+    plain = table(1, "public.t", live_rows=100_000)
+
+    def use(**counts: int) -> Use:
+        return use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
+
+    assert Use.DEFAULT == use(inserted=1000, deleted=900)
+    assert Use.DEFAULT == use(inserted=300_000, deleted=100_000)
+    assert Use.INSERT_THEN_DELETE == use(inserted=110_000, deleted=100_000)
+
+
+def test_small_tables_are_left_alone():
+    """
+    A vacuum of 90 MiB and 90,000 rows takes seconds, whatever waits for it.
+    """
+    plain, _ = documents()
+    small, large = (
+        msgspec.structs.replace(
+            plain, toast_oid=None, size_bytes=size, row_estimate=90_000.0, live_rows=90_000
+        )
+        for size in (90 * 1024**2, 110 * 1024**2)
+    )
+
+    assert {} == by_subject(watched(small, dead=600))
+    assert {"public.documents"} == set(by_subject(watched(large, dead=600)))
+
+
+@pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
+def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
+    """
+    A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight.
+    """
+    written = msgspec.structs.replace(
+        table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0
+    )
+
+    assert use == use_of(written, counted_s=days * 86_400.0)
+
+
+def test_the_published_settings_are_kept():
+    """
+    0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go.
+    """
+    fits = {use: (fit.scale_factor, fit.threshold) for use, fit in FITS.items()}
+
+    assert (0.2, 50) == fits[Use.DEFAULT]
+    assert (0.01, 50) == fits[Use.WRITTEN_OFTEN]
+    assert (0.0, 5000) == fits[Use.INSERT_THEN_DELETE]
+
+
+def test_a_large_toast_relation_waits_for_millions_of_rows():
+    """
+    A fifth of 300 million chunks are 60 million dead ones; a hundredth are 3 million.
+    """
+    cause = by_subject(watched(*documents()))["public.documents (TOAST)"]
+    trigger, interval, duration = cause.evidence[:3]
+
+    assert "warning" == cause.severity
+    assert trigger.value == pytest.approx(60 * MILLION + 50)
+    assert trigger.reference == pytest.approx(3 * MILLION + 50)
+    # 1,000 dead rows a second.
+    assert interval.value == pytest.approx(60_000, rel=0.01)
+    # 15 of 78.6 million pages, of 22 each, at 100,000 a second: most of an hour at least.
+    assert 2700 < duration.value < 3600
+    assert duration.reference < 200
+    assert (
+        "ALTER TABLE public.documents SET (toast.autovacuum_vacuum_scale_factor = 0.01, "
+        "toast.autovacuum_vacuum_threshold = 50);"
+    ) == cause.remedies[0].commands[0]
+    assert "every 50 min" in cause.remedies[0].expected
+    assert any("Salsify" in piece.text for piece in cause.evidence)
+
+
+def test_the_table_itself_is_judged_by_its_own_rows():
+    """
+    Of the table, 6 million dead rows are waited for; that is a note.
+    """
+    cause = by_subject(watched(*documents()))["public.documents"]
+
+    assert "note" == cause.severity
+    assert (
+        "ALTER TABLE public.documents SET (autovacuum_vacuum_scale_factor"
+        in (cause.remedies[0].commands[0])
+    )
+
+
+def test_toast_takes_its_tables_parameters_until_it_has_its_own():
+    """
+    A table's scale factor holds for its TOAST relation; one of its own overrides it.
+    """
+    owner, toast = documents(options={"autovacuum_vacuum_scale_factor": "0.01"})
+    own = msgspec.structs.replace(toast, options={"autovacuum_vacuum_scale_factor": "0.2"})
+
+    assert not by_subject(watched(owner, toast))
+    assert {"public.documents (TOAST)"} == set(by_subject(watched(owner, own)))
+
+
+def test_settings_that_fit_are_no_finding():
+    """
+    With 0.01 for the whole server nothing is said, nor of tables that use the default rightly.
+    """
+    told = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
+    seldom = table(
+        20000, "public.seldom", live_rows=5 * MILLION, inserted=5 * MILLION, updated=MILLION
+    )
+
+    assert not by_subject(watched(*documents(), told=told))
+    assert not by_subject(watched(seldom))
+
+
+def test_small_tables_are_no_finding():
+    """
+    A table of a thousand rows is vacuumed in no time, whatever its settings.
+    """
+    small = table(1, "public.branches", live_rows=1000, inserted=1000, updated=MILLION)
+
+    assert not by_subject(watched(small))
+
+
+def test_a_pgbench_table_is_a_note_at_most():
+    """
+    Half a million accounts that are updated all the time are worth no more than a note.
+    """
+    accounts = table(
+        1,
+        "public.pgbench_accounts",
+        size_bytes=64 * 1024**2,
+        live_rows=500_000,
+        row_estimate=500_000.0,
+        inserted=500_000,
+        updated=2 * MILLION,
+    )
+
+    assert {"note"} == {cause.severity for cause in by_subject(watched(accounts)).values()}
+
+
+def test_rows_that_come_and_go_need_no_share_of_the_table():
+    """
+    A queue that was once large waits for a share of rows that are long gone; 5,000 fit.
+    """
+    queue = table(
+        1,
+        "public.jobs",
+        live_rows=200_000,
+        row_estimate=2.0 * MILLION,
+        inserted=50 * MILLION,
+        deleted=50 * MILLION,
+    )
+    cause = by_subject(watched(queue))["public.jobs"]
+
+    assert "autovacuum_vacuum_scale_factor = 0, " in cause.remedies[0].commands[0]
+    assert "autovacuum_vacuum_threshold = 5000" in cause.remedies[0].commands[0]
+
+
+def test_append_only_tables_are_left_alone():
+    """
+    Rows that only come leave no dead ones.
+    """
+    log = table(1, "public.log", live_rows=900 * MILLION, inserted=900 * MILLION)
+
+    assert not by_subject(watched(log, dead=0))
+
+
+def test_18_caps_what_is_waited_for():
+    """
+    A fifth of three billion rows are 600 million; PostgreSQL 18 does not wait beyond 100 million.
+    """
+    huge = table(
+        1,
+        "public.huge",
+        live_rows=3000 * MILLION,
+        row_estimate=3000.0 * MILLION,
+        inserted=3000 * MILLION,
+        updated=9000 * MILLION,
+    )
+    capped = by_subject(watched(huge))["public.huge"]
+    old = by_subject(watched(huge, told=server(version_number=170005)))["public.huge"]
+
+    assert capped.evidence[0].value == pytest.approx(100 * MILLION)
+    assert old.evidence[0].value == pytest.approx(600 * MILLION, rel=0.001)
+
+
+def test_indexes_lengthen_a_vacuum():
+    """
+    Every vacuum reads all of a table's indexes.
+    """
+    owner, _ = documents()
+    plain = watched(owner)
+    index = Index(
+        oid=9,
+        name="public.i",
+        table_oid=owner.oid,
+        size_bytes=80 * GIB,
+        scans=1,
+        blocks_read=0,
+        blocks_hit=0,
+        is_unique=True,
+        is_constraint=True,
+    )
+    indexed = msgspec.structs.replace(
+        plain, last=msgspec.structs.replace(plain.last, indexes=(index,))
+    )
+
+    def duration(observation: Observation) -> float:
+        pieces = by_subject(observation)["public.documents"].evidence
+        return next(piece.value for piece in pieces if piece.kind == "duration")
+
+    # 80 GiB are 10.5 million pages of 2, at 100,000 a second.
+    assert duration(indexed) - duration(plain) == pytest.approx(209.7, rel=0.01)
+
+
+def test_a_quiet_window_falls_back_on_all_counters():
+    """
+    Where nothing dies in the window, the rate since counters began tells how often.
+    """
+    owner, _ = documents()
+    quiet = watched(owner, dead=0)
+    since = msgspec.structs.replace(
+        quiet.last, counters=counters(reset_s=quiet.last.time_s - 901 * 1000.0)
+    )
+    known = by_subject(msgspec.structs.replace(quiet, last=since))["public.documents"]
+    unknown = by_subject(quiet)["public.documents"]
+
+    # 901 million dead rows in 901,000 s; 6 million at the trigger.
+    assert next(e for e in known.evidence if e.kind == "interval").value == pytest.approx(
+        6000, rel=0.01
+    )
+    assert "interval" not in {e.kind for e in unknown.evidence}
+
+
+def test_many_tables_are_told_in_part_and_counted():
+    """
+    Of fifteen tables ten are told one by one, and the rest together.
+    """
+    owner, _ = documents()
+    many = [msgspec.structs.replace(owner, oid=n, name=f"public.t{n}") for n in range(1, 16)]
+    found = causes(watched(*many), budget())
+
+    assert 11 == len(found)
+    assert any("5 further tables" in cause.title for cause in found)
+
+
+def test_hidden_settings_are_named_as_missing():
+    """
+    Without settings nothing is claimed, and the right that would show them is said.
+    """
+    blind = watched(*documents(), told=server(settings={}))
+
+    assert not causes(blind, budget())
+    assert "pg_read_all_settings" in missing_of(blind)[0].remedy
+    assert not missing_of(watched(*documents()))

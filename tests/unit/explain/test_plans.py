@@ -1,0 +1,368 @@
+"""Two captures of one statement: which difference is told, and that an equal one is not."""
+
+import pytest
+from msgspec.structs import replace
+
+from plimsoll.explain import plans
+from plimsoll.explain.pair import compare_pair
+from plimsoll.explain.shapes import difference
+from plimsoll.model.explain import Blocks, Capture, CaptureFile, Node, Outcome, Source, likeness
+
+STATEMENT = "select * from orders where customer = 7"
+
+
+def scan(**changes) -> Node:
+    """
+    A sequential scan of 1,000 blocks, 800 of them read at a tenth of a millisecond each.
+    """
+    plain = Node(
+        label="Seq Scan",
+        relation="orders",
+        details=("Filter: (customer = 7)",),
+        rows_planned=90.0,
+        rows=100.0,
+        loops=1.0,
+        seconds=0.1,
+        blocks=Blocks(hit=200, read=800, read_s=0.08, write_s=0.0),
+    )
+    return replace(plain, **changes)
+
+
+def capture(plan: Node | None = None, **changes) -> Capture:
+    """
+    An execution of the scan.
+    """
+    plan = plan or scan()
+    plain = Capture(
+        statement=STATEMENT,
+        source=Source.EXPLAIN,
+        plan=plan,
+        settings_known=True,
+        execution_s=plan.seconds,
+        rows=plan.rows,
+        blocks=plan.blocks,
+    )
+    return replace(plain, **changes)
+
+
+def slow(block_s: float, *, hit: int = 200, read: int = 800, other_s: float = 0.02) -> Capture:
+    """
+    The same scan with another time for each block.
+    """
+    blocks = Blocks(hit=hit, read=read, read_s=read * block_s, write_s=0.0)
+    return capture(scan(seconds=read * block_s + other_s, blocks=blocks))
+
+
+def counted(**changes) -> Capture:
+    """
+    The mean call of the statement as `pg_stat_statements` counts it.
+    """
+    return replace(capture(), plan=None, source=Source.PG_STAT_STATEMENTS, calls=500, **changes)
+
+
+def file(*captures: Capture, **changes) -> CaptureFile:
+    return replace(CaptureFile(captures=captures), **changes)
+
+
+def test_a_difference_is_indented_as_explain_indents_a_plan():
+    """
+    What belongs to a node, its conditions and the nodes below it, stands one step to the right.
+    """
+    below = Node(label="Sort", details=("Sort Key: customer",), children=(scan(),))
+    lines = difference(below, replace(below, children=(scan(relation="parts"),)))
+
+    assert [(" ", 0), (" ", 1), ("-", 1), ("+", 1), (" ", 2)] == [(x.sign, x.depth) for x in lines]
+
+
+def test_the_same_is_the_same():
+    """
+    A third more time is nothing; other literals are the same plan.
+    """
+    other = capture(scan(details=("Filter: (customer = 8)",), seconds=0.13))
+    pair = compare_pair(capture(), replace(other, execution_s=0.13))
+
+    assert Outcome.SAME is pair.outcome
+    assert () == pair.diff
+
+
+def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
+    """
+    The factor of the time, of the I/O and of each block; and where the time went.
+    """
+    pair = compare_pair(capture(), slow(0.01))
+
+    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert pytest.approx(80.2) == pair.time_ratio
+    assert pytest.approx(100) == pair.io_time_ratio
+    assert pytest.approx(100) == pair.block_time_ratio
+    assert "Not the query" in pair.title
+    assert any("Seq Scan on orders" in reason for reason in pair.reasons)
+    assert "storage" in pair.advice
+
+
+def test_time_that_is_no_io_sends_one_elsewhere():
+    """
+    The same blocks at the same speed: it waited or computed, and storage is not blamed.
+    """
+    pair = compare_pair(capture(), slow(0.0001, other_s=5.0))
+
+    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert "wait" in pair.advice
+    assert "storage" not in pair.advice
+
+
+def test_untimed_io_is_said():
+    """
+    Without track_io_timing the verdict stands, but storage cannot be told from locks.
+    """
+    blocks = Blocks(hit=200, read=800)
+    untimed = [capture(scan(blocks=blocks, seconds=s)) for s in (0.1, 9.0)]
+    pair = compare_pair(*untimed)
+
+    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert pair.io_time_ratio is None
+    assert any("track_io_timing" in reason for reason in pair.reasons)
+
+
+def test_more_reads_at_the_same_speed_are_the_cache():
+    """
+    The same blocks, but more of them had to be read.
+    """
+    pair = compare_pair(slow(0.001, hit=990, read=10), slow(0.001, hit=0, read=1000))
+
+    assert Outcome.CACHE is pair.outcome
+    assert "1,000" in pair.title
+
+
+def test_more_reads_at_a_much_lower_speed_are_the_storage():
+    """
+    A few more reads do not hide that each takes a hundred times as long.
+    """
+    pair = compare_pair(slow(0.0001, hit=400, read=600), slow(0.01, hit=200, read=800))
+
+    assert Outcome.NOT_THE_QUERY is pair.outcome
+
+
+def test_another_plan_is_shown_line_by_line():
+    """
+    What both have, what the first had, what the second has.
+    """
+    index = scan(
+        label="Index Scan",
+        index="orders_customer_idx",
+        details=("Index Cond: (customer = 7)",),
+    )
+    above = Node(label="Limit", rows=100.0, loops=1.0, seconds=0.1, blocks=index.blocks)
+    pair = compare_pair(
+        capture(replace(above, children=(scan(),))), capture(replace(above, children=(index,)))
+    )
+
+    assert Outcome.PLAN is pair.outcome
+    assert [
+        (" ", "Limit"),
+        ("-", "Seq Scan on orders"),
+        ("-", "Filter: (customer = 7)"),
+        ("+", "Index Scan using orders_customer_idx on orders"),
+        ("+", "Index Cond: (customer = 7)"),
+    ] == [(line.sign, line.text) for line in pair.diff]
+
+
+def test_another_number_of_workers_is_another_plan():
+    """
+    A number of the plan is no literal.
+    """
+    gather = Node(label="Gather", details=("Workers Planned: 2",), loops=1.0, rows=1.0)
+    other = replace(gather, details=("Workers Planned: 4",))
+
+    assert Outcome.PLAN is compare_pair(capture(gather), capture(other)).outcome
+
+
+def test_other_rows_are_no_verdict_on_the_storage():
+    """
+    Twice the rows explain twice the time.
+    """
+    pair = compare_pair(capture(), capture(scan(rows=250.0, seconds=0.9)))
+
+    assert Outcome.ROWS is pair.outcome
+    assert "250 instead of 100" in pair.title
+
+
+def test_more_blocks_for_the_same_rows_are_bloat():
+    """
+    The same rows out of three times the blocks.
+    """
+    pair = compare_pair(capture(), slow(0.0001, hit=600, read=2400))
+
+    assert Outcome.BLOCKS is pair.outcome
+    assert "3,000 blocks instead of 1,000" in pair.title
+
+
+def test_temporary_files_are_other_blocks():
+    """
+    A sort that no longer fits its memory, with the setting that changed.
+    """
+    spilled = Blocks(hit=200, read=800, temp_read=500, temp_written=500, read_s=0.1, write_s=0.1)
+    pair = compare_pair(
+        capture(settings={"work_mem": "64MB"}), capture(scan(blocks=spilled), settings={})
+    )
+
+    assert Outcome.BLOCKS is pair.outcome
+    assert "500" in pair.title
+    assert (("work_mem", "64MB", ""),) == pair.settings
+    assert any("work_mem" in reason for reason in pair.reasons)
+
+
+def test_settings_that_one_side_does_not_tell_are_not_compared():
+    """
+    A log without auto_explain.log_settings is no server with defaults.
+    """
+    told = capture(settings={"work_mem": "64MB"})
+
+    assert () == compare_pair(told, capture(settings_known=False)).settings
+
+
+def test_what_was_only_planned_cannot_be_judged():
+    """
+    The same plan, and nothing known of its time.
+    """
+    planned = capture(scan(rows=None, loops=None, seconds=None, blocks=None), was_run=False)
+
+    assert Outcome.UNKNOWN is compare_pair(capture(), planned).outcome
+
+
+def test_without_blocks_a_slower_execution_is_unknown():
+    """
+    It may be the cache; as fast, it is the same.
+    """
+    bare = [capture(scan(blocks=None, seconds=s)) for s in (0.1, 5.0)]
+
+    assert Outcome.UNKNOWN is compare_pair(*bare).outcome
+    assert Outcome.SAME is compare_pair(bare[0], bare[0]).outcome
+
+
+def test_counters_alone_tell_the_same_story():
+    """
+    As many blocks and rows each call, each block slower: not the query.
+    """
+    blocks = Blocks(hit=200, read=800, read_s=8.0, write_s=0.0)
+    pair = compare_pair(counted(), counted(blocks=blocks, execution_s=8.02))
+
+    assert Outcome.NOT_THE_QUERY is pair.outcome
+    more = Blocks(hit=200, read=8000, read_s=0.8, write_s=0.0)
+    assert Outcome.BLOCKS is compare_pair(counted(), counted(blocks=more)).outcome
+
+
+def test_statements_are_paired_by_what_they_do():
+    """
+    Literals, case and white space apart; what one side lacks is named; counters meet counters.
+    """
+    like = capture(statement="SELECT *\nFROM orders WHERE customer = $1;")
+    alone = capture(statement="select 1 from customers")
+    comparison = plans.compare(
+        file(capture(), alone, counted()), file(like, counted()), names=("a", "b")
+    )
+
+    assert 2 == len(comparison.pairs)
+    assert ("select 1 from customers",) == comparison.only_first
+    assert () == comparison.only_second
+
+
+def test_a_plan_without_its_statement_meets_the_only_one():
+    """
+    What EXPLAIN gives has no statement in it; beside several it stays alone.
+    """
+    unnamed = file(capture(statement=""))
+    one = plans.compare(file(capture()), unnamed, names=("a", "b"))
+    several = plans.compare(
+        file(capture(), capture(statement="select 2 from t")), unnamed, names=("a", "b")
+    )
+
+    assert 1 == len(one.pairs)
+    assert () == several.pairs
+    assert 2 == plans.status_of(several)
+
+
+def test_the_median_of_the_heaviest_plan_is_compared():
+    """
+    Of many logged executions neither the fastest nor the slowest; several plans are told.
+    """
+    index = replace(scan(label="Index Scan", index="i"), seconds=0.001)
+    many = [capture(scan(seconds=s)) for s in (0.1, 0.11, 90.0)]
+    comparison = plans.compare(file(capture()), file(*many, capture(index)), names=("a", "b"))
+
+    (pair,) = comparison.pairs
+    assert Outcome.SAME is pair.outcome
+    assert pytest.approx(0.11) == pair.second.execution_s
+    assert (1, 4) == pair.counts
+    assert any("several plans" in reason for reason in pair.reasons)
+
+
+@pytest.mark.parametrize(
+    ("second", "status"),
+    [((capture(),), 0), ((slow(0.01),), 1), ((replace(capture(), was_run=False),), 2), ((), 2)],
+)
+def test_the_exit_status_tells_the_same_from_different_from_unknown(second, status):
+    """
+    0, 1 and 2; nothing to compare is unknown.
+    """
+    comparison = plans.compare(file(capture()), file(*second), names=("a", "b"))
+
+    assert status == plans.status_of(comparison)
+
+
+def test_counters_tell_of_a_statement_that_was_only_planned():
+    """
+    Its plan was not run, but its calls were counted: then it is known.
+    """
+    planned = capture(was_run=False)
+    both = file(planned, counted())
+
+    assert 0 == plans.status_of(plans.compare(both, both, names=("a", "b")))
+    assert 2 == plans.status_of(plans.compare(file(planned), both, names=("a", "b")))
+
+
+def test_what_could_not_be_captured_and_what_is_simulated_is_said():
+    """
+    In the notes, with the file's name.
+    """
+    comparison = plans.compare(
+        file(capture(), is_simulated=True, note="Made up."),
+        file(capture(), server_version="18.1"),
+        names=("a", "b"),
+    )
+
+    assert ("'a' is simulated. Made up.",) == comparison.notes
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select 1", "SELECT  2 ;"),
+        ("select 'a''b'", "select $1"),
+        ("select E'\\'x' from t", "select '' from t"),
+        ("where a in (1, 2, 3)", "where a in (4)"),
+        ("select 1 -- secret\nfrom t", "select 1 from t"),
+        ("select $$it's$$", "select 'x'"),
+        ("a = 1.5e3::numeric", "a = .5::numeric"),
+    ],
+)
+def test_statements_that_differ_in_literals_are_alike(one: str, other: str):
+    """
+    As pg_stat_statements takes them.
+    """
+    assert likeness(one) == likeness(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select a1 from t1", "select a2 from t1"),
+        ('select "A" from t', 'select "a" from t'),
+        ("select 1 from t", "select 1 from s"),
+    ],
+)
+def test_names_are_no_literals(one: str, other: str):
+    """
+    Digits in names and the case of quoted names count.
+    """
+    assert likeness(one) != likeness(other)

@@ -1,0 +1,229 @@
+"""Pools against max_connections and against what the machine runs; curves with a known truth."""
+
+import math
+
+import numpy as np
+import pytest
+
+from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, Room, Service
+from plimsoll.pools.concurrency import erlang_sessions, fit_curve, little, medians, throughput
+from plimsoll.pools.pool_size import size_pools
+
+LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
+TWELVE = tuple(Service(name=f"s{n}", containers=4, pool=20) for n in range(12))
+
+
+def law(busy: float, contention: float, coherence: float) -> float:
+    return 1000 * busy / (1 + contention * (busy - 1) + coherence * busy * (busy - 1))
+
+
+def truth_n95(contention: float, coherence: float) -> int:
+    rates = [law(n, contention, coherence) for n in range(1, 20_000)]
+    most = max(rates)
+    return next(n for n, rate in enumerate(rates, 1) if rate >= 0.95 * most)
+
+
+def simulated(contention: float, coherence: float, most: int, seed: int) -> list[LoadPoint]:
+    """
+    Three noisy measurements at each level up to `most`, from a fixed seed.
+    """
+    rng = np.random.default_rng(seed)
+    return [
+        LoadPoint(busy=n, per_s=law(n, contention, coherence) * math.exp(rng.normal(0, 0.03)))
+        for n in LEVELS
+        if n <= most
+        for _ in range(3)
+    ]
+
+
+def test_where_nothing_ran_or_nothing_was_done_no_throughput_was_seen():
+    """
+    Of each number of busy sessions the median counts; an idle server and a stuck one are no points.
+    """
+    points = [(2, 10.0), (2, 12.0), (2, 90.0), (0, 5.0), (3, 0.0)]
+    found = medians([LoadPoint(busy=busy, per_s=per_s) for busy, per_s in points])
+
+    assert found == (LoadPoint(busy=2.0, per_s=12.0),)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("contention", "coherence"), [(0.02, 1e-4), (0.1, 1e-3), (0.05, 5e-4), (0.3, 1e-3)]
+)
+def test_a_curve_that_was_seen_whole_is_found(contention: float, coherence: float, seed: int):
+    """
+    Measured beyond the knee, N95 gives 90 % of the true most or more, and is not extrapolated.
+    """
+    curve = fit_curve(simulated(contention, coherence, 128, seed))
+    assert curve is not None
+    most = max(law(n, contention, coherence) for n in range(1, 2000))
+
+    assert not curve.is_extrapolated
+    assert law(curve.n95, contention, coherence) >= 0.9 * most
+    assert curve.n95 == pytest.approx(truth_n95(contention, coherence), rel=0.35)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_curve_that_was_seen_in_part_is_extrapolated(seed: int):
+    """
+    Eight sessions of 63: the answer says that it goes beyond what was seen.
+    """
+    curve = fit_curve(simulated(0.02, 1e-4, 8, seed))
+    assert curve is not None
+
+    assert curve.is_extrapolated
+
+
+def test_one_bad_measurement_does_not_bend_the_curve():
+    """
+    Medians by level, and a loss that forgives: a run that was disturbed changes little.
+    """
+    points = simulated(0.1, 1e-3, 128, 1)
+    disturbed = [*points, LoadPoint(busy=16, per_s=200.0)]
+    clean, bent = fit_curve(points), fit_curve(disturbed)
+    assert clean is not None
+    assert bent is not None
+
+    assert abs(bent.n95 - clean.n95) <= 3
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [],
+        [LoadPoint(busy=8, per_s=100.0)] * 9,
+        [LoadPoint(busy=n, per_s=100.0 * n) for n in (1, 2)],
+        [LoadPoint(busy=n, per_s=100.0) for n in (10, 11, 12)],
+        [LoadPoint(busy=0, per_s=1.0), LoadPoint(busy=4, per_s=0.0)],
+    ],
+    ids=["none", "one level", "two levels", "too near", "nothing done"],
+)
+def test_too_little_gives_no_curve(points: list[LoadPoint]):
+    """
+    Three numbers of sessions at least, the largest twice the smallest.
+    """
+    assert fit_curve(points) is None
+
+
+def test_a_curve_that_never_turns_has_a_bound():
+    """
+    Work that shares nothing gives ever more; the answer stays finite and is extrapolated.
+    """
+    curve = fit_curve([LoadPoint(busy=n, per_s=100.0 * n) for n in LEVELS])
+    assert curve is not None
+
+    assert curve.is_extrapolated
+    assert throughput(curve, 128) == pytest.approx(12_800, rel=0.1)
+
+
+def test_the_published_cluster_needs_555_sessions():
+    """
+    4,500 to 5,000 queries per second at 100 ms are 450 to 500 at work; Erlang's formula gives 555.
+    """
+    assert erlang_sessions(5_000 * 0.1) == 555
+    assert little(500, 5_000) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("busy", [0.5, 3.0, 20.0])
+def test_erlangs_formula_agrees_with_its_definition(busy: float):
+    """
+    The sum of the textbook at the number found is at most 1 %, one fewer is above it.
+    """
+
+    def waits(count: int) -> float:
+        if count <= busy:
+            return 1.0
+        top = busy**count / math.factorial(count) * count / (count - busy)
+        return top / (sum(busy**k / math.factorial(k) for k in range(count)) + top)
+
+    count = erlang_sessions(busy)
+
+    assert waits(count) <= 0.01 < waits(count - 1)
+
+
+def test_twelve_services_of_four_containers_make_960():
+    """
+    960 do not fit into 497; 8 processors run 16; one connection per container is 48 already.
+    """
+    sizing = size_pools(TWELVE, Room(connection_max=500, vcpu_count=8))
+
+    assert sizing.connections == 960
+    assert sizing.verdict is PoolVerdict.EXCEEDS_CONNECTIONS
+    assert (sizing.runs, sizing.basis, sizing.target) == (16, Basis.RULE, 16)
+    assert {item.pool for item in sizing.recommended} == {1}
+    assert sizing.needs_pooler
+    assert any("rule of thumb" in note for note in sizing.notes)
+
+
+def test_the_server_bounds_where_the_machine_is_larger():
+    """
+    Nine tenths of 997 are 897, which 48 containers share: 18 each.
+    """
+    sizing = size_pools(TWELVE, Room(connection_max=1000, vcpu_count=1000))
+
+    assert sizing.verdict is PoolVerdict.FITS
+    assert sizing.target == 897
+    assert {item.pool for item in sizing.recommended} == {18}
+    assert not sizing.needs_pooler
+
+
+def test_services_share_in_proportion_to_what_they_ask_for():
+    """
+    Of 100: 80 and 20, over 4 and 2 containers, 20 and 10 each; nobody gets more than asked for.
+    """
+    services = (
+        Service(name="orders", containers=4, pool=40),
+        Service(name="search", containers=2, pool=20),
+    )
+    sizing = size_pools(services, Room(vcpu_count=50))
+    large = size_pools(services, Room(vcpu_count=500))
+
+    assert [item.pool for item in sizing.recommended] == [20, 10]
+    assert sizing.recommended[0].arithmetic == (
+        "100 × 160 / 200 = 80 for the service; 80 / 4 containers = 20"
+    )
+    assert [item.pool for item in large.recommended] == [40, 20]
+
+
+def test_a_curve_goes_before_the_rule_of_thumb():
+    """
+    What was measured counts; a curve seen in part says so, one at a ceiling says that.
+    """
+    whole = fit_curve(simulated(0.1, 1e-3, 128, 1))
+    part = fit_curve(simulated(0.02, 1e-4, 8, 1))
+    pegged = fit_curve(simulated(0.1, 1e-3, 128, 1), is_pegged=True)
+    answers = [
+        size_pools(TWELVE, Room(curve=curve, vcpu_count=2, connection_max=1000))
+        for curve in (whole, part, pegged)
+    ]
+
+    assert whole is not None
+    assert answers[0].runs == whole.n95
+    assert [a.basis for a in answers] == [Basis.MEASURED, Basis.EXTRAPOLATED, Basis.CEILING]
+    assert "extrapolated" in " ".join(answers[1].notes)
+    assert "the knee is the ceiling's" in " ".join(answers[2].notes)
+    assert answers[0].verdict is PoolVerdict.EXCEEDS_MACHINE
+
+
+def test_nothing_known_gives_no_number():
+    """
+    Without a server and a machine there is a sum, and what is missing.
+    """
+    sizing = size_pools(TWELVE, Room())
+
+    assert (sizing.verdict, sizing.target, sizing.recommended) == (PoolVerdict.UNKNOWN, None, ())
+    assert len(sizing.notes) == 2
+
+
+def test_a_load_that_is_none_says_nothing_of_pools():
+    """
+    Little's law is of sessions at work; of a server that does next to nothing that is said instead.
+    """
+    quiet, busy = (
+        " ".join(size_pools(TWELVE, Room(vcpu_count=8, busy=n, per_s=100.0)).notes)
+        for n in (0.04, 0.2)
+    )
+
+    assert "hardly anything ran while it was watched (0.04 sessions at work)" in quiet
+    assert "Little" not in quiet
+    assert "0.2 at work / 100 transactions per s = 2 ms each" in busy
