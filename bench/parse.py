@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from fuzz import corpus
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 
 FORTNIGHT = 14 * 24 * 60
 YEAR = 365 * 24 * 60
@@ -36,7 +36,7 @@ import re, sys, time
 from pathlib import Path
 import polars
 from plimsoll.sources import export
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 start = time.process_time()
 if sys.argv[1] == "polars":
     polars.read_csv(sys.argv[2], try_parse_dates=True)

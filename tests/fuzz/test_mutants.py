@@ -9,7 +9,7 @@ from fuzz import mutations
 from fuzz.mutations import Mutant
 from plimsoll.errors import PlimsollError
 from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ from plimsoll.sources.export.parquet import read_parquet
 from plimsoll.sources.export.read import read_loaded
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Reading
-from plimsoll.sources.snapshot_file import decode
 from plimsoll.sources.sysstat.recognise import parse_capture
+from plimsoll.sources.targets.snapshot_file import decode
 
 # A shared machine may be slow, so no example has a deadline.
 fuzzed = settings(deadline=None, max_examples=80)

@@ -29,7 +29,7 @@ def with_beside(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
 
 
 def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
-    from plimsoll.sources import target as sources
+    from plimsoll.sources.targets import one as sources
 
     if not file.exists():
         raise UsageError(

@@ -29,7 +29,7 @@ def read_files(
         SourceError: it cannot be opened.
         DataError: it holds nothing that can be read.
     """
-    from plimsoll.sources.many import read_all
+    from plimsoll.sources.targets.many import read_all
 
     path = Path(target)
     if not path.exists():

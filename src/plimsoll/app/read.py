@@ -154,7 +154,7 @@ def _read_prometheus(
     url: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
-    from plimsoll.sources.target import with_description
+    from plimsoll.sources.targets.one import with_description
 
     server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
     window_s = live_window(reach)
@@ -195,8 +195,8 @@ def cost_of(usage: Usage) -> Decimal | None:
 def _read_file(
     target: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> Snapshot:
-    from plimsoll.sources import target as sources
-    from plimsoll.sources.standard_input import Come
+    from plimsoll.sources.targets import one as sources
+    from plimsoll.sources.targets.standard_input import Come
 
     path = Path(target)
     if not path.exists() and target != STANDARD_INPUT:

@@ -11,7 +11,7 @@ from incidents import build, engine, export, machine, observe, scoring, signals
 from incidents.scenario import Target, size_range
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
-from plimsoll.sources import target
+from plimsoll.sources.targets import one as target
 
 N = 720  # an hour of 5-s steps
 

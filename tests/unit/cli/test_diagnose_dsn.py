@@ -20,7 +20,7 @@ from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 from unit.sinks.fixture_diagnosis import CASES
 
 PRESSED = ROOT / "examples" / "search-service"

@@ -30,7 +30,7 @@ from plimsoll.sources.host.loop import Plan, Recording, record
 from plimsoll.sources.host.reader import HostReader, SystemClock
 from plimsoll.sources.host.snapshot import Host, instance_of, snapshot_of
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
-from plimsoll.sources.target import read_capture
+from plimsoll.sources.targets.one import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _DEFAULT_STEP_S = 1

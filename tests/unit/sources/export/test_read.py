@@ -11,7 +11,7 @@ from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export.read import read_export
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 
 
 def test_a_folder_of_mixed_formats_is_one_snapshot(tmp_path):

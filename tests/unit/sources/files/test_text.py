@@ -7,7 +7,7 @@ from fuzz import corpus
 from plimsoll.sources.export import read as export
 from plimsoll.sources.files import text as file_text
 from plimsoll.sources.files.text import open_text
-from plimsoll.sources.target import read
+from plimsoll.sources.targets.one import read
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_a_large_table_is_read_without_being_loaded(tmp_path, monkeypatch, make)
     with monkeypatch.context() as small:
         small.setattr(file_text, "LEAST_BYTES", 1 << 30)
         held = read(path)
-    monkeypatch.setattr("plimsoll.sources.target.load", refuse)
+    monkeypatch.setattr("plimsoll.sources.targets.one.load", refuse)
     monkeypatch.setattr(export, "load", refuse)
 
     assert held == read(path)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources import snapshot_file
 from plimsoll.sources.export.read import (
     data_files,
     read_export,
@@ -20,14 +19,15 @@ from plimsoll.sources.export.read import (
 )
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
-from plimsoll.sources.standard_input import (
+from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
+from plimsoll.sources.targets import snapshot_file
+from plimsoll.sources.targets.standard_input import (
     INTERRUPTED,
     NAME,
     STANDARD_INPUT,
     Come,
     load_standard_input,
 )
-from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
 from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'

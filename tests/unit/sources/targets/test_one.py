@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import builders
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
-from plimsoll.sources.target import with_description
+from plimsoll.sources.targets.one import with_description
 
 ANSWER = {
     "DBInstances": [

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from plimsoll.errors import DataError, PlimsollError, SourceError
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources import snapshot_file
 from plimsoll.sources.export.read import FORMATS, data_files, read_bytes, read_instance_file
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.choose_instance import describe
 from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.sources.reading.resolve import resolve
+from plimsoll.sources.targets import snapshot_file
 from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'

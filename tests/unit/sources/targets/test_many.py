@@ -9,7 +9,7 @@ from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sinks.snapshot import write_snapshot
 from plimsoll.sources.export.read import read_export
-from plimsoll.sources.many import read_all
+from plimsoll.sources.targets.many import read_all
 
 
 def stream(*identifiers, seed=1):

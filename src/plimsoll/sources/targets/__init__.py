@@ -1,0 +1,1 @@
+"""What does the command line point at: one snapshot or many, whatever they are kept in?"""
