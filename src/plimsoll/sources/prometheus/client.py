@@ -61,43 +61,42 @@ class Exhausted(SourceError):
     """One reading would take more from a server than it may."""
 
 
-class Allowance:
-    """What one reading may still take, over all of its connections."""
+class Quota:
+    """How much of one kind a reading may still take, over all of its connections."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, most: int, kind: str) -> None:
         """Begin with everything."""
-        self._bounds = bounds
-        self._bytes_left = bounds.read_bytes_max
-        self._samples_left = bounds.read_samples_max
+        self._most = most
+        self._kind = kind
+        self._taken = 0
 
-    def take_bytes(self, count: int, server: Server) -> None:
+    @property
+    def taken(self) -> int:
+        """Everything that was taken so far."""
+        return self._taken
+
+    def take(self, count: int, server: Server) -> None:
         """
         Note a part of an answer.
 
         Raises:
             Exhausted: it is more than is left.
         """
-        self._bytes_left -= count
-        if self._bytes_left < 0:
-            raise _exhausted(f"{self._bounds.read_bytes_max:,} bytes", server)
-
-    def take_samples(self, count: int, server: Server) -> None:
-        """
-        Note the samples of an answer.
-
-        Raises:
-            Exhausted: they are more than are left.
-        """
-        self._samples_left -= count
-        if self._samples_left < 0:
-            raise _exhausted(f"{self._bounds.read_samples_max:,} samples", server)
+        self._taken += count
+        if self._taken > self._most:
+            raise Exhausted(
+                f"one command reads {self._most:,} {self._kind} at most from {server.url}",
+                "Choose fewer instances with --identifier or --match, or a shorter window with --last.",
+            )
 
 
-def _exhausted(limit: str, server: Server) -> Exhausted:
-    return Exhausted(
-        f"one command reads {limit} at most from {server.url}",
-        "Choose fewer instances with --identifier or --match, or a shorter window with --last.",
-    )
+class Allowance:
+    """What one reading may take, over all of its connections."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        """Begin with everything."""
+        self.bytes = Quota(bounds.read_bytes_max, "bytes")
+        self.samples = Quota(bounds.read_samples_max, "samples")
 
 
 class Client:
@@ -230,7 +229,7 @@ class Client:
         size = 0
         for part in response.iter_bytes():
             size += len(part)
-            self.allowance.take_bytes(len(part), self.server)
+            self.allowance.bytes.take(len(part), self.server)
             if size > self.bounds.answer_bytes_max:
                 raise TooMuch(f"the answer is larger than {self.bounds.answer_bytes_max:,} bytes")
             if self._clock() > deadline:

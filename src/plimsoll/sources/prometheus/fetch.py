@@ -94,7 +94,7 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
             middle = (start + end) // 2
             waiting += [(middle, end), (start, middle)]
             continue
-        client.allowance.take_samples(sum(len(row.values) for row in rows), client.server)
+        client.allowance.samples.take(sum(len(row.values) for row in rows), client.server)
         for row in rows:
             pieces.setdefault(frozenset(row.metric.items()), []).append(_arrays(row, client))
     return [_whole(dict(labels), parts) for labels, parts in pieces.items()]

@@ -120,10 +120,9 @@ def test_a_reading_as_a_whole_is_bounded(unit):
     """
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
-        generous = Bounds()
-        whole = Allowance(generous)
+        whole = Allowance(Bounds())
         read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
-        one = getattr(generous, f"read_{unit}_max") - getattr(whole, f"_{unit}_left")
+        one = getattr(whole, unit).taken
         asked = len(double.requests)
         found, message = read_bounded(double, Bounds(**{f"read_{unit}_max": one * 5 // 2}))
         of_two = len(double.requests) - asked
@@ -143,7 +142,7 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
         server = server_of(double.url, match=(), headers=(), environment={})
         whole = Allowance(Bounds())
         read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
-        one = Bounds().read_samples_max - whole._samples_left
+        one = whole.samples.taken
         monkeypatch.setattr(
             "plimsoll.sources.prometheus.read.Bounds", lambda: Bounds(read_samples_max=one)
         )
