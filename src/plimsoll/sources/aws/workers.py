@@ -4,7 +4,6 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -30,12 +29,7 @@ class Workers:
         """Use until the block ends."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Forget the jobs that were not begun; those under way end by themselves."""
         while True:
             try:
