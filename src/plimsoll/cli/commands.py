@@ -48,12 +48,12 @@ COMMANDS = {
         "plimsoll.cli.catalog", "Show the published limits, or compare them with a live answer"
     ),
     "gate": _Place(
-        "plimsoll.cli.gate",
+        "plimsoll.cli.gate.command",
         "Put a folder behind the storage limits of an instance, burst credits included, and see "
         "what a real server does there",
     ),
     "lab": _Place(
-        "plimsoll.cli.lab",
+        "plimsoll.cli.lab.command",
         "Run a real database under the limits of an instance that you do not have",
     ),
     "sweep": _Place(

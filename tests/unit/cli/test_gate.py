@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
-from plimsoll.cli.gate_ask import Orders, _balance, give_orders
-from plimsoll.cli.gate_run import GateFlags, refuse_early, setup_of, truth_path
+from plimsoll.cli.gate import words as gate_words
+from plimsoll.cli.gate.ask import Orders, _balance, give_orders
+from plimsoll.cli.gate.run import GateFlags, refuse_early, setup_of, truth_path
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateStatus

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import databases
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import lab_run
 from plimsoll.cli.commands import app
-from plimsoll.cli.lab_run import LabFlags, plan_of, run_postgres
+from plimsoll.cli.lab import run as lab_run
+from plimsoll.cli.lab.run import LabFlags, plan_of, run_postgres
 from plimsoll.errors import CatalogError, UsageError
 from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.lab.load.workload import Pace

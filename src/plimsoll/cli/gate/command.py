@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_options, options
+from plimsoll.cli import options
+from plimsoll.cli.gate import options as gate_options
 
 _PLACES = "Where"
 
@@ -172,7 +173,7 @@ def mount(
 
     Files in MOUNT are stored in --backing (MOUNT.data without it) and stay there.
     """
-    from plimsoll.cli.gate_run import GateFlags, mount_until_told
+    from plimsoll.cli.gate.run import GateFlags, mount_until_told
 
     flags = GateFlags(
         instance=_instance(db_class, engine, storage, size_gib, iops, throughput_mibps, launched),
@@ -219,7 +220,7 @@ def run(
     GATE_DIR names the mount. Exit status: that of the command; 2 if this machine was slower than what
     it was to emulate, so that the run proves nothing.
     """
-    from plimsoll.cli.gate_run import GateFlags, run_in_gate
+    from plimsoll.cli.gate.run import GateFlags, run_in_gate
 
     flags = GateFlags(
         instance=_instance(db_class, engine, storage, size_gib, iops, throughput_mibps, launched),
@@ -246,7 +247,7 @@ def status(
     ] = Format.TEXT,
 ) -> None:
     """Print how a gate stands: rates of the last second, queue, balances, what binds."""
-    from plimsoll.cli.gate_ask import show_status
+    from plimsoll.cli.gate.ask import show_status
 
     show_status(socket, is_json=form == Format.JSON)
 
@@ -268,7 +269,7 @@ def change(
     ] = False,
 ) -> None:
     """Change class, storage or credits of a gate while it runs."""
-    from plimsoll.cli.gate_ask import Orders, give_orders
+    from plimsoll.cli.gate.ask import Orders, give_orders
 
     give_orders(
         socket,
@@ -289,7 +290,7 @@ def events(
     ] = False,
 ) -> None:
     """Follow a gate: each change and the truth of each second, as lines of JSON, until it ends."""
-    from plimsoll.cli.gate_ask import follow
+    from plimsoll.cli.gate.ask import follow
 
     follow(socket, from_start=past)
 

@@ -17,12 +17,12 @@ from plimsoll.app.inspect import found_beside
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.watching import Watching
-from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.gate_options import RunFlags
-from plimsoll.cli.gate_run import GateFlags, group_of, setup_of, truth_path
+from plimsoll.cli.gate import words as gate_words
+from plimsoll.cli.gate.options import RunFlags
+from plimsoll.cli.gate.run import GateFlags, group_of, setup_of, truth_path
 from plimsoll.cli.output import is_color
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_words
+from plimsoll.cli.gate import words as gate_words
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import has_credits
 from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate, is_alive
@@ -162,7 +162,7 @@ def _bought(home: Home, flags: InstanceOptions) -> Instance:
         # IOPS and throughput were bought for the storage that goes.
         instance = replace(instance, storage=Storage(size_gib=instance.storage.size_gib))
     if flags.storage is not None and flags.engine is None and instance.engine is None:
-        from plimsoll.cli.gate_run import DEFAULT_ENGINE
+        from plimsoll.cli.gate.run import DEFAULT_ENGINE
 
         flags = replace(flags, engine=DEFAULT_ENGINE)
     return with_flags(instance, flags)

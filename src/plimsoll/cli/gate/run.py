@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_words
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.gate import words as gate_words
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
 from plimsoll.gate.class_group import ClassGroup

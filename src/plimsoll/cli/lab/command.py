@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_options, lab_experiment, lab_mysql, options
+from plimsoll.cli import options
+from plimsoll.cli.gate import options as gate_options
+from plimsoll.cli.lab import experiment as lab_experiment
+from plimsoll.cli.lab import mysql as lab_mysql
 
 WorkloadName = Annotated[
     str,
@@ -108,7 +111,7 @@ def postgres(
     Exit status: 0 nothing binds, 1 something binds, 2 could not tell, bad input, or this machine was
     slower than what it was to emulate.
     """
-    from plimsoll.cli.lab_run import LabFlags, run_postgres
+    from plimsoll.cli.lab.run import LabFlags, run_postgres
 
     flags = LabFlags(
         instance=InstanceOptions(

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import gate_options, options
-from plimsoll.cli.gate_options import RunFlags
+from plimsoll.cli import options
+from plimsoll.cli.gate import options as gate_options
+from plimsoll.cli.gate.options import RunFlags
 
 
 class Engine(StrEnum):
@@ -145,11 +146,11 @@ def _run(flags: MySqlFlags) -> int:
 
     from plimsoll.app.moments import seconds_of
     from plimsoll.catalog.load import catalog
-    from plimsoll.cli import gate_words
     from plimsoll.cli.amounts import bytes_of
     from plimsoll.cli.endings import ended_like_ctrl_c
-    from plimsoll.cli.gate_run import group_of
-    from plimsoll.cli.lab_run import check_length, display, refuse_early, report, setup_for
+    from plimsoll.cli.gate import words as gate_words
+    from plimsoll.cli.gate.run import group_of
+    from plimsoll.cli.lab.run import check_length, display, refuse_early, report, setup_for
     from plimsoll.gate.record import minutes_of
     from plimsoll.lab.load.sysbench import load_of
     from plimsoll.lab.sessions.mysql import MySqlPlan, run_mysql

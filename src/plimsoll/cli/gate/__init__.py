@@ -1,0 +1,1 @@
+"""What does `plimsoll gate` read from the command line, and what does it say of a gate?"""
