@@ -129,7 +129,7 @@ AllowWrites = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Save the captures. Without it: printed."),
+    typer.Option("-o", "--output", metavar="FILE", help="Save the captures. Without it: printed."),
 ]
 Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
 Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]

@@ -86,7 +86,10 @@ def show(
 def refresh(
     region: Annotated[str, typer.Option("--region", help="The region whose prices are read.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="File to write, gzipped if it ends in .gz.")
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="File to write, gzipped if it ends in .gz."
+        ),
     ],
     profile: options.Profile = None,
     max_api_calls: options.MaxApiCalls = 1000,

@@ -90,7 +90,10 @@ Sizes = Annotated[
     ),
 ]
 Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the JSON to a file.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Also write the JSON to a file."),
+]
 Html = Annotated[Path | None, typer.Option("--html", help="Also write a page.")]
 Png = Annotated[Path | None, typer.Option("--png", help="Also draw the chart: .png or .svg.")]
 Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]

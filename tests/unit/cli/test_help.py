@@ -171,3 +171,15 @@ def test_an_unknown_shell_is_refused():
     found = CliRunner().invoke(app, ["--completion", "tcsh"])
 
     assert "there is no completion for shell 'tcsh'" == str(found.exception)
+
+
+def test_a_file_of_output_is_named_the_same_everywhere():
+    """
+    Whatever takes -o takes --output, and nothing takes another name for it.
+    """
+    texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
+    rows = [line.strip() for text in texts for line in text.splitlines() if "  -o, " in line]
+
+    assert len(rows) >= 8
+    assert all(row.startswith("-o, --output FILE") for row in rows)
+    assert not any("--out " in text for text in texts)

@@ -102,16 +102,6 @@ Metrics = Annotated[
         rich_help_panel=_PLACES,
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Save what CloudWatch would have shown as a snapshot; the truth lies beside it.",
-        rich_help_panel=_PLACES,
-    ),
-]
 Command = Annotated[
     list[str],
     typer.Argument(metavar="-- COMMAND", help="What runs in the mount.", show_default=False),
@@ -166,7 +156,7 @@ def mount(
     mode: ModeOption = Mode.FS,
     backing: Backing = None,
     metrics: Metrics = None,
-    output: Output = None,
+    output: gate_options.Output = None,
 ) -> None:
     """
     Mount, and stay until Ctrl-C: plimsoll gate mount --class db.t3.xlarge ./data.
@@ -212,7 +202,7 @@ def run(
     backing: Backing = None,
     place: MountOption = None,
     metrics: Metrics = None,
-    output: Output = None,
+    output: gate_options.Output = None,
 ) -> None:
     """
     Mount, run a command in the mount, unmount: plimsoll gate run … -o run.json -- ./load.sh.

@@ -11,6 +11,7 @@ from plimsoll.app.moments import seconds_of
 from plimsoll.cli import sweep
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.model.sweep import SweepReport
+from plimsoll.units import format_duration
 
 # Longer changes nothing but the error bars, by its root.
 _FOR_EACH = "4s"
@@ -81,6 +82,7 @@ def _measure(
     from plimsoll.lab.sweep.experiment import (
         LAB_SIZES_BYTES,
         cases_named,
+        length_s,
         published_of,
         run_cases,
         truths_of,
@@ -96,6 +98,11 @@ def _measure(
         depth=STREAMS,
     )
     cases = cases_named(only)
+    count = "1 configuration" if len(cases) == 1 else f"{len(cases)} configurations"
+    sweep.tell(
+        f"{count}, measured for {format_duration(length_s(cases, plan, catalog()))} at most; "
+        "starting servers and filling a table come on top"
+    )
     with ended_like_ctrl_c():
         measured = run_cases(cases, plan, catalog(), tell=sweep.tell, binaries=pg_bin)
     reports = []

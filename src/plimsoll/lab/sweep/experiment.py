@@ -132,6 +132,12 @@ def run_cases(
         return [lab.run_case(case, plan, facts) for case in cases]
 
 
+def length_s(cases: Sequence[Case], plan: Plan, facts: Catalog) -> float:
+    """Return how long the points of all configurations are measured; starting servers comes on top."""
+    chains = [stages_of(GateSetup(instance=case.instance), facts) for case in cases]
+    return sum(len(phases_of(chain)) for chain in chains) * sum(s.length_s for s in plan.steps())
+
+
 def phases_of(chain: Sequence[Stage]) -> tuple[Phase, ...]:
     """What can be measured: baseline and burst where any stage has credits, else the one there is."""
     if any(has_credits(stage) for stage in chain):

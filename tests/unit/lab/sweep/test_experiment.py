@@ -10,10 +10,12 @@ from plimsoll.lab.sweep.cases import CASES
 from plimsoll.lab.sweep.experiment import (
     LAB_SIZES_BYTES,
     cases_named,
+    length_s,
     phases_of,
     published_of,
     truths_of,
 )
+from plimsoll.lab.sweep.plan import Plan
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import KIB
 from simulated_sweeps import sweep
@@ -85,3 +87,14 @@ def test_an_unknown_configuration_names_the_known():
 
     assert "m4.large-gp2-30" in raised.value.hint
     assert CASES == cases_named([])
+
+
+def test_the_length_is_that_of_every_point_in_every_phase():
+    """
+    Two phases of a burstable configuration take twice the points of a plan, one phase takes them once.
+    """
+    plan = Plan(sizes_bytes=(8192, 65536), for_each_s=4.0)
+    once = 2 * 2 * 4.0 + 2 * 1 * 1.0  # patterns × sizes × seconds, and the smallest size alone
+
+    assert once == length_s(cases_named(["m4.4xlarge-io1"]), plan, catalog())
+    assert 2 * once == length_s(cases_named(["m7g.large-gp3-100"]), plan, catalog())
