@@ -309,3 +309,30 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
         read_export(tmp_path)
 
     assert '--identifier "*"' in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (
+            "text",
+            "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n",
+        ),
+        ("text", "ReadIOPS\nDATAPOINTS\t12.0\t2026-11-20T10:00:00Z\tCount/Second\n"),
+        ("table", "------------------\n|  GetMetricData  |\n+----------------+\n"),
+        ("yaml", "MetricDataResults:\n- Id: m1\n"),
+    ],
+)
+def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form, text, tmp_path):
+    """
+    The remedy is one option, not another table.
+    """
+    file = tmp_path / "answer.txt"
+    file.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_export(file)
+
+    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (
+        caught.value.message
+    )
+    assert "--output json" in caught.value.hint

@@ -1,7 +1,8 @@
+"""Cells with their units, in tables as Grafana draws and downloads them."""
+
 import numpy as np
 import pytest
 
-from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.export.read import read_export
 
@@ -124,81 +125,3 @@ def test_units_in_cells_are_what_they_say(text, expected, tmp_path):
     file.write_text(written(["ReadThroughput"], [[text]] * 2))
 
     assert expected == read_export(file).series[Metric.READ_BYTES_PER_S].value[0]
-
-
-RESULT = '{"status":"success","data":{"resultType":"%s","result":[%s]}}'
-ROW = (
-    '{"metric":{"__name__":"aws_rds_read_iops_average","dimension_DBInstanceIdentifier":"orders",'
-    '"job":"yace"},"values":[[1795176000,"10"],[1795176060,"11"],[1795176120,"NaN"]]}'
-)
-
-
-def test_the_answer_of_a_range_query_is_read(tmp_path):
-    """
-    As curl keeps it.
-    """
-    file = tmp_path / "answer.json"
-    file.write_text(RESULT % ("matrix", ROW))
-    snapshot = read_export(file)
-
-    assert "orders" == snapshot.instance.identifier
-    assert [10.0, 11.0] == snapshot.series[Metric.READ_OPS_PER_S].value.tolist()
-
-
-def test_series_without_a_name_are_a_gap(tmp_path):
-    """
-    The answer to `rate(…)` does not say what it measures.
-    """
-    other = '{"metric":{"job":"x"},"values":[[1795176000,"1"]]}'
-    file = tmp_path / "answer.json"
-    file.write_text(RESULT % ("matrix", f"{ROW},{other}"))
-
-    assert "1 series of 'answer.json'" in {g.metric for g in read_export(file).gaps}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (RESULT % ("vector", ""), "holds one moment of Prometheus (vector)"),
-        ('{"status":"error","errorType":"bad_data","error":"no"}', "holds an error of Prometheus"),
-        (RESULT % ("matrix", "7"), "is no answer of a range query"),
-    ],
-)
-def test_another_answer_of_prometheus_is_said(text, said, tmp_path):
-    """
-    In one sentence with what to ask for instead.
-    """
-    file = tmp_path / "answer.json"
-    file.write_text(text)
-    with pytest.raises(DataError) as caught:
-        read_export(file)
-
-    assert said in caught.value.message
-    assert caught.value.hint.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
-        (
-            "text",
-            "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n",
-        ),
-        ("text", "ReadIOPS\nDATAPOINTS\t12.0\t2026-11-20T10:00:00Z\tCount/Second\n"),
-        ("table", "------------------\n|  GetMetricData  |\n+----------------+\n"),
-        ("yaml", "MetricDataResults:\n- Id: m1\n"),
-    ],
-)
-def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form, text, tmp_path):
-    """
-    The remedy is one option, not another table.
-    """
-    file = tmp_path / "answer.txt"
-    file.write_text(text)
-    with pytest.raises(DataError) as caught:
-        read_export(file)
-
-    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (
-        caught.value.message
-    )
-    assert "--output json" in caught.value.hint

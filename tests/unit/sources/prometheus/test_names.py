@@ -1,0 +1,57 @@
+"""Answers of Prometheus that were kept in a file."""
+
+import pytest
+
+from plimsoll.errors import DataError
+from plimsoll.model.metric import Metric
+from plimsoll.sources.export.read import read_export
+
+RESULT = '{"status":"success","data":{"resultType":"%s","result":[%s]}}'
+ROW = (
+    '{"metric":{"__name__":"aws_rds_read_iops_average","dimension_DBInstanceIdentifier":"orders",'
+    '"job":"yace"},"values":[[1795176000,"10"],[1795176060,"11"],[1795176120,"NaN"]]}'
+)
+
+
+def test_the_answer_of_a_range_query_is_read(tmp_path):
+    """
+    As curl keeps it.
+    """
+    file = tmp_path / "answer.json"
+    file.write_text(RESULT % ("matrix", ROW))
+    snapshot = read_export(file)
+
+    assert "orders" == snapshot.instance.identifier
+    assert [10.0, 11.0] == snapshot.series[Metric.READ_OPS_PER_S].value.tolist()
+
+
+def test_series_without_a_name_are_a_gap(tmp_path):
+    """
+    The answer to `rate(…)` does not say what it measures.
+    """
+    other = '{"metric":{"job":"x"},"values":[[1795176000,"1"]]}'
+    file = tmp_path / "answer.json"
+    file.write_text(RESULT % ("matrix", f"{ROW},{other}"))
+
+    assert "1 series of 'answer.json'" in {g.metric for g in read_export(file).gaps}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (RESULT % ("vector", ""), "holds one moment of Prometheus (vector)"),
+        ('{"status":"error","errorType":"bad_data","error":"no"}', "holds an error of Prometheus"),
+        (RESULT % ("matrix", "7"), "is no answer of a range query"),
+    ],
+)
+def test_another_answer_of_prometheus_is_said(text, said, tmp_path):
+    """
+    In one sentence with what to ask for instead.
+    """
+    file = tmp_path / "answer.json"
+    file.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_export(file)
+
+    assert said in caught.value.message
+    assert caught.value.hint.endswith(".")
