@@ -2,7 +2,6 @@
 
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +10,12 @@ import typer
 from plimsoll import __version__
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import is_color
+from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth, is_color
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
 
 _WHICH = "Which statements"
 _HOW = "How they are run"
-
-
-class Format(StrEnum):
-    """What is printed to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Dsn = Annotated[
@@ -131,8 +123,6 @@ Out = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Save the captures. Without it: printed."),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
-Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -161,7 +151,7 @@ def record(
     runs: Runs = 1,
     allow_writes: AllowWrites = False,
     output: Out = None,
-    width: Width = None,
+    width: WideWidth = None,
 ) -> None:
     """
     Run statements under EXPLAIN (ANALYZE, BUFFERS, SETTINGS) and keep what they did.
@@ -203,8 +193,8 @@ def record(
 def compare(
     first: Annotated[Path, typer.Argument(help="Captures of a normal time: a recording or a log.")],
     second: Annotated[Path, typer.Argument(help="Captures of a slow time.")],
-    form: Form = Format.TEXT,
-    width: Width = None,
+    form: FormOfTwo = TextOrJson.TEXT,
+    width: WideWidth = None,
 ) -> None:
     """
     Lay two captures of the same statements side by side.
@@ -219,7 +209,7 @@ def compare(
 
     sides = (read_captures(first), read_captures(second))
     comparison = plans.compare(*sides, names=_names(first, second))
-    if form is Format.JSON:
+    if form is TextOrJson.JSON:
         sys.stdout.write(render_explain_json(comparison))
     else:
         sys.stdout.write(render_explain(comparison, width=width, color=is_color()))

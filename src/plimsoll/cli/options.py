@@ -21,7 +21,7 @@ Identifier = Annotated[
     str | None,
     typer.Option(
         "--identifier",
-        help="Which instance, when the target holds several; diagnose takes '*' for every one, and with prom: patterns.",
+        help="Which instance, when the target holds several.",
     ),
 ]
 InstanceFile = Annotated[
@@ -32,11 +32,15 @@ InstanceFile = Annotated[
 ]
 DbClass = Annotated[
     str | None,
-    typer.Option("--class", help="Instance class, as db.r5.2xlarge.", rich_help_panel=_INSTANCE),
+    typer.Option(
+        "--class", help="Instance class, for example db.r5.2xlarge.", rich_help_panel=_INSTANCE
+    ),
 ]
 Engine = Annotated[
     str | None,
-    typer.Option("--engine", help="Engine, as postgres or oracle-ee.", rich_help_panel=_INSTANCE),
+    typer.Option(
+        "--engine", help="Engine, for example postgres or oracle-ee.", rich_help_panel=_INSTANCE
+    ),
 ]
 StorageKind = Annotated[
     str | None,
@@ -60,7 +64,7 @@ Launched = Annotated[
     str | None,
     typer.Option(
         "--launched",
-        help="Launch date, as 2019-06-01: decides whether former limits are possible.",
+        help="Launch date, for example 2019-06-01: decides whether legacy limits are possible.",
         rich_help_panel=_INSTANCE,
     ),
 ]
@@ -80,13 +84,19 @@ Last = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="MOMENT", help="Start, as 2026-11-20T08:00Z.", rich_help_panel=_WINDOW
+        "--from",
+        metavar="MOMENT",
+        help="Start of the window, for example 2026-11-20T08:00Z.",
+        rich_help_panel=_WINDOW,
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
-        "--to", metavar="MOMENT", help="End, not included. Without it now.", rich_help_panel=_WINDOW
+        "--to",
+        metavar="MOMENT",
+        help="End of the window, exclusive (default: now).",
+        rich_help_panel=_WINDOW,
     ),
 ]
 Profile = Annotated[
@@ -95,7 +105,7 @@ Profile = Annotated[
 ]
 Region = Annotated[
     str | None,
-    typer.Option("--region", help="AWS region, as eu-central-1.", rich_help_panel=_LIVE),
+    typer.Option("--region", help="AWS region, for example eu-central-1.", rich_help_panel=_LIVE),
 ]
 MaxApiCalls = Annotated[
     int,
@@ -112,7 +122,7 @@ Match = Annotated[
     typer.Option(
         "--match",
         metavar="LABEL=VALUE",
-        help="Prometheus: which series, as dbidentifier=orders-primary; may be repeated.",
+        help="Prometheus: which series, for example dbidentifier=orders-primary; may be repeated.",
         rich_help_panel=_LIVE,
     ),
 ]
@@ -121,7 +131,7 @@ Header = Annotated[
     typer.Option(
         "--header",
         metavar="NAME:VALUE",
-        help="Prometheus: a header of every request, as X-Scope-OrgID:shop. Secrets belong into "
+        help="Prometheus: a header of every request, for example X-Scope-OrgID:shop. Secrets belong into "
         "PLIMSOLL_PROM_TOKEN, or PLIMSOLL_PROM_USER and PLIMSOLL_PROM_PASSWORD.",
         rich_help_panel=_LIVE,
     ),

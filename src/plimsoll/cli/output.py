@@ -4,7 +4,9 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.app.render import Found
@@ -16,6 +18,25 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+
+
+class TextOrJson(StrEnum):
+    """How what has no Markdown form is written to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
+FormOfTwo = Annotated[TextOrJson, typer.Option("--format", help="What to print: text or json.")]
+Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
+WideWidth = Annotated[
+    int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")
+]
+"""Of what stands side by side, and does not fit in fewer columns."""
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
+]
 
 
 def is_color() -> bool:

@@ -1,7 +1,6 @@
 """`plimsoll prove`: show on a server what is claimed of it."""
 
 import sys
-from enum import StrEnum
 from shutil import get_terminal_size
 from typing import Annotated
 
@@ -10,14 +9,8 @@ import typer
 
 from plimsoll.app.toast_samples import decode_seconds
 from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.output import FormOfTwo, TextOrJson
 from plimsoll.errors import UsageError
-
-
-class Format(StrEnum):
-    """How the proof is written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -62,9 +55,7 @@ def toast(
             "WAL. Makes a temporary replication slot, and drops it.",
         ),
     ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="What is printed to standard output.")
-    ] = Format.TEXT,
+    form: FormOfTwo = TextOrJson.TEXT,
 ) -> None:
     """
     Show that sending an unchanged value again writes it again.
@@ -89,7 +80,7 @@ def toast(
             proof = msgspec.structs.replace(proof, sample=sample, notes=proof.notes + notes)
     text = (
         render_toast_proof(proof, width=get_terminal_size().columns)
-        if form == Format.TEXT
+        if form == TextOrJson.TEXT
         else render_toast_proof_json(proof)
     )
     sys.stdout.write(text)

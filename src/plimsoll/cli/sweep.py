@@ -5,7 +5,6 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,19 +14,12 @@ from msgspec.structs import replace
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import is_color
+from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth, is_color
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
 
 _BOUNDS = "Bounds"
-
-
-class Format(StrEnum):
-    """What is printed to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 OfPath = Annotated[
@@ -89,14 +81,12 @@ Sizes = Annotated[
         "--sizes", metavar="LIST", help="I/O sizes, as 8KiB,64KiB,1MiB. Without it 4 KiB to 1 MiB."
     ),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
 Out = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Also write the JSON to a file."),
 ]
 Html = Annotated[Path | None, typer.Option("--html", help="Also write a page.")]
 Png = Annotated[Path | None, typer.Option("--png", help="Also draw the chart: .png or .svg.")]
-Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -113,11 +103,11 @@ def sweep(
     max_bytes: MaxBytes = "20GiB",
     depth: Depth = DEPTH,
     allow_writes: AllowWrites = False,
-    form: Form = Format.TEXT,
+    form: FormOfTwo = TextOrJson.TEXT,
     out: Out = None,
     html: Html = None,
     png: Png = None,
-    width: Width = None,
+    width: WideWidth = None,
 ) -> None:
     """
     Measure what storage delivers at each I/O size, and find the limits behind it.
@@ -222,7 +212,7 @@ def check_outputs(html: Path | None, png: Path | None, out: Path | None) -> None
 def write_sweeps(
     reports: Sequence[SweepReport],
     *,
-    form: Format,
+    form: TextOrJson,
     out: Path | None,
     html: Path | None,
     png: Path | None,
@@ -250,7 +240,7 @@ def write_sweeps(
 
         write_sweep_picture(png, reports)
     color = is_color()
-    text = render_sweep(reports, width=width, color=color) if form == Format.TEXT else document
+    text = render_sweep(reports, width=width, color=color) if form == TextOrJson.TEXT else document
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -64,7 +64,7 @@ def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
     assert "does not exist" in refusal("--path", str(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("form", list(command.Format))
+@pytest.mark.parametrize("form", list(command.TextOrJson))
 def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
     """
     Text or JSON to standard output, the files that were asked for beside it.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
 from plimsoll.cli.compare import side_options as sides
-from plimsoll.cli.output import Format
+from plimsoll.cli.output import Form, Format, WideWidth
 
 At = Annotated[
     str | None,
@@ -22,8 +22,6 @@ WindowB = Annotated[
     str | None,
     typer.Option("--window-b", metavar="INTERVAL", help="After, as 2026-11-10/P7D."),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
-Width = Annotated[int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -63,7 +61,7 @@ def compare(
     match: options.Match = None,
     header: options.Header = None,
     form: Form = Format.TEXT,
-    width: Width = None,
+    width: WideWidth = None,
 ) -> None:
     """
     Set two windows side by side: limits, what was served, latency, headroom.

@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
-from plimsoll.cli.output import Format
+from plimsoll.cli.output import Form, Format, Html, Width
 from plimsoll.cli.watching import Dsn, Duration
 
 
@@ -27,18 +27,12 @@ def diagnose(
     *,
     flags: InstanceOptions,
     reach: ReadOptions,
-    form: Annotated[
-        Format, typer.Option("--format", help="What to print: text, json or markdown.")
-    ] = Format.TEXT,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
-    ] = None,
+    form: Form = Format.TEXT,
+    html: Html = None,
     png: Annotated[
         Path | None, typer.Option("--png", help="Also write the timeline as a picture.")
     ] = None,
-    width: Annotated[
-        int | None, typer.Option("--width", min=40, max=400, help="Columns of the text report.")
-    ] = None,
+    width: Width = None,
     has_plan: Annotated[
         bool,
         typer.Option("--plan", help="Also find the way past a ceiling, as 'plimsoll plan' does."),
@@ -47,7 +41,7 @@ def diagnose(
     duration: Duration = None,
     lists_all: Annotated[
         bool,
-        typer.Option("--all", help="Of many instances: a row for each that is near no limit, too."),
+        typer.Option("--all", help="With several instances, also list those near no limit."),
     ] = False,
 ) -> None:
     """

@@ -9,6 +9,7 @@ import typer
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
+from plimsoll.cli.output import FormOfTwo, TextOrJson
 
 _PLACES = "Where"
 
@@ -18,13 +19,6 @@ class Mode(StrEnum):
 
     FS = "fs"
     BLOCK = "block"
-
-
-class Format(StrEnum):
-    """How a status is written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Memory = Annotated[
@@ -232,14 +226,12 @@ def run(
 
 def status(
     socket: Socket = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="What to print: text or json.")
-    ] = Format.TEXT,
+    form: FormOfTwo = TextOrJson.TEXT,
 ) -> None:
     """Print how a gate stands: rates of the last second, queue, balances, what binds."""
     from plimsoll.cli.gate.ask import show_status
 
-    show_status(socket, is_json=form == Format.JSON)
+    show_status(socket, is_json=form == TextOrJson.JSON)
 
 
 def change(

@@ -83,14 +83,6 @@ Output = Annotated[
     ),
 ]
 
-Html = Annotated[
-    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
-]
-
-Width = Annotated[
-    int | None, typer.Option("--width", min=40, max=400, help="Columns of the report.")
-]
-
 
 class RunFlags(Struct, frozen=True, kw_only=True):
     """What the command line says about any run of the lab."""

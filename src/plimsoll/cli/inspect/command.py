@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
-from plimsoll.cli.output import Format
+from plimsoll.cli.output import Form, Format, Width
 from plimsoll.cli.watching import DEFAULT_FOR
 
 Dsn = Annotated[
@@ -51,12 +51,10 @@ Target = Annotated[
         "that binds it. --class, --last and the like are about this target.",
     ),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
 Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write it to this file instead."),
 ]
-Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -10,6 +10,7 @@ from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.lab import experiment as lab_experiment
 from plimsoll.cli.lab import mysql as lab_mysql
+from plimsoll.cli.output import Html, Width
 
 WorkloadName = Annotated[
     str,
@@ -97,8 +98,8 @@ def postgres(
     pg_bin: PgBin = None,
     keep: gate_options.Keep = False,
     output: gate_options.Output = None,
-    html: gate_options.Html = None,
-    width: gate_options.Width = None,
+    html: Html = None,
+    width: Width = None,
 ) -> None:
     """
     Run PostgreSQL under an RDS class's limits, then diagnose it: plimsoll lab postgres

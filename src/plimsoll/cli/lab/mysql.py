@@ -10,6 +10,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.gate.options import RunFlags
+from plimsoll.cli.output import Html, Width
 
 
 class Engine(StrEnum):
@@ -99,8 +100,8 @@ def mysql(
     mysql_bin: MysqlBin = None,
     keep: gate_options.Keep = False,
     output: gate_options.Output = None,
-    html: gate_options.Html = None,
-    width: gate_options.Width = None,
+    html: Html = None,
+    width: Width = None,
 ) -> None:
     """
     Run MariaDB under an RDS class's limits, then diagnose it: plimsoll lab mysql

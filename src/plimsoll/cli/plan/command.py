@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
-from plimsoll.cli.output import Format
+from plimsoll.cli.output import Form, Format, Width
 
 _WISHES = "What it must keep to"
 _PRICES = "Prices"
@@ -27,9 +27,11 @@ MaxUsdPerDay = Annotated[
 KeepClass = Annotated[bool, _wish("--keep-class", "Change only the storage.")]
 KeepStorage = Annotated[bool, _wish("--keep-storage", "Change only the class.")]
 MultiAz = Annotated[
-    bool | None, _wish("--multi-az/--single-az", "With or without a standby; as it is if not said.")
+    bool | None, _wish("--multi-az/--single-az", "With or without a standby (default: as now).")
 ]
-Growth = Annotated[str, _wish("--growth", "What the demand is multiplied with.", "FACTOR")]
+Growth = Annotated[
+    str, _wish("--growth", "Multiply demand by this factor, for example 1.5.", "FACTOR")
+]
 PriorTexts = Annotated[
     list[str] | None,
     _wish(
@@ -43,7 +45,7 @@ Allow = Annotated[
     list[str] | None,
     _wish(
         "--allow",
-        "Only classes or storage types like this, as db.r6g.* or gp3; or smaller-cpu, "
+        "Only classes or storage types like this, for example db.r6g.* or gp3; or smaller-cpu, "
         "smaller-memory, smaller-connections, smaller-network, short-window; may be repeated.",
         "PATTERN",
     ),
@@ -52,7 +54,7 @@ Deny = Annotated[
     list[str] | None,
     _wish(
         "--deny",
-        "No classes or storage types like this, as db.t* or io1; or graviton; may be repeated.",
+        "No classes or storage types like this, for example db.t* or io1; or graviton; may be repeated.",
         "PATTERN",
     ),
 ]
@@ -79,11 +81,10 @@ Discount = Annotated[
     typer.Option(
         "--discount",
         metavar="SHARE",
-        help="What you pay less than on demand, as 20%.",
+        help="What you pay less than on demand, for example 20%.",
         rich_help_panel=_PRICES,
     ),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
 Html = Annotated[
     Path | None,
     typer.Option("--html", help="Also write the diagnosis with the plan as one HTML file."),
@@ -92,7 +93,6 @@ Chart = Annotated[
     Path | None,
     typer.Option("--chart", help="Also draw price against what is served: .png or .svg."),
 ]
-Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:
