@@ -9,53 +9,45 @@ Rule 3: instance limits are sold in decimal MB/s, volume limits in MiB/s (EBS us
 
 from datetime import UTC, datetime
 from math import isfinite
-from typing import NewType
-
-BytesPerSecond = NewType("BytesPerSecond", float)
-OpsPerSecond = NewType("OpsPerSecond", float)
-Seconds = NewType("Seconds", float)
-Bytes = NewType("Bytes", float)
-Credits = NewType("Credits", float)
-Ratio = NewType("Ratio", float)
 
 KIB = 1024
 MIB = 1024**2
 GIB = 1024**3
 
 
-def mb_per_s(megabytes: float) -> BytesPerSecond:
+def mb_per_s(megabytes: float) -> float:
     """Decimal megabytes per second, as instance limits are published."""
-    return BytesPerSecond(megabytes * 1e6)
+    return megabytes * 1e6
 
 
-def mbit_per_s(megabits: float) -> BytesPerSecond:
+def mbit_per_s(megabits: float) -> float:
     """Megabits per second, as instance bandwidth is published; 2,300 Mbit/s is 287.5 MB/s."""
-    return BytesPerSecond(megabits * 1e6 / 8)
+    return megabits * 1e6 / 8
 
 
-def gbit_per_s(gigabits: float) -> BytesPerSecond:
+def gbit_per_s(gigabits: float) -> float:
     """Gigabits per second, as network bandwidth is published."""
-    return BytesPerSecond(gigabits * 1e9 / 8)
+    return gigabits * 1e9 / 8
 
 
-def mib_per_s(mebibytes: float) -> BytesPerSecond:
+def mib_per_s(mebibytes: float) -> float:
     """Binary mebibytes per second, as volume throughput is sold."""
-    return BytesPerSecond(mebibytes * MIB)
+    return mebibytes * MIB
 
 
-def gib(gibibytes: float) -> Bytes:
+def gib(gibibytes: float) -> float:
     """Binary gibibytes, as memory and storage are sold."""
-    return Bytes(gibibytes * GIB)
+    return gibibytes * GIB
 
 
-def kib(kibibytes: float) -> Bytes:
+def kib(kibibytes: float) -> float:
     """Binary kibibytes, as I/O sizes are quoted."""
-    return Bytes(kibibytes * KIB)
+    return kibibytes * KIB
 
 
-def ratio_of_percent(percent: float) -> Ratio:
+def ratio_of_percent(percent: float) -> float:
     """A percentage, as balances and CPU are reported, as a ratio 0–1."""
-    return Ratio(percent / 100)
+    return percent / 100
 
 
 def number(value: float, digits: int = 4) -> str:

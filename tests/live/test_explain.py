@@ -285,12 +285,12 @@ def test_counters_of_two_moments_are_captures(
     """
     The mean call between them: here five calls that each count all rows.
     """
-    from plimsoll.causes.statements.statements import captures_between
+    from plimsoll.causes.statements.statements import capture_of, work_between
 
     first = recorder.statements()
     for _ in range(5):
         admin.execute("select count(*), max(note) from orders").fetchall()
-    found = captures_between(first, recorder.statements())
+    found = [capture_of(w.statement) for w in work_between(first, recorder.statements())]
     (mean,) = [c for c in found if c.statement.startswith("select count(*), max(note)")]
 
     assert Source.PG_STAT_STATEMENTS is mean.source

@@ -1,9 +1,8 @@
 """
 Instance and catalog in, ceilings out: one file for each family of limits.
 
-Every family file has the same three functions: `applies(instance)`, whether the family means anything
-for it; `ceilings(instance, catalog)`, its numbers, empty where they are not known; `metrics()`, what is
-compared with them.
+Every family file has the same two functions: `applies(instance)`, whether the family means anything for it;
+`ceilings(instance, catalog)`, its numbers, empty where they are not known.
 """
 
 from plimsoll.catalog.load import Catalog

@@ -4,15 +4,9 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 from plimsoll.units import number
 
 _BY_DEFINITION = Origin(source="by definition: a ratio of the largest capacity", read_on="")
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it."""
-    return (Metric.CAPACITY_RATIO,)
 
 
 def applies(instance: Instance) -> bool:

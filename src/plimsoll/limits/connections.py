@@ -9,15 +9,9 @@ from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora, is
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import ConnectionRule
-from plimsoll.model.metric import Metric
 from plimsoll.units import number
 
 _CLASS_NOTE = "default for this class; read the setting from the server"
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it."""
-    return (Metric.CONNECTION_COUNT,)
 
 
 def applies(instance: Instance) -> bool:

@@ -5,16 +5,10 @@ from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 
 # Aurora User Guide, aurora-serverless-v2.setting-capacity (2026-04).
 _SERVERLESS_NOTE = "CPUUtilization is a ratio of the CPU that the largest capacity brings"
 _BY_DEFINITION = Origin(source="by definition: every vCPU busy", read_on="")
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it."""
-    return (Metric.CPU_RATIO,)
 
 
 def applies(instance: Instance) -> bool:

@@ -13,16 +13,6 @@ from plimsoll.model.limit import CpuCredits
 from plimsoll.model.metric import Metric
 
 
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: the balance, and what was borrowed."""
-    return (
-        Metric.CPU_CREDITS,
-        Metric.CPU_SURPLUS_CREDITS,
-        Metric.CPU_SURPLUS_CREDITS_CHARGED,
-        Metric.CPU_RATIO,
-    )
-
-
 def applies(instance: Instance) -> bool:
     """An instance with a class; whether it earns credits is the catalog's answer."""
     return instance.db_class is not None

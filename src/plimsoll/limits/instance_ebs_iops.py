@@ -7,7 +7,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.units import format_ops_per_s
 
-__all__ = ["applies", "ceilings", "metrics"]
+__all__ = ["applies", "ceilings"]
 
 _BUCKET = Bucket(
     family=Family.INSTANCE_EBS_IOPS,
@@ -17,11 +17,6 @@ _BUCKET = Bucket(
     numbers=lambda limits: (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s),
     say=format_ops_per_s,
 )
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: their sum; then the balance of its bucket."""
-    return Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.IO_BALANCE_RATIO
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:

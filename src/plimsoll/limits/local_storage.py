@@ -9,14 +9,8 @@ from plimsoll.limits.aurora import engine_of
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 
 _NOTE = "the most that is documented for the class; Aurora itself takes a part of it"
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: what is left of it."""
-    return (Metric.FREE_LOCAL_STORAGE_BYTES,)
 
 
 def applies(instance: Instance) -> bool:

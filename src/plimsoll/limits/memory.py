@@ -5,12 +5,6 @@ from plimsoll.limits.class_limits import limits_of
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: what is left of it."""
-    return Metric.FREEABLE_MEMORY_BYTES, Metric.SWAP_BYTES
 
 
 def applies(instance: Instance) -> bool:

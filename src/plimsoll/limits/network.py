@@ -5,14 +5,8 @@ from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 
 _NOTE = "each way; no metric tells how many network credits are left"
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: each for itself, for the two directions do not share it."""
-    return Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
 
 
 def applies(instance: Instance) -> bool:

@@ -4,13 +4,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
 from plimsoll.units import gib
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: what is left of it."""
-    return (Metric.FREE_STORAGE_BYTES,)
 
 
 def applies(instance: Instance) -> bool:

@@ -11,11 +11,6 @@ from plimsoll.model.metric import Metric
 from plimsoll.units import number
 
 
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: their sum; then the balance of gp2 credits."""
-    return Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.VOLUME_BALANCE_RATIO
-
-
 def applies(instance: Instance) -> bool:
     """An instance whose storage type is known."""
     return instance.storage.kind is not None

@@ -8,7 +8,6 @@ from plimsoll.limits.several import together
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import VolumeRule
-from plimsoll.model.metric import Metric
 from plimsoll.units import kib, mib_per_s, number
 
 # These two have their throughput raised with their IOPS (RDS User Guide, chap-storage).
@@ -21,11 +20,6 @@ class _Rate(Struct, frozen=True, kw_only=True):
     bytes_per_s: float
     origin: Origin
     note: str
-
-
-def metrics() -> tuple[Metric, ...]:
-    """What is compared with it: their sum."""
-    return Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S
 
 
 def applies(instance: Instance) -> bool:

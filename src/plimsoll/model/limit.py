@@ -41,18 +41,6 @@ class InstanceLimits(Struct, frozen=True, kw_only=True):
     ebs_origin: Origin | None = None
     """Where the four EBS numbers come from; None where it is `origin`, as for the rest."""
 
-    @property
-    def has_throughput_burst(self) -> bool:
-        """Whether the class has a bucket of throughput credits; False where nothing is known."""
-        low, high = self.ebs_baseline_bytes_per_s, self.ebs_burst_bytes_per_s
-        return low is not None and high is not None and low < high
-
-    @property
-    def has_ops_burst(self) -> bool:
-        """Whether the class has a bucket of IOPS credits; False where nothing is known."""
-        low, high = self.ebs_baseline_ops_per_s, self.ebs_burst_ops_per_s
-        return low is not None and high is not None and low < high
-
 
 class FormerLimits(Struct, frozen=True, kw_only=True):
     """EBS limits that were documented for a class in the past, and differ from today's."""

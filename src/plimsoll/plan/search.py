@@ -159,26 +159,6 @@ def search_all(vectors: Vectors, asked: Asked, *, allowed_ratio: float) -> IntAr
     return trial.state
 
 
-def passing_shares(
-    vectors: Vectors, paths: Sequence[tuple[Asked, float]], *, allowed_ratio: float
-) -> FloatArray:
-    """
-    How much of what is plausible passes each vector.
-
-    Args:
-        vectors: distinct limits.
-        paths: plausible demands and their weights, not all zero.
-        allowed_ratio: as for `search`.
-
-    Returns:
-        Share 0–1 of the weights, shape (vectors,).
-    """
-    passed = np.zeros(len(vectors))
-    for asked, weight in paths:
-        passed += weight * (search_all(vectors, asked, allowed_ratio=allowed_ratio) == HOLDS)
-    return passed / sum(weight for _, weight in paths)
-
-
 def held_back(asked: Asked, chain: Sequence[kernel.Stage]) -> BoolArray:
     """Which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
     found = kernel.replay(

@@ -177,16 +177,6 @@ def write_png(path: Path, spec: dict[str, Any], *, scale: float = 2.0) -> None:
     write_aside(path, vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale))
 
 
-def write_svg(path: Path, spec: dict[str, Any]) -> None:
-    """
-    Write a specification as SVG.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    write_aside(path, svg(spec).encode())
-
-
 def svg(spec: dict[str, Any]) -> str:
     """A specification as SVG; equal specifications give equal text."""
     import vl_convert

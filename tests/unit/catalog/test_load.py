@@ -23,8 +23,6 @@ def test_numbers_of_a_class_are_in_si_units():
     assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
     assert (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s) == (12_000, 18_750)
     assert (limits.vcpu_count, limits.memory_bytes) == (8, 64 * GIB)
-    assert limits.has_throughput_burst
-    assert limits.has_ops_burst
     assert limits.is_verified
 
 
@@ -34,8 +32,8 @@ def test_a_class_without_a_burst_says_so():
     """
     limits = catalog().instance_limits("r5.4xlarge")
 
-    assert not limits.has_throughput_burst
-    assert not limits.has_ops_burst
+    assert limits.ebs_baseline_bytes_per_s == limits.ebs_burst_bytes_per_s
+    assert limits.ebs_baseline_ops_per_s == limits.ebs_burst_ops_per_s
 
 
 def test_unknown_ebs_numbers_are_none():
@@ -46,7 +44,6 @@ def test_unknown_ebs_numbers_are_none():
 
     assert limits.ebs_baseline_bytes_per_s is None
     assert limits.ebs_burst_ops_per_s is None
-    assert not limits.has_throughput_burst
 
 
 def test_a_class_that_is_only_listed_has_no_numbers():

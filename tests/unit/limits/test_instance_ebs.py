@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import CatalogError
-from plimsoll.limits import ceilings_of, instance_ebs_iops, instance_ebs_throughput
+from plimsoll.limits import ceilings_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -153,15 +153,3 @@ def test_an_unknown_class_is_an_error_and_no_class_is_not():
     assert ceilings_of(instance(None), catalog())
     with pytest.raises(CatalogError):
         ceilings_of(instance("db.r5.3xlarge"), catalog())
-
-
-def test_what_is_compared_with_them():
-    """
-    Reads and writes together, and the balance of the bucket.
-    """
-    assert Metric.BYTE_BALANCE_RATIO in instance_ebs_throughput.metrics()
-    assert instance_ebs_iops.metrics() == (
-        Metric.READ_OPS_PER_S,
-        Metric.WRITE_OPS_PER_S,
-        Metric.IO_BALANCE_RATIO,
-    )

@@ -175,15 +175,14 @@ def test_a_class_without_numbers_has_its_cpu():
     assert families == {Family.CPU}
 
 
-def test_every_family_says_what_is_compared_with_it():
+def test_every_family_answers_for_any_instance():
     """
-    Each family file names at least one metric, and answers for any instance.
+    Each family file answers for any instance, and there is one to which it applies.
     """
     full = instance(storage=Storage(kind="gp3", size_gib=400))
     aurora = instance(engine="aurora-mysql")
     serverless = instance("db.serverless", engine="aurora-mysql")
 
-    assert all(family.metrics() for family in FAMILIES)
     for family in FAMILIES:
         assert any(family.applies(one) for one in (full, aurora, serverless)), family
     rates = {Dimension.THROUGHPUT: "bytes/s", Dimension.IOPS: "ops/s"}

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from builders import ceiling
-from plimsoll.model.ceiling import Family, Origin, Phase
+from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import engine_family
-from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 
 MODULES = ("ceiling", "diagnosis", "instance", "limit", "metric", "price", "sheet", "snapshot")
@@ -110,24 +109,3 @@ def test_a_former_limit_remembers_which_number_it_was():
 
     assert Phase.BASELINE == former.bucket_phase
     assert Phase.BURST == ceiling(ebs, Phase.BURST, 593.75e6).bucket_phase
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "has_burst"),
-    [(100.0, 300.0, True), (300.0, 300.0, False), (None, 300.0, False), (100.0, None, False)],
-)
-def test_a_class_bursts_where_its_two_numbers_differ(low, high, has_burst):
-    """
-    Equal numbers are no burst, and neither is a number that is not known.
-    """
-    limits = InstanceLimits(
-        db_class="db.x", ec2_type=None, vcpu_count=None, memory_bytes=None,
-        ebs_baseline_bytes_per_s=low, ebs_burst_bytes_per_s=high, ebs_baseline_ops_per_s=low,
-        ebs_burst_ops_per_s=high, network_baseline_bytes_per_s=None,
-        network_burst_bytes_per_s=None, hypervisor=None, cpu_arch=None, is_cpu_burstable=None,
-        is_current_generation=None, is_offered=True, is_verified=True,
-        origin=Origin(source="a test", read_on="2026-01-01"),
-    )  # fmt: skip
-
-    assert has_burst == limits.has_throughput_burst
-    assert has_burst == limits.has_ops_burst

@@ -8,7 +8,7 @@ import pytest
 from plan_cases import asked
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.priced import UNKNOWN
-from plimsoll.plan.search import FAILS, HOLDS, OPEN, Trial, held_back, passing_shares, search
+from plimsoll.plan.search import FAILS, HOLDS, OPEN, Trial, held_back, search
 from plimsoll.plan.vectors import Slot, Vectors
 
 SLOT = Slot("instance_ebs_throughput", "bytes", None)
@@ -200,17 +200,6 @@ def test_without_demand_everything_holds():
 
     assert found.roles == {"all": (0, 1)}
     assert found.state.tolist() == [HOLDS, HOLDS]
-
-
-def test_the_share_of_plausible_demands_that_pass():
-    """
-    Of three plausible levels, weighing 1, 2 and 1, a limit of 100 MB/s lets the first two pass.
-    """
-    paths = [(load(*[rate] * 30), weight) for rate, weight in ((50, 1.0), (90, 2.0), (130, 1.0))]
-
-    shares = passing_shares(fixed(40, 100, 150), paths, allowed_ratio=0)
-
-    assert shares.tolist() == [0.0, 0.75, 1.0]
 
 
 def test_a_window_begins_with_the_credits_it_had():

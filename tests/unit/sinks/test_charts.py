@@ -210,18 +210,16 @@ def test_equal_inputs_give_equal_drawings():
     assert spec == charts.timeline_spec(*pressed())
 
 
-def test_pictures_are_written(tmp_path):
+def test_a_picture_is_written(tmp_path):
     """
-    A PNG of about 1,600 pixels for the README, and an SVG.
+    A PNG of about 1,600 pixels for the README.
     """
     spec = charts.timeline_spec(*pressed())
     charts.write_png(tmp_path / "timeline.png", spec)
-    charts.write_svg(tmp_path / "timeline.svg", spec)
     png = (tmp_path / "timeline.png").read_bytes()
 
     assert b"\x89PNG\r\n\x1a\n" == png[:8]
     assert 1500 < struct.unpack(">I", png[16:20])[0] < 1800
-    assert (tmp_path / "timeline.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_a_picture_needs_a_folder(tmp_path):
@@ -229,7 +227,7 @@ def test_a_picture_needs_a_folder(tmp_path):
     A missing folder is the reader's error, in one sentence.
     """
     with pytest.raises(UsageError, match="there is no folder"):
-        charts.write_svg(tmp_path / "none" / "x.svg", charts.timeline_spec(*quiet()))
+        charts.write_png(tmp_path / "none" / "x.png", charts.timeline_spec(*quiet()))
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])

@@ -77,14 +77,6 @@ def work_between(
     return tuple(found)
 
 
-def captures_between(
-    first: Sequence[Statement] | None, last: Sequence[Statement] | None
-) -> tuple[Capture, ...]:
-    """The mean call of each statement between two readings, the most time first."""
-    works = sorted(work_between(first, last), key=lambda w: -w.statement.exec_s)
-    return tuple(capture_of(work.statement) for work in works)
-
-
 def capture_of(work: Statement) -> Capture:
     """The mean call of a statement."""
     calls = work.calls

@@ -18,7 +18,7 @@ from plimsoll.diagnosis.recognition.signs import Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.family import RATE_FAMILIES
-from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.metric import METRICS
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.units import format_bytes, format_ratio, number
 
@@ -210,8 +210,3 @@ def _evidence(
 
 
 PERMISSION = "export it, or allow cloudwatch:GetMetricData for the role that reads"
-
-
-def metric_remedy(metric: Metric) -> str:
-    """How to get a metric that is missing."""
-    return f"{METRICS[metric].cloudwatch}: {PERMISSION}"

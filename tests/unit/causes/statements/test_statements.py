@@ -4,7 +4,7 @@ import pytest
 
 from databases import START_S, WINDOW_S, budget, observation, reading, server, statement, table
 from plimsoll.causes.statements import statements
-from plimsoll.causes.statements.statements import captures_between, missing_of, short, work_between
+from plimsoll.causes.statements.statements import capture_of, missing_of, short, work_between
 from plimsoll.model.database import Observation, Statement
 from plimsoll.model.explain import Source
 
@@ -205,7 +205,6 @@ def test_a_statement_that_was_not_called_in_between_did_no_work():
     However much it did before the first reading.
     """
     assert () == work_between((USUAL,), (USUAL,))
-    assert () == captures_between((USUAL,), (USUAL,))
 
 
 def test_a_counter_that_was_reset_counts_from_its_reset():
@@ -222,7 +221,8 @@ def test_the_mean_call_is_a_capture():
     """
     Blocks, rows and time of one call.
     """
-    (capture,) = captures_between((USUAL,), (more(USUAL, counted(600, block_s=0.02)),))
+    (work,) = work_between((USUAL,), (more(USUAL, counted(600, block_s=0.02)),))
+    capture = capture_of(work.statement)
 
     assert Source.PG_STAT_STATEMENTS is capture.source
     assert (600, 100, 20) == (capture.calls, capture.blocks.read, capture.blocks.hit)
@@ -235,9 +235,7 @@ def test_a_mean_call_has_every_kind_of_block():
     Ten calls dirtied 50 blocks, wrote 30, and read and wrote 20 and 10 of temporary files.
     """
     counts = {"dirtied_blocks": 50, "written_blocks": 30, "temp_read_blocks": 20}
-    (capture,) = captures_between(
-        (), (statement(TEXT, calls=10, temp_written_blocks=10, **counts),)
-    )
+    capture = capture_of(statement(TEXT, calls=10, temp_written_blocks=10, **counts))
 
     found = capture.blocks
     assert (5, 3, 2, 1) == (found.dirtied, found.written, found.temp_read, found.temp_written)
