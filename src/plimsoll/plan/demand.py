@@ -473,7 +473,7 @@ def _summary(
     size = seen.io_size_bytes
     served = seen.ops_per_s
     weights, prior = believed
-    nature, greedy_ratio, nature_reason = nature_of(held, weights)
+    nature, greedy_ratio, nature_reason = nature_of(held, weights, prior)
     missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
     return DemandSummary(
         measured_s=measured_s,

@@ -34,11 +34,12 @@ STEP = 0.03
 NEARLY = 0.01
 NEARLY_USD = 0.1
 # What a step that was not enough costs besides its own price: days at the ceiling until that is seen
-# and agreed on, a second restart, several people's hours. Taken as $3,000, spread over the month after
-# which a plan is made anew. So ten points more of a chance are worth $10 a day, on a large instance and
-# on a small one: people cost the same. In 131 incidents of seeds from 21000000 on, twice as much made
-# the regret of a recommended step $0.70 a day more in the median, and it was enough no more often.
-FAILED_STEP_USD = 3_000 / 30
+# and agreed on, a second restart, somebody's day. Taken as $1,500, spread over the month after which a
+# plan is made anew. So ten points more of a chance are worth $5 a day, on a large instance and on a
+# small one: people cost the same. In 135 incidents of seeds from 25000000 and 26000000 on, twice as
+# much made the regret of a recommended step $1.80 a day more in the median and $15 more in nine of ten,
+# and it was enough no more often.
+FAILED_STEP_USD = 1_500 / 30
 # A cheaper try stands before the recommended step where it saves money though people's hours are left
 # out: whoever has them may begin there. Then a failed step costs three days' price of the instance as it
 # is, spread over the month: a tenth of the daily price.

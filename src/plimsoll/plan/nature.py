@@ -22,6 +22,7 @@ from plimsoll.plan.overload import (
     Habit,
     exceeding,
     greedy_beside,
+    is_bounded,
     is_seen,
     is_twice_pegged,
     staying,
@@ -97,7 +98,9 @@ def without_greedy(
     return [(ops, 1 - chance), (left, chance)]
 
 
-def nature_of(held: Held, weights: Mapping[Habit, float]) -> tuple[Nature, float, str]:
+def nature_of(
+    held: Held, weights: Mapping[Habit, float], prior: Prior
+) -> tuple[Nature, float, str]:
     """
     The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
 
@@ -115,11 +118,11 @@ def nature_of(held: Held, weights: Mapping[Habit, float]) -> tuple[Nature, float
         nature = Nature.OPEN
     else:
         nature = Nature.UNKNOWN
-    return nature, ratio, _reason(held, nature, ratio, is_seen_all=bool(seen.all()))
+    return nature, ratio, _reason(held, nature, ratio, prior)
 
 
-def _reason(held: Held, nature: Nature, ratio: float, *, is_seen_all: bool) -> str:
-    if is_seen_all:
+def _reason(held: Held, nature: Nature, ratio: float, prior: Prior) -> str:
+    if all(is_seen(stretch) for stretch in held.stretches):
         return (
             "the load was seen below the ceiling of that moment, just before a lower one held it: it "
             "asks for so much and no more"
@@ -130,7 +133,11 @@ def _reason(held: Held, nature: Nature, ratio: float, *, is_seen_all: bool) -> s
     chance = f"{100 * ratio:.0f} %"
     if nature is Nature.OPEN:
         return f"{text}; a load that takes whatever it is given (a vacuum, a load job) is unlikely ({chance})"
-    return (
+    text = (
         f"{text}; with a chance of {chance} it takes whatever it is given (a vacuum, a load job, clients "
-        "without pauses): such a load reaches any ceiling, so compare hours of work"
+        "without pauses)"
     )
+    if is_bounded(held, prior):
+        most = max(stretch.waiting for stretch in held.stretches if not is_seen(stretch))
+        return f"{text}: few requests wait, so such a load reaches {most:.2g} times this ceiling at most"
+    return f"{text}: such a load reaches any ceiling, so compare hours of work"

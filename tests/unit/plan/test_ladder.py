@@ -89,11 +89,11 @@ def test_the_expected_price_weighs_each_step_by_how_often_it_is_kept():
 
 def test_a_cheaper_try_stands_before_the_recommended_step_where_it_saves_money():
     """
-    One of two for nothing more saves half of $100 a day, for whom a failure costs no hours; a tenth of the
+    One of two for nothing more saves half of $45 a day, for whom a failure costs no hours; a tenth of the
     time it would not.
     """
-    found = steps_of([candidate(0, 5), candidate(100, 9), candidate(190, 10)], TEN)
-    rarely = steps_of([candidate(0, 1), candidate(100, 9), candidate(190, 10)], TEN)
+    found = steps_of([candidate(0, 5), candidate(45, 9), candidate(90, 10)], TEN)
+    rarely = steps_of([candidate(0, 1), candidate(45, 9), candidate(90, 10)], TEN)
 
     assert found is not None
     assert rarely is not None
@@ -115,10 +115,10 @@ def test_a_try_that_saves_less_than_a_failure_costs_is_not_worth_its_restart():
 
 def test_a_dearer_step_is_taken_where_it_spares_a_failure():
     """
-    A failed step costs $100 a day: $8 more for ten of ten instead of nine are well spent, and $60 are
+    A failed step costs $50 a day: $4 more for ten of ten instead of nine are well spent, and $60 are
     not, on a large instance as on a small one.
     """
-    dearer = [candidate(5, 9), candidate(13, 10)]
+    dearer = [candidate(5, 9), candidate(9, 10)]
     too_dear = [candidate(5, 9), candidate(65, 10)]
     found = [
         steps_of(options, TEN, usd_per_day_now=usd)
@@ -131,9 +131,9 @@ def test_a_dearer_step_is_taken_where_it_spares_a_failure():
 
 def test_a_chance_is_not_worth_more_than_the_failure_it_may_save():
     """
-    Nine of ten instead of five for $195 a day more: a failed step costs $100. For $85 more it is the step.
+    Nine of ten instead of five for $195 a day more: a failed step costs $50. For $45 more it is the step.
     """
-    dear, fair = (steps_of([candidate(5, 5), candidate(usd, 9)], TEN) for usd in (200, 90))
+    dear, fair = (steps_of([candidate(5, 5), candidate(usd, 9)], TEN) for usd in (200, 50))
 
     assert dear is not None
     assert fair is not None

@@ -9,6 +9,9 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, Nature
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand import recover
+from plimsoll.plan.held import Held, Run, Stretch
+from plimsoll.plan.nature import nature_of
+from plimsoll.plan.overload import Habit
 
 CEILING, BURST = 100e6, 400e6
 HOUR = builders.HOUR
@@ -46,6 +49,41 @@ def test_a_load_that_was_seen_below_its_ceiling_is_open():
 
     assert (Nature.OPEN, 0.0) == (found.nature, found.greedy_ratio)
     assert "so much and no more" in found.nature_reason
+
+
+@pytest.mark.parametrize(
+    ("waiting", "expected"),
+    [(2.0, "reaches 2 times this ceiling at most"), (8.0, "reaches any ceiling")],
+)
+def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expected: str):
+    """
+    Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end.
+    """
+    none = np.zeros(600)
+    run = Run(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
+    stretch = Stretch(
+        runs=(run,),
+        floor_ops_per_s=1e3,
+        bound_ops_per_s=1e3,
+        mean_ops_per_s=1e3,
+        free_ops_per_s=np.array(()),
+        length_s=36_000.0,
+        pressed_count=0,
+        waiting=waiting,
+    )
+    held = Held(
+        is_held=none == 0,
+        full_log_rise=(0.0, 1.0),
+        is_partly=none > 0,
+        unexplained_ratio=0.0,
+        ceiling_ops_per_s=none + 1e3,
+        stretches=(stretch,),
+    )
+
+    nature, _, reason = nature_of(held, {Habit.GREEDY: 1.0}, Prior())
+
+    assert nature is Nature.GREEDY
+    assert expected in reason
 
 
 def test_a_lone_plateau_does_not_tell():
