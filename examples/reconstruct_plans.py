@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from plimsoll.model.explain import Blocks, Capture, CaptureFile, Node, Source
-from plimsoll.sinks.explain_json import render_captures
+from plimsoll.reports.explain.json import render_captures
 
 SEARCH = """SELECT id, body FROM documents
 WHERE account_id = 4711 AND updated_at > '2021-03-01'

@@ -21,10 +21,10 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Storage
-from plimsoll.sinks.compare_json import COMPARISON_SCHEMA, render_compare_json
-from unit.sinks.fixture_diagnosis import CASES
+from plimsoll.reports.compare.json import COMPARISON_SCHEMA, render_compare_json
+from unit.reports.fixture_diagnosis import CASES
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "comparison.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "comparison.schema.json"
 PAGE = ROOT / "docs" / "reference" / "comparison-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 PAIRS = [(a, b) for a in CASES for b in CASES]

@@ -24,10 +24,10 @@ from plimsoll.model.explain import (
     Source,
     Unrecorded,
 )
-from plimsoll.sinks.explain_json import render_captures, render_explain_json
+from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.sources.explain.file import read_captures
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "explain.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "explain.schema.json"
 PAGE = ROOT / "docs" / "reference" / "explain-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 EXAMPLES = ROOT / "examples" / "plans"

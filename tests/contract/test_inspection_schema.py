@@ -15,9 +15,9 @@ import inspections
 from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.cause import CauseKind
-from plimsoll.sinks.inspect_json import INSPECTION_SCHEMA, render_inspection_json
+from plimsoll.reports.inspect.json import INSPECTION_SCHEMA, render_inspection_json
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "inspection.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "inspection.schema.json"
 PAGE = ROOT / "docs" / "reference" / "inspection-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 

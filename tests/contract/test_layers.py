@@ -16,7 +16,7 @@ LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imp
 # Which module of a skeleton imports what, and the contract that must refuse it.
 VIOLATIONS = [
     ("model", "plimsoll.limits", "Dependencies point inward"),
-    ("sources", "plimsoll.sinks", "Dependencies point inward"),
+    ("sources", "plimsoll.reports", "Dependencies point inward"),
     ("module_in_no_layer", "plimsoll.units", "Dependencies point inward"),
     ("diagnosis", "time", "The core does no I/O and reads no clock"),
     ("diagnosis", "plimsoll.causes", "Dependencies point inward"),
@@ -24,17 +24,17 @@ VIOLATIONS = [
     ("lint", "plimsoll.causes", "Dependencies point inward"),
     ("pools", "time", "The core does no I/O and reads no clock"),
     ("plan", "random", "The core does no I/O and reads no clock"),
-    ("sinks", "plimsoll.plan", "The edges speak only the model"),
-    ("sinks", "plimsoll.catalog", "The edges speak only the model"),
+    ("reports", "plimsoll.plan", "The edges speak only the model"),
+    ("reports", "plimsoll.catalog", "The edges speak only the model"),
     ("lab", "plimsoll.sources", "The gate and the lab are handed their edges"),
     ("gate", "plimsoll.sources", "Dependencies point inward"),
     ("gate", "plimsoll.lab", "Dependencies point inward"),
     ("sources", "plimsoll.lab", "Only the command line reaches the lab"),
-    ("sinks", "plimsoll.gate", "Only the command line and the lab reach the gate"),
+    ("reports", "plimsoll.gate", "Only the command line and the lab reach the gate"),
     ("plan", "plimsoll.gate", "Only the command line and the lab reach the gate"),
     ("app", "plimsoll.lab", "Only the command line reaches the lab"),
     ("lab", "plimsoll.app", "Dependencies point inward"),
-    ("sinks", "plimsoll.app", "Dependencies point inward"),
+    ("reports", "plimsoll.app", "Dependencies point inward"),
 ]
 
 

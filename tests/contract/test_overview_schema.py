@@ -16,10 +16,10 @@ from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.sinks.overview_json import SCHEMA, render_overview_json
-from unit.sinks.fixture_fleet import fleet
+from plimsoll.reports.overview.json import SCHEMA, render_overview_json
+from unit.reports.fixture_fleet import fleet
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "overview.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "overview.schema.json"
 PAGE = ROOT / "docs" / "reference" / "overview-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 FLEETS = {

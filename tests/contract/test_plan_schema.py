@@ -17,13 +17,13 @@ from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.plan import Judgement, Loop, MoveKind
-from plimsoll.sinks.plan_json import PLAN_SCHEMA, render_plan_json
+from plimsoll.reports.plan.json import PLAN_SCHEMA, render_plan_json
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "plan.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "plan.schema.json"
 PAGE = ROOT / "docs" / "reference" / "plan-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 REPORT = json.loads(
-    (files("plimsoll.sinks") / "schema" / "report.schema.json").read_text(encoding="utf-8")
+    (files("plimsoll.reports") / "schema" / "report.schema.json").read_text(encoding="utf-8")
 )
 
 

@@ -21,7 +21,7 @@ from plimsoll.model.pool_size import Basis, PoolVerdict
 
 DOCUMENTS = {
     name: json.loads(
-        (files("plimsoll.sinks") / "schema" / f"{name}.schema.json").read_text(encoding="utf-8")
+        (files("plimsoll.reports") / "schema" / f"{name}.schema.json").read_text(encoding="utf-8")
     )
     for name in ("pool-size", "lint")
 }

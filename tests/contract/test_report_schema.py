@@ -16,10 +16,10 @@ from contract.tree import ROOT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import EventKind
-from plimsoll.sinks.report_json import SCHEMA, render_json
-from unit.sinks.fixture_diagnosis import CASES
+from plimsoll.reports.diagnosis.json import SCHEMA, render_json
+from unit.reports.fixture_diagnosis import CASES
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "report.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "report.schema.json"
 PAGE = ROOT / "docs" / "reference" / "report-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 

@@ -16,10 +16,10 @@ from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import SWEEP_SCHEMA, Direction, Pattern, UnitEvidence
-from plimsoll.sinks.sweep_json import render_sweep_json
-from unit.sinks.fixture_sweep import report
+from plimsoll.reports.sweep.json import render_sweep_json
+from unit.reports.fixture_sweep import report
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "sweep.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "sweep.schema.json"
 PAGE = ROOT / "docs" / "reference" / "sweep-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 

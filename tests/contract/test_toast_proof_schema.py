@@ -11,9 +11,9 @@ import pytest
 from contract.schema_page import objects, table, undescribed
 from contract.tree import ROOT
 from plimsoll.model.toast import TOAST_PROOF_SCHEMA, ToastCase, ToastProof, ToastSample
-from plimsoll.sinks.toast_proof import render_toast_proof_json
+from plimsoll.reports.toast.proof import render_toast_proof_json
 
-SCHEMA_FILE = files("plimsoll.sinks") / "schema" / "toast-proof.schema.json"
+SCHEMA_FILE = files("plimsoll.reports") / "schema" / "toast-proof.schema.json"
 PAGE = ROOT / "docs" / "reference" / "toast-proof-json.md"
 DOCUMENT = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 

@@ -10,8 +10,8 @@ from contract.tree import ROOT
 from plimsoll.errors import PlimsollError
 from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, likeness, without_literals
-from plimsoll.sinks.explain_json import render_captures, render_explain_json
-from plimsoll.sinks.explain_text import render_explain
+from plimsoll.reports.explain.json import render_captures, render_explain_json
+from plimsoll.reports.explain.text import render_explain
 from plimsoll.sources.explain.allowed import refusal
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.log import captures_in_log

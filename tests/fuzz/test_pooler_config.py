@@ -10,7 +10,7 @@ from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import PlimsollError
 from plimsoll.lint.pooler import ServerRoom, lint
-from plimsoll.sinks.lint_text import render_lint
+from plimsoll.reports.lint.text import render_lint
 from plimsoll.sources.pooler.config import read_pooler_config
 
 NAMES = sorted({row["setting"] for row in catalog().rows(schema.POOLER_DEFAULTS)})

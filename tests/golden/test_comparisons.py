@@ -14,9 +14,9 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
 from plimsoll.model.snapshot import encode_snapshot
-from plimsoll.sinks.compare_json import render_compare_json
-from plimsoll.sinks.compare_markdown import render_compare_markdown
-from plimsoll.sinks.compare_text import render_compare
+from plimsoll.reports.compare.json import render_compare_json
+from plimsoll.reports.compare.markdown import render_compare_markdown
+from plimsoll.reports.compare.text import render_compare
 
 EXAMPLES = ROOT / "examples"
 # A change of class; the hours after the loads of a night beside those of the loads; and nothing.

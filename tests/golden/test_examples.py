@@ -18,9 +18,9 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
-from plimsoll.sinks.markdown import render_markdown
-from plimsoll.sinks.report_json import render_json
-from plimsoll.sinks.text import render_text
+from plimsoll.reports.diagnosis.json import render_json
+from plimsoll.reports.diagnosis.markdown import render_markdown
+from plimsoll.reports.diagnosis.text import render_text
 
 EXAMPLES = ("search-service", "claims-pipeline", "quiet")
 

@@ -7,9 +7,9 @@ import pytest
 import database_stories as stories
 from plimsoll.causes.inspect import inspect
 from plimsoll.model.cause import CauseKind, Inspection
-from plimsoll.sinks.inspect_json import render_inspection_json
-from plimsoll.sinks.inspect_markdown import render_inspection_markdown
-from plimsoll.sinks.inspect_text import render_inspection
+from plimsoll.reports.inspect.json import render_inspection_json
+from plimsoll.reports.inspect.markdown import render_inspection_markdown
+from plimsoll.reports.inspect.text import render_inspection
 
 CEILING_BYTES_PER_S = 212.5e6
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 import plans
-from plimsoll.sinks.plan_json import render_plan_json
-from plimsoll.sinks.plan_markdown import render_plan_markdown
-from plimsoll.sinks.plan_text import render_plan
+from plimsoll.reports.plan.json import render_plan_json
+from plimsoll.reports.plan.markdown import render_plan_markdown
+from plimsoll.reports.plan.text import render_plan
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

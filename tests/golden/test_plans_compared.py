@@ -9,8 +9,8 @@ import pytest
 from contract.tree import ROOT
 from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome
-from plimsoll.sinks.explain_json import render_explain_json
-from plimsoll.sinks.explain_text import render_explain
+from plimsoll.reports.explain.json import render_explain_json
+from plimsoll.reports.explain.text import render_explain
 from plimsoll.sources.explain.file import read_captures
 
 EXAMPLES = ROOT / "examples" / "plans"

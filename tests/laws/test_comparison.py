@@ -10,9 +10,9 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.comparison import Comparison, Outcome
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sinks.compare_json import render_compare_json
-from plimsoll.sinks.compare_markdown import render_compare_markdown
-from plimsoll.sinks.compare_text import render_compare
+from plimsoll.reports.compare.json import render_compare_json
+from plimsoll.reports.compare.markdown import render_compare_markdown
+from plimsoll.reports.compare.text import render_compare
 
 LAWFUL = settings(max_examples=40, deadline=None, derandomize=True)
 OPPOSITE = {

@@ -14,7 +14,7 @@ from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from plimsoll.sinks.report_json import render_json
+from plimsoll.reports.diagnosis.json import render_json
 
 DAY_S = 86_400
 LAWFUL = settings(max_examples=60, deadline=None, derandomize=True)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Resource, Verdict
 from plimsoll.model.family import FAMILIES, RATE_FAMILIES
-from plimsoll.sinks.words import ceiling_name, limit_name, quantity, subject
+from plimsoll.reports.render.words import ceiling_name, limit_name, quantity, subject
 from plimsoll.units import format_bytes, format_bytes_per_s
 
 _THROUGHPUT, _IOPS = (

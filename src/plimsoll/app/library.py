@@ -154,8 +154,8 @@ def write(path: str | Path, found: Found | Snapshot) -> None:
     Raises:
         UsageError: there is no such form, or the file cannot be written.
     """
-    from plimsoll.sinks.file import write_aside
-    from plimsoll.sinks.snapshot import write_snapshot
+    from plimsoll.reports.files.file import write_aside
+    from plimsoll.reports.files.snapshot import write_snapshot
 
     file = Path(path)
     if isinstance(found, Snapshot):

@@ -63,8 +63,8 @@ def render(
 
 def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> str:
     if isinstance(found, Report):
-        from plimsoll.sinks.plan_text import render_plan_section
-        from plimsoll.sinks.text import render_text
+        from plimsoll.reports.diagnosis.text import render_text
+        from plimsoll.reports.plan.text import render_plan_section
 
         text = render_text(
             found.diagnosis,
@@ -76,75 +76,75 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
         plan = found.plan
         return text + (render_plan_section(plan, width=width, color=color) if plan else "")
     if isinstance(found, Plan):
-        from plimsoll.sinks.plan_text import render_plan
+        from plimsoll.reports.plan.text import render_plan
 
         return render_plan(found, width=width, color=color)
     if isinstance(found, Comparison):
-        from plimsoll.sinks.compare_text import render_compare
+        from plimsoll.reports.compare.text import render_compare
 
         return render_compare(found, width=width, color=color)
     if isinstance(found, Inspection):
-        from plimsoll.sinks.inspect_text import render_inspection
+        from plimsoll.reports.inspect.text import render_inspection
 
         return render_inspection(found, width=width, color=color)
-    from plimsoll.sinks.overview_text import render_overview
+    from plimsoll.reports.overview.text import render_overview
 
     return render_overview(found, width=width, color=color, lists_all=lists_all)
 
 
 def _json(found: Found) -> str:
     if isinstance(found, Report):
-        from plimsoll.sinks.report_json import render_json
+        from plimsoll.reports.diagnosis.json import render_json
 
         return render_json(found.diagnosis, found.inspection).decode()
     if isinstance(found, Plan):
-        from plimsoll.sinks.plan_json import render_plan_json
+        from plimsoll.reports.plan.json import render_plan_json
 
         return render_plan_json(found).decode()
     if isinstance(found, Comparison):
-        from plimsoll.sinks.compare_json import render_compare_json
+        from plimsoll.reports.compare.json import render_compare_json
 
         return render_compare_json(found).decode()
     if isinstance(found, Inspection):
-        from plimsoll.sinks.inspect_json import render_inspection_json
+        from plimsoll.reports.inspect.json import render_inspection_json
 
         return render_inspection_json(found).decode()
-    from plimsoll.sinks.overview_json import render_overview_json
+    from plimsoll.reports.overview.json import render_overview_json
 
     return render_overview_json(found).decode()
 
 
 def _markdown(found: Found, *, lists_all: bool) -> str:
     if isinstance(found, Report):
-        from plimsoll.sinks.markdown import render_markdown
-        from plimsoll.sinks.plan_markdown import render_plan_markdown_section
+        from plimsoll.reports.diagnosis.markdown import render_markdown
+        from plimsoll.reports.plan.markdown import render_plan_markdown_section
 
         text = render_markdown(found.diagnosis, found.snapshot, found.inspection)
         return text + (f"\n{render_plan_markdown_section(found.plan)}" if found.plan else "")
     if isinstance(found, Plan):
-        from plimsoll.sinks.plan_markdown import render_plan_markdown
+        from plimsoll.reports.plan.markdown import render_plan_markdown
 
         return render_plan_markdown(found)
     if isinstance(found, Comparison):
-        from plimsoll.sinks.compare_markdown import render_compare_markdown
+        from plimsoll.reports.compare.markdown import render_compare_markdown
 
         return render_compare_markdown(found)
     if isinstance(found, Inspection):
-        from plimsoll.sinks.inspect_markdown import render_inspection_markdown
+        from plimsoll.reports.inspect.markdown import render_inspection_markdown
 
         return render_inspection_markdown(found)
-    from plimsoll.sinks.overview_markdown import render_overview_markdown
+    from plimsoll.reports.overview.markdown import render_overview_markdown
 
     return render_overview_markdown(found, lists_all=lists_all)
 
 
 def _html(found: Found) -> str:
     if isinstance(found, Report):
-        from plimsoll.sinks.html import render_html
+        from plimsoll.reports.diagnosis.html import render_html
 
         return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection)
     if isinstance(found, Overview):
-        from plimsoll.sinks.overview_html import render_overview_html
+        from plimsoll.reports.overview.html import render_overview_html
 
         return render_overview_html(found)
     raise UsageError(

@@ -1,1 +1,1 @@
-"""The command line: one noun phrase per command; `wire.py` composes sources, law and sinks."""
+"""The command line: one noun phrase per command; `wire.py` composes sources, law and reports."""

@@ -97,7 +97,7 @@ def _read(answer: str) -> str:
 
 def _write(folder: Path, result: "Refresh") -> None:
     from plimsoll.catalog import schema
-    from plimsoll.sinks.file import write_aside
+    from plimsoll.reports.files.file import write_aside
 
     tables = (
         (schema.INSTANCE_LIMITS_FORMER, result.former),
@@ -142,7 +142,7 @@ def _said(value: object) -> str:
 def _class_lines(facts: "Catalog", db_class: str) -> list[str]:
     from plimsoll.limits import ceilings_of
     from plimsoll.model.instance import Instance
-    from plimsoll.sinks.words import ceiling_name, ceiling_value
+    from plimsoll.reports.render.words import ceiling_name, ceiling_value
 
     limits = facts.instance_limits(db_class)
     offered = ", ".join(facts.regions_of(limits.db_class)) or "unknown"

@@ -203,8 +203,8 @@ def compare(
     same, 1 something differs, 2 could not tell, or bad input.
     """
     from plimsoll.explain import plans
-    from plimsoll.sinks.explain_json import render_explain_json
-    from plimsoll.sinks.explain_text import render_explain
+    from plimsoll.reports.explain.json import render_explain_json
+    from plimsoll.reports.explain.text import render_explain
     from plimsoll.sources.explain.file import read_captures
 
     sides = (read_captures(first), read_captures(second))
@@ -253,9 +253,9 @@ def _of_logs(paths: list[Path]) -> CaptureFile:
 
 
 def _write(file: CaptureFile, output: Path | None, width: int | None) -> None:
-    from plimsoll.sinks.explain_json import render_captures
-    from plimsoll.sinks.explain_text import render_recorded
-    from plimsoll.sinks.file import write_aside
+    from plimsoll.reports.explain.json import render_captures
+    from plimsoll.reports.explain.text import render_recorded
+    from plimsoll.reports.files.file import write_aside
 
     if output is None:
         sys.stdout.write(render_captures(file))

@@ -72,7 +72,7 @@ def limits(
     )
     sheet = _sheet(with_flags(Instance(), flags), multi_az=multi_az, volumes=volumes)
     if chart is not None:
-        from plimsoll.sinks.limits_chart import write_chart
+        from plimsoll.reports.limits.chart import write_chart
 
         write_chart(chart, sheet)
         typer.echo(f"chart written to {chart}", err=True)
@@ -98,11 +98,11 @@ def _sheet(instance: Instance, *, multi_az: bool, volumes: int | None) -> LimitS
 
 def _print(sheet: LimitSheet, form: Format, width: int | None) -> None:
     if form == Format.JSON:
-        from plimsoll.sinks.limits_json import render_limits_json
+        from plimsoll.reports.limits.json import render_limits_json
 
         sys.stdout.write(render_limits_json(sheet))
     else:
-        from plimsoll.sinks.limits_text import render_limits
+        from plimsoll.reports.limits.text import render_limits
 
         color = is_color()
         columns = width or get_terminal_size().columns

@@ -84,11 +84,11 @@ def pooler(
     room = ServerRoom(connection_max=max_connections, reserved=reserved)
     causes, notes = lint(found, catalog(), room), unknown_of(found, room)
     if form is Format.JSON:
-        from plimsoll.sinks.lint_json import render_lint_json
+        from plimsoll.reports.lint.json import render_lint_json
 
         sys.stdout.write(render_lint_json(found, causes, notes).decode())
     else:
-        from plimsoll.sinks.lint_text import render_lint
+        from plimsoll.reports.lint.text import render_lint
 
         columns = width or get_terminal_size().columns
         sys.stdout.write(render_lint(found, causes, width=columns, notes=notes))

@@ -63,7 +63,7 @@ def show(found: "Found", form: Format, width: int | None, *, lists_all: bool = F
 
 def write_text(path: Path, text: str, what: str) -> None:
     """Write a file, and say on standard error what was written to it."""
-    from plimsoll.sinks.file import write_aside
+    from plimsoll.reports.files.file import write_aside
 
     write_aside(path, text.encode())
     say_written(path, what)

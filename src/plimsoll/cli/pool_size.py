@@ -127,11 +127,11 @@ def pool_size(
         notes = class_notes(sizing.connections, others, catalog())
         sizing = replace(sizing, notes=(*notes, *sizing.notes))
     if form is Format.JSON:
-        from plimsoll.sinks.pool_size_json import render_pool_size_json
+        from plimsoll.reports.pool_size.json import render_pool_size_json
 
         sys.stdout.write(render_pool_size_json(sizing).decode())
     else:
-        from plimsoll.sinks.pool_size_text import render_pool_size
+        from plimsoll.reports.pool_size.text import render_pool_size
 
         sys.stdout.write(render_pool_size(sizing, width=width or get_terminal_size().columns))
     sys.stdout.flush()

@@ -100,7 +100,7 @@ def refresh(
     It needs pricing:GetProducts and nothing else.
     """
     from plimsoll.app.read import cost_of
-    from plimsoll.sinks.file import write_aside
+    from plimsoll.reports.files.file import write_aside
     from plimsoll.sources.aws.account import open_account
     from plimsoll.sources.aws.price_list import endpoint_of, offer_of
     from plimsoll.sources.prices.offer_file import price_list_of

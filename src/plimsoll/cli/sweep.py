@@ -224,19 +224,19 @@ def write_sweeps(
     Raises:
         UsageError: a file cannot be written.
     """
-    from plimsoll.sinks.file import write_aside
-    from plimsoll.sinks.sweep_json import render_sweep_json
-    from plimsoll.sinks.sweep_text import render_sweep
+    from plimsoll.reports.files.file import write_aside
+    from plimsoll.reports.sweep.json import render_sweep_json
+    from plimsoll.reports.sweep.text import render_sweep
 
     document = render_sweep_json(reports)
     if out is not None:
         write_aside(out, document.encode())
     if html is not None:
-        from plimsoll.sinks.sweep_html import render_sweep_html
+        from plimsoll.reports.sweep.html import render_sweep_html
 
         write_aside(html, render_sweep_html(reports).encode())
     if png is not None:
-        from plimsoll.sinks.sweep_chart import write_sweep_picture
+        from plimsoll.reports.sweep.chart import write_sweep_picture
 
         write_sweep_picture(png, reports)
     color = is_color()

@@ -5,9 +5,9 @@ import pytest
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import diagnose_fleet, exit_status
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.sinks.overview_json import render_overview_json
-from plimsoll.sinks.overview_markdown import render_overview_markdown
-from plimsoll.sinks.overview_text import render_overview
+from plimsoll.reports.overview.json import render_overview_json
+from plimsoll.reports.overview.markdown import render_overview_markdown
+from plimsoll.reports.overview.text import render_overview
 from unit.sources.aws.cloud import (
     WINDOW_S,
     Cloud,

@@ -21,12 +21,12 @@ from plimsoll.cli.main import main
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import encode_snapshot
-from plimsoll.sinks.headline import headline
+from plimsoll.reports.diagnosis.headline import headline
 
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
 SCHEMA = json.loads(
-    (files("plimsoll.sinks") / "schema" / "report.schema.json").read_text(encoding="utf-8")
+    (files("plimsoll.reports") / "schema" / "report.schema.json").read_text(encoding="utf-8")
 )
 
 

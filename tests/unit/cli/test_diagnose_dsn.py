@@ -21,7 +21,7 @@ from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot
 from plimsoll.sources.targets.one import read
-from unit.sinks.fixture_diagnosis import CASES
+from unit.reports.fixture_diagnosis import CASES
 
 PRESSED = ROOT / "examples" / "search-service"
 DSN = "host=db1 dbname=orders"

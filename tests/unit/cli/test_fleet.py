@@ -24,7 +24,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread, Usage
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sinks.snapshot import write_snapshot
+from plimsoll.reports.files.snapshot import write_snapshot
 from situations import R5_2XLARGE
 
 UNREAD = Unread(

@@ -18,7 +18,7 @@ from plimsoll.cli.inspect import run as inspect_run
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Verdict
-from unit.sinks.fixture_diagnosis import CASES
+from unit.reports.fixture_diagnosis import CASES
 
 DSN = "host=db1 dbname=search"
 PRESSED = ROOT / "examples" / "search-service"

@@ -245,7 +245,7 @@ def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch)
     """
     The page is written without it.
     """
-    from plimsoll.sinks import html
+    from plimsoll.reports.diagnosis import html
 
     whole = html.render_html
     page = tmp_path / "page.html"

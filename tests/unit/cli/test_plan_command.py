@@ -37,10 +37,10 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, Wishes
 from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot import encode_snapshot
-from unit.sinks.fixture_diagnosis import CASES
+from unit.reports.fixture_diagnosis import CASES
 
 SCHEMA = json.loads(
-    (files("plimsoll.sinks") / "schema" / "plan.schema.json").read_text(encoding="utf-8")
+    (files("plimsoll.reports") / "schema" / "plan.schema.json").read_text(encoding="utf-8")
 )
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"

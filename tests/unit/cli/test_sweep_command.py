@@ -10,7 +10,7 @@ from plimsoll.cli.commands import app
 from plimsoll.cli.sweep import check_outputs, is_explained, sizes_of, write_sweeps
 from plimsoll.errors import UsageError
 from plimsoll.units import KIB
-from unit.sinks.fixture_sweep import report
+from unit.reports.fixture_sweep import report
 
 
 def refusal(*arguments: str) -> str:

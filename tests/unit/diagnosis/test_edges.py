@@ -15,7 +15,7 @@ from plimsoll.cli.main import main
 from plimsoll.diagnosis.balance import bucket_fits
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.model.metric import Metric
-from plimsoll.sinks.report_json import render_json
+from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.units import format_bytes_per_s
 
 
@@ -75,7 +75,7 @@ def test_missing_rows_of_rates_are_a_hole_for_the_bucket(seed):
 
 
 def test_json_without_storage_follows_the_schema():
-    schema = json.loads((files("plimsoll.sinks") / "schema/report.schema.json").read_text())
+    schema = json.loads((files("plimsoll.reports") / "schema/report.schema.json").read_text())
     d = diagnose_snapshot(builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)}))
     jsonschema.validate(json.loads(render_json(d)), schema)
 

@@ -11,9 +11,9 @@ from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
 from plimsoll.model.overview import BoundTime, Left, Nearest, OverviewRow, Unread
-from unit.sinks.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
-from unit.sinks.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, ROWS, WINDOW, fleet, row
-from unit.sinks.fixture_parts import (
+from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
+from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, ROWS, WINDOW, fleet, row
+from unit.reports.fixture_parts import (
     CEILINGS,
     CPU,
     DAY,

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.model.now import intervals_at, open_at, reaches_end
-from unit.sinks.fixture_diagnosis import START_S, pressed
-from unit.sinks.fixture_parts import DAY_S
+from unit.reports.fixture_diagnosis import START_S, pressed
+from unit.reports.fixture_parts import DAY_S
 
 END_S = START_S + DAY_S
 

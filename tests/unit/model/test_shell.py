@@ -14,8 +14,8 @@ from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.shell import command_line, shell_word
 from plimsoll.plan.rules import commands_of
-from plimsoll.sinks.inspect_markdown import render_inspection_markdown
-from plimsoll.sinks.inspect_text import render_inspection
+from plimsoll.reports.inspect.markdown import render_inspection_markdown
+from plimsoll.reports.inspect.text import render_inspection
 
 HOSTILE = (
     '"sch.ema"."$(touch pwned)"',

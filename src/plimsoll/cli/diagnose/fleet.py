@@ -62,7 +62,7 @@ def run(
             progress.clear()
     show(overview, form, width, lists_all=lists_all)
     if html is not None:
-        from plimsoll.sinks.overview_html import render_overview_html
+        from plimsoll.reports.overview.html import render_overview_html
 
         write_text(html, render_overview_html(overview), "report")
     return exit_status(overview)

@@ -166,10 +166,10 @@ def _planned(
     placed = in_region(snapshot, target, reach)
     found = plan_snapshot(diagnosis, placed, Wishes())
     if form == Format.MARKDOWN:
-        from plimsoll.sinks.plan_markdown import render_plan_markdown_section
+        from plimsoll.reports.plan.markdown import render_plan_markdown_section
 
         return Planned(plan=found, text=f"\n{render_plan_markdown_section(found)}")
-    from plimsoll.sinks.plan_text import render_plan_section
+    from plimsoll.reports.plan.text import render_plan_section
 
     color = is_color()
     return Planned(plan=found, text=render_plan_section(found, width=width, color=color))
@@ -229,7 +229,7 @@ def _write_files(
     """Write the files; what is returned is why the page has no plan."""
     failed = None
     if html is not None:
-        from plimsoll.sinks.html import render_html
+        from plimsoll.reports.diagnosis.html import render_html
 
         page = attempted(lambda: render_html(diagnosis, snapshot, beside.plan, beside.inspection))
         if isinstance(page, Failed):
@@ -237,8 +237,9 @@ def _write_files(
             page = render_html(diagnosis, snapshot, None, beside.inspection)
         write_text(html, page, "report")
     if png is not None:
-        from plimsoll.sinks import charts
+        from plimsoll.reports.chart.drawing import write_png
+        from plimsoll.reports.diagnosis.chart import timeline_spec
 
-        charts.write_png(png, charts.timeline_spec(diagnosis, snapshot))
+        write_png(png, timeline_spec(diagnosis, snapshot))
         say_written(png, "picture")
     return failed

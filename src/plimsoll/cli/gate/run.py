@@ -288,8 +288,8 @@ def _is_over(gate: Gate, command: Command) -> bool:
 
 
 def _write_metrics(gate: Gate, path: Path) -> None:
-    from plimsoll.sinks.file import write_aside
-    from plimsoll.sinks.openmetrics import render_openmetrics
+    from plimsoll.reports.files.file import write_aside
+    from plimsoll.reports.files.openmetrics import render_openmetrics
 
     try:
         snapshot = gate.last_minutes()
@@ -304,8 +304,8 @@ def _finish(gate: Gate, flags: GateFlags) -> int:
     if truth.moments:
         sys.stderr.write(gate_words.run_text(truth, gate.setup))
     if flags.output is not None:
-        from plimsoll.sinks.file import write_aside
-        from plimsoll.sinks.snapshot import write_snapshot
+        from plimsoll.reports.files.file import write_aside
+        from plimsoll.reports.files.snapshot import write_snapshot
 
         beside = truth_path(flags.output)
         write_aside(beside, encode_truth(truth, gate.setup, gate.changes()))

@@ -5,7 +5,7 @@ from plimsoll.gate.control import GateStatus
 from plimsoll.gate.record import Truth, minutes_of, storage_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import BALANCES
-from plimsoll.sinks.words import FAMILY_NAMES
+from plimsoll.reports.render.words import FAMILY_NAMES
 from plimsoll.units import (
     format_bytes_per_s,
     format_duration,

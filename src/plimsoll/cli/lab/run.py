@@ -207,7 +207,7 @@ def _done(outcome: Outcome) -> str:
 @contextmanager
 def display() -> Iterator[Tell]:
     """Show progress: a picture written anew each second on a terminal, else lines."""
-    from plimsoll.sinks import lab_text
+    from plimsoll.reports.lab import text as lab_text
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield _lines()
@@ -225,7 +225,7 @@ def display() -> Iterator[Tell]:
 
 
 def _lines() -> Tell:
-    from plimsoll.sinks.lab_text import progress_line
+    from plimsoll.reports.lab.text import progress_line
 
     told = 0
 
@@ -240,8 +240,8 @@ def _lines() -> Tell:
 
 
 def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: int | None) -> None:
-    from plimsoll.sinks.lab_text import render_truth
-    from plimsoll.sinks.text import render_text
+    from plimsoll.reports.diagnosis.text import render_text
+    from plimsoll.reports.lab.text import render_truth
 
     color = is_color()
     inspection = _inspected(diagnosis, outcome)
@@ -261,17 +261,17 @@ def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
 
 
 def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
-    from plimsoll.sinks.file import write_aside
+    from plimsoll.reports.files.file import write_aside
 
     if flags.output is not None:
-        from plimsoll.sinks.snapshot import write_snapshot
+        from plimsoll.reports.files.snapshot import write_snapshot
 
         write_snapshot(flags.output, outcome.snapshot)
         beside_it = truth_path(flags.output)
         write_aside(beside_it, encode_truth(outcome.truth, outcome.setup, outcome.changes))
         _say(f"snapshot: {flags.output} · truth: {beside_it}")
     if flags.html is not None:
-        from plimsoll.sinks.html import render_html
+        from plimsoll.reports.diagnosis.html import render_html
 
         page = render_html(diagnosis, outcome.snapshot, None, _inspected(diagnosis, outcome))
         write_aside(flags.html, page.encode())

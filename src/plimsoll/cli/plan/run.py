@@ -64,7 +64,7 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
     wishes = _wishes(wanted, flags.engine)
     said = license_of(wanted.license_model)
     if wanted.chart is not None:
-        from plimsoll.sinks.plan_chart import check_picture
+        from plimsoll.reports.plan.chart import check_picture
 
         check_picture(wanted.chart)
     reach = with_two_weeks(target, reach)
@@ -116,11 +116,11 @@ def _write_files(
     chart: Path | None,
 ) -> None:
     if html is not None:
-        from plimsoll.sinks.html import render_html
+        from plimsoll.reports.diagnosis.html import render_html
 
         write_text(html, render_html(diagnosis, snapshot, found), "report")
     if chart is not None:
-        from plimsoll.sinks.plan_chart import write_plan_picture
+        from plimsoll.reports.plan.chart import write_plan_picture
 
         write_plan_picture(chart, found)
         say_written(chart, "picture")

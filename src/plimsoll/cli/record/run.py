@@ -58,7 +58,7 @@ def _save(snapshot: Snapshot, output: str) -> None:
         sys.stdout.buffer.write(encode_snapshot(snapshot) + b"\n")
         sys.stdout.flush()
         return
-    from plimsoll.sinks.snapshot import write_snapshot
+    from plimsoll.reports.files.snapshot import write_snapshot
 
     write_snapshot(Path(output), snapshot)
     typer.echo(f"recorded {snapshot.source}: {output}", err=True)

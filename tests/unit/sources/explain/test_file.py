@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.explain import Capture, CaptureFile, Node, Source
-from plimsoll.sinks.explain_json import render_captures
+from plimsoll.reports.explain.json import render_captures
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.log import captures_in_log

@@ -8,7 +8,7 @@ from fuzz import corpus
 from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import encode_snapshot
-from plimsoll.sinks.snapshot import write_snapshot
+from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export.read import read_export
 from plimsoll.sources.targets.one import read

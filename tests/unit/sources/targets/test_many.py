@@ -7,7 +7,7 @@ from plimsoll.errors import DataError, SourceError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import Unread
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sinks.snapshot import write_snapshot
+from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.export.read import read_export
 from plimsoll.sources.targets.many import read_all
 

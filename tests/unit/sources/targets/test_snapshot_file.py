@@ -11,7 +11,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
-from plimsoll.sinks.snapshot import write_snapshot
+from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.targets.snapshot_file import read_snapshot
 from strategies import snapshots
 

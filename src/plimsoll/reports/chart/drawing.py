@@ -1,0 +1,44 @@
+"""Vega-Lite specifications as pictures: PNG files, and SVG for pages."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from plimsoll.reports.files.file import write_aside
+
+Spec = dict[str, Any]
+
+# Vega-Lite as bundled with vl-convert; a specification says which one it was written for.
+VEGALITE = "6.4"
+VEGALITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+_CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
+
+
+def write_png(path: Path, spec: Spec, *, scale: float = 2.0) -> None:
+    """
+    Write a specification as PNG; `scale` pixels for each of its pixels.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    import vl_convert
+
+    write_aside(path, vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale))
+
+
+def svg(spec: Spec) -> str:
+    """A specification as SVG; equal specifications give equal text."""
+    import vl_convert
+
+    return numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
+
+
+def numbered_clips(text: str) -> str:
+    """Number the clip paths from zero: Vega counts them through the life of the process."""
+    seen: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        return seen.setdefault(match[0], f"clip{len(seen)}")
+
+    return _CLIP.sub(renamed, text)

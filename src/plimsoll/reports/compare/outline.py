@@ -1,0 +1,443 @@
+"""
+A comparison before it has a form: what is said, in which order, in which words.
+
+The order is that of somebody who made a change: what became of the limit, what was changed, time
+at ceilings, served and latency, ceilings, headroom, and what to beware of. Text and Markdown differ
+in form only; numbers come from the comparison, this file adds none.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from plimsoll.model.ceiling import Ceiling, Dimension, Family
+from plimsoll.model.comparison import (
+    Bought,
+    CeilingPair,
+    Comparison,
+    Outcome,
+    Quantity,
+    ResourcePair,
+    Statistic,
+    Subject,
+    TimePair,
+)
+from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.snapshot import Gap
+from plimsoll.reports.compare.headline import (
+    compare_headline,
+    limit_of,
+    step_sentence,
+    time_of,
+)
+from plimsoll.reports.render import words
+from plimsoll.reports.render.facts import Fact
+from plimsoll.reports.render.pair import SAME, pair, percent_of
+from plimsoll.units import (
+    MIB,
+    format_bytes_per_s,
+    format_duration,
+    format_ops_per_s,
+    format_ratio,
+    number,
+)
+
+BADGES = {
+    Outcome.BETTER: "better",
+    Outcome.SAME: "no worse, no better",
+    Outcome.WORSE: "worse",
+    Outcome.UNKNOWN: "cannot be told",
+}
+NOTHING_CHANGED = "Nothing: the same was bought on both sides."
+
+_SUBJECTS = {
+    Subject.THROUGHPUT: "throughput",
+    Subject.READ_THROUGHPUT: "  reads",
+    Subject.WRITE_THROUGHPUT: "  writes",
+    Subject.IOPS: "IOPS",
+    Subject.READ_IOPS: "  reads",
+    Subject.WRITE_IOPS: "  writes",
+    Subject.IO_SIZE: "I/O size",
+    Subject.READ_LATENCY: "read latency",
+    Subject.WRITE_LATENCY: "write latency",
+    Subject.QUEUE_DEPTH: "queue depth",
+    Subject.BYTE_BALANCE: METRICS[Metric.BYTE_BALANCE_RATIO].cloudwatch or "",
+    Subject.IO_BALANCE: METRICS[Metric.IO_BALANCE_RATIO].cloudwatch or "",
+    Subject.VOLUME_BALANCE: METRICS[Metric.VOLUME_BALANCE_RATIO].cloudwatch or "",
+    Subject.CPU: "CPU",
+    Subject.CONNECTIONS: "connections",
+    Subject.FREE_MEMORY: "freeable memory",
+}
+_STATISTICS = {
+    Statistic.MEAN: "mean",
+    Statistic.MEDIAN: "median",
+    Statistic.P95: "p95",
+    Statistic.P99: "p99",
+    Statistic.PEAK: "peak",
+    Statistic.LOWEST: "lowest",
+    Statistic.BELOW_TENTH: "below 10 %",
+}
+_BALANCES = (Subject.BYTE_BALANCE, Subject.IO_BALANCE, Subject.VOLUME_BALANCE)
+_MACHINE = (Subject.CPU, Subject.CONNECTIONS, Subject.FREE_MEMORY)
+# Reads and writes apart are shown by their mean, IOPS by what is needed beside throughput; the
+# JSON form has all of them.
+_MEAN_ONLY = frozenset(
+    {Subject.READ_THROUGHPUT, Subject.WRITE_THROUGHPUT, Subject.READ_IOPS, Subject.WRITE_IOPS}
+)
+_FEWER = frozenset({Subject.IOPS, Subject.QUEUE_DEPTH})
+_SHARED = frozenset(
+    {
+        Subject.THROUGHPUT,
+        Subject.IOPS,
+        Subject.READ_LATENCY,
+        Subject.WRITE_LATENCY,
+        Subject.QUEUE_DEPTH,
+    }
+)
+
+_NAMES = {
+    "identifier": "instance",
+    "db_class": "class",
+    "engine_version": "engine version",
+    "multi_az": "Multi-AZ",
+    "storage.kind": "storage type",
+    "storage.size_gib": "storage size",
+    "storage.provisioned_ops_per_s": "provisioned IOPS",
+    "storage.provisioned_bytes_per_s": "provisioned throughput",
+    "storage.volume_count": "volumes",
+    "launched_s": "launched",
+    "connection_max": "max_connections",
+    "vcpu_count": "vCPUs",
+    "memory_bytes": "memory",
+    "capacity_acu_max": "largest capacity",
+}
+_FORMS: dict[str, Callable[[float], str]] = {
+    "storage.size_gib": lambda v: f"{number(v)} GiB",
+    "storage.provisioned_ops_per_s": format_ops_per_s,
+    "storage.provisioned_bytes_per_s": lambda v: f"{number(v / MIB)} MiB/s",
+    "launched_s": words.moment,
+    "memory_bytes": lambda v: words.quantity(v, "bytes"),
+    "capacity_acu_max": lambda v: f"{number(v)} ACU",
+    "multi_az": lambda v: "yes" if v else "no",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a table: a number on both sides, and what lies between."""
+
+    name: str
+    short_name: str = ""
+    """For narrow pages; empty where the name is short."""
+    statistic: str = ""
+    before: str
+    after: str
+    difference: str = ""
+    percent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadroomRow:
+    """One resource on both sides; None where that side has no such resource."""
+
+    name: str
+    verdict_before: Verdict | None
+    before: str
+    verdict_after: Verdict | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A table of quantities with its title."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOutline:
+    """Everything a comparison says."""
+
+    outcome: Outcome
+    headline: str
+    step: str
+    """Whether what lies between was enough; empty where that is no question."""
+    next_command: str
+    simulated: tuple[str, ...]
+    """What is said of simulated sides; empty where both were measured."""
+    sides: tuple[Fact, Fact]
+    verdicts: tuple[Verdict, Verdict]
+    bought: tuple[Row, ...]
+    time_at: tuple[Row, ...]
+    """Any ceiling first, then each."""
+    bounds: tuple[Fact, ...]
+    """What binds on each side, and what would next."""
+    sections: tuple[Section, ...]
+    ceilings: tuple[Row, ...]
+    headroom: tuple[HeadroomRow, ...]
+    unknown: tuple[Fact, ...]
+    caveats: tuple[str, ...]
+
+
+def compare_outline(comparison: Comparison) -> CompareOutline:
+    """Arrange a comparison for people."""
+    sides = (comparison.before, comparison.after)
+    diagnoses = (sides[0].diagnosis, sides[1].diagnosis)
+    return CompareOutline(
+        outcome=comparison.outcome,
+        headline=compare_headline(comparison),
+        step=step_sentence(comparison),
+        next_command=words.plain(comparison.next_command),
+        simulated=_simulated(diagnoses),
+        sides=(Fact("Before", _window(diagnoses[0])), Fact("After", _window(diagnoses[1]))),
+        verdicts=(diagnoses[0].verdict, diagnoses[1].verdict),
+        bought=tuple(_bought_row(b) for b in comparison.bought),
+        time_at=_time_rows(comparison),
+        bounds=tuple(
+            Fact(name, _bound(d)) for name, d in zip(("Before", "After"), diagnoses, strict=True)
+        ),
+        sections=tuple(_sections(comparison)),
+        ceilings=tuple(_ceiling_row(row) for row in comparison.ceilings),
+        headroom=tuple(_headroom_row(row) for row in comparison.headroom),
+        unknown=tuple(_unknown(comparison.quantities)),
+        caveats=tuple(words.sentence(c.text) for c in comparison.caveats),
+    )
+
+
+def _simulated(diagnoses: tuple[Diagnosis, Diagnosis]) -> tuple[str, ...]:
+    notes = [words.plain(d.note) for d in diagnoses]
+    if all(d.is_simulated for d in diagnoses):
+        return tuple(dict.fromkeys(notes))
+    return tuple(
+        f"{when}: {note}"
+        for when, note, d in zip(("before", "after"), notes, diagnoses, strict=True)
+        if d.is_simulated
+    )
+
+
+def _window(diagnosis: Diagnosis) -> str:
+    instance, (start, end) = diagnosis.instance, diagnosis.window_s
+    step = f"one sample per {format_duration(diagnosis.step_s)}" if diagnosis.step_s else ""
+    known = words.storage(instance)
+    parts = [
+        words.subject(instance),
+        known if known != "unknown" else "storage unknown",
+        f"{words.span(start, end)} UTC, {format_duration(end - start)}",
+        step,
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _bought_row(bought: Bought) -> Row:
+    said: list[str] = []
+    for value in (bought.before, bought.after):
+        form = _FORMS.get(bought.name)
+        if value is None:
+            said.append("unknown")
+        elif isinstance(value, str):
+            said.append(words.plain(value))
+        else:
+            said.append(form(value) if form else number(value))
+    name = _NAMES.get(bought.name, bought.name)
+    return Row(name=name, before=said[0], after=said[1])
+
+
+def _time_rows(comparison: Comparison) -> tuple[Row, ...]:
+    before, after = comparison.before, comparison.after
+    rows = [_time_row("any ceiling", "", comparison, before.at_ceiling_s, after.at_ceiling_s)]
+    for at in comparison.time_at:
+        limit = (at.family, at.phase, at.former_phase)
+        level = _levels(at)
+        name = f"{words.limit_name(*limit)}, {level}"
+        short = f"{words.short_limit_name(*limit)}, {level}"
+        rows.append(_time_row(name, short, comparison, at.before_s, at.after_s))
+    return tuple(rows)
+
+
+def _time_row(
+    name: str, short: str, comparison: Comparison, before_s: float | None, after_s: float | None
+) -> Row:
+    shares = (comparison.before.share_of(before_s), comparison.after.share_of(after_s))
+    return Row(
+        name=name,
+        short_name=short,
+        before=_time_share(before_s, shares[0]),
+        after=_time_share(after_s, shares[1]),
+        difference=pair(*shares, "ratio").difference,
+    )
+
+
+def _time_share(seconds: float | None, share: float | None) -> str:
+    if seconds is None:
+        return "unknown"
+    if not seconds:
+        return "never"
+    return f"{time_of(seconds)} ({format_ratio(share)})" if share is not None else time_of(seconds)
+
+
+def _levels(row: TimePair) -> str:
+    """`86.875 MB/s`, or `86.875 → 148.5 MB/s` where each side has its own number."""
+    digits = 4 if row.family is Family.UNKNOWN else 5
+    said = [
+        format_ops_per_s(level)
+        if row.dimension is Dimension.IOPS
+        else format_bytes_per_s(level, digits)
+        for level in (row.level_before, row.level_after)
+        if level is not None
+    ]
+    if len(set(said)) < 2:
+        return said[0]
+    return f"{said[0].rpartition(' ')[0]} → {said[1]}"
+
+
+def _bound(diagnosis: Diagnosis) -> str:
+    if diagnosis.verdict is Verdict.UNKNOWN:
+        return "It cannot be told what binds."
+    if diagnosis.binding is None:
+        return "Nothing binds."
+    following = diagnosis.next_ceiling
+    then = (
+        f"; next at the same I/O size: {words.ceiling_name(following)}, "
+        f"{words.ceiling_value(following)}"
+        if following
+        else ""
+    )
+    limit = limit_of(diagnosis).removeprefix("its ")
+    return f"{limit} binds{then}."
+
+
+def _sections(comparison: Comparison) -> Iterable[Section]:
+    rates = [s for s in Subject if s not in (*_BALANCES, *_MACHINE)]
+    storage = rates[: rates.index(Subject.READ_LATENCY)]
+    waiting = rates[rates.index(Subject.READ_LATENCY) :]
+    for title, subjects in (
+        ("Served", storage),
+        ("Latency and queue", waiting),
+        ("Credits", _BALANCES),
+        ("Machine", _MACHINE),
+    ):
+        rows = tuple(_quantity_rows(comparison.quantities, subjects))
+        if rows:
+            yield Section(title=title, rows=rows)
+    shared = comparison.shared_hours
+    if shared is None:
+        return
+    rows = tuple(
+        _quantity_row(q)
+        for q in shared.quantities
+        if q.subject in _SHARED and q.statistic is Statistic.MEAN and _is_known(q)
+    )
+    shares = pair(shared.at_ceiling_before, shared.at_ceiling_after, "ratio")
+    share = Row(
+        name="at a ceiling",
+        statistic="share",
+        before=shares.before,
+        after=shares.after,
+        difference=shares.difference,
+    )
+    hours = f"{len(shared.hours)} hour{'s' if len(shared.hours) > 1 else ''}"
+    yield Section(title=f"In the {hours} of the day that both cover", rows=(*rows, share))
+
+
+def _quantity_rows(quantities: Iterable[Quantity], subjects: Iterable[Subject]) -> Iterable[Row]:
+    """What people read of these subjects; the name stands on the first line of each."""
+    wanted = tuple(subjects)
+    told: Subject | None = None
+    for quantity in quantities:
+        if quantity.subject in wanted and _is_shown(quantity) and _is_known(quantity):
+            yield _quantity_row(quantity, is_first=quantity.subject is not told)
+            told = quantity.subject
+
+
+def _is_shown(quantity: Quantity) -> bool:
+    if quantity.subject in _MEAN_ONLY:
+        return quantity.statistic is Statistic.MEAN
+    if quantity.subject in _FEWER:
+        return quantity.statistic in (Statistic.MEAN, Statistic.P95, Statistic.PEAK)
+    return True
+
+
+def _is_known(quantity: Quantity) -> bool:
+    return quantity.before is not None or quantity.after is not None
+
+
+def _quantity_row(quantity: Quantity, *, is_first: bool = True) -> Row:
+    said = pair(quantity.before, quantity.after, quantity.unit)
+    return Row(
+        name=_SUBJECTS[quantity.subject] if is_first else "",
+        statistic=_STATISTICS[quantity.statistic],
+        before=said.before,
+        after=said.after,
+        difference=said.difference,
+        percent=said.percent,
+    )
+
+
+def _ceiling_row(row: CeilingPair) -> Row:
+    limit = (row.family, row.phase, row.former_phase)
+    before, after = (c.value if c else None for c in (row.before, row.after))
+    is_storage = row.dimension is not Dimension.AMOUNT
+    difference = percent = ""
+    if before is not None and after is not None:
+        said = _published(abs(after - before), row.unit)
+        difference = SAME if before == after else f"{'+' if after > before else '−'}{said}"
+        percent = percent_of(before, after)
+    return Row(
+        name=words.limit_name(*limit),
+        short_name=words.short_limit_name(*limit) if is_storage else "",
+        before=_ceiling_cell(row.before),
+        after=_ceiling_cell(row.after),
+        difference=difference,
+        percent=percent if row.unit != "ratio" else "",
+    )
+
+
+def _published(value: float, unit: str) -> str:
+    """Limits have up to five significant figures: 86.875, 593.75."""
+    return format_bytes_per_s(value, 5) if unit == "bytes/s" else words.quantity(value, unit)
+
+
+def _ceiling_cell(ceiling: Ceiling | None) -> str:
+    """Decimal, and on a second line binary where it is sold so."""
+    if ceiling is None:
+        return "–"
+    text = words.ceiling_value(ceiling)
+    return text.replace(" (", "\n").removesuffix(")") if text.endswith("MiB/s)") else text
+
+
+def _headroom_row(row: ResourcePair) -> HeadroomRow:
+    resource = row.before or row.after
+    assert resource is not None
+    return HeadroomRow(
+        name=words.plain(resource.name),
+        verdict_before=row.before.verdict if row.before else None,
+        before=_headroom(row.before),
+        verdict_after=row.after.verdict if row.after else None,
+        after=_headroom(row.after),
+    )
+
+
+def _headroom(resource: Resource | None) -> str:
+    if resource is None:
+        return "–"
+    return words.quantity(resource.headroom, resource.unit)
+
+
+def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
+    """What could not be compared, and why; what is missing for one reason is said once."""
+    before = _gaps(gap for q in quantities for gap in q.gaps_before)
+    after = _gaps(gap for q in quantities for gap in q.gaps_after)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for gap in dict.fromkeys((*before, *after)):
+        when = "on neither side" if gap in before and gap in after else "before"
+        when = when if gap in before else "after"
+        reason = f"{words.sentence(gap.reason)} {words.sentence(gap.remedy)}".strip()
+        groups.setdefault((when, reason), []).append(words.plain(gap.metric))
+    for (when, reason), named in groups.items():
+        yield Fact(f"{words.series_of(named)}, {when}", reason)
+
+
+def _gaps(gaps: Iterable[Gap]) -> dict[Gap, None]:
+    """Each gap once, in the order in which they are met."""
+    return dict.fromkeys(gaps)

@@ -1,0 +1,1 @@
+"""What limit a database is up against, said."""

@@ -1,0 +1,158 @@
+"""
+The timeline as a Vega-Lite specification, and pictures of it.
+
+One specification serves the page, its static form and the pictures; only the colours differ: a
+page names CSS variables, so that light and dark follow the reader, a picture has numbers.
+
+The specification is written out as plain data instead of through Altair's classes: those number
+views and parameters with a counter of the process, and equal inputs must give equal bytes. The
+unit tests hold every specification against the schema that Altair brings along.
+"""
+
+from textwrap import wrap
+from typing import Any
+
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec
+from plimsoll.reports.chart.look import LIGHT, Look
+from plimsoll.reports.diagnosis.headline import headline
+from plimsoll.reports.diagnosis.panels import dataset, panels_of
+from plimsoll.reports.diagnosis.timeline import Samples, bucket_length, pegged, samples_of
+from plimsoll.reports.render import words
+from plimsoll.units import format_duration
+
+# A picture is seldom wider than 1,500 pixels: more points than this cannot be told apart, and
+# a page of two weeks stays below two megabytes.
+POINTS_MAX = 1500
+
+WAITED_LEGEND = "Shaded grey: requests waited, and no documented ceiling explains it."
+
+
+# Between two panels: room for the name of the lower one.
+_SPACING = 34
+
+
+def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> Samples:
+    """The series of the window in at most `POINTS_MAX` buckets."""
+    start_s, end_s = diagnosis.window_s
+    bucket_s = bucket_length(diagnosis.window_s, diagnosis.step_s, POINTS_MAX)
+    count = max(1, -(-(end_s - start_s) // bucket_s))
+    return samples_of(snapshot, diagnosis.window_s, bucket_s=bucket_s, count=count)
+
+
+def caption(samples: Samples) -> str:
+    """What a point of the chart stands for."""
+    length = format_duration(samples.bucket_s)
+    if not samples.is_reduced:
+        return f"Each point is the mean of {length}. Times are UTC."
+    return (
+        f"Reduced for drawing: each point is the mean of {length}, the pale band spans the "
+        "smallest and largest sample in it. Times are UTC."
+    )
+
+
+def timeline_spec(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    *,
+    look: Look = LIGHT,
+    width: int = 720,
+    is_titled: bool = True,
+    samples: Samples | None = None,
+) -> dict[str, Any]:
+    """
+    The timeline as a Vega-Lite 6 specification.
+
+    Panels, where measured: throughput and IOPS with reads and writes stacked under the ceilings,
+    latency, queue depth, balances, CPU; one time axis, time at a ceiling shaded in all of them.
+    The parameters `shown_from`, `shown_to` (ms), `cursor`, `drag_from` and `drag_to` steer it.
+
+    Args:
+        diagnosis: what was found.
+        snapshot: the series it was found in.
+        look: colours and font.
+        width: of the plots, in pixels, without the numbers at the left.
+        is_titled: whether the verdict stands above the chart.
+        samples: what `chart_samples` returned, where it is already at hand.
+    """
+    samples = samples or chart_samples(diagnosis, snapshot)
+    start_ms, end_ms = (1000 * s for s in diagnosis.window_s)
+    panels = panels_of(diagnosis, snapshot, samples, look=look, width=width)
+    spec: Spec = {
+        "$schema": VEGALITE_SCHEMA,
+        "background": look.surface,
+        "padding": 12 if is_titled else {"left": 0, "right": 8, "top": 6, "bottom": 4},
+        "params": [
+            {"name": "shown_from", "value": start_ms},
+            {"name": "shown_to", "value": end_ms},
+            *({"name": name, "value": -1} for name in ("cursor", "drag_from", "drag_to")),
+        ],
+        "data": {"name": "samples"},
+        "datasets": {
+            "samples": dataset(samples),
+            "pegged": [{"a": 1000 * a, "b": 1000 * b} for a, b in pegged(diagnosis)],
+            **_waited(diagnosis),
+            "nothing": [{}],
+        },
+        "spacing": _SPACING,
+        "bounds": "flush",
+        "resolve": {"scale": {"x": "shared"}},
+        "vconcat": panels,
+        "config": _config(look),
+    }
+    if is_titled:
+        spec["title"] = _title(diagnosis, samples, look, width)
+    return spec
+
+
+def _waited(diagnosis: Diagnosis) -> Spec:
+    """Stretches of waiting that no ceiling explains, where there are any."""
+    stretches = [{"a": 1000 * w.start_s, "b": 1000 * w.end_s} for w in diagnosis.waiting]
+    return {"waited": stretches} if stretches else {}
+
+
+def _title(diagnosis: Diagnosis, samples: Samples, look: Look, width: int) -> Spec:
+    # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
+    below = wrap(f"{words.span(*diagnosis.window_s)}. {caption(samples)}", int(width / 5.5))
+    if diagnosis.waiting:
+        below += wrap(WAITED_LEGEND, int(width / 5.5))
+    if diagnosis.is_simulated:
+        below = [*wrap(f"SIMULATED DATA. {words.plain(diagnosis.note)}", int(width / 5.5)), *below]
+    return {
+        "text": wrap(headline(diagnosis), int(width / 7.5)),
+        "subtitle": below,
+        "anchor": "start",
+        "frame": "group",
+        "fontSize": 15,
+        "fontWeight": 600,
+        "color": look.ink,
+        "subtitleColor": look.quiet,
+        "subtitleFontSize": 11,
+        "subtitlePadding": 6,
+        "offset": 30,
+    }
+
+
+def _config(look: Look) -> Spec:
+    return {
+        "font": look.font,
+        "aria": False,
+        "view": {"stroke": None, "fill": None},
+        "axis": {
+            "labelColor": look.quiet,
+            "labelFontSize": 11,
+            "gridColor": look.grid,
+            "domainColor": look.grid,
+            "tickColor": look.grid,
+        },
+        "axisY": {
+            # The same width for every panel, so that one time axis serves all.
+            "minExtent": 44,
+            "maxExtent": 44,
+            "domain": False,
+            "ticks": False,
+            "labelPadding": 6,
+        },
+        "text": {"color": look.ink, "fontSize": 11},
+    }

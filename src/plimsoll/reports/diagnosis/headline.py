@@ -1,0 +1,161 @@
+"""
+The verdict of a diagnosis in one plain sentence with number, unit and time.
+
+Rule 1: *is* stands only for what lasted to the end of the window, and the sentence dates that end;
+        everything else *was*, and the sentence says until when. model/now.py has the rule.
+"""
+
+from plimsoll.model.ceiling import Dimension, Family
+from plimsoll.model.diagnosis import (
+    SHORT_WINDOW,
+    CeilingTime,
+    Diagnosis,
+    Interval,
+    Resource,
+    Verdict,
+)
+from plimsoll.model.now import intervals_at, open_at, reaches_end
+from plimsoll.model.waiting import longest_of, waiting_s_of
+from plimsoll.reports.render import words
+from plimsoll.units import format_duration, format_ratio, number
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """Return the verdict in one plain sentence with number, unit and time."""
+    about = words.subject(diagnosis.instance)
+    window = format_duration(diagnosis.span_s)
+    if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
+        return _bound(about, diagnosis.binding, window, diagnosis)
+    if diagnosis.verdict is Verdict.BINDS:
+        return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
+    if diagnosis.verdict is Verdict.NEAR:
+        near = _names(diagnosis, Verdict.NEAR) or "a resource"
+        tail = _unjudged(diagnosis)
+        return f"{about} reached no limit{tail} in {window}, but came near its {near}."
+    if diagnosis.verdict is Verdict.SLACK and _unjudged(diagnosis):
+        return f"{about} showed no sign of a limit in {window}{_unjudged(diagnosis)}."
+    if diagnosis.verdict is Verdict.SLACK:
+        return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
+    if diagnosis.waiting:
+        return _waited(about, window, diagnosis)
+    gap = _gap(diagnosis)
+    return f"It cannot be told whether {about} was up against a limit in {window}{gap}."
+
+
+def shown_interval(diagnosis: Diagnosis) -> Interval | None:
+    """Return the interval that stands for the verdict: the longest at the binding ceiling."""
+    binding = diagnosis.binding
+    chosen = diagnosis.intervals
+    if binding is not None:
+        chosen = tuple(i for i in chosen if _is_at(i, binding)) or chosen
+    return next(iter(longest_intervals(chosen, 1)), None)
+
+
+def longest_intervals(intervals: tuple[Interval, ...], count: int) -> tuple[Interval, ...]:
+    """Return the `count` longest intervals in order of time."""
+    kept = sorted(intervals, key=lambda i: (i.start_s - i.end_s, i.start_s))[:count]
+    return tuple(sorted(kept, key=lambda i: (i.start_s, i.end_s)))
+
+
+def peak_ratio(resource: Resource) -> float | None:
+    """Return peak ÷ ceiling, where both are known."""
+    if resource.peak is None or resource.ceiling is None or resource.ceiling.value <= 0:
+        return None
+    return resource.peak / resource.ceiling.value
+
+
+def _is_at(interval: Interval, at: CeilingTime) -> bool:
+    same = interval.family is at.family and interval.dimension is at.dimension
+    return same and interval.phase is at.phase and interval.ceiling == at.ceiling
+
+
+def _bound(about: str, binding: CeilingTime, window: str, diagnosis: Diagnosis) -> str:
+    verb, when = _when(binding, diagnosis)
+    time = f"for {format_duration(binding.seconds)} of {window}{when}"
+    ceiling = binding.ceiling
+    if ceiling is None or binding.family is Family.UNKNOWN:
+        shown = shown_interval(diagnosis)
+        what = "a throughput" if binding.dimension is Dimension.THROUGHPUT else "an IOPS"
+        rate = words.level(binding.level, binding.dimension)
+        tail = f" ({words.plain(shown.context)})" if shown and shown.context else ""
+        return f"{about} {verb} up against {what} limit of unknown origin: {rate} {time}{tail}."
+    return f"{about} {verb} up against its {_limit(binding)} {time}."
+
+
+def _limit(at: CeilingTime) -> str:
+    """`instance EBS throughput: 212.5 MB/s (legacy baseline)`."""
+    ceiling = at.ceiling
+    if ceiling is None:
+        return f"unknown limit: {words.level(at.level, at.dimension)}"
+    kind = words.phase_name(ceiling.phase, ceiling.former_phase)
+    name, value = words.FAMILY_NAMES[ceiling.family], words.ceiling_value(ceiling)
+    return f"{name}: {value}{f' ({kind})' if kind else ''}"
+
+
+def _when(binding: CeilingTime, diagnosis: Diagnosis) -> tuple[str, str]:
+    """The verb, and since or until when: relative to the end of the window, with its date."""
+    mine = intervals_at(diagnosis, binding)
+    if not mine:
+        return "was", ""
+    last = max(mine, key=lambda i: (i.end_s, i.start_s))
+    end_s = diagnosis.window_s[1]
+    if reaches_end(diagnosis, last.end_s):
+        since = f"since {words.moment(last.start_s)} and" if len(mine) == 1 else "and"
+        return "is", f", {since} still at the end ({words.moment(end_s)})"
+    ago = format_duration(end_s - last.end_s)
+    text = f", until {words.moment(last.end_s)} ({ago} before the end)"
+    now = open_at(diagnosis)
+    return "was", text + (f"; at the end it is at its {_limit(now)}" if now else "")
+
+
+def _waited(about: str, window: str, diagnosis: Diagnosis) -> str:
+    waiting = diagnosis.waiting
+    time = f"for {format_duration(waiting_s_of(waiting))} of {window}"
+    ended_s = max(w.end_s for w in waiting)
+    when = (
+        f"and still at the end ({words.moment(diagnosis.window_s[1])})"
+        if reaches_end(diagnosis, ended_s)
+        else f"until {words.moment(ended_s)}"
+    )
+    return (
+        f"Storage made requests of {about} wait {number(longest_of(waiting).times, 2)} times as long {time}, {when}; no "
+        "documented ceiling explains it."
+    )
+
+
+def _gap(diagnosis: Diagnosis) -> str:
+    """Why no verdict was given, as the end of a sentence."""
+    hiding = [m for m in diagnosis.missing if m.hides == "verdict"]
+    names = [words.plain(m.name) for m in hiding or diagnosis.missing if m.name != SHORT_WINDOW]
+    is_short = any(m.name == SHORT_WINDOW for m in hiding)
+    parts = ["the window is too short"] if is_short else []
+    if names:
+        rest = [f"{len(names) - 3} more"] if len(names) > 3 else []
+        # A name may be that of several metrics.
+        verb = "is" if len(names) == 1 and " and " not in names[0] else "are"
+        parts.append(f"{words.series_of(names[:3] + rest)} {verb} missing")
+    return f": {', and '.join(parts)}" if parts else ""
+
+
+def _unjudged(diagnosis: Diagnosis) -> str:
+    """What must be said beside *no limit* when the limits themselves are not all documented."""
+    bought = ("instance class", "storage type and size")
+    gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]
+    return f" (limits not known: {words.series_of(gaps)} missing)" if gaps else ""
+
+
+def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
+    found = [words.plain(r.name) for r in diagnosis.resources if r.verdict is verdict]
+    return words.series_of(found) if found else ""
+
+
+def _nearest(diagnosis: Diagnosis) -> str:
+    """The measured resource with the least room, as the end of a sentence."""
+    ratios = [(peak_ratio(r), r) for r in diagnosis.resources]
+    known = [(ratio, r) for ratio, r in ratios if ratio is not None]
+    if not known:
+        return ""
+    ratio, nearest = max(known, key=lambda pair: pair[0])
+    return (
+        f"; nearest was {words.plain(nearest.name)}, at most {format_ratio(ratio)} of its ceiling"
+    )

@@ -1,0 +1,122 @@
+"""
+The report as one page: everything inside, nothing loaded, readable without scripts.
+
+The chart stands in the page as a static drawing. Where scripts run it is replaced by the same
+specification made interactive; where they are off, blocked or the page is printed, it stays. A
+content security policy in the page forbids it every network access.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+from plimsoll.model.cause import Inspection
+from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.plan import Plan
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.reports.chart.drawing import VEGALITE, numbered_clips
+from plimsoll.reports.chart.look import page_look
+from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_spec
+from plimsoll.reports.diagnosis.outline import outline
+from plimsoll.reports.inspect.html import inspection_values
+from plimsoll.reports.plan.html import plan_values
+from plimsoll.reports.render import words
+from plimsoll.reports.render.page import rendered_page, template_text
+
+# Width of the static drawing, without the numbers at its left; the page is 68 rem wide.
+_STATIC_WIDTH = 1030
+
+# What the line above the chart says of the moment under the pointer: column, name, unit, digits.
+_READOUT = (
+    ("rate", "total", "MB/s", 1),
+    ("reads", "reads", "MB/s", 1),
+    ("ops", "total", "IOPS", 0),
+    ("read_ms", "read latency", "ms", 1),
+    ("write_ms", "write latency", "ms", 1),
+    ("queue", "queue", "", 1),
+    ("byte_balance", "throughput credits", "%", 0),
+    ("io_balance", "IOPS credits", "%", 0),
+    ("volume_balance", "gp2 credits", "%", 0),
+    ("cpu", "CPU", "%", 0),
+    ("capacity", "capacity", "%", 0),
+    ("local_free", "local storage left", "GiB", 1),
+)
+
+
+def render_html(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    plan: Plan | None = None,
+    inspection: Inspection | None = None,
+) -> str:
+    """
+    Render the report as one HTML document; equal inputs give equal text.
+
+    Args:
+        diagnosis: what was found.
+        snapshot: the series it was found in.
+        plan: the way past, for a section of its own; None leaves it out.
+        inspection: what inside the database spends it, likewise.
+    """
+    from markupsafe import Markup
+
+    samples = chart_samples(diagnosis, snapshot)
+    has_chart = bool(samples.metric)
+    chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
+    return rendered_page(
+        "report.html.j2",
+        said=outline(diagnosis),
+        title=words.subject(diagnosis.instance),
+        verdict_badges=words.VERDICT_BADGES,
+        has_chart=has_chart,
+        caption=caption(samples),
+        svg=Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
+        document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
+        script=Markup(template_text("report.js")),  # noqa: S704  package data
+        vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
+        **plan_values(plan),
+        **inspection_values(inspection),
+    )
+
+
+def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
+    """The static drawing, and what the script needs to draw it again."""
+    import vl_convert
+
+    samples = chart_samples(diagnosis, snapshot)
+    spec = timeline_spec(
+        diagnosis,
+        snapshot,
+        look=page_look(),
+        width=_STATIC_WIDTH,
+        is_titled=False,
+        samples=samples,
+    )
+    drawing = numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
+    rows = spec["datasets"]["samples"]
+    spec["datasets"]["samples"] = []
+    names = [name for name in rows[0] if name != "t"]
+    document = {
+        "spec": spec,
+        "first_ms": rows[0]["t"],
+        "step_ms": round(1000 * samples.bucket_s),
+        "window_ms": [1000 * s for s in diagnosis.window_s],
+        "columns": {name: [row[name] for row in rows] for name in names},
+        "readout": [entry for entry in _READOUT if entry[0] in names],
+    }
+    return {"svg": drawing, "document": _in_script(document)}
+
+
+def _in_script(document: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(document, separators=(",", ":"), sort_keys=True)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@cache
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed, about 900 kB: nothing is fetched when the page is read."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE)
+    return str(bundle).replace("</script", "<\\/script").replace("<!--", "<\\!--")

@@ -1,0 +1,1 @@
+"""Why a query plan became slow, said."""

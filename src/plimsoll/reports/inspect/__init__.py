@@ -1,0 +1,1 @@
+"""What inside a database spends the limit, said."""

@@ -1,0 +1,1 @@
+"""How a run in the lab stands, and what came out of it."""

@@ -1,0 +1,1 @@
+"""What an instance and its volumes can do, said."""

@@ -1,0 +1,457 @@
+"""
+The ceiling curve as a Vega-Lite specification, and pictures of it.
+
+Both axes are logarithmic: what IOPS bound rises in a straight line with the I/O size, what throughput
+bounds is level, and the knee is where the two meet.
+"""
+
+import json
+from html import escape
+from math import atan2, degrees, inf, log2
+from pathlib import Path
+from textwrap import wrap
+
+from msgspec import Struct
+
+from plimsoll.errors import UsageError
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.family import FAMILIES
+from plimsoll.model.sheet import LimitSheet, Rate, StageLine
+from plimsoll.reports.chart.drawing import VEGALITE, VEGALITE_SCHEMA, Spec, svg, write_png
+from plimsoll.reports.chart.look import LIGHT, Look
+from plimsoll.reports.files.file import write_aside
+from plimsoll.reports.limits.text import has_burst, mb_ticks, sheet_title
+from plimsoll.reports.render import words
+from plimsoll.reports.render.page_policy import POLICY, closed
+from plimsoll.units import KIB, MIB, format_bytes, number
+
+_WIDTH, _HEIGHT = 680, 400
+# Room under the lowest and over the highest rate drawn, as factors of the rate.
+_BELOW, _ABOVE = 0.8, 1.3
+_STAGE_RATIO_MAX = 3.0
+_LABEL_PX = 13
+_LETTERS_PER_LINE = 125  # of 11-pixel text over plot and margin
+_KINDS = (".svg", ".png", ".html")
+_TEXT: Spec = {"text": {"field": "text"}}
+
+
+def write_chart(path: Path, sheet: LimitSheet) -> None:
+    """
+    Write the curve to `path`, in the form its ending names: .svg, .png or .html.
+
+    Every file is complete in itself: nothing is loaded over the network.
+
+    Raises:
+        UsageError: another ending, a sheet without a curve, or the file cannot be written.
+    """
+    if path.suffix.lower() not in _KINDS:
+        raise UsageError(
+            f"'{path.name}' does not end in {', '.join(_KINDS[:-1])} or {_KINDS[-1]}",
+            "The ending says which kind of picture to write.",
+        )
+    if not sheet.curve:
+        raise UsageError(
+            "there is no curve to draw: no storage limit is known for this instance",
+            "Leave --chart out, or add --storage and --size-gib.",
+        )
+    spec = limits_spec(sheet)
+    if path.suffix.lower() == ".png":
+        write_png(path, spec)
+    elif path.suffix.lower() == ".svg":
+        write_aside(path, svg(spec).encode())
+    else:
+        write_aside(path, _html(spec, sheet_title(sheet)).encode())
+
+
+def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT) -> Spec:
+    """The curve as a Vega-Lite 6 specification; equal sheets give equal specifications."""
+    frame = _frame(sheet)
+    lines = _stage_lines(sheet, frame)
+    layers = [_stage_layer(line, look) for line in lines]
+    if has_burst(sheet):
+        layers = [_credit_area(sheet, look), *layers, _curve_layer(sheet, look, is_burst=True)]
+    layers.append(_curve_layer(sheet, look, is_burst=False))
+    layers += _level_labels(lines, frame, look) + _slope_labels(lines, frame, look)
+    layers += _curve_names(sheet, look) + _knee_layers(sheet, look)
+    return {
+        "$schema": VEGALITE_SCHEMA,
+        "title": _title(sheet, look),
+        "background": look.surface,
+        "padding": 16,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "encoding": {"x": _x_axis(sheet, look), "y": _y_axis(frame)},
+        "layer": layers,
+        "config": _config(look),
+    }
+
+
+class _Frame(Struct, frozen=True, kw_only=True):
+    """What the axes show, and where a value lies in pixels."""
+
+    kib_min: float
+    kib_max: float
+    mb_min: float
+    mb_max: float
+
+    @property
+    def octave_px(self) -> tuple[float, float]:
+        """Pixels for each doubling, along x and along y."""
+        return (
+            _WIDTH / log2(self.kib_max / self.kib_min),
+            _HEIGHT / log2(self.mb_max / self.mb_min),
+        )
+
+    def height_px(self, mb: float) -> float:
+        """Pixels above the x axis."""
+        return log2(mb / self.mb_min) * self.octave_px[1]
+
+    def mb_at(self, height_px: float) -> float:
+        """The inverse of `height_px`."""
+        return float(self.mb_min * 2 ** (height_px / self.octave_px[1]))
+
+
+class _StageLine(Struct, frozen=True, kw_only=True):
+    """One number of one or more families, as a line; families with the same number share it."""
+
+    kib: tuple[float, ...]
+    mb: tuple[float, ...]
+    names: tuple[str, ...]
+    number: str
+    is_level: bool
+    """Whether it counts bytes; otherwise it counts operations and rises."""
+    is_burst: bool
+
+
+def _frame(sheet: LimitSheet) -> _Frame:
+    rates = [rate.bytes_per_s / 1e6 for row in sheet.curve for rate in (row.baseline, row.burst)]
+    levels = [
+        most / 1e6
+        for line in sheet.stages
+        if FAMILIES[line.family].dimension is Dimension.THROUGHPUT
+        for most in (line.baseline_bytes_per_s[0], line.burst_bytes_per_s[0])
+    ]
+    # A limit that lies far above the curve would only flatten the rest; it is left out.
+    shown = [mb for mb in levels if mb <= max(rates) * _STAGE_RATIO_MAX]
+    return _Frame(
+        kib_min=sheet.curve[0].io_size_bytes / KIB,
+        kib_max=sheet.curve[-1].io_size_bytes / KIB,
+        mb_min=min(rates) * _BELOW,
+        mb_max=max([*rates, *shown]) * _ABOVE,
+    )
+
+
+def _stage_lines(sheet: LimitSheet, frame: _Frame) -> list[_StageLine]:
+    """Every stage's own line, at its baseline and, where it is another, at its burst."""
+    sizes = tuple(row.io_size_bytes / KIB for row in sheet.curve)
+    found: dict[tuple[float, ...], _StageLine] = {}
+    for line in sheet.stages:
+        bursts = line.burst_bytes_per_s != line.baseline_bytes_per_s
+        phases = [(line.baseline_bytes_per_s, "baseline")] if bursts else []
+        phases.append((line.burst_bytes_per_s, "burst" if bursts else ""))
+        for rates, phase in phases:
+            mb = tuple(rate / 1e6 for rate in rates)
+            name = f"{FAMILIES[line.family].owner} {phase}".strip()
+            twin = found.get(mb)
+            names = (*twin.names, name) if twin else (name,)
+            found[mb] = _stage_line(line, sizes, mb, names, is_burst=phase == "burst")
+    return [line for line in found.values() if min(line.mb) < frame.mb_max]
+
+
+def _stage_line(
+    line: StageLine,
+    sizes: tuple[float, ...],
+    mb: tuple[float, ...],
+    names: tuple[str, ...],
+    *,
+    is_burst: bool,
+) -> _StageLine:
+    is_level = FAMILIES[line.family].dimension is Dimension.THROUGHPUT
+    said = f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
+    if is_level and line.family is Family.VOLUME_THROUGHPUT:
+        said += f" ({number(mb[0] * 1e6 / MIB)} MiB/s)"
+    return _StageLine(
+        kib=sizes, mb=mb, names=names, number=said, is_level=is_level, is_burst=is_burst
+    )
+
+
+def _stage_layer(line: _StageLine, look: Look) -> Spec:
+    mark: Spec = {
+        "type": "line",
+        "color": look.quiet,
+        "opacity": 0.5,
+        "strokeWidth": 1,
+        "clip": True,
+    }
+    if line.is_burst:
+        mark["strokeDash"] = [4, 3]
+    rows = [{"kib": kib, "mb": mb} for kib, mb in zip(line.kib, line.mb, strict=True)]
+    return {"data": {"values": rows}, "mark": mark}
+
+
+def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
+    """Numbers of the level lines in the right margin, pushed apart where they would overlap."""
+    level = sorted((line for line in lines if line.is_level), key=lambda line: line.mb[0])
+    rows, free_px = [], 0.0
+    for line in level:
+        height_px = max(frame.height_px(line.mb[0]), free_px)
+        free_px = height_px + 2 * _LABEL_PX + 4
+        rows.append(
+            {
+                "kib": frame.kib_max,
+                "mb": frame.mb_at(height_px),
+                "text": [line.number, words.series_of(list(line.names))],
+            }
+        )
+    mark = {
+        "type": "text",
+        "align": "left",
+        "baseline": "middle",
+        "dx": 8,
+        "dy": -_LABEL_PX / 2,
+        "lineHeight": _LABEL_PX,
+        "fontSize": 11,
+        "color": look.quiet,
+        "clip": False,
+    }
+    return [{"data": {"values": rows}, "mark": mark, "encoding": _TEXT}] if rows else []
+
+
+def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
+    """Numbers of the rising lines, written along them; neighbours take turns from the left."""
+    x_px, y_px = frame.octave_px
+    # Two lines that begin together may part where a volume counts large I/O as several operations.
+    names: dict[float, tuple[str, list[str]]] = {}
+    for line in lines:
+        if not line.is_level:
+            names.setdefault(line.mb[0], (line.number, []))[1].extend(line.names)
+    rows: list[Spec] = []
+    last_px, turn = -inf, 0
+    for mb, (said, owners) in sorted(names.items()):
+        turn = turn + 1 if frame.height_px(mb) - last_px < 2 * _LABEL_PX else 0
+        last_px = frame.height_px(mb)
+        along = 0.15 + 1.7 * (turn % 3)  # octaves from the left edge
+        rows.append(
+            {
+                "kib": frame.kib_min * 2**along,
+                "mb": mb * 2**along,
+                "text": f"{said}, {words.series_of(owners)}",
+            }
+        )
+    mark = {
+        "type": "text",
+        "align": "left",
+        "baseline": "bottom",
+        "angle": 360 - degrees(atan2(y_px, x_px)),
+        "dy": -3,
+        "fontSize": 11,
+        "color": look.quiet,
+    }
+    return [{"data": {"values": rows}, "mark": mark, "encoding": _TEXT}] if rows else []
+
+
+def _credit_area(sheet: LimitSheet, look: Look) -> Spec:
+    rows = [
+        {
+            "kib": row.io_size_bytes / KIB,
+            "mb": row.burst.bytes_per_s / 1e6,
+            "held": row.baseline.bytes_per_s / 1e6,
+        }
+        for row in sheet.curve
+    ]
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "area", "color": look.reads, "opacity": 0.13},
+        "encoding": {"y2": {"field": "held"}},
+    }
+
+
+def _curve_layer(sheet: LimitSheet, look: Look, *, is_burst: bool) -> Spec:
+    rows = [
+        {"kib": row.io_size_bytes / KIB, **_point(row.burst if is_burst else row.baseline)}
+        for row in sheet.curve
+    ]
+    mark: Spec = {"type": "line", "color": look.writes, "strokeWidth": 3, "strokeJoin": "round"}
+    if is_burst:
+        mark |= {"color": look.reads, "strokeWidth": 2.5, "strokeDash": [7, 4]}
+    tooltip = [
+        {"field": "kib", "title": "I/O size, KiB", "format": ",.1f"},
+        {"field": "mb", "title": "MB/s", "format": ",.1f"},
+        {"field": "iops", "title": "IOPS", "format": ",.0f"},
+        {"field": "binds", "title": "binds"},
+    ]
+    return {"data": {"values": rows}, "mark": mark, "encoding": {"tooltip": tooltip}}
+
+
+def _point(rate: Rate) -> Spec:
+    return {
+        "mb": rate.bytes_per_s / 1e6,
+        "iops": rate.ops_per_s,
+        "binds": words.FAMILY_NAMES[rate.binding],
+    }
+
+
+def _curve_names(sheet: LimitSheet, look: Look) -> list[Spec]:
+    """What the two curves are, above their right ends; without a burst the title says it."""
+    if not has_burst(sheet):
+        return []
+    last = sheet.curve[-1]
+    names = [(last.baseline, "baseline: forever", look.writes)]
+    if last.burst != last.baseline:
+        names.append((last.burst, "burst: while credits last", look.reads))
+    return [
+        {
+            "data": {
+                "values": [
+                    {
+                        "kib": last.io_size_bytes / KIB,
+                        "mb": rate.bytes_per_s / 1e6,
+                        "text": text,
+                    }
+                ]
+            },
+            "mark": {
+                "type": "text",
+                "align": "right",
+                "baseline": "bottom",
+                "dx": -8,
+                "dy": -7,
+                "fontSize": 12,
+                "fontWeight": 600,
+                "color": color,
+            },
+            "encoding": _TEXT,
+        }
+        for rate, text, color in names
+    ]
+
+
+def _knee_layers(sheet: LimitSheet, look: Look) -> list[Spec]:
+    first, last = sheet.curve[0].io_size_bytes, sheet.curve[-1].io_size_bytes
+    rows = [
+        {
+            "kib": knee.io_size_bytes / KIB,
+            "mb": knee.bytes_per_s / 1e6,
+            "text": f"knee {format_bytes(knee.io_size_bytes)}",
+        }
+        for knee in (sheet.knee, sheet.burst_knee)
+        if knee is not None and first <= knee.io_size_bytes <= last
+    ]
+    if not rows:
+        return []
+    dot = {"type": "point", "filled": True, "fill": look.surface, "size": 70, "opacity": 1}
+    dot |= {"stroke": look.bound, "strokeWidth": 2.5}
+    name = {"type": "text", "align": "left", "baseline": "top", "dx": 6, "dy": 9}
+    name |= {"fontSize": 12, "fontWeight": 600, "color": look.bound}
+    return [
+        {"data": {"values": rows}, "mark": dot},
+        {"data": {"values": rows}, "mark": name, "encoding": _TEXT},
+    ]
+
+
+def _title(sheet: LimitSheet, look: Look) -> Spec:
+    below = (
+        "Most that can be read and written together, by mean I/O size. Thin lines are what each limit"
+        f" alone would allow. Numbers from {words.series_of(_chain_sources(sheet))}."
+    )
+    return {
+        "text": sheet_title(sheet),
+        "subtitle": wrap(below, _LETTERS_PER_LINE),
+        "anchor": "start",
+        "frame": "group",
+        "fontSize": 15,
+        "fontWeight": 600,
+        "color": look.ink,
+        "subtitleColor": look.quiet,
+        "subtitleFontSize": 11,
+        "subtitlePadding": 6,
+        "offset": 18,
+    }
+
+
+def _chain_sources(sheet: LimitSheet) -> list[str]:
+    drawn = {line.family for line in sheet.stages}
+    said = [
+        f"{c.origin.source} ({c.origin.read_on})" if c.origin.read_on else "what was bought"
+        for c in sheet.ceilings
+        if c.family in drawn and c.phase is not Phase.LEGACY
+    ]
+    return list(dict.fromkeys(said))
+
+
+def _x_axis(sheet: LimitSheet, look: Look) -> Spec:
+    sizes = [row.io_size_bytes / KIB for row in sheet.rows]
+    return {
+        "field": "kib",
+        "type": "quantitative",
+        "scale": {"type": "log", "base": 2, "domain": [sizes[0], sizes[-1]], "nice": False},
+        "axis": {
+            "title": "mean I/O size, KiB",
+            "values": sizes,
+            "format": ",d",
+            "domainColor": look.quiet,
+        },
+    }
+
+
+def _y_axis(frame: _Frame) -> Spec:
+    return {
+        "field": "mb",
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [frame.mb_min, frame.mb_max], "nice": False},
+        "axis": {
+            "title": "MB/s, reads + writes",
+            "values": mb_ticks([frame.mb_min, frame.mb_max]),
+            "format": ",~r",
+            "domain": False,
+            "ticks": False,
+            "labelPadding": 6,
+        },
+    }
+
+
+def _config(look: Look) -> Spec:
+    return {
+        "font": look.font,
+        "aria": False,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": look.quiet,
+            "titleColor": look.quiet,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "gridColor": look.grid,
+            "domainColor": look.grid,
+            "tickColor": look.grid,
+        },
+    }
+
+
+def _html(spec: Spec, title: str) -> str:
+    """A page with the specification and the programs that draw it, loading nothing."""
+    import vl_convert
+
+    # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.
+    options = {"ast": True, "defaultStyle": False, "tooltip": {"disableDefaultStyle": True}}
+    whole = {**spec, "usermeta": {"embedOptions": options}}
+    # The library would put a name with </script> into the page as it is.
+    text = json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
+    page = vl_convert.vegalite_to_html({"mark": _PLACE}, vl_version=VEGALITE, bundle=True)
+    given = f'{{"mark":"{_PLACE}"}}'
+    assert page.count(given) == 1
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    head = f"{policy}<title>{escape(title)}</title><style>{_TOOLTIP}</style>"
+    return closed(page.replace("<title>Chart</title>", head, 1).replace(given, text, 1))
+
+
+# What the library would add to the page as it runs.
+_TOOLTIP = """
+#vg-tooltip-element { visibility: hidden; position: fixed; z-index: 1000; padding: 8px;
+  font: 12px sans-serif; background: #fff; border: 1px solid #d9d9d9; }
+#vg-tooltip-element.visible { visibility: visible; }
+#vg-tooltip-element td.key { color: #808080; text-align: right; padding-right: 4px; }
+"""
+
+# Where the specification will stand in the page.
+_PLACE = "specification-of-this-chart"

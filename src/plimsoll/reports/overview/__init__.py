@@ -1,0 +1,1 @@
+"""Which of many instances need attention, said."""

@@ -1,0 +1,392 @@
+"""
+The table of many instances before it has a form: what is said of each, in which words and groups.
+
+Rule 1: every instance is named in every form; what is folded is listed by name, never left out.
+Rule 2: unknown and unread are told with what would mend them, and are never counted as fine.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.overview import BoundTime, Left, Overview, OverviewRow, Unread
+from plimsoll.reports.render import words
+from plimsoll.units import format_duration, format_ratio, number
+
+NOTHING = "–"
+"""Stands where nothing is to be said: no time at a ceiling, no balance below full."""
+
+_METRICS = {metric.value: METRICS[metric] for metric in Metric}
+
+# A change of latency below half as much again is seen without any limit.
+_SLOWER = 1.5
+# Less than this share of the window measured, and a verdict of `slack` needs the remark.
+_MEASURED = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSaid:
+    """One instance in words."""
+
+    rank: int
+    name: str
+    db_class: str
+    engine: str
+    storage: str
+    verdict: Verdict
+    word: str
+    """The verdict for people: `binds now`, `unread`."""
+    limit: str
+    """The ceiling that bound with its number, else the nearest resource with its share."""
+    time_at: str
+    share: str
+    credits: str
+    """Lowest balance, and when it is empty at the present rate."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Instances of which the same is missing."""
+
+    reason: str
+    remedy: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewSaid:
+    """Everything the table says."""
+
+    headline: str
+    worst: Verdict
+    """The verdict of the first in rank."""
+    stopped: str
+    """Why the reading ended early, as a sentence; empty if it did not."""
+    simulated: str
+    """Which of the instances are simulated, as a sentence; empty if none is."""
+    rows: tuple[RowSaid, ...]
+    """Every instance in its rank, those that could not be read too."""
+    unknown: tuple[Group, ...]
+    """Could not be judged, by what is missing."""
+    unread: tuple[Group, ...]
+    """Could not be read, by reason."""
+    failed: tuple[Group, ...]
+    """What was refused or came in part of those that were read, by reason."""
+    measured: tuple[tuple[str, str], ...]
+
+
+def overview_outline(overview: Overview) -> OverviewSaid:
+    """Arrange many instances for people."""
+    return OverviewSaid(
+        headline=headline(overview),
+        worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
+        stopped=words.sentence(f"reading stopped early: {overview.stopped}")
+        if overview.stopped
+        else "",
+        simulated=_simulated(overview),
+        rows=tuple(
+            _row(item, rank) if isinstance(item, OverviewRow) else _unread_row(item, rank)
+            for rank, item in enumerate(overview.ranked, start=1)
+        ),
+        unknown=_grouped(
+            (_gap_names(row), _remedies(row), _unjudged_name(row))
+            for row in overview.rows
+            if row.verdict is Verdict.UNKNOWN
+        ),
+        unread=_grouped((u.reason, u.remedy, u.identifier) for u in overview.unread),
+        failed=_failed(overview),
+        measured=_measured(overview),
+    )
+
+
+def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
+    """What was refused or came in part, by reason and remedy, with whom it concerns."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in overview.rows:
+        by_reason: dict[tuple[str, str], list[str]] = {}
+        for gap in row.failed:
+            by_reason.setdefault((gap.reason, gap.remedy), []).append(published(gap.metric))
+        for (reason, remedy), names in by_reason.items():
+            said = f"{words.series_of([words.plain(n) for n in names])}: {reason}"
+            found.setdefault((said, remedy), []).append(row.instance.identifier)
+    return found
+
+
+def published(metric: str) -> str:
+    """CloudWatch's name for one of our metrics; anything else as it is."""
+    facts = _METRICS.get(metric)
+    return (facts.cloudwatch if facts else None) or metric
+
+
+def _failed(overview: Overview) -> tuple[Group, ...]:
+    count = len(overview.rows)
+    return tuple(
+        Group(
+            reason=group.reason,
+            remedy=group.remedy,
+            names=(f"all {_instances(count)}",) if len(group.names) == count > 1 else group.names,
+        )
+        for group in _grouped(
+            (reason, remedy, name)
+            for (reason, remedy), names in failed_groups(overview).items()
+            for name in names
+        )
+    )
+
+
+def headline(overview: Overview) -> str:
+    """How many are up against a limit, how many are not, and of how many nothing can be said."""
+    rows = overview.rows
+    total = len(rows) + len(overview.unread)
+    count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    waits = sum(row.verdict is Verdict.UNKNOWN and row.waiting is not None for row in rows)
+    unjudged = count[Verdict.UNKNOWN] + len(overview.unread)
+    free = count[Verdict.NEAR] + count[Verdict.SLACK]
+    bound = count[Verdict.BINDS]
+    if not total:
+        return "No instance was found."
+    if unjudged == total and not waits:
+        return f"None of {_instances(total)} could be judged."
+    # Where none was judged, there is nothing to say of limits.
+    parts = (
+        []
+        if unjudged == total
+        else [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
+    )
+    if bound and free:
+        parts.append(f"{free:,} {'is' if free == 1 else 'are'} not")
+    if count[Verdict.NEAR]:
+        parts[-1] += f", but {count[Verdict.NEAR]:,} came near one"
+    # Without a documented limit, none that was reached is only a sign that none was.
+    guessed = sum(bool(r.gaps) for r in rows if r.verdict in (Verdict.NEAR, Verdict.SLACK))
+    if guessed:
+        parts.append(f"of {guessed:,} not all limits are known")
+    if waits:
+        verb = "waits" if waits == 1 else "wait"
+        of = "" if parts else f" of {_instances(total)}"
+        parts.append(f"{waits:,}{of} {verb} for storage and no documented ceiling explains it")
+    if unjudged > waits:
+        parts.append(f"{unjudged - waits:,} could not be judged")
+    return "; ".join(parts) + "."
+
+
+def folded_name(row: RowSaid) -> str:
+    """An instance within a list of names, with what must be known of it in brackets."""
+    return f"{row.name} ({'; '.join(row.notes)})" if row.notes else row.name
+
+
+def _bound(bound: int, now: int, total: int, unjudged: int) -> str:
+    if not bound:
+        # What could not be judged is not said to be free.
+        judged = total - unjudged
+        if unjudged and judged == 1:
+            return "The one instance that could be judged was not up against a limit"
+        those = f"the {_instances(judged)} that could be judged" if unjudged else _instances(total)
+        return f"None of {those} was up against a limit"
+    who = f"{bound:,} of {_instances(total)}"
+    if not now:
+        return f"{who} {'was' if bound == 1 else 'were'} up against a limit, none of them now"
+    which = "now" if bound == 1 else "all of them now" if now == bound else f"{now:,} of them now"
+    return f"{who} {'is' if bound == 1 else 'are'} up against a limit, {which}"
+
+
+def _instances(count: int) -> str:
+    return f"{count:,} instance{'' if count == 1 else 's'}"
+
+
+def _row(row: OverviewRow, rank: int) -> RowSaid:
+    instance, spent = row.instance, row.binding or row.waiting
+    engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
+    return RowSaid(
+        rank=rank,
+        name=words.plain(instance.identifier),
+        db_class=words.plain(instance.db_class or "unknown"),
+        engine=engine or "unknown",
+        storage=words.storage(instance),
+        verdict=row.verdict,
+        word=_word(row),
+        limit=_limit(row),
+        time_at=format_duration(spent.seconds) if spent else NOTHING,
+        share=format_ratio(spent.share_ratio) if spent else NOTHING,
+        credits=_credits(row.credits_left),
+        notes=tuple(_notes(row)),
+    )
+
+
+def _word(row: OverviewRow) -> str:
+    """The verdict, and whether it holds at the end of the window."""
+    if row.verdict is Verdict.UNKNOWN and row.waiting:
+        return "waits now" if row.waiting.is_now else "waited"
+    return f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}"
+
+
+def _unread_row(item: Unread, rank: int) -> RowSaid:
+    return RowSaid(
+        rank=rank,
+        name=words.plain(item.identifier),
+        db_class="unknown",
+        engine="unknown",
+        storage="unknown",
+        verdict=Verdict.UNKNOWN,
+        word="unread",
+        limit="unknown",
+        time_at=NOTHING,
+        share=NOTHING,
+        credits=NOTHING,
+        notes=(words.plain(item.reason),),
+    )
+
+
+def bound_name(bound: BoundTime) -> str:
+    """`instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
+    unit = "ops/s" if bound.dimension.value == "iops" else "bytes/s"
+    name = words.short_limit_name(bound.family, bound.phase, bound.former_phase)
+    # A documented number has up to five figures; a measured level is not known that well.
+    is_measured = bound.family.value == "unknown"
+    value = words.quantity(bound.value, unit) if is_measured else words.published(bound.value, unit)
+    return f"{name} {value}"
+
+
+def _limit(row: OverviewRow) -> str:
+    if row.binding:
+        return bound_name(row.binding)
+    if row.waiting:
+        return "no known ceiling"
+    if row.verdict is Verdict.UNKNOWN or row.nearest is None:
+        return "unknown"
+    return f"{words.plain(row.nearest.name)} {format_ratio(row.nearest.peak_ratio)}"
+
+
+def _credits(left: Left | None) -> str:
+    if left is None:
+        return NOTHING
+    if left.ratio <= 0.005:
+        return "none left"
+    time = "" if left.empty_in_s is None else f", {format_duration(left.empty_in_s)}"
+    return f"{format_ratio(left.ratio)}{time}"
+
+
+def _notes(row: OverviewRow) -> Iterable[str]:
+    """What a reader must know beside the columns, the most urgent first."""
+    if row.now and row.now != row.binding:
+        yield f"now at {bound_name(row.now)}"
+    if row.binding:
+        yield _when(row.binding, row.now)
+    if row.waiting:
+        yield (
+            f"requests waited {number(row.waiting.times, 2)} times as long for "
+            f"{format_duration(row.waiting.seconds)}, no documented ceiling explains it"
+        )
+    if _close(row):
+        yield f"near: {_close(row)}"
+    if row.latency_ratio is not None and row.latency_ratio >= _SLOWER:
+        yield f"requests took up to {number(row.latency_ratio, 2)} times as long"
+    yield from (words.plain(context) for context in row.contexts)
+    if row.space_left and row.space_left.empty_in_s is not None:
+        name = words.FAMILY_NAMES[row.space_left.family]
+        yield f"{name} full in {format_duration(row.space_left.empty_in_s)}"
+    if row.ends_early:
+        yield f"no samples after {words.moment(row.window_s[1])}"
+    if 0 < row.measured_s < _MEASURED * row.expected_s:
+        expected = format_duration(row.expected_s)
+        yield f"measured for {format_duration(row.measured_s)} of {expected}"
+    limits = [words.plain(m.name) for m in row.gaps if m.hides != "verdict"]
+    if limits:
+        yield f"limits not known: {words.series_of(limits)} missing"
+    hidden = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    if SHORT_WINDOW in hidden:
+        hidden.remove(SHORT_WINDOW)
+        yield SHORT_WINDOW
+    if hidden:
+        yield f"missing: {words.series_of(hidden)}"
+    if row.instance.pending:
+        yield f"pending: {words.plain(', '.join(row.instance.pending))}"
+
+
+def _when(binding: BoundTime, now: BoundTime | None) -> str:
+    start = words.moment(binding.first_s)[5:]
+    count = f"{binding.interval_count} intervals"
+    if now == binding:
+        return f"since {start}" if binding.interval_count == 1 else f"{count} since {start}"
+    span = words.short_span(binding.first_s, binding.last_s)
+    return span if binding.interval_count == 1 else f"{count}, {span}"
+
+
+def _close(row: OverviewRow) -> str:
+    """What came near although the verdict is unknown: `connections 93 %`; empty if nothing did."""
+    nearest = row.nearest
+    if row.verdict is not Verdict.UNKNOWN or nearest is None or nearest.verdict is Verdict.SLACK:
+        return ""
+    return f"{words.plain(nearest.name)} {format_ratio(nearest.peak_ratio)}"
+
+
+def _unjudged_name(row: OverviewRow) -> str:
+    return f"{row.instance.identifier} ({_close(row)})" if _close(row) else row.instance.identifier
+
+
+def _gap_names(row: OverviewRow) -> str:
+    if row.waiting:
+        return "requests waited and no documented ceiling explains it"
+    names = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
+    if names == [SHORT_WINDOW]:
+        return SHORT_WINDOW
+    return f"{words.series_of(names)} missing" if names else "not measured"
+
+
+def _remedies(row: OverviewRow) -> str:
+    if row.waiting:
+        return row.waiting.check
+    said = dict.fromkeys(m.remedy for m in row.gaps if m.hides == "verdict")
+    return " ".join(words.sentence(remedy) for remedy in said)
+
+
+def _grouped(items: Iterable[tuple[str, str, str]]) -> tuple[Group, ...]:
+    """By reason and remedy, the largest group first."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for reason, remedy, name in items:
+        names.setdefault((reason, remedy), []).append(words.plain(name))
+    groups = [
+        Group(
+            reason=words.sentence(reason).rstrip("."),
+            remedy=words.sentence(remedy),
+            names=tuple(sorted(named)),
+        )
+        for (reason, remedy), named in names.items()
+    ]
+    return tuple(sorted(groups, key=lambda g: (-len(g.names), g.reason, g.remedy)))
+
+
+def _simulated(overview: Overview) -> str:
+    names = [words.plain(r.instance.identifier) for r in overview.rows if r.is_simulated]
+    if not names:
+        return ""
+    if len(names) == len(overview.rows):
+        return "The samples of every instance come from a simulator."
+    return f"The samples of {words.series_of(sorted(names))} come from a simulator."
+
+
+def _measured(overview: Overview) -> tuple[tuple[str, str], ...]:
+    start, end = overview.window_s
+    facts = [("Source", words.plain(overview.source))]
+    if end > start:
+        facts.append(("Window", f"{words.span(start, end)} UTC, {format_duration(end - start)}"))
+    steps = sorted({row.step_s for row in overview.rows if row.step_s})
+    if steps:
+        length = words.series_of([format_duration(s) for s in steps])
+        facts.append(("Step", f"one sample per {length}"))
+    if overview.usage is not None:
+        facts.append(("Asked of the API", _asked(overview)))
+    return tuple(facts)
+
+
+def _asked(overview: Overview) -> str:
+    usage = overview.usage
+    assert usage is not None
+    calls = ", ".join(f"{words.plain(action)} {count:,}" for action, count in usage.calls)
+    text = f"{usage.call_count:,} requests" + (f" ({calls})" if calls else "")
+    if usage.metrics_requested:
+        price = "at an unknown price" if overview.usd is None else f"about ${overview.usd:.4f}"
+        text += f"; {usage.metrics_requested:,} metrics, {price}"
+    return text

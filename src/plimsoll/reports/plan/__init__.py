@@ -1,0 +1,1 @@
+"""What to buy and whether it is enough, said."""

@@ -1,0 +1,344 @@
+"""
+One arrangement of a plan in words: a row beside the others, and a card with all that is known of it.
+
+Before and after stand beside each other wherever both are known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from plimsoll.model.plan import (
+    Band,
+    Cost,
+    DemandSummary,
+    Disruption,
+    Effect,
+    Judgement,
+    MoveKind,
+    Option,
+    Plan,
+)
+from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.render import words
+from plimsoll.reports.render.facts import Fact
+from plimsoll.units import format_bytes, format_duration, format_ratio, in_cases, number
+
+_STORAGE_MOVES = frozenset(
+    {MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT}
+)
+
+_CHEAPEST = "cheapest"
+_BRIEF = ("Change", "Cost", "Break-even", "At a ceiling")
+
+# A balance that rounds to 100 %.
+_FULL = 0.995
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionRow:
+    """One arrangement beside the others."""
+
+    number: str
+    """`1`, or `now` for what is there."""
+    title: str
+    role: str
+    judgement: Judgement
+    verdict: str
+    """`lifts`; of what is there `suffices`."""
+    chance: str
+    """In how many of the cases considered possible it is enough; empty for what is there as it was seen.
+    Of a load that takes whatever it is given, how long the same work takes."""
+    chance_said: str
+    """The same as a clause: `enough in 7 of 10 cases`; may be empty."""
+    minutes: str
+    served: str
+    without_waiting: str
+    latency_mean: str
+    latency_p95: str
+    usd_per_day: str
+    usd_per_month: str
+    usd_per_day_more: str
+    """Empty for what is there."""
+    disruption: str
+    """`restart`, in a few words."""
+    next_ceiling: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionCard:
+    """One arrangement in detail."""
+
+    row: OptionRow
+    reason: str
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    commands: tuple[str, ...]
+    settled_by: str
+    rejected: tuple[Fact, ...]
+    """What costs less, with its price, and what is wrong with it."""
+
+
+def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
+    """An option beside the others; `now` for its number where it is what is there."""
+    effect = option.effect
+    is_observed = said_as.is_observed(plan)
+    is_present = number_ == "now"
+    is_unsure = option.judgement is Judgement.UNSURE
+    judged = said_as.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
+    if said_as.is_by_hours(plan):
+        answer, said = said_as.work(effect.work) or said_as.UNKNOWN, "the same work takes {}"
+    else:
+        answer = "" if is_present and not is_unsure else _chance(option.probability)
+        said = "enough in {} cases"
+    return OptionRow(
+        number=number_,
+        title=words.plain(option.title),
+        role="" if is_present else _role(plan, option),
+        judgement=option.judgement,
+        verdict=judged,
+        chance=answer,
+        chance_said=answer and said.format(answer),
+        minutes=said_as.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
+        served=(
+            said_as.UNKNOWN if is_spread(option) else said_as.bytes_per_s(effect.served_bytes_per_s)
+        ),
+        without_waiting=said_as.share_served(effect.served_ratio, is_observed=is_observed),
+        latency_mean=said_as.latency(effect.latency_s_mean),
+        latency_p95=said_as.latency(effect.latency_s_p95),
+        usd_per_day=_cell(option.cost.usd_per_day, said_as.usd),
+        usd_per_month=_cell(option.cost.usd_per_month, said_as.usd),
+        usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, said_as.usd_more),
+        disruption="" if is_present else _short_disruption(option),
+        next_ceiling=said_as.next_ceiling(effect.next_ceiling, is_short=True),
+    )
+
+
+def _chance(of: float) -> str:
+    """`7 of 10`, `< 1 of 100`."""
+    return in_cases(of).replace("fewer than", "<")
+
+
+def _role(plan: Plan, option: Option) -> str:
+    """`cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
+    role = words.plain(option.role)
+    if option.break_even is not None:
+        return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
+    if role == _CHEAPEST and option.judgement is Judgement.LIFTS:
+        role += " that lifts"
+    ladder = plan.ladder
+    if ladder is not None and plan.options[ladder.rungs[ladder.recommended].option] is option:
+        is_advised = said_as.is_recommended(ladder, ladder.recommended)
+        role += ", recommended" if is_advised else ", the most likely"
+    return role
+
+
+def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
+    """All that is known of an option."""
+    facts = [
+        Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
+        *_cost_facts(plan.present.cost, option),
+        Fact("Break-even", _break_even(option)),
+        *_effect_facts(plan, option),
+        Fact("Disruption", _disruption(option.disruption)),
+        Fact("Undone by", words.sentence(option.disruption.reversal)),
+    ]
+    return OptionCard(
+        row=option_row(plan, option, number_),
+        reason=words.sentence(option.reason),
+        facts=tuple(fact for fact in facts if fact.value),
+        notes=tuple(
+            dict.fromkeys(map(words.sentence, (*option.disruption.notes, *option.cost.notes)))
+        ),
+        commands=tuple(words.plain(line) for line in option.commands),
+        settled_by=words.sentence(option.settled_by),
+        rejected=tuple(
+            Fact(
+                f"{words.plain(other.name)} ({said_as.usd_per_month(other.usd_per_month)})",
+                words.sentence(other.reason),
+            )
+            for other in option.rejected
+        ),
+    )
+
+
+def brief_card(card: OptionCard) -> OptionCard:
+    """A card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
+    facts = tuple(fact for fact in card.facts if fact.name in _BRIEF)
+    return replace(card, facts=facts)
+
+
+def _break_even(option: Option) -> str:
+    """How cheap its class would have to be; nothing where its price is known."""
+    if option.break_even is None:
+        return ""
+    usd = said_as.break_even(option.break_even.usd_per_hour)
+    than = words.plain(option.break_even.than)
+    return f"below {usd} on demand it costs less than {than}, which suffices as probably"
+
+
+def _cost_facts(before: Cost, option: Option) -> list[Fact]:
+    """The whole price before and after; where only what changes is priced, the difference alone."""
+    after, more = option.cost, said_as.usd_per_day_more(option.usd_per_day_more)
+    if after.usd_per_month is None:
+        whole = said_as.PRICE_UNKNOWN
+        if option.usd_per_day_more is not None:
+            whole = f"{more}; what all of it costs is not known"
+            whole += f" (on demand, as of {after.as_of})" if after.as_of else ""
+        return [Fact("Cost", " ".join(map(words.sentence, (whole, *after.unknown))))]
+    if before.usd_per_month is None:
+        text = f"{said_as.usd_per_day(after.usd_per_day)}, "
+        text += said_as.usd_per_month(after.usd_per_month)
+        text += "; what it costs now is not known"
+        if option.usd_per_day_more is not None:
+            text += f", the difference is: {more}"
+    else:
+        text = (
+            f"{_change(before.usd_per_day, after.usd_per_day)} a day, "
+            f"{_change(before.usd_per_month, after.usd_per_month)} a month: {more}"
+        )
+    return [Fact("Cost", text), Fact("Made up of", _parts_of(after))]
+
+
+def _parts_of(cost: Cost) -> str:
+    parts = []
+    if cost.instance_usd_per_hour is not None:
+        parts.append(f"instance {said_as.usd_per_hour(cost.instance_usd_per_hour)}")
+    for name, amount in (
+        ("storage", cost.storage_usd_per_month),
+        ("IOPS", cost.iops_usd_per_month),
+        ("throughput", cost.throughput_usd_per_month),
+        ("CPU credits", cost.credits_usd_per_month),
+    ):
+        if amount:
+            parts.append(f"{name} {said_as.usd_per_month(amount)}")
+    text = ", ".join(parts)
+    if text and cost.as_of:
+        text += f" (on demand, as of {cost.as_of})"
+    if text and cost.is_weak:
+        text += "; a part of it rests on a weak source"
+    return text
+
+
+def is_spread(option: Option) -> bool:
+    """Whether it only moves work to other hours: what that work will see is not known."""
+    return any(move.kind is MoveKind.SCHEDULE for move in option.moves)
+
+
+def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
+    after = option.effect
+    before, is_observed = plan.present.effect, said_as.is_observed(plan)
+    time = _arrow(
+        said_as.minutes(before.minutes_at_ceiling, is_observed=is_observed),
+        said_as.minutes(after.minutes_at_ceiling, is_observed=is_observed),
+    )
+    waiting = Fact("At a ceiling", f"{time}; {allowed_minutes(plan)} min are allowed")
+    if is_spread(option):
+        return [waiting]
+    return [
+        waiting,
+        Fact(
+            "Served",
+            _arrow(*(said_as.bytes_per_s(e.served_bytes_per_s) for e in (before, after)))
+            + f" on average {_when_served(plan.demand)}",
+        ),
+        Fact(
+            "Without waiting",
+            _arrow(
+                *(
+                    said_as.share_served(e.served_ratio, is_observed=is_observed)
+                    for e in (before, after)
+                )
+            )
+            + " of the bytes asked for",
+        ),
+        Fact("Same work", _same_work(before, after)),
+        Fact(
+            "Latency, mean", _arrow(*(said_as.latency(e.latency_s_mean) for e in (before, after)))
+        ),
+        Fact("Latency, p95", _arrow(*(said_as.latency(e.latency_s_p95) for e in (before, after)))),
+        Fact("Lowest balance", _lowest(after)),
+        Fact("Next ceiling", _following(after)),
+    ]
+
+
+def _when_served(demand: DemandSummary) -> str:
+    if demand.held_back_s == 0:
+        return "over the window"
+    return f"in the {format_duration(demand.held_back_s)} in which a ceiling bound"
+
+
+def _same_work(before: Effect, after: Effect) -> str:
+    """How long the jobs take, back to back; nothing where nothing was held back."""
+    if before.work is None or after.work is None:
+        return ""
+    chained = _arrow(*(said_as.work(one.work) for one in (before, after)))
+    independent = _minutes(after.work.independent_minutes)
+    if independent == said_as.work(after.work):
+        return chained
+    return f"{chained} with tasks back to back; {independent} if each keeps its start time"
+
+
+def _minutes(value: float) -> str:
+    return said_as.minutes(Band(low=value, middle=value, high=value), is_observed=False)
+
+
+def _lowest(effect: Effect) -> str:
+    """`40 % of the instance EBS throughput credits on 2023-02-14 02:10 UTC, at the high demand`."""
+    if effect.balance_min_ratio is None:
+        return ""
+    family = effect.balance_min_family
+    of = f" of the {words.FAMILY_NAMES[family]} credits" if family else ""
+    if effect.balance_min_ratio >= _FULL:
+        return f"all{of}, also at the high demand"
+    at = effect.balance_min_s
+    when = f", on {words.moment(at)} UTC" if at is not None else ""
+    return f"{format_ratio(effect.balance_min_ratio)}{of}{when}, at the high demand"
+
+
+def _following(effect: Effect) -> str:
+    if effect.next_ceiling is None:
+        return ""
+    return f"{said_as.next_ceiling(effect.next_ceiling)}, at the window's I/O size"
+
+
+def _disruption(disruption: Disruption) -> str:
+    text = words.sentence(disruption.text)
+    if disruption.optimising_s is not None:
+        span = said_as.duration(disruption.optimising_s)
+        text += f" Optimising takes {span} by the figures that EBS publishes."
+    copied = "" if disruption.moved_bytes is None else format_bytes(disruption.moved_bytes)
+    if copied and copied not in text:
+        text += f" {copied} are copied."
+    return text.strip()
+
+
+def _short_disruption(option: Option) -> str:
+    """`restart, copy, optimising`; storage is optimised after every change of it."""
+    disruption = option.disruption
+    is_changed = any(move.kind in _STORAGE_MOVES for move in option.moves)
+    parts = ["restart"] if disruption.is_restart else []
+    if disruption.moved_bytes is not None:
+        parts.append("copy")
+    if disruption.optimising_s is not None or is_changed:
+        parts.append("optimising")
+    return ", ".join(parts) or "none"
+
+
+def _cell(amount: Decimal | None, said: Callable[[Decimal], str]) -> str:
+    """For a table, whose title says that it is a price."""
+    return said_as.UNKNOWN if amount is None else said(amount)
+
+
+def _change(before: Decimal | None, after: Decimal | None) -> str:
+    return _arrow(said_as.usd(before), said_as.usd(after))
+
+
+def _arrow(before: str, after: str) -> str:
+    """`18 ms → 3.4 ms`; once where both read the same."""
+    return after if before == after else f"{before} → {after}"
+
+
+def allowed_minutes(plan: Plan) -> str:
+    """Minutes of the window that may be spent at a ceiling."""
+    return number(plan.allowed_ratio * plan.demand.measured_s / 60, 3)

@@ -1,0 +1,93 @@
+"""The ladder in sentences: what to try first, what after it, and what that is expected to cost."""
+
+from decimal import Decimal
+
+from plimsoll.model.plan import Ladder, Option, Plan, RungKind
+from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.render import words
+from plimsoll.units import in_cases, number
+
+
+def steps_of(plan: Plan) -> tuple[str, ...]:
+    """A sentence for each step, then one for the whole; empty where there is no ladder."""
+    ladder = plan.ladder
+    if ladder is None:
+        return ()
+    said = [_step(plan, place) for place in range(len(ladder.rungs))]
+    said += [words.sentence(ladder.note), _certain(plan, ladder), _expected(ladder)]
+    return tuple(part for part in said if part)
+
+
+def _step(plan: Plan, place: int) -> str:
+    assert plan.ladder is not None
+    rung, recommended = plan.ladder.rungs[place], plan.ladder.recommended
+    option = plan.options[rung.option]
+    named = _named(option, rung.option)
+    if rung.kind is RungKind.SOONER:
+        return _sooner(plan, place, named)
+    chance = f"enough in {in_cases(rung.chance)} cases we consider possible"
+    if rung.kind is RungKind.FREE:
+        is_advised = said_as.is_recommended(plan.ladder, place)
+        lead = "Recommended, and free" if is_advised else "First, as it is free"
+        return f"{lead}: {named}: {chance}."
+    after = f"then enough in {in_cases(rung.chance_after)} cases"
+    if rung.kind is RungKind.SIZE_UP:
+        later = "; where what is free was not, in " + in_cases(rung.chance_after) if place else ""
+        return f"Only a size up: {named}: {chance}{later}."
+    if place < recommended:
+        return f"Cheaper try: {named}: {chance}."
+    if place == recommended:
+        is_advised = said_as.is_recommended(plan.ladder, place)
+        return f"{'Recommended' if is_advised else 'Most likely'}: {named}: {chance}."
+    return f"If it reaches its ceiling again: {named}: {after}."
+
+
+def _sooner(plan: Plan, place: int, named: str) -> str:
+    """`Recommended: option 2, db.m6g.xlarge ($0.67 a day more): the same work in 6.9 h instead of …`."""
+    assert plan.ladder is not None
+    rung = plan.ladder.rungs[place]
+    took, takes = (
+        said_as.work(one.effect.work) for one in (plan.present, plan.options[rung.option])
+    )
+    work = f"the same work in {takes} instead of {took}"
+    if place > plan.ladder.recommended:
+        return f"If that is not soon enough: {named}: {work}."
+    return f"Recommended: {named}: {work}, as the load takes whatever it is given in {in_cases(rung.chance)} cases."
+
+
+def _certain(plan: Plan, ladder: Ladder) -> str:
+    """What certainty costs, where it is no step of its own."""
+    if ladder.certain is None or any(rung.option == ladder.certain for rung in ladder.rungs):
+        return ""
+    lead = "Almost certain today"
+    if said_as.is_by_hours(plan):
+        lead = "Almost certain to stay below its ceiling, if the load asks for so much and no more"
+    return f"{lead}: {_named(plan.options[ladder.certain], ladder.certain)}."
+
+
+def _expected(ladder: Ladder) -> str:
+    first, *rest = ladder.rungs[ladder.recommended :]
+    later = [rung for rung in rest if rung.kind is RungKind.ENOUGH]
+    if first.kind is RungKind.FREE and not later:
+        return "Where that is not enough, nothing that is allowed and priced is likely to be."
+    if ladder.usd_per_day_more is None or not later:
+        return ""
+    steps = f"{number(ladder.step_count, 2)} steps"
+    return f"Expected: {steps}, and {_more(ladder.usd_per_day_more)} for the one that is kept."
+
+
+def _named(option: Option, place: int) -> str:
+    price = (
+        f"{said_as.usd_per_day(option.cost.usd_per_day)} in all"
+        if option.usd_per_day_more is None
+        else _more(option.usd_per_day_more)
+    )
+    return f"option {place + 1}, {words.plain(option.title)} ({price})"
+
+
+def _more(usd_per_day: Decimal) -> str:
+    """`$0.67 a day more`."""
+    text = said_as.usd_per_day(abs(usd_per_day))
+    if said_as.usd_more(usd_per_day) == "same price":
+        return "at the same price"
+    return f"{text} {'more' if usd_per_day > 0 else 'less'}"

@@ -1,0 +1,1 @@
+"""How many connections a pool should have, said."""

@@ -1,0 +1,58 @@
+"""
+Pages: one document with everything inside, nothing loaded, readable without scripts.
+
+A content security policy in the page forbids it every network access.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from plimsoll.reports.chart.look import DARK, LIGHT, css_variables
+from plimsoll.reports.render import words
+from plimsoll.reports.render.page_policy import POLICY, closed
+
+
+def rendered_page(template: str, **values: Any) -> str:
+    """A template of the package filled with values; its style and the verdicts' words are given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("plimsoll.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page = environment.get_template(template).render(
+        policy=POLICY,
+        signs=words.VERDICT_SIGNS,
+        verdict_words=words.VERDICT_WORDS,
+        style=Markup(_style()),  # noqa: S704  package data
+        **values,
+    )
+    return closed(page)
+
+
+def _finalized(value: Any) -> Any:
+    """What is put into the template: text with its numbers kept beside their units."""
+    return words.kept_together(value) if type(value) is str else value
+
+
+@cache
+def template_text(name: str) -> str:
+    """A file beside the templates: a script, a style."""
+    return (files("plimsoll.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> str:
+    variables = (
+        f":root {{ color-scheme: light dark; {css_variables(LIGHT)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {css_variables(DARK)} }} }}\n"
+        f"@media print {{ :root {{ {css_variables(LIGHT)} }} }}\n"
+    )
+    return variables + template_text("report.css")

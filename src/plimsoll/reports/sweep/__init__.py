@@ -1,0 +1,1 @@
+"""What a sweep over I/O sizes measured, said."""

@@ -1,0 +1,1 @@
+"""What a server does with large values that are sent again, said."""

@@ -1,0 +1,208 @@
+"""Many instances as Markdown, as a page and as JSON."""
+
+import json
+import re
+
+import pytest
+
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.overview import Unread
+from plimsoll.reports.overview.html import render_overview_html
+from plimsoll.reports.overview.json import render_overview_json
+from plimsoll.reports.overview.markdown import render_overview_markdown
+from unit.reports.diagnosis.test_html import Reader
+from unit.reports.fixture_fleet import LEGACY, ROWS, UNREAD, fleet, instance, row
+
+EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
+EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(2)>|`*_\"'"
+
+
+def document(overview=None):
+    """The JSON form, read back."""
+    return json.loads(render_overview_json(overview or fleet()))
+
+
+def test_golden_markdown(golden):
+    """
+    What goes into a ticket is as it was last reviewed.
+    """
+    golden("overview/fleet.md", render_overview_markdown(fleet()))
+
+
+def test_golden_json(golden):
+    """
+    What machines read is as it was last reviewed.
+    """
+    golden("overview/fleet.json", render_overview_json(fleet()).decode())
+
+
+@pytest.mark.parametrize(
+    "render",
+    [
+        render_overview_markdown,
+        lambda o: render_overview_markdown(o, lists_all=True),
+        render_overview_html,
+        lambda o: render_overview_json(o).decode(),
+    ],
+)
+def test_every_instance_is_named_in_every_form(render):
+    """
+    Nobody is left out; simulated data is called so; equal fleets give equal text.
+    """
+    text = render(fleet())
+
+    assert [] == [name for name in EVERY_NAME if name not in text]
+    assert "simulat" in text.lower()
+    assert render(fleet()) == text
+
+
+def test_markdown_rows_have_as_many_cells_as_titles():
+    """
+    No text from outside can add a cell, a heading or markup.
+    """
+    rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
+    text = render_overview_markdown(
+        fleet(rows, (Unread(identifier=EVIL, reason=EVIL, remedy=EVIL),))
+    )
+    cells = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line[:1] == "|"}
+
+    assert {11} == cells
+    assert "<script>" not in text.replace("\\<", "")
+
+
+def test_a_page_is_well_formed_and_loads_nothing():
+    """
+    Every tag is closed, ids are unique, no reference leaves the page, and there is no script.
+    """
+    text = render_overview_html(fleet())
+    found = Reader(text)
+
+    assert ([], []) == (found.open, found.wrong)
+    assert len(set(found.ids)) == len(found.ids)
+    assert ["data:,"] == found.references
+    assert "<script" not in text
+    assert "default-src 'none'" in text
+    assert set(re.findall(r"https?://[^\s\"'<>]+", text)) == set()
+
+
+def test_a_hostile_name_stays_text():
+    """
+    Markup in any text is shown, never run.
+    """
+    rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
+    lost = (Unread(identifier=EVIL, reason=EVIL, remedy=EVIL),)
+    text = render_overview_html(fleet(rows, lost, source=EVIL, stopped=EVIL))
+    found = Reader(text)
+
+    assert "<script" not in text
+    assert "<img" not in text
+    assert not [a for a in found.attributes if a[1].startswith("on")]
+    assert EVIL in "".join(found.text)
+
+
+def test_every_colour_of_the_page_is_defined():
+    """
+    Each CSS variable that is used has a value.
+    """
+    text = render_overview_html(fleet())
+    style = text[text.index("<style>") : text.index("</style>")]
+
+    assert [] == [n for n in set(re.findall(r"var\((--[a-z-]+)\)", text)) if f"{n}:" not in style]
+
+
+def test_an_empty_fleet_has_every_form():
+    """
+    No instance is an answer too, and not a failure.
+    """
+    nothing = fleet((), (), usage=None, usd=None, window_s=None)
+
+    assert "No instance was found." in render_overview_html(nothing)
+    assert render_overview_markdown(nothing).startswith("# No instance was found.")
+    assert {"instances": 0, "binds_now": 0} == {
+        key: document(nothing)["counts"][key] for key in ("instances", "binds_now")
+    }
+
+
+def test_ranks_count_the_unread_too():
+    """
+    Every rank from 1 to 50 is given once; the unread stand before those that are not near a limit.
+    """
+    found = document()
+    slack = [r["rank"] for r in found["rows"] if r["verdict"] == "slack"]
+
+    assert list(range(1, 51)) == sorted(i["rank"] for i in found["rows"] + found["unread"])
+    assert [11, 12, 13] == [u["rank"] for u in found["unread"]]
+    assert 14 == min(slack)
+
+
+def test_counts_say_what_the_rows_say():
+    """
+    The counts are those of the rows; unknown and unread are counted apart.
+    """
+    found = document()
+    counts = found["counts"]
+
+    assert (50, 4, 2, 37, 4, 3) == tuple(
+        counts[k] for k in ("instances", "binds", "near", "slack", "unknown", "unread")
+    )
+    assert sum(r["is_bound_now"] for r in found["rows"]) == counts["binds_now"] == 2
+
+
+def test_an_unknown_price_is_null():
+    """
+    What is not known is null, never zero.
+    """
+    assert document(fleet(usd=None))["cost_usd"] is None
+    assert 0.1235 == document()["cost_usd"]
+    assert document(fleet(usage=None))["usage"] is None
+
+
+def test_no_field_of_a_row_is_lost():
+    """
+    Every field of `OverviewRow` has its place, the instance's own in the row.
+    """
+    found = document()["rows"][0]
+    renamed = {"window_s": "window", "instance": "identifier"}
+    # What was refused stands once for all instances whom it concerns.
+    fields = set(ROWS[0].__struct_fields__) - {"failed"}
+
+    assert {renamed.get(f, f) for f in fields} <= found.keys()
+    assert "gp3, 1,000 GiB" == found["storage"]
+
+
+def test_keys_are_sorted():
+    """
+    Keys come in one order at every depth.
+    """
+    unsorted = []
+
+    def check(pairs):
+        keys = [key for key, _ in pairs]
+        unsorted.extend([keys] if keys != sorted(keys) else [])
+        return dict(pairs)
+
+    json.loads(render_overview_json(fleet()), object_pairs_hook=check)
+
+    assert [] == unsorted
+
+
+def test_a_stopped_reading_is_in_every_form():
+    """
+    Why it stopped is told to people and machines.
+    """
+    stopped = fleet(stopped="the token expired")
+
+    assert "the token expired" == document(stopped)["stopped"]
+    assert "Reading stopped early: the token expired." in render_overview_html(stopped)
+    assert "Reading stopped early: the token expired." in render_overview_markdown(stopped)
+    assert document()["stopped"] is None
+
+
+def test_the_note_of_a_pending_change_is_in_the_row():
+    """
+    What was ordered may be the remedy already: it stands beside the verdict.
+    """
+    found = {r["identifier"]: r["pending"] for r in document()["rows"]}
+
+    assert ["class db.r5.4xlarge"] == found["search-primary"]
+    assert [] == found["orders-00"]

@@ -1,0 +1,203 @@
+"""The plan in its other forms: Markdown, JSON, and a section of the report's page."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from msgspec.structs import replace
+
+import plans
+from plimsoll.reports.diagnosis import html
+from plimsoll.reports.plan.json import render_plan_json
+from plimsoll.reports.plan.markdown import render_plan_markdown, render_plan_markdown_section
+from plimsoll.reports.plan.outline import NEVER_RUN
+from unit.reports.fixture_diagnosis import pressed
+
+
+def page_of(plan):
+    """The report's page with the plan in it, without the bundled library."""
+    return html.render_html(*pressed(), plan).replace(html._vega(), "")
+
+
+class Reader(HTMLParser):
+    """The text of a page, and what stands open at its end."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.text = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in {"meta", "link", "br"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert tag == self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.parametrize(
+    ("license_model", "is_said"),
+    [("bring-your-own-license", True), ("postgresql-license", False), (None, False)],
+)
+def test_a_license_that_sets_prices_apart_is_said(license_model, is_said):
+    """
+    Beside the engine; one that costs nothing is not worth a word.
+    """
+    instance = replace(plans.INSTANCE, license_model=license_model)
+    shown = render_plan_markdown(plans.claims(instance=instance))
+
+    assert is_said == ("postgres · bring-your-own-license" in shown)
+    assert "postgresql-license" not in shown
+
+
+def test_markdown_says_what_the_text_says():
+    """
+    The headline first, both tables, each option with its command in a block of code.
+    """
+    shown = render_plan_markdown(plans.claims())
+
+    assert shown.startswith("# db.m6g.xlarge with the storage as it is lifts the ceiling")
+    assert "> **Simulated data.**" in shown
+    assert "### 2. db.m6g.xlarge, storage as it is: ✓ lifts" in shown
+    assert f"```sh\n{plans.order('db.m6g.xlarge')}\n```" in shown
+    assert (
+        "| 2 | db.m6g.xlarge, storage as it is (cheapest that lifts, recommended) | ✓ lifts |"
+        in shown
+    )
+    assert f"**{NEVER_RUN}**" in shown
+
+
+def test_markdown_below_a_diagnosis_is_a_section():
+    """
+    One heading of the second level, those of the body below it.
+    """
+    shown = render_plan_markdown_section(plans.claims())
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", shown, flags=re.MULTILINE)]
+
+    assert levels[0] == 2
+    assert min(levels[1:]) == 3
+    assert shown.startswith("## The way past\n\n**db.m6g.xlarge with")
+
+
+def test_markdown_from_outside_is_text():
+    """
+    A table's bar and a tag in a title are shown as they are.
+    """
+    shown = render_plan_markdown(plans.claims(options=(plans.option(title="a|b <i>"),)))
+
+    assert "a\\|b \\<i\\>" in shown
+
+
+@pytest.mark.parametrize("name", plans.PLANS)
+def test_tables_have_as_many_cells_as_titles(name):
+    """
+    No row is short or long by a cell.
+    """
+    lines = render_plan_markdown(plans.PLANS[name]()).splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    counts = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+
+    assert {4, 7, 9} >= set(counts)
+
+
+def test_json_has_every_number_unrounded():
+    """
+    Bands, prices as numbers, moments in ISO 8601; keys are sorted, equal plans give equal bytes.
+    """
+    data = render_plan_json(plans.claims())
+    told = json.loads(data)
+    best = told["options"][1]
+
+    assert data == render_plan_json(plans.claims())
+    assert 0.672 == best["usd_per_day_more"]
+    assert {"low": 346e6, "middle": 361.2e6, "high": 420e6} == told["demand"]["peak_bytes_per_s"]
+    assert "2023-02-14T02:10:00Z" == best["effect"]["balance_min_time"]
+    assert list(told) == sorted(told)
+    assert told["is_observed"] is False
+
+
+def test_an_unknown_price_is_null_in_json():
+    """
+    Neither zero nor left out.
+    """
+    told = json.loads(render_plan_json(plans.claims()))["unpriced"][0]
+
+    assert told["usd_per_day_more"] is None
+    assert told["cost"]["usd_per_month"] is None
+    assert told["cost"]["usd_per_day"] is None
+
+
+@pytest.mark.parametrize("name", plans.PLANS)
+def test_the_page_is_whole(name):
+    """
+    Every tag is closed, and no two elements have the same name.
+    """
+    found = Reader(page_of(plans.PLANS[name]()))
+
+    assert [] == found.open
+    assert len(found.ids) == len(set(found.ids))
+
+
+def test_the_page_has_the_section_with_its_chart():
+    """
+    Headline, chart, options and commands; the chart has the names of what is there and proposed.
+    """
+    page = page_of(plans.claims())
+    section = page[page.index('<section class="plan"') :]
+    said = "".join(Reader(page).text).replace("\u00a0", " ")
+
+    assert "<svg" in section[: section.index("</figure>")]
+    assert "now: db.t3.xlarge, $349.70" in said
+    assert "2: db.m6g.xlarge, $370.14" in said
+    assert plans.order("db.m6g.xlarge") in said.replace(" \\\n  ", " ")
+    assert NEVER_RUN in said
+
+
+def test_a_page_without_a_plan_has_no_section():
+    """
+    A diagnosis alone reads as before.
+    """
+    assert "The way past" not in page_of(None)
+
+
+def test_a_plan_without_prices_has_no_chart():
+    """
+    Nothing is drawn where nothing has a price.
+    """
+    page = page_of(plans.nothing())
+    section = page[page.index('<section class="plan"') : page.index('id="resources"')]
+
+    assert "<svg" not in section
+
+
+def test_what_comes_from_outside_is_text_on_the_page():
+    """
+    A tag in a title, a reason or a command is shown, not obeyed.
+    """
+    bad = "<script>alert(1)</script>"
+    option = plans.option(title=bad, reason=bad, commands=(f"aws '{bad}'",))
+    there = replace(plans.INSTANCE, identifier=bad)
+    page = page_of(plans.claims(options=(option,), headline=bad, instance=there))
+
+    assert bad not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_page_says_no_zero_minutes_behind_a_ceiling():
+    """
+    What nobody saw is never said to be nothing.
+    """
+    nowhere = plans.option(effect=plans.effect(plans.band(0)))
+    said = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
+    section = said[said.index("The way past") : said.index("What a price buys")]
+
+    assert "under 1 min" in section
+    assert not re.search(r"(?<![0-9.])0 min", section)
