@@ -43,6 +43,7 @@ lint: .venv/dev
 
 types: .venv/dev .venv/core
 	$(STEP) "types" $(PY) -m mypy --strict
+	$(STEP) "types of the Rust core" $(PY) -m mypy.stubtest plimsoll._core
 
 layers: .venv/dev .venv/core
 	$(STEP) "layers" .venv/bin/lint-imports --no-cache

@@ -13,6 +13,20 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "STAGES_MAX",
+    "block_statistics_f32",
+    "block_statistics_f64",
+    "ceiling_curve",
+    "ceiling_ops_per_s",
+    "cost_per_op",
+    "knee_bytes",
+    "replay",
+    "replay_candidates",
+    "time_to_empty_s",
+    "time_to_full_s",
+]
+
 _Floats: TypeAlias = NDArray[np.float64]
 _Demand: TypeAlias = tuple[_Floats, _Floats, float]
 _Stage: TypeAlias = tuple[float, float, float, bool, float, float, float]
