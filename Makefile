@@ -32,6 +32,7 @@ run: .venv/core .venv/gate  ## set up and diagnose the bundled incident; its rep
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: something binds
 
 test: format lint types layers rust python  ## set up and check everything
+	@$(PY) .ci/slowest
 
 format: .venv/dev
 	$(STEP) "format Python" $(PY) -m ruff format --check .
@@ -53,8 +54,9 @@ rust: .venv/dev
 
 # Two workers, one of which has all tests that start servers; then, alone, those that measure rates.
 python: .venv/dev .venv/core .venv/gate servers
-	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime"
-	$(STEP) "tests in real time" $(PY) -m pytest -m realtime
+	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime" \
+	  --junitxml=build/log/tests-in-Python.xml
+	$(STEP) "tests in real time" $(PY) -m pytest -m realtime --junitxml=build/log/tests-in-real-time.xml
 
 # What tests start beside the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus and sysstat's tools.
 servers: | $(PY)
