@@ -25,6 +25,7 @@ import numpy as np
 
 from law import DAY_STEPS, MINUTE_S, UNIT_BYTES, busy_days, processor
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Wishes
 from plimsoll.model.snapshot import Snapshot
@@ -150,7 +151,7 @@ def _prices(needs: Needs, found: Arrangements) -> Priced:
     facts = catalog()
     return priced(
         found,
-        facts.price_book("us-east-1"),
+        CatalogPrices(facts, "us-east-1"),
         needs=needs,
         wishes=Wishes(),
         catalog=facts,

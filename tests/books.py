@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Deployment
 from plimsoll.model.price import Price
 
@@ -15,7 +16,7 @@ class Lacking:
     name = "a book with gaps"
 
     def __init__(self, lacks: Callable[[str], bool], region: str = "us-east-1") -> None:
-        self._lacks, self._book = lacks, catalog().price_book(region)
+        self._lacks, self._book = lacks, CatalogPrices(catalog(), region)
         self.region = region
 
     def instance_price(self, db_class: str, engine: str, **asked: object) -> Price | None:

@@ -9,11 +9,6 @@ from contract.tree import SRC, python_files
 
 PREFIX_FILES_MAX = 2
 
-# Rooms that import one another in a circle today. Entries are only ever taken away.
-CIRCLES = [
-    {"catalog.load", "catalog.prices"},
-]
-
 # Folder and prefix → how many files have it today. Entries are only ever taken away, or lowered.
 CROWDED: dict[tuple[str, str], int] = {}
 
@@ -22,22 +17,9 @@ Arrows = Mapping[str, set[str]]
 
 def test_rooms_import_one_another_in_no_circle():
     """
-    No circle of imports leads through several rooms, but for those listed.
+    No circle of imports leads through several rooms.
     """
-    found = circles(_arrows())
-    new = [sorted(circle) for circle in found if not any(circle <= known for known in CIRCLES)]
-
-    assert [] == new
-
-
-def test_listed_circles_still_exist():
-    """
-    A circle that was broken, or became smaller, is corrected in the list too.
-    """
-    found = circles(_arrows())
-    gone = [sorted(known) for known in CIRCLES if known not in found]
-
-    assert [] == gone
+    assert [] == circles(_arrows())
 
 
 def test_files_of_one_prefix_have_a_folder():

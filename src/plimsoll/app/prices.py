@@ -20,6 +20,7 @@ def book_of(region: str, prices: Path | None) -> PriceBook:
         SourceError, DataError: the file cannot be read, or is not what it should be.
     """
     from plimsoll.catalog.load import catalog
+    from plimsoll.catalog.prices import CatalogPrices
 
     if prices is not None:
         from plimsoll.sources.prices.offer_file import read_price_list
@@ -33,4 +34,4 @@ def book_of(region: str, prices: Path | None) -> PriceBook:
             f"no price of region '{region}' is in the catalog",
             f"Check the name, or give an offer file with --prices.{meant}",
         )
-    return catalog().price_book(region)
+    return CatalogPrices(catalog(), region)

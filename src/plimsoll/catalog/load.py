@@ -10,7 +10,7 @@ import gzip
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plimsoll.catalog import schema, values
 from plimsoll.catalog.names import class_name, size_order
@@ -30,9 +30,6 @@ from plimsoll.model.limit import (
 )
 from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
-
-if TYPE_CHECKING:
-    from plimsoll.catalog.prices import CatalogPrices
 
 DATA = Path(__file__).parent / "data"
 
@@ -308,12 +305,6 @@ class Catalog:
     def price_regions(self) -> tuple[str, ...]:
         """Every region that has a price of an instance."""
         return schema.PRICE_REGIONS
-
-    def price_book(self, region: str) -> "CatalogPrices":
-        """The prices of a region; one of which nothing is known has none, which is no error."""
-        from plimsoll.catalog.prices import CatalogPrices
-
-        return CatalogPrices(self, region)
 
     def _text(self, table: Table) -> str:
         path = self._folder / table.file

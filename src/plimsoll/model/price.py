@@ -43,7 +43,7 @@ class PriceBook(Protocol):
     """
     On-demand prices of one region; None where one is not known.
 
-    The catalog has one for each region (`Catalog.price_book`), an offer file is another.
+    The catalog has one for each region (`CatalogPrices`), an offer file is another.
     """
 
     @property

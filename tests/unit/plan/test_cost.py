@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from books import without_storage
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Cost
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.units import mib_per_s
 
-US_EAST_1 = catalog().price_book("us-east-1")
+US_EAST_1 = CatalogPrices(catalog(), "us-east-1")
 GP2 = Storage(kind="gp2", size_gib=200)
 
 

@@ -8,6 +8,7 @@ import pytest
 from books import Lacking
 from plan_cases import asked, calm, claims, offered
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import CurvePoint, Wishes
 from plimsoll.plan.curve import Demands, curve_of, envelope, served_at_once
@@ -30,7 +31,7 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
     found = offered(before, known, keep_storage=True)
     prices = priced(
         found,
-        catalog().price_book("us-east-1"),
+        CatalogPrices(catalog(), "us-east-1"),
         needs=known,
         wishes=Wishes(),
         catalog=catalog(),

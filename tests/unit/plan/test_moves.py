@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from plan_cases import claims
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.limits import ceilings_of, former_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
@@ -29,7 +30,7 @@ SEARCH = Instance(
 
 
 def usd_more(before: Instance, after: Instance) -> Decimal | None:
-    book = catalog().price_book("us-east-1")
+    book = CatalogPrices(catalog(), "us-east-1")
     return usd_per_day_more(before, cost_of(before, book), after, cost_of(after, book))
 
 

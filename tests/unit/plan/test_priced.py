@@ -7,6 +7,7 @@ import pytest
 from books import without_storage
 from plan_cases import calm, claims, needs, offered
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Wishes
 from plimsoll.model.price import PriceBook
@@ -23,7 +24,7 @@ def prices_of(
 ) -> Priced:
     return priced(
         found,
-        book or catalog().price_book("us-east-1"),
+        book or CatalogPrices(catalog(), "us-east-1"),
         needs=known,
         wishes=Wishes(**wishes),  # type: ignore[arg-type]
         catalog=catalog(),
@@ -63,7 +64,7 @@ def test_every_price_is_that_of_its_instance(before: Instance):
     known = calm(before)
     found = offered(before)
     prices = prices_of(found, known)
-    book = catalog().price_book("us-east-1")
+    book = CatalogPrices(catalog(), "us-east-1")
     own = cost_of(before, book, cpu_credits_per_hour=0.0)
 
     for index in range(0, len(found), max(len(found) // 200, 1)):
@@ -128,7 +129,7 @@ def test_a_discount_is_on_the_instance_alone():
         prices_of(found, calm(claims()), discount=d) for d in (Decimal(1), Decimal("0.9"))
     )
     index = place(found, "db.m6g.xlarge, gp2 1,200 GiB")
-    book = catalog().price_book("us-east-1")
+    book = CatalogPrices(catalog(), "us-east-1")
     hours = cost_of(found.instance(index), book, cpu_credits_per_hour=0.0).instance_usd_per_hour
 
     a, b = full.usd_per_month(index), less.usd_per_month(index)

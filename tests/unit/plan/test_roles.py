@@ -6,6 +6,7 @@ import numpy as np
 
 from plan_cases import asked, calm, claims, offered
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Storage
 from plimsoll.model.plan import Wishes
 from plimsoll.plan.asked import Asked
@@ -37,7 +38,7 @@ def claims_offered(cpu_ratio: float = BUSIER) -> Arrangements:
 
 
 def prices_of(found: Arrangements) -> Priced:
-    book = catalog().price_book(found.before.region or "us-east-1")
+    book = CatalogPrices(catalog(), found.before.region or "us-east-1")
     known = calm(found.before)
     return priced(found, book, needs=known, wishes=Wishes(), catalog=catalog())
 

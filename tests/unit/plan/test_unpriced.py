@@ -10,6 +10,7 @@ from msgspec.structs import replace
 import plans
 from books import Lacking
 from plimsoll.catalog.load import catalog
+from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import Option, Plan, Wishes
 from plimsoll.model.price import PriceBook
@@ -29,7 +30,7 @@ def claims(book: PriceBook | None = None, **wishes: Decimal) -> Plan:
         diagnose(snapshot, catalog()),
         snapshot,
         catalog(),
-        book or catalog().price_book("us-east-1"),
+        book or CatalogPrices(catalog(), "us-east-1"),
         Wishes(**wishes),
     )
 
