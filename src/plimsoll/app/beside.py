@@ -29,13 +29,13 @@ def with_beside(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
 
 
 def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
-    from plimsoll.sources.targets import one as sources
+    from plimsoll.sources.targets.one import read
 
     if not file.exists():
         raise UsageError(
             f"'{file}' does not exist", "Give --beside a file or folder of exported metrics."
         )
-    found = sources.read(file)
+    found = read(file)
     window = snapshot.window_s
     start, end = found.window_s or (0, 0)
     same_time = found if window is None else cut(found, window)

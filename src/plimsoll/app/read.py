@@ -195,7 +195,7 @@ def cost_of(usage: Usage) -> Decimal | None:
 def _read_file(
     target: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> Snapshot:
-    from plimsoll.sources.targets import one as sources
+    from plimsoll.sources.targets.one import read
     from plimsoll.sources.targets.standard_input import Come
 
     path = Path(target)
@@ -206,7 +206,7 @@ def _read_file(
         )
     come = Come()
     with progress.waiting(come.said) if target == STANDARD_INPUT else nullcontext():
-        snapshot = sources.read(
+        snapshot = read(
             path, instance_file=flags.instance_file, identifier=flags.identifier, come=come
         )
     return in_window(snapshot, target, reach)
