@@ -19,7 +19,7 @@ def test_rooms_import_one_another_in_no_circle():
     """
     No circle of imports leads through several rooms.
     """
-    assert [] == circles(_arrows())
+    assert [] == circles(imports_of_rooms())
 
 
 def test_files_of_one_prefix_have_a_folder():
@@ -93,17 +93,10 @@ def crowded(paths: Iterable[Path]) -> dict[tuple[str, str], int]:
     return {key: count for key, count in counts.items() if count > PREFIX_FILES_MAX}
 
 
-def _reached(arrows: Arrows, start: str) -> set[str]:
-    reached: set[str] = set()
-    waiting = [start]
-    while waiting:
-        new = arrows.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
-    return reached
-
-
-def _arrows() -> dict[str, set[str]]:
+def imports_of_rooms() -> dict[str, set[str]]:
+    """
+    Return for each room the rooms that its modules import.
+    """
     trees = {_dotted(path): tree for path, tree in python_files(SRC)}
     arrows: dict[str, set[str]] = defaultdict(set)
     for name, tree in trees.items():
@@ -113,6 +106,16 @@ def _arrows() -> dict[str, set[str]]:
             if module in trees and _room(module) != _room(name):
                 arrows[_room(name)].add(_room(module))
     return dict(arrows)
+
+
+def _reached(arrows: Arrows, start: str) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = arrows.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def _imported(tree: ast.Module) -> set[str]:
