@@ -184,8 +184,8 @@ def mutants_of(layer: str) -> list[Mutant]:
 def tests_for(layer: str, path: Path) -> tuple[list[str], list[str]]:
     """The unit tests of a layer: those that are named as the file, and the others."""
     folder = ROOT / "tests/unit" / layer
-    own = set(folder.glob(f"test_{path.stem}*.py"))
-    others = set(folder.glob("test_*.py")) - own
+    own = set(folder.rglob(f"test_{path.stem}*.py"))
+    others = set(folder.rglob("test_*.py")) - own
     return sorted(map(str, own)), sorted(map(str, others))
 
 

@@ -6,11 +6,12 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.app.render import render
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import PlimsollError
 from plimsoll.lint.pooler import ServerRoom, lint
-from plimsoll.reports.lint.text import render_lint
+from plimsoll.model.lint import PoolerFindings
 from plimsoll.sources.pooler.config import read_pooler_config
 
 NAMES = sorted({row["setting"] for row in catalog().rows(schema.POOLER_DEFAULTS)})
@@ -43,7 +44,10 @@ def judged(text: str, kind: str | None, version: str | None, room: ServerRoom) -
         except PlimsollError:
             return
     causes = lint(config, catalog(), room)
-    assert render_lint(config, causes, width=80)
+    found = PoolerFindings(config=config, causes=causes)
+    assert all(len(line) <= 80 or "=" in line for line in render(found, width=80).splitlines())
+    assert render(found, "markdown")
+    assert render(found, "html")
     assert all(cause.title and cause.refuted_by and cause.evidence for cause in causes)
 
 

@@ -75,7 +75,7 @@ class Mounted:
         else:
             raise AssertionError("it ended without saying where its socket is")
         self.home = socket.parent
-        keeper = children(self.process.pid, "gate_keeper")
+        keeper = children(self.process.pid, "gate/keeper")
         self.pids = dict(
             zip(PARTS, (self.process.pid, keeper, children(keeper, "plimsoll-gate")), strict=True)
         )

@@ -1,6 +1,6 @@
 """Which renderer writes what was found, in the form that is asked for."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -8,11 +8,18 @@ from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from plimsoll.reports.document import Document
+
 Form = Literal["text", "json", "markdown", "html"]
+
+
+_WIDTH_LEAST = 60  # columns; below it tables of two sides part numbers from their units
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -26,7 +33,10 @@ class Report(Struct, frozen=True, kw_only=True):
     """The JSON form has none: a plan has a JSON form of its own."""
 
 
-Found = Report | Plan | Comparison | Inspection | Overview
+Documented = PoolerFindings
+"""What is written as a document, and so has every form."""
+
+Found = Report | Plan | Comparison | Inspection | Overview | Documented
 
 
 def render(
@@ -41,8 +51,8 @@ def render(
     Return what was found as text, JSON, Markdown or one HTML page; it ends with a newline.
 
     Args:
-        found: a report, plan, comparison, inspection or overview of several instances.
-        form: HTML is there for reports and overviews.
+        found: a report, plan, comparison, inspection, overview of several instances, or findings.
+        form: HTML is there for all but plans, comparisons and inspections alone.
         width: columns of the text; None takes the terminal's, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview has a row for each instance that is near no limit, too.
@@ -59,6 +69,13 @@ def render(
     if form != "text":
         raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
     return _text(found, width=width, color=color, lists_all=lists_all)
+
+
+def document_of(found: Documented) -> "Document":
+    """Return what was found as a document, which any form can be made of."""
+    from plimsoll.reports.lint.document import lint_document
+
+    return lint_document(found)
 
 
 def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> str:
@@ -87,6 +104,10 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
         from plimsoll.reports.inspect.text import render_inspection
 
         return render_inspection(found, width=width, color=color)
+    if isinstance(found, Documented):
+        from plimsoll.reports.render.document_text import document_text
+
+        return document_text(document_of(found), width=width, color=color, least=_WIDTH_LEAST)
     from plimsoll.reports.overview.text import render_overview
 
     return render_overview(found, width=width, color=color, lists_all=lists_all)
@@ -109,6 +130,10 @@ def _json(found: Found) -> str:
         from plimsoll.reports.inspect.json import render_inspection_json
 
         return render_inspection_json(found).decode()
+    if isinstance(found, Documented):
+        from plimsoll.reports.lint.json import render_lint_json
+
+        return render_lint_json(found).decode()
     from plimsoll.reports.overview.json import render_overview_json
 
     return render_overview_json(found).decode()
@@ -133,6 +158,10 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
         from plimsoll.reports.inspect.markdown import render_inspection_markdown
 
         return render_inspection_markdown(found)
+    if isinstance(found, Documented):
+        from plimsoll.reports.render.document_markdown import document_markdown
+
+        return document_markdown(document_of(found))
     from plimsoll.reports.overview.markdown import render_overview_markdown
 
     return render_overview_markdown(found, lists_all=lists_all)
@@ -147,6 +176,10 @@ def _html(found: Found) -> str:
         from plimsoll.reports.overview.html import render_overview_html
 
         return render_overview_html(found)
+    if isinstance(found, Documented):
+        from plimsoll.reports.render.document_page import document_page
+
+        return document_page(document_of(found))
     raise UsageError(
         f"a {type(found).__name__.lower()} alone has no page",
         "Use text, json or markdown; a report has a page.",

@@ -9,6 +9,7 @@ from plimsoll.causes.growth import per_s, setting_of
 from plimsoll.causes.spills import decoded_by, temporary
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Index, IoRow, Observation, Relation
+from plimsoll.model.severity import Severity
 
 # A quarter and a twentieth are judgements: what takes a quarter decides what storage has to be bought,
 # and what takes less than a twentieth is below what one can see in a graph of the whole.
@@ -107,12 +108,14 @@ def rates_of(
     return read, written
 
 
-def severity_of(budget: Budget, bytes_per_s: float | None) -> str:
+def severity_of(budget: Budget, bytes_per_s: float | None) -> Severity:
     """`critical`, `warning` or `note`, by the larger of the shares of load and of ceiling."""
     return severity_by(bytes_per_s, budget.of_load(bytes_per_s), budget.of_ceiling(bytes_per_s))
 
 
-def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None) -> str:
+def severity_by(
+    bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None
+) -> Severity:
     """The same of shares as they are told, 0–1, where a detector works them out itself."""
     if bytes_per_s is None:
         return "note"

@@ -1,14 +1,13 @@
 """`plimsoll lint`: what is wrong with a configuration, from the file alone."""
 
 import re
-import sys
 from enum import StrEnum
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 
+from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
 from plimsoll.errors import UsageError
 
 
@@ -17,13 +16,6 @@ class Kind(StrEnum):
 
     PGPOOL = "pgpool"
     PGBOUNCER = "pgbouncer"
-
-
-class Format(StrEnum):
-    """How findings are written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -62,12 +54,9 @@ def pooler(
     kind: Annotated[
         Kind | None, typer.Option("--kind", help="Whose file it is, where it does not tell.")
     ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="What to print: text or json.")
-    ] = Format.TEXT,
-    width: Annotated[
-        int | None, typer.Option("--width", min=60, max=120, help="Columns of the text.")
-    ] = None,
+    form: Form = Format.TEXT,
+    width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Check the settings of PgBouncer or Pgpool-II against what is known of their releases.
@@ -76,21 +65,17 @@ def pooler(
     """
     from plimsoll.catalog.load import catalog
     from plimsoll.lint.pooler import ServerRoom, lint, unknown_of
+    from plimsoll.model.lint import PoolerFindings
     from plimsoll.sources.pooler.config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
         raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")
     found = read_pooler_config(config, kind=kind, version=version)
     room = ServerRoom(connection_max=max_connections, reserved=reserved)
-    causes, notes = lint(found, catalog(), room), unknown_of(found, room)
-    if form is Format.JSON:
-        from plimsoll.reports.lint.json import render_lint_json
-
-        sys.stdout.write(render_lint_json(found, causes, notes).decode())
-    else:
-        from plimsoll.reports.lint.text import render_lint
-
-        columns = width or get_terminal_size().columns
-        sys.stdout.write(render_lint(found, causes, width=columns, notes=notes))
-    sys.stdout.flush()
-    raise typer.Exit(1 if any(c.severity != "note" for c in causes) else 0)
+    findings = PoolerFindings(
+        config=found, causes=lint(found, catalog(), room), notes=unknown_of(found, room)
+    )
+    show(findings, form, width)
+    if html is not None:
+        write_page(findings, html)
+    raise typer.Exit(1 if any(c.severity != "note" for c in findings.causes) else 0)

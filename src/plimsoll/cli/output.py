@@ -61,6 +61,13 @@ def show(found: "Found", form: Format, width: int | None, *, lists_all: bool = F
     sys.stdout.flush()
 
 
+def write_page(found: "Found", path: Path, what: str = "report") -> None:
+    """Write what was found as one HTML file, and say so on standard error."""
+    from plimsoll.app.render import render
+
+    write_text(path, render(found, "html"), what)
+
+
 def write_text(path: Path, text: str, what: str) -> None:
     """Write a file, and say on standard error what was written to it."""
     from plimsoll.reports.files.file import write_aside

@@ -12,6 +12,7 @@ from plimsoll.lint.pgbouncer_pools import Opened, opened, pool_size
 from plimsoll.lint.settings import Affected, Settings, seconds
 from plimsoll.model.cause import Cause, Remedy
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.severity import Severity
 
 PREPARED = "prepared_statements_lost"
 FORGETS = "discard_all_forgets_prepared"
@@ -87,7 +88,7 @@ def _prepared(s: Settings) -> Cause | None:
         return None
     affected = s.has(PREPARED)
     # Without a version the default is not known; someone who set 0 has said it.
-    severity = (
+    severity: Severity = (
         "note"
         if affected is Affected.UNKNOWN and not s.is_set("max_prepared_statements")
         else "warning"

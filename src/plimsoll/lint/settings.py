@@ -14,6 +14,7 @@ from plimsoll.catalog.load import Catalog, version_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.pooler import PoolerConfig, PoolerFix
+from plimsoll.model.severity import Severity
 
 PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
 
@@ -130,7 +131,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     def finding(
         self,
         code: str,
-        severity: str,
+        severity: Severity,
         title: str,
         text: str,
         *,

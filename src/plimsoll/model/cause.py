@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.severity import Severity
 
 
 class CauseKind(StrEnum):
@@ -48,7 +49,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     kind: CauseKind
     code: str
     """For machines: `ToastValuesRewritten`, `IdleInTransaction` …"""
-    severity: str
+    severity: Severity
     """`critical`, `warning`, `note`, as of findings."""
     subject: str
     """Table, index, user or pool; empty where it is the server."""

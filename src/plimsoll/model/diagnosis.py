@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
+from plimsoll.model.severity import Severity
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 
@@ -181,7 +182,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     code: str
     """Compute Optimizer's reason code where it has one: `EBSThroughputUnderprovisioned` …"""
-    severity: str
+    severity: Severity
     """`critical` (binds), `warning` (near, or a cost), `note`."""
     title: str
     """One sentence: number, unit, comparison, time."""

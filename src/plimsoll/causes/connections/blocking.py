@@ -16,6 +16,7 @@ from plimsoll.causes.connections import sessions as seen
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Glance, Observation, Session
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.severity import Severity
 from plimsoll.units import format_duration, number
 
 # Judgements. Nobody notices a row that is locked for less than a second; after five seconds somebody has
@@ -117,7 +118,7 @@ def _pile_up(observation: Observation, glance: Glance, tree: Tree, longest_s: fl
     )
 
 
-def _severity(share: float, longest_s: float) -> str:
+def _severity(share: float, longest_s: float) -> Severity:
     if longest_s >= _GRAVE_S or share >= _SHARES[1]:
         return "critical"
     return "warning" if longest_s >= _LONG_S or share >= _SHARES[0] else "note"

@@ -14,6 +14,7 @@ from plimsoll.causes.connections.work import overload, room_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Glance, Observation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.severity import Severity
 from plimsoll.units import format_duration, format_ratio
 
 # Judgements. Nobody thinks for a minute inside a transaction that a program opened; after an hour it has
@@ -86,7 +87,7 @@ def usable(observation: Observation) -> int:
     return max(observation.server.connection_max - observation.server.reserved_connections, 1)
 
 
-def level(value: float, bounds: tuple[float, float]) -> str | None:
+def level(value: float, bounds: tuple[float, float]) -> Severity | None:
     """`critical` from the second bound on, `warning` from the first."""
     if value < bounds[0]:
         return None

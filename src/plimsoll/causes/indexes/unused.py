@@ -19,6 +19,7 @@ from plimsoll.causes.indexes.upkeep import Upkeep, imaged_ratio, upkeep_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.severity import Severity
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 # An index that a monthly or weekly job needs is not idle after some days; a judgement.
@@ -228,7 +229,7 @@ def _is_loading(table: TableGrowth) -> bool:
     return table.of("inserted") > table.rows / 2
 
 
-def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> str:
+def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> Severity:
     """
     What is only an estimate is never critical, and what may be needed tomorrow is a note.
 

@@ -24,6 +24,7 @@ from plimsoll.causes.toast_rewrites import Rewrite, rewrites_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Column, Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.severity import Severity
 from plimsoll.model.shell import command_line
 from plimsoll.model.toast import ToastSample
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
@@ -256,7 +257,7 @@ def _cause(
     )
 
 
-def _severity(reading: _Reading, severity: str) -> str:
+def _severity(reading: _Reading, severity: Severity) -> Severity:
     """As the bytes are, but no more than a warning where the values may have changed."""
     if reading.form == "narrow":
         return "note"

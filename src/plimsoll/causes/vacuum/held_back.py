@@ -15,6 +15,7 @@ from plimsoll.causes.growth import setting_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.severity import Severity
 from plimsoll.model.standing import Holder, Prepared, Slot
 from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, number
 
@@ -81,7 +82,7 @@ def _of_slot(observation: Observation, slot: Slot) -> Cause | None:
     if not (is_idle or is_beyond or is_lost):
         return None
     is_fresh = is_idle and slot.unused_s is not None and slot.unused_s < _SLOT_IDLE_S
-    severity = "warning"
+    severity: Severity = "warning"
     if is_idle and is_beyond:
         severity = "critical"
     elif is_idle and not is_lost and (is_fresh or retained < _SEGMENT_BYTES):
@@ -173,7 +174,7 @@ def _of_prepared(observation: Observation, one: Prepared) -> Cause | None:
     if one.age_s < _NOTABLE_S:
         return None
     notable, forgotten = _PREPARED_S
-    severity = (
+    severity: Severity = (
         "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
     )
     _, held, _ = dead_bytes(observation)
@@ -221,7 +222,7 @@ def _of_holders(observation: Observation, holders: Sequence[Holder]) -> Cause | 
     freeze = setting_of(observation, "autovacuum_freeze_max_age") or _FREEZE_MAX_AGE
     is_felt = share >= _DEAD_SHARE and held >= _DEAD_BYTES
     if first.xid_age >= freeze:
-        severity = "critical"
+        severity: Severity = "critical"
     elif held_s >= _FORGOTTEN_S or (is_felt and held_s >= _PREPARED_S[0]):
         severity = "warning"
     elif rows and first.xid_age > 1:

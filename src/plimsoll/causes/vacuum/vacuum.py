@@ -22,6 +22,7 @@ from plimsoll.causes.vacuum.runs import Bytes, Run, by_autovacuum, bytes_of, pac
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.severity import Severity
 from plimsoll.units import (
     format_bytes,
     format_bytes_per_s,
@@ -154,7 +155,7 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
 
 def _weighed(
     moved: float | None, shares: tuple[float | None, float | None], why: str
-) -> tuple[str, str]:
+) -> tuple[Severity, str]:
     """Severity by the shares, and `why` its share of the load is left out where that lowers it."""
     of_load, of_ceiling = shares
     by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))

@@ -21,8 +21,8 @@ from plimsoll.reports.compare.outline import (
     Row,
     compare_outline,
 )
-from plimsoll.reports.plan.commands import command_lines
 from plimsoll.reports.render import terminal
+from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from plimsoll.model.cause import Inspection
 from plimsoll.reports.inspect.outline import (
     NEVER_RUN,
-    SEVERITY_SIGNS,
     CauseCard,
     InspectionOutline,
     RemedyRow,
     inspection_outline,
 )
 from plimsoll.reports.render.markdown import bullets, escaped, facts, section
+from plimsoll.reports.render.severity import SEVERITY_SIGNS
 
 # A fence must be longer than any run of backticks inside it.
 _FENCE = "```"
@@ -57,7 +57,7 @@ def _causes(said: InspectionOutline, level: str) -> Iterable[str]:
 
 
 def _card(card: CauseCard, level: str) -> Iterable[str]:
-    sign = SEVERITY_SIGNS.get(card.severity, "")
+    sign = SEVERITY_SIGNS[card.severity]
     yield f"{level} {card.number}. {sign} {card.severity}: {escaped(card.title)}"
     if card.size:
         yield f"**Size:** {escaped(card.size)}"

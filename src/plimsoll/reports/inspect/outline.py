@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 
 from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
+from plimsoll.model.severity import Severity
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
+from plimsoll.reports.render.severity import SEVERITY_SIGNS
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 
-SEVERITY_SIGNS = {"critical": "▲", "warning": "◆", "note": "●"}
 """Beside every word, so that nothing rests on colour; one column wide in a terminal."""
 
 # A paragraph of a line and a half or more is read once. A judgement.
@@ -48,7 +49,7 @@ class CauseCard:
     """One cause in detail."""
 
     number: str
-    severity: str
+    severity: Severity
     title: str
     size: str
     """Bytes per second with shares; empty where it moves no bytes."""
@@ -63,7 +64,7 @@ class InspectionOutline:
     """Everything an inspection says."""
 
     headline: str
-    severity: str
+    severity: Severity | None
     """Of the worst cause; empty where nothing was found, or nothing could be told."""
     identity: str
     watched: str
@@ -91,7 +92,7 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
     """Arrange an inspection for people."""
     return InspectionOutline(
         headline=headline(inspection),
-        severity=inspection.causes[0].severity if inspection.causes else "",
+        severity=inspection.causes[0].severity if inspection.causes else None,
         identity=_identity(inspection),
         watched=_watched(inspection),
         load=_load(inspection),

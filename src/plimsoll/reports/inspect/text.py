@@ -16,7 +16,6 @@ from rich.text import Text
 from plimsoll.model.cause import Inspection
 from plimsoll.reports.inspect.outline import (
     NEVER_RUN,
-    SEVERITY_SIGNS,
     CauseCard,
     InspectionOutline,
     RemedyRow,
@@ -24,6 +23,7 @@ from plimsoll.reports.inspect.outline import (
 )
 from plimsoll.reports.render import terminal
 from plimsoll.reports.render.facts import Fact
+from plimsoll.reports.render.severity import SEVERITY_SIGNS
 from plimsoll.reports.render.terminal import glued, styled
 
 WIDTH_MIN, WIDTH_MAX = 40, 120
@@ -51,7 +51,7 @@ def causes_section(inspection: Inspection, width: int) -> Iterable[RenderableTyp
     """The same to stand in a diagnosis: who spends it."""
     said = inspection_outline(inspection)
     yield terminal.heading("Causes")
-    yield terminal.indented(styled(said.headline, style=_STYLES.get(said.severity, "")))
+    yield terminal.indented(styled(said.headline, style=_STYLES.get(said.severity or "", "")))
     yield terminal.indented(styled(said.identity, style="dim"))
     yield terminal.indented(styled(said.watched))
     yield _pairs(said.load, width)
@@ -61,7 +61,7 @@ def causes_section(inspection: Inspection, width: int) -> Iterable[RenderableTyp
 
 
 def _parts(said: InspectionOutline, width: int) -> Iterable[RenderableType]:
-    yield styled(said.headline, style=_STYLES.get(said.severity, ""))
+    yield styled(said.headline, style=_STYLES.get(said.severity or "", ""))
     yield styled(said.identity, style="dim")
     yield styled(said.watched)
     yield terminal.heading("What it reads and writes")
@@ -92,7 +92,7 @@ def _causes(said: InspectionOutline, *, is_first_spaced: bool = True) -> Iterabl
 
 def _card(card: CauseCard, *, is_spaced: bool) -> Iterable[RenderableType]:
     """One cause in detail."""
-    sign = SEVERITY_SIGNS.get(card.severity, "")
+    sign = SEVERITY_SIGNS[card.severity]
     told = Text.assemble(
         (glued(f"{sign} {card.severity}: "), _STYLES.get(card.severity, "")),
         (glued(card.title), "bold"),

@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 
 from plimsoll.model.cause import Cause
-from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
+from plimsoll.model.lint import PoolerFindings
+from plimsoll.model.pooler import PooledDatabase, PooledUser
 
 LINT_SCHEMA = "plimsoll.lint/1"
 
 
-def render_lint_json(
-    config: PoolerConfig, causes: tuple[Cause, ...], notes: tuple[str, ...] = ()
-) -> bytes:
+def render_lint_json(found: PoolerFindings) -> bytes:
     """What was looked at and found, as UTF-8 JSON with two spaces of indent and a newline at the end."""
+    config = found.config
     document = {
         "schema": LINT_SCHEMA,
         "pooler": {
@@ -30,8 +30,8 @@ def render_lint_json(
             "databases": [_database(database) for database in config.databases],
             "users": [_user(user) for user in config.users],
         },
-        "findings": [_finding(cause) for cause in causes],
-        "notes": list(notes),
+        "findings": [_finding(cause) for cause in found.causes],
+        "notes": list(found.notes),
     }
     text = msgspec.json.encode(document, order="sorted")
     return msgspec.json.format(text, indent=2) + b"\n"

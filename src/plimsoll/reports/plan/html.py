@@ -6,9 +6,9 @@ from plimsoll.model.plan import Judgement, Plan
 from plimsoll.reports.chart.drawing import svg
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.plan.chart import CAPTION, has_chart, plan_spec
-from plimsoll.reports.plan.commands import command_lines
 from plimsoll.reports.plan.outline import NEVER_RUN, plan_outline
 from plimsoll.reports.plan.words import SIGNS
+from plimsoll.reports.render.commands import command_lines
 
 # Widths of the drawing without the numbers at its left, in pixels: the page is 68 rem wide, and a drawing
 # that is made smaller has letters that cannot be read, so a phone has one of its own.

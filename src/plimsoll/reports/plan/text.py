@@ -16,7 +16,6 @@ from rich.text import Text
 
 from plimsoll.model.plan import Judgement, Plan
 from plimsoll.reports.plan.cards import OptionCard, OptionRow
-from plimsoll.reports.plan.commands import command_lines
 from plimsoll.reports.plan.outline import (
     NEVER_RUN,
     WORK_COLUMNS,
@@ -27,6 +26,7 @@ from plimsoll.reports.plan.outline import (
 )
 from plimsoll.reports.plan.words import PRICE_UNKNOWN, SIGNS, UNKNOWN
 from plimsoll.reports.render import terminal
+from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.facts import Fact
 
 WIDTH_MIN, WIDTH_MAX = 40, 120

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 
 import plans
 from plimsoll.model.plan import Judgement
-from plimsoll.reports.plan.commands import command_lines
 from plimsoll.reports.plan.outline import NEVER_RUN
 from plimsoll.reports.plan.text import render_plan, render_plan_section
+from plimsoll.reports.render.commands import command_lines
 
 
 def text_of(name="claims", *, width=80, color=False):

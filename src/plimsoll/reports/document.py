@@ -1,0 +1,189 @@
+"""
+A report as one value: what is said, in which order, before it is text, Markdown or a page.
+
+A report is written once, as a `Document`; `render.document_text`, `document_markdown` and `document_page`
+give it a form. Nothing in a document knows columns, escapes or tags.
+
+Rule 1: a verdict is a word and a sign, never a colour alone; a `Tone` only repeats what the text says.
+Rule 2: text from outside stands in it as it came; each form takes care of what it must not mean there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from plimsoll.reports.chart.drawing import Spec
+from plimsoll.reports.render.facts import Fact
+
+
+class Tone(StrEnum):
+    """How something stands: a colour in a terminal and on a page, nothing in Markdown."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    NEAR = "near"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a table where a plain text does not suffice."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    note: str = ""
+    """A remark below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    is_number: bool = False
+    """Numbers stand right, one below the other."""
+    may_break: bool = True
+    """Whether its cells may go over several lines in a terminal."""
+    from_width: int = 0
+    """Terminals with fewer columns leave it out, because the others imply it."""
+    is_cut: bool = False
+    """A terminal shows as much of each cell as fits in one line; JSON and pages have the whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """One paragraph, or one line of a list without a mark."""
+
+    form: ClassVar[str] = "paragraph"
+    text: str
+    tone: Tone = Tone.PLAIN
+    weight: Literal["plain", "quiet", "strong"] = "plain"
+    is_cut: bool = False
+    """A terminal shows as much of it as fits in one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Names with their values: side by side where values are short, a paragraph each where not."""
+
+    form: ClassVar[str] = "facts"
+    facts: tuple[Fact, ...]
+    are_sentences: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bullets:
+    """A list, with dashes or numbers."""
+
+    form: ClassVar[str] = "bullets"
+    items: tuple[str, ...]
+    is_numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells below the titles of their columns; each row has a cell for each column."""
+
+    form: ClassVar[str] = "table"
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str | Cell, ...], ...]
+    stacks: bool = False
+    """Whether a phone shows each row as a list of names with values; for wide tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Lines to be copied as they are: SQL, settings, a program."""
+
+    form: ClassVar[str] = "code"
+    lines: tuple[str, ...]
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One line for a shell; a terminal breaks it where a shell allows."""
+
+    form: ClassVar[str] = "command"
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRow:
+    """A line that is new (`+`), gone (`-`) or unchanged (a space)."""
+
+    sign: Literal["+", "-", " "]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """What changed between two texts, line by line; a terminal cuts lines that are too long."""
+
+    form: ClassVar[str] = "diff"
+    rows: tuple[DiffRow, ...]
+    more: str = ""
+    """What is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A chart: characters in a terminal and in Markdown, a drawing on a page."""
+
+    form: ClassVar[str] = "picture"
+    characters: Callable[[int], Sequence[str]] | None
+    """Its lines in so many columns."""
+    spec: Callable[[int], Spec] | None
+    """Its Vega-Lite specification, so many pixels wide."""
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Parts below a title; one without parts is not shown."""
+
+    form: ClassVar[str] = "section"
+    title: str
+    parts: tuple["Part", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One of several things of a kind: a cause, an option, a finding, a statement."""
+
+    form: ClassVar[str] = "card"
+    title: str
+    number: str = ""
+    verdict: str = ""
+    """Its sign and word: `▲ critical`."""
+    tone: Tone = Tone.PLAIN
+    parts: tuple["Part", ...] = ()
+
+
+Part = Paragraph | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A report, whatever its form."""
+
+    kind: str
+    """What stands beside the name of the program at the head of a page: `comparison`."""
+    headline: str
+    """One sentence that answers the question of the command."""
+    tone: Tone = Tone.PLAIN
+    simulated: tuple[str, ...] = ()
+    """What is simulated, a note each; an empty note where nothing is known of it."""
+    parts: tuple[Part, ...] = ()
+
+
+def facts_of(named: Sequence[tuple[str, str]], *, are_sentences: bool = False) -> Facts:
+    """Return names with their values as a part."""
+    return Facts(facts=tuple(Fact(*pair) for pair in named), are_sentences=are_sentences)
+
+
+def bullets_of(items: Sequence[str], *, is_numbered: bool = False) -> Bullets:
+    """Return sentences as a list."""
+    return Bullets(items=tuple(items), is_numbered=is_numbered)

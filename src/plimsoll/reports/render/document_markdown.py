@@ -1,0 +1,82 @@
+"""A document as GitHub-flavoured Markdown, for a ticket or a pull request: the same content and order."""
+
+from collections.abc import Iterable, Sequence
+
+from plimsoll.reports import document as d
+from plimsoll.reports.render import words
+from plimsoll.reports.render.markdown import bullets, escaped, facts, numbered, table
+
+# A code block of a ticket is about this wide before it scrolls.
+_BLOCK_WIDTH = 100
+
+
+def document_markdown(document: d.Document) -> str:
+    """Return the document as Markdown that ends with a newline."""
+    head = [f"# {_plain(document.headline)}"]
+    head += [f"> **Simulated data.** {_plain(note)}".rstrip() for note in document.simulated]
+    return _joined([*head, *_parts(document.parts, 2)]) + "\n"
+
+
+def _parts(parts: Iterable[d.Part], level: int) -> Iterable[str]:
+    for part in parts:
+        yield _part(part, level)
+
+
+def _part(part: d.Part, level: int) -> str:
+    if isinstance(part, d.Section):
+        inside = _joined(_parts(part.parts, level + 1))
+        return f"{'#' * level} {_plain(part.title)}\n\n{inside}" if inside else ""
+    if isinstance(part, d.Card):
+        number = f"{part.number}. " if part.number else ""
+        verdict = f"{_plain(part.verdict)}: " if part.verdict else ""
+        title = f"{'#' * level} {number}{verdict}{_plain(part.title)}"
+        return _joined([title, *_parts(part.parts, level + 1)])
+    if isinstance(part, d.Paragraph):
+        text = _plain(part.text)
+        return f"**{text}**" if part.weight == "strong" and text else text
+    if isinstance(part, d.Facts):
+        return facts(part.facts)
+    if isinstance(part, d.Bullets):
+        return numbered(part.items) if part.is_numbered else bullets(part.items)
+    if isinstance(part, d.Table):
+        return table(
+            [_plain(c.title.replace("\n", ", ").strip(", ")) for c in part.columns],
+            ([_cell(cell) for cell in row] for row in part.rows),
+        )
+    return _fenced(part)
+
+
+def _fenced(part: d.Code | d.Command | d.Diff | d.Picture) -> str:
+    if isinstance(part, d.Command):
+        return _fence([part.line], "sh")
+    if isinstance(part, d.Diff):
+        more = [part.more] if part.more else []
+        return _fence([*(f"{row.sign} {row.text}" for row in part.rows), *more], "diff")
+    if isinstance(part, d.Code):
+        return _fence(part.lines, part.language)
+    lines = part.characters(_BLOCK_WIDTH) if part.characters else ()
+    return _fence(lines, "text")
+
+
+def _fence(lines: Sequence[str], language: str) -> str:
+    """Lines between fences that are longer than any run of backticks inside."""
+    if not lines:
+        return ""
+    mark = "```"
+    while any(mark in line for line in lines):
+        mark += "`"
+    return "\n".join([f"{mark}{language}", *lines, mark])
+
+
+def _cell(cell: str | d.Cell) -> str:
+    """Lines of a cell are joined: a table has none."""
+    text = cell if isinstance(cell, str) else "; ".join(filter(None, (cell.text, cell.note)))
+    return words.plain(text.replace("\n", ", "))
+
+
+def _plain(text: str) -> str:
+    return escaped(words.plain(text))
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,42 @@
+"""A document as one HTML page: everything inside, nothing loaded, readable without scripts."""
+
+from plimsoll.reports import document as d
+from plimsoll.reports.chart.drawing import svg
+from plimsoll.reports.render.commands import command_lines
+from plimsoll.reports.render.page import rendered_page
+
+# Widths of a drawing without the numbers at its left, in pixels: the page is 68 rem wide, and a drawing that
+# is made smaller has letters that cannot be read, so a phone has one of its own.
+_WIDTH, _NARROW_WIDTH = 980, 270
+
+# Letters of a command's line; longer ones would be broken by the browser, within words too.
+_COMMAND_WIDTH = 110
+
+_ACCENTS = {
+    d.Tone.PLAIN: "",
+    d.Tone.GOOD: "is-slack",
+    d.Tone.NEAR: "is-near",
+    d.Tone.BAD: "is-binds",
+    d.Tone.UNKNOWN: "is-unknown",
+}
+"""Which of the page's colours a tone has."""
+
+
+def document_page(document: d.Document) -> str:
+    """Return the document as one HTML document; equal documents give equal text."""
+    return rendered_page(
+        "document.html.j2",
+        document=document,
+        accents=_ACCENTS,
+        command=lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),
+        drawing=_drawing,
+    )
+
+
+def _drawing(picture: d.Picture, *, is_narrow: bool) -> str:
+    from markupsafe import Markup
+
+    if picture.spec is None:
+        return ""
+    spec = picture.spec(_NARROW_WIDTH if is_narrow else _WIDTH)
+    return Markup(svg(spec))  # noqa: S704  written by Vega, which escapes

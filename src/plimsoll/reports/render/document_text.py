@@ -1,0 +1,207 @@
+"""
+A document for a terminal, a pipe or a log: readable without colour.
+
+Rule 1: no line is longer than the width, but for code, which is printed as it is to be run.
+Rule 2: without colour there is no escape sequence in the text.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, JustifyMethod, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from plimsoll.reports import document as d
+from plimsoll.reports.render import terminal, words
+from plimsoll.reports.render.commands import command_lines
+from plimsoll.reports.render.facts import Fact
+from plimsoll.reports.render.terminal import glued, styled
+
+WIDTH_MIN, WIDTH_MAX = 40, 120
+# Below this names and values have no room beside each other: each is a paragraph.
+_NARROW = 60
+
+_TONES = {
+    d.Tone.PLAIN: "",
+    d.Tone.GOOD: "green",
+    d.Tone.NEAR: "yellow",
+    d.Tone.BAD: "bold red",
+    d.Tone.UNKNOWN: "magenta",
+}
+_WEIGHTS = {"plain": "", "quiet": "dim", "strong": "bold"}
+_SIGNS = {"-": "red", "+": "green", " ": "dim"}
+
+
+def document_text(
+    document: d.Document,
+    *,
+    width: int | None,
+    color: bool,
+    least: int = WIDTH_MIN,
+    most: int = WIDTH_MAX,
+) -> str:
+    """
+    Return the document as text that ends with a newline.
+
+    Args:
+        document: what is said.
+        width: columns; None takes the terminal's, and 80 in a pipe.
+        color: whether escape sequences for colour may be used.
+        least: fewer columns are taken as this; for tables that do not fit in fewer.
+        most: a terminal that is wider keeps a margin.
+    """
+    columns = terminal.columns_of(width, least=least, most=most)
+    return terminal.rendered([*_whole(document, columns)], width=columns, color=color)
+
+
+def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
+    yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
+    for note in document.simulated:
+        told = f" · {words.plain(note)}" if note else ""
+        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(told))
+    for part in document.parts:
+        # What stands before the first section belongs to the headline.
+        yield from _part(part, width, 2 if isinstance(part, _INDENTED) else 0)
+
+
+_INDENTED = (d.Facts, d.Bullets, d.Table, d.Code, d.Command, d.Diff)
+
+
+def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
+    if isinstance(part, d.Section):
+        yield from _section(part, width)
+    elif isinstance(part, d.Card):
+        yield from _card(part, width, indent)
+    elif isinstance(part, d.Command):
+        yield _verbatim(command_lines(part.line, width - indent - 2), indent + 2)
+    elif isinstance(part, d.Code):
+        yield _verbatim(part.lines, indent + 2)
+    elif isinstance(part, d.Picture):
+        lines = part.characters(width) if part.characters else ()
+        yield Text("\n".join(lines), no_wrap=True, overflow="crop")
+    else:
+        yield Padding(_flowing(part, width - indent), (0, 0, 0, indent))
+
+
+def _flowing(
+    part: d.Paragraph | d.Facts | d.Bullets | d.Table | d.Diff, width: int
+) -> RenderableType:
+    """A part that keeps to any width."""
+    if isinstance(part, d.Paragraph):
+        style = _TONES[part.tone] or _WEIGHTS[part.weight]
+        text = words.plain(part.text)
+        return Text(_cut(text, width), style=style) if part.is_cut else styled(text, style)
+    if isinstance(part, d.Facts):
+        return _facts(part, width)
+    if isinstance(part, d.Bullets):
+        marks = (f"{n}." if part.is_numbered else "-" for n in range(1, len(part.items) + 1))
+        return _marked(zip(marks, (styled(words.plain(i)) for i in part.items), strict=True))
+    return _diff(part, width) if isinstance(part, d.Diff) else _table(part, width)
+
+
+def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
+    if not part.parts:
+        return
+    yield terminal.heading(words.plain(part.title))
+    for n, inner in enumerate(part.parts):
+        if n and isinstance(inner, d.Table):
+            yield Text()
+        if isinstance(inner, d.Section):
+            yield from _section(inner, width)
+        else:
+            yield from _part(inner, width, 0 if isinstance(inner, d.Picture) else 2)
+
+
+def _card(card: d.Card, width: int, indent: int) -> Iterable[RenderableType]:
+    verdict = f"{words.plain(card.verdict)}: " if card.verdict else ""
+    title = Text.assemble(
+        (glued(verdict), _TONES[card.tone]), (glued(words.plain(card.title)), "bold")
+    )
+    if card.number:
+        grid = Grid.grid(padding=(0, 1, 0, 0))
+        grid.add_row(Text(f"{card.number}.", style="bold"), title)
+        yield Padding(grid, (1, 0, 0, indent))
+    else:
+        yield Padding(title, (1, 0, 0, indent))
+    inside = indent + (3 if card.number else 2)
+    for part in card.parts:
+        yield from _part(part, width, inside)
+
+
+def _facts(part: d.Facts, width: int) -> RenderableType:
+    named = [Fact(words.plain(f.name), words.plain(f.value)) for f in part.facts]
+    if part.are_sentences or width < _NARROW:
+        told = (
+            Text.assemble((glued(fact.name), "bold"), ": ", glued(fact.value)) for fact in named
+        )
+        return _marked(("-", text) for text in told)
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for fact in named:
+        grid.add_row(Text(fact.name, style="dim"), styled(fact.value))
+    return grid
+
+
+def _marked(rows: Iterable[tuple[str, Text]]) -> RenderableType:
+    """One paragraph each, behind a mark."""
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    for mark, text in rows:
+        grid.add_row(mark, text)
+    return grid
+
+
+def _table(part: d.Table, width: int) -> RenderableType:
+    """A table without a frame, with the columns that are shown at this width."""
+    shown = [n for n, column in enumerate(part.columns) if width >= column.from_width]
+    made = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for n in shown:
+        column = part.columns[n]
+        side: JustifyMethod = "right" if column.is_number else "left"
+        made.add_column(
+            glued(column.title),
+            justify=side,
+            overflow="ellipsis" if column.is_cut else "fold",
+            no_wrap=column.is_cut or not column.may_break,
+        )
+    for row in part.rows:
+        made.add_row(*(_cell(row[n]) for n in shown))
+    return made
+
+
+def _cell(cell: str | d.Cell) -> Text:
+    if isinstance(cell, str):
+        return styled(_plain_lines(cell))
+    told = Text(glued(_plain_lines(cell.text)), style=_TONES[cell.tone])
+    return Text.assemble(told, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else told
+
+
+def _plain_lines(text: str) -> str:
+    """The text without control characters; a cell may have several lines."""
+    return "\n".join(map(words.plain, text.split("\n")))
+
+
+def _diff(part: d.Diff, width: int) -> RenderableType:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for row in part.rows:
+        line = f"{row.sign} {row.text.expandtabs(4)}"
+        text.append(f"{_cut(_printable(line), width)}\n", style=_SIGNS[row.sign])
+    if part.more:
+        text.append(f"{words.plain(part.more)}\n")
+    return Padding(text, (1, 0, 0, 0))
+
+
+def _verbatim(lines: Sequence[str], indent: int) -> RenderableType:
+    # A frame around it would cut what is too long; a console that is handed a bare text forgets that it
+    # must not be folded.
+    shown = "\n".join(f"{' ' * indent}{_printable(line)}".rstrip() for line in lines)
+    return Group(Text(shown, no_wrap=True, overflow="ignore"))
+
+
+def _printable(line: str) -> str:
+    """The line with its own indent and without control characters."""
+    body = line.expandtabs(4)
+    return " " * (len(body) - len(body.lstrip(" "))) + words.plain(body)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"

@@ -1,0 +1,12 @@
+"""How a severity is shown: a sign beside the word, and a tone that repeats it."""
+
+from plimsoll.model.severity import Severity
+from plimsoll.reports.document import Tone
+
+SEVERITY_SIGNS: dict[Severity, str] = {"critical": "▲", "warning": "◆", "note": "●"}
+
+SEVERITY_TONES: dict[Severity, Tone] = {
+    "critical": Tone.BAD,
+    "warning": Tone.NEAR,
+    "note": Tone.PLAIN,
+}
