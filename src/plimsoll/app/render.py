@@ -14,7 +14,7 @@ from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from plimsoll.reports.document import Document
+    from plimsoll.reports.document.parts import Document
 
 Form = Literal["text", "json", "markdown", "html"]
 
@@ -105,7 +105,7 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
 
         return render_inspection(found, width=width, color=color)
     if isinstance(found, Documented):
-        from plimsoll.reports.render.document_text import document_text
+        from plimsoll.reports.document.text import document_text
 
         return document_text(document_of(found), width=width, color=color, least=_WIDTH_LEAST)
     from plimsoll.reports.overview.text import render_overview
@@ -159,7 +159,7 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
 
         return render_inspection_markdown(found)
     if isinstance(found, Documented):
-        from plimsoll.reports.render.document_markdown import document_markdown
+        from plimsoll.reports.document.markdown import document_markdown
 
         return document_markdown(document_of(found))
     from plimsoll.reports.overview.markdown import render_overview_markdown
@@ -177,7 +177,7 @@ def _html(found: Found) -> str:
 
         return render_overview_html(found)
     if isinstance(found, Documented):
-        from plimsoll.reports.render.document_page import document_page
+        from plimsoll.reports.document.page import document_page
 
         return document_page(document_of(found))
     raise UsageError(

@@ -3,8 +3,8 @@
 from typing import Any
 
 from plimsoll.model.cause import Inspection
+from plimsoll.reports.document.severity import SEVERITY_SIGNS
 from plimsoll.reports.inspect.outline import NEVER_RUN, inspection_outline
-from plimsoll.reports.render.severity import SEVERITY_SIGNS
 
 _CLASSES = {"critical": "does-not", "warning": "near", "note": "quiet"}
 """Which of the page's accents a severity has."""

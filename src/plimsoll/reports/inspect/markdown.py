@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from plimsoll.model.cause import Inspection
+from plimsoll.reports.document.severity import SEVERITY_SIGNS
 from plimsoll.reports.inspect.outline import (
     NEVER_RUN,
     CauseCard,
@@ -11,7 +12,6 @@ from plimsoll.reports.inspect.outline import (
     inspection_outline,
 )
 from plimsoll.reports.render.markdown import bullets, escaped, facts, section
-from plimsoll.reports.render.severity import SEVERITY_SIGNS
 
 # A fence must be longer than any run of backticks inside it.
 _FENCE = "```"

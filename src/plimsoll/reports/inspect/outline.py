@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.severity import Severity
+from plimsoll.reports.document.severity import SEVERITY_SIGNS
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
-from plimsoll.reports.render.severity import SEVERITY_SIGNS
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
@@ -334,14 +334,8 @@ def _lines(commands: Sequence[str]) -> Iterator[str]:
         lines = command.strip("\n").splitlines()
         if n and (was_long or len(lines) > 1):
             yield ""
-        yield from map(_indented, lines)
+        yield from map(words.plain_code, lines)
         was_long = len(lines) > 1
-
-
-def _indented(line: str) -> str:
-    """The line with its own indent, which code may need."""
-    body = line.expandtabs(4)
-    return " " * (len(body) - len(body.lstrip(" "))) + words.plain(body)
 
 
 def _missing(gap: Missing) -> Fact:

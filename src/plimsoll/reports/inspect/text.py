@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plimsoll.model.cause import Inspection
+from plimsoll.reports.document.severity import SEVERITY_SIGNS
 from plimsoll.reports.inspect.outline import (
     NEVER_RUN,
     CauseCard,
@@ -23,7 +24,6 @@ from plimsoll.reports.inspect.outline import (
 )
 from plimsoll.reports.render import terminal
 from plimsoll.reports.render.facts import Fact
-from plimsoll.reports.render.severity import SEVERITY_SIGNS
 from plimsoll.reports.render.terminal import glued, styled
 
 WIDTH_MIN, WIDTH_MAX = 40, 120

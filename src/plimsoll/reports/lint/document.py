@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from plimsoll.model.cause import Cause
 from plimsoll.model.lint import PoolerFindings
-from plimsoll.reports.document import (
+from plimsoll.reports.document.parts import (
     Bullets,
     Card,
     Code,
@@ -20,7 +20,7 @@ from plimsoll.reports.document import (
     bullets_of,
     facts_of,
 )
-from plimsoll.reports.render.severity import SEVERITY_SIGNS, SEVERITY_TONES
+from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
 from plimsoll.reports.render.words import sentence
 
 _PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}

@@ -84,6 +84,12 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in shown).strip()
 
 
+def plain_code(line: str) -> str:
+    """A line of code with its own indent, which it may need, and without control characters."""
+    body = line.expandtabs(4)
+    return " " * (len(body) - len(body.lstrip(" "))) + plain(body)
+
+
 def kept_together(text: str, space: str = "\u00a0") -> str:
     """The text with another space between numbers and their units, where no line is broken."""
     return _UNIT.sub(space, text)

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from plimsoll.reports import document as d
+from plimsoll.reports.document import parts as d
 from plimsoll.reports.render import terminal, words
 from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.facts import Fact
@@ -81,23 +81,24 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
         lines = part.characters(width) if part.characters else ()
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")
     else:
-        yield Padding(_flowing(part, width - indent), (0, 0, 0, indent))
+        yield Padding(_flowing(part, width, indent), (0, 0, 0, indent))
 
 
 def _flowing(
-    part: d.Paragraph | d.Facts | d.Bullets | d.Table | d.Diff, width: int
+    part: d.Paragraph | d.Facts | d.Bullets | d.Table | d.Diff, width: int, indent: int
 ) -> RenderableType:
     """A part that keeps to any width."""
+    room = width - indent
     if isinstance(part, d.Paragraph):
         style = _TONES[part.tone] or _WEIGHTS[part.weight]
         text = words.plain(part.text)
-        return Text(_cut(text, width), style=style) if part.is_cut else styled(text, style)
+        return Text(_cut(text, room), style=style) if part.is_cut else styled(text, style)
     if isinstance(part, d.Facts):
         return _facts(part, width)
     if isinstance(part, d.Bullets):
         marks = (f"{n}." if part.is_numbered else "-" for n in range(1, len(part.items) + 1))
         return _marked(zip(marks, (styled(words.plain(i)) for i in part.items), strict=True))
-    return _diff(part, width) if isinstance(part, d.Diff) else _table(part, width)
+    return _diff(part, room) if isinstance(part, d.Diff) else _table(part, width)
 
 
 def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
@@ -158,7 +159,7 @@ def _table(part: d.Table, width: int) -> RenderableType:
         column = part.columns[n]
         side: JustifyMethod = "right" if column.is_number else "left"
         made.add_column(
-            glued(column.title),
+            glued(_plain_lines(column.title)),
             justify=side,
             overflow="ellipsis" if column.is_cut else "fold",
             no_wrap=column.is_cut or not column.may_break,
@@ -184,7 +185,7 @@ def _diff(part: d.Diff, width: int) -> RenderableType:
     text = Text(no_wrap=True, overflow="ellipsis")
     for row in part.rows:
         line = f"{row.sign} {row.text.expandtabs(4)}"
-        text.append(f"{_cut(_printable(line), width)}\n", style=_SIGNS[row.sign])
+        text.append(f"{_cut(words.plain_code(line), width)}\n", style=_SIGNS[row.sign])
     if part.more:
         text.append(f"{words.plain(part.more)}\n")
     return Padding(text, (1, 0, 0, 0))
@@ -193,14 +194,8 @@ def _diff(part: d.Diff, width: int) -> RenderableType:
 def _verbatim(lines: Sequence[str], indent: int) -> RenderableType:
     # A frame around it would cut what is too long; a console that is handed a bare text forgets that it
     # must not be folded.
-    shown = "\n".join(f"{' ' * indent}{_printable(line)}".rstrip() for line in lines)
+    shown = "\n".join(f"{' ' * indent}{words.plain_code(line)}".rstrip() for line in lines)
     return Group(Text(shown, no_wrap=True, overflow="ignore"))
-
-
-def _printable(line: str) -> str:
-    """The line with its own indent and without control characters."""
-    body = line.expandtabs(4)
-    return " " * (len(body) - len(body.lstrip(" "))) + words.plain(body)
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """A document as one HTML page: everything inside, nothing loaded, readable without scripts."""
 
-from plimsoll.reports import document as d
 from plimsoll.reports.chart.drawing import svg
+from plimsoll.reports.document import parts as d
 from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.page import rendered_page
 
@@ -13,7 +13,7 @@ _WIDTH, _NARROW_WIDTH = 980, 270
 _COMMAND_WIDTH = 110
 
 _ACCENTS = {
-    d.Tone.PLAIN: "",
+    d.Tone.PLAIN: "is-plain",
     d.Tone.GOOD: "is-slack",
     d.Tone.NEAR: "is-near",
     d.Tone.BAD: "is-binds",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from plimsoll.reports import document as d
+from plimsoll.reports.document import parts as d
 from plimsoll.reports.render import words
+from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.markdown import bullets, escaped, facts, numbered, table
 
 # A code block of a ticket is about this wide before it scrolls.
@@ -35,9 +36,10 @@ def _part(part: d.Part, level: int) -> str:
         text = _plain(part.text)
         return f"**{text}**" if part.weight == "strong" and text else text
     if isinstance(part, d.Facts):
-        return facts(part.facts)
+        return facts([Fact(words.plain(f.name), words.plain(f.value)) for f in part.facts])
     if isinstance(part, d.Bullets):
-        return numbered(part.items) if part.is_numbered else bullets(part.items)
+        items = [words.plain(item) for item in part.items]
+        return numbered(items) if part.is_numbered else bullets(items)
     if isinstance(part, d.Table):
         return table(
             [_plain(c.title.replace("\n", ", ").strip(", ")) for c in part.columns],
@@ -62,7 +64,7 @@ def _fence(lines: Sequence[str], language: str) -> str:
     """Lines between fences that are longer than any run of backticks inside."""
     if not lines:
         return ""
-    mark = "```"
+    lines, mark = [words.plain_code(line) for line in lines], "```"
     while any(mark in line for line in lines):
         mark += "`"
     return "\n".join([f"{mark}{language}", *lines, mark])

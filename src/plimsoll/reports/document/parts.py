@@ -1,7 +1,7 @@
 """
 A report as one value: what is said, in which order, before it is text, Markdown or a page.
 
-A report is written once, as a `Document`; `render.document_text`, `document_markdown` and `document_page`
+A report is written once, as a `Document`; `text`, `markdown` and `page`
 give it a form. Nothing in a document knows columns, escapes or tags.
 
 Rule 1: a verdict is a word and a sign, never a colour alone; a `Tone` only repeats what the text says.

@@ -1,7 +1,7 @@
 """How a severity is shown: a sign beside the word, and a tone that repeats it."""
 
 from plimsoll.model.severity import Severity
-from plimsoll.reports.document import Tone
+from plimsoll.reports.document.parts import Tone
 
 SEVERITY_SIGNS: dict[Severity, str] = {"critical": "▲", "warning": "◆", "note": "●"}
 
