@@ -365,7 +365,7 @@ def test_the_command_of_the_readme_is_one_that_runs(engine: str, monkeypatch):
     """
     README.md shows a command for each server, with every option that a run needs.
     """
-    text = Path(__file__).parents[3].joinpath("README.md").read_text(encoding="utf-8")
+    text = Path(__file__).parents[4].joinpath("README.md").read_text(encoding="utf-8")
     shown = [line for line in text.splitlines() if line.startswith(f"plimsoll lab {engine} ")]
     plans: list[Plan | MySqlPlan] = []
 
