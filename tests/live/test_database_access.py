@@ -65,9 +65,9 @@ def test_a_reading_is_a_guarded_read_only_transaction(
     assert [("idle", None)] == state
 
     connection = probe._connection
-    from plimsoll.sources.postgres.pg_stat_queries import GUARDS
+    from plimsoll.sources.postgres.statements.terms import RECORDING
 
-    connection.execute(GUARDS)
+    connection.execute(RECORDING.opening)
     names = ("transaction_read_only", "statement_timeout", "lock_timeout")
     values = [next(iter(connection.execute(f"show {n}").fetchone().values())) for n in names]
     assert ["on", "2s", "100ms"] == values

@@ -15,10 +15,10 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
-from plimsoll.sources.postgres import queries
 from plimsoll.sources.postgres.connect import Asker
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
 from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.statements.terms import INSPECTION
 
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
 END_OURS = (
@@ -477,7 +477,7 @@ def test_statements_named_in_the_documentation_are_the_ones_sent(
     monkeypatch.setattr(Asker, "ask", noted)
     seen(server.dsn)
     page = (Path(__file__).parents[2] / "docs/reference/database-access.md").read_text()
-    names = set(re.findall(r"\bpg_[a-z_]+", " ".join([*sent, queries.GUARDS])))
+    names = set(re.findall(r"\bpg_[a-z_]+", " ".join([*sent, INSPECTION.opening])))
     unnamed = {name for name in names if f"`{name}" not in page} - {
         *("pg_catalog", "pg_toast"),
     }

@@ -1,21 +1,6 @@
-"""Names in SQL: where a server may look ours up, and what people mean by the names of their tables."""
+"""Names in SQL: what people mean by the names of their tables, and how a name is quoted."""
 
 from collections.abc import Iterator, Sequence
-
-SAFE_PATH = "pg_catalog, pg_temp"
-"""
-Where functions, operators, types and relations of our statements are found.
-
-The owner of a database or role chooses its `search_path`, and what is found there runs with the rights of
-whoever asks. `pg_temp` is named last because it is searched first where it is not named.
-"""
-
-ANSWERS = (
-    "extra_float_digits = 1",
-    "quote_all_identifiers = off",
-    "standard_conforming_strings = on",
-)
-"""Settings that change what is answered; a database's own would round seconds, or quote every name."""
 
 
 def spellings(text: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -17,93 +17,26 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
 from plimsoll.lab.sweep.plan import Told
-from plimsoll.model.sql_name import SAFE_PATH, quoted_name, spellings
+from plimsoll.model.sql_name import quoted_name, spellings
+from plimsoll.sources.postgres.named_table import keep_views_out, path_of
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements import sweep as sql
+from plimsoll.sources.postgres.statements.terms import SWEEP
 from plimsoll.units import GIB, KIB, MIB, format_bytes
 
 if TYPE_CHECKING:
     import psycopg
-
-APPLICATION_NAME = "plimsoll"
 
 # From 17 on a scan reads several blocks at once, as many as io_combine_limit says.
 VERSION_MIN = 170_000
 # From 18 on a session can ask for its own counts, and requests are counted, not blocks.
 VERSION_COUNTS = 180_000
 
-# A statement that is not done by then is stopped by the server, whatever becomes of us.
-STATEMENT_S = 60
-
 # What is larger than the buffers by so much is hardly in them when it is read the next time.
 _TABLE_RATIO = 3
 _SCRATCH_MIN_BYTES = 512 * MIB
 _SCRATCH_MAX_BYTES = 64 * GIB
 SCRATCH_PREFIX = "plimsoll_sweep_"
-
-_CONNECTION = {"application_name": APPLICATION_NAME, "connect_timeout": "5"}
-
-_PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[] as path"
-_GUARDS = (
-    f"set search_path = {SAFE_PATH}; set row_security = off; "
-    f"set statement_timeout = '{STATEMENT_S}s'; set lock_timeout = '2s'; "
-    "set default_transaction_isolation = 'read committed'; "
-    "set default_transaction_deferrable = off"
-)
-# Somebody may put a view in the place of a table; servers since August 2024 can refuse to expand it.
-_KEEP_VIEWS_OUT = """
-select pg_catalog.set_config(name, 'view, foreign-table', false)
-from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
-"""
-# Functions of a database's owner may run when a table is made; a superuser can keep them out.
-_NO_EVENT_TRIGGERS = """
-select pg_catalog.set_config('event_triggers', 'off', false)
-from pg_catalog.pg_roles where rolname = current_user and rolsuper
-"""
-
-_FACTS = """
-select pg_catalog.current_setting('server_version_num')::int as version_number,
-       pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version,
-       pg_catalog.current_setting('block_size')::int as block_bytes,
-       pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')) as buffers_bytes,
-       pg_catalog.pg_size_bytes(pg_catalog.current_setting('effective_cache_size')) as cache_bytes,
-       coalesce(pg_catalog.current_setting('debug_io_direct', true), '') as direct,
-       pg_catalog.current_setting('io_max_combine_limit', true) as combine_limit,
-       (select reset_val = 'on' from pg_catalog.pg_settings where name = 'default_transaction_read_only')
-           as is_read_only,
-       pg_catalog.pg_is_in_recovery() as is_standby,
-       pg_catalog.current_setting('max_connections')::int
-           - (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend')
-           - pg_catalog.current_setting('superuser_reserved_connections')::int as connections_left,
-       current_user::pg_catalog.text as role
-"""
-
-# Plain tables of the main fork that the role may read, the largest first.
-_LARGEST = """
-select c.oid::pg_catalog.regclass::pg_catalog.text as name, pg_catalog.pg_relation_size(c.oid) as size_bytes
-from pg_catalog.pg_class c
-where c.relkind in ('r', 'm') and c.relpersistence <> 't'
-  and pg_catalog.has_table_privilege(c.oid, 'select')
-order by 2 desc, 1
-limit 1
-"""
-_NAMED = """
-select c.oid::pg_catalog.regclass::pg_catalog.text as name,
-       pg_catalog.pg_relation_size(c.oid) as size_bytes, c.relkind as kind
-from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
-         with ordinality w (schema, name, place)
-     join pg_catalog.pg_namespace n on n.nspname = w.schema
-     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
-order by w.place
-limit 1
-"""
-# A function in C: only superusers make those, so nobody else's has taken its place.
-_FUNCTION = """
-select pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname) as name
-from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-     join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'c'
-where p.proname = %s and pg_catalog.has_function_privilege(p.oid, 'execute')
-  and exists (select from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
-limit 1
-"""
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
@@ -169,22 +102,15 @@ class Server:
             SourceError: the server refused or did not answer.
         """
         import psycopg
-        from psycopg.conninfo import make_conninfo
         from psycopg.rows import dict_row
 
         try:
-            connection = psycopg.connect(
-                make_conninfo(self._dsn, **_CONNECTION),
-                row_factory=dict_row,
-                prepare_threshold=None,
-                autocommit=True,
-            )
-            row = connection.execute(_PATH).fetchone()
-            self._path = tuple(row["path"]) if row is not None else ()
-            connection.execute(_GUARDS.encode())
-            connection.execute(_KEEP_VIEWS_OUT)
+            connection = open_session(self._dsn, SWEEP, dict_row)
+            self._path = path_of(connection)
+            connection.execute(SWEEP.guards.encode())
+            keep_views_out(connection)
             if is_read_only:
-                connection.execute("set default_transaction_read_only = on")
+                connection.execute(sql.READ_ONLY)
         except psycopg.Error as error:
             raise self.told(error, "unable to connect") from None
         return connection
@@ -199,7 +125,7 @@ class Server:
             return AccessDenied(f"{doing}: {said}", "Use a role that may.")
         if isinstance(error, psycopg.errors.QueryCanceled):
             return SourceError(
-                f"{doing}: no answer within {STATEMENT_S} s",
+                f"{doing}: no answer within {SWEEP.statement_s} s",
                 "The storage is too slow for this depth or size: give less --depth or smaller --sizes.",
             )
         return SourceError(f"{doing}: {said}", "See the server's log.")
@@ -219,7 +145,7 @@ class Server:
                 f"PostgreSQL {version // 10000} reads block by block, so its I/O size cannot be set",
                 "Sweep a server of version 17 or later, or the disk itself with --path.",
             )
-        row = self._row(_FACTS)
+        row = self._row(sql.FACTS)
         assert row is not None
         return ServerFacts(**row)
 
@@ -240,17 +166,19 @@ class Server:
 
     def _named(self, text: str) -> dict[str, Any] | None:
         pairs = spellings(text, self._path)
-        return self._row(_NAMED, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+        return self._row(sql.NAMED, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
 
     def has_prewarm(self) -> bool:
         """Whether `pg_prewarm`, which reads chosen blocks, can be called in this database."""
-        row = self._row(_FUNCTION, "pg_prewarm")
+        row = self._row(sql.FUNCTION, "pg_prewarm")
         self.prewarm = row["name"] if row else ""
         return bool(self.prewarm)
 
     def evicting(self, connection: "psycopg.Connection[dict[str, Any]]") -> str:
         """Name what takes a table of ours out of the buffers; empty where only a superuser could."""
-        row = connection.execute(_FUNCTION.encode(), ["pg_buffercache_evict_relation"]).fetchone()
+        row = connection.execute(
+            sql.FUNCTION.encode(), ["pg_buffercache_evict_relation"]
+        ).fetchone()
         return row["name"] if row else ""
 
     def existing_table(self, facts: ServerFacts, named: str | None) -> Table:
@@ -265,7 +193,7 @@ class Server:
             "Name a larger one with --table, or give --allow-writes: then a table of "
             f"{format_bytes(scratch_bytes(facts))} is made, read and dropped."
         )
-        row = self._row(_LARGEST) if named is None else self._named(named)
+        row = self._row(sql.LARGEST) if named is None else self._named(named)
         if named is not None and (row is None or row["kind"] not in ("r", "m")):
             raise UsageError(f"there is no table '{named}'", "Write it as schema.table.")
         if row is None or row["size_bytes"] < least:
@@ -300,9 +228,9 @@ class Server:
             schema = next((one for one in self._path if one != "pg_catalog"), "public")
             name = f"{quoted_name(schema)}.{plain}"
             try:
-                connection.execute(_NO_EVENT_TRIGGERS)
+                connection.execute(sql.NO_EVENT_TRIGGERS)
                 _fill(connection, name, blocks, facts, tell)
-                row = connection.execute(_NAMED.encode(), [[schema], [plain]]).fetchone()
+                row = connection.execute(sql.NAMED.encode(), [[schema], [plain]]).fetchone()
                 assert row is not None
                 yield Table(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
             except psycopg.Error as error:
@@ -313,8 +241,8 @@ class Server:
                     suppress(psycopg.Error, PlimsollError),
                     self.connect(is_read_only=False) as last,
                 ):
-                    last.execute(_NO_EVENT_TRIGGERS)
-                    last.execute(f"drop table if exists {name}".encode())
+                    last.execute(sql.NO_EVENT_TRIGGERS)
+                    last.execute(sql.dropped(name).encode())
 
 
 def scratch_bytes(facts: ServerFacts) -> int:
@@ -335,22 +263,17 @@ def _fill(
     # A row that leaves no room for a second one; stored as it is, neither compressed nor elsewhere.
     width = facts.block_bytes - 300
     tell(f"making a table of {blocks:,} blocks, one row in each")
-    connection.execute("set statement_timeout = 0")
-    connection.execute(
-        f"create unlogged table {name} (filler pg_catalog.text storage plain)"
-        f" with (autovacuum_enabled = off)".encode()
-    )
+    connection.execute(sql.NO_TIMEOUT)
+    connection.execute(sql.made(name).encode())
     done = 0
     while done < blocks:
         some = min(_ROWS_AT_ONCE, blocks - done)
-        connection.execute(
-            f"insert into {name} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {some})".encode()  # noqa: S608
-        )
+        connection.execute(sql.filled(name, width=width, count=some).encode())
         done += some
     # Every row is marked as visible now, so that reading it later writes nothing.
-    connection.execute(f"vacuum (freeze) {name}".encode())
+    connection.execute(sql.frozen(name).encode())
     with suppress(psycopg.errors.InsufficientPrivilege):
-        connection.execute("checkpoint")
+        connection.execute(sql.CHECKPOINT)
 
 
 _ROWS_AT_ONCE = 16_384

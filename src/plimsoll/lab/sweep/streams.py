@@ -22,6 +22,7 @@ from plimsoll.lab.sweep.rates import error_of_mean, steady_from
 from plimsoll.lab.sweep.server import VERSION_COUNTS, Server, ServerFacts, Table
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, SweepPoint
+from plimsoll.sources.postgres.statements import sweep as sql
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,25 +44,6 @@ _LATE_RATIO = 2.0
 
 # (√5 − 1) / 2: multiples of it are spread over the whole from the first few on.
 _GOLDEN = 0.6180339887498949
-
-_SETTINGS = (
-    "set effective_io_concurrency = 0",
-    "set max_parallel_workers_per_gather = 0",
-    "set enable_seqscan = off",
-    "set jit = off",
-)
-# What a session counts is shown, to others and to itself, when it reports; a statement with this asks
-# it to do so when it ends.
-_REPORT = "pg_catalog.pg_stat_force_next_flush()"
-_OWN_COUNTS = """
-select coalesce(pg_catalog.sum(reads), 0)::bigint as reads, coalesce(pg_catalog.sum(read_bytes), 0)::bigint as bytes
-from pg_catalog.pg_stat_get_backend_io(pg_catalog.pg_backend_pid()) where object = 'relation'
-"""
-_SEEN = """
-select pg_catalog.count(*) filter (where state = 'active' and wait_event_type = 'IO') as waiting,
-       pg_catalog.count(*) filter (where state = 'active' and wait_event_type is null) as computing
-from pg_catalog.pg_stat_activity where pid = any(%s)
-"""
 
 
 class Piece(Struct, frozen=True):
@@ -121,12 +103,12 @@ class _Stream:
         self.failed: Exception | None = None
 
     def prepare(self) -> None:
-        for setting in _SETTINGS:
+        for setting in sql.SETTINGS:
             self.connection.execute(setting.encode())
         limit_kib = self._step.size_bytes // 1024
-        self.connection.execute(f"set io_combine_limit = '{limit_kib}kB'".encode())
+        self.connection.execute(sql.largest_request(limit_kib).encode())
         if self._facts.version_number >= VERSION_COUNTS:
-            self.connection.execute(f"select {_REPORT}".encode())
+            self.connection.execute(sql.REPORT)
             self._counts = self._own_counts()
 
     def run(self, is_over: Callable[[], bool]) -> None:
@@ -164,10 +146,8 @@ class _Stream:
         for _ in range(min(requests, self._slots)):
             begins.append(self._part.first + self._place * self._blocks)
             self._place = (self._place + self._stride) % self._slots
-        call = f"{self._prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
         row = self.connection.execute(
-            f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
-            f" from pg_catalog.unnest(%s::bigint[]) as b".encode(),
+            sql.scattered(self._prewarm).encode(),
             [self._table.name, self._blocks - 1, begins],
         ).fetchone()
         return int(row["blocks"]) if row else 0
@@ -176,10 +156,7 @@ class _Stream:
         """A stretch of a scan; the next one goes on where it ended, and begins anew at the end."""
         count = min(requests * self._blocks, self._part.count - self._place)
         first = self._part.first + self._place
-        self.connection.execute(
-            f"select pg_catalog.count(*), {_REPORT} from {self._table.name}"  # noqa: S608 - quoted by the server
-            f" where ctid >= '({first},0)' and ctid < '({first + count},0)'".encode()
-        )
+        self.connection.execute(sql.scan(self._table.name, first=first, end=first + count).encode())
         self._place += count
         if self._place >= self._part.count:
             self._place = 0
@@ -187,7 +164,7 @@ class _Stream:
 
     def _own_counts(self) -> tuple[int, int]:
         """Requests and bytes that the session has read and reported so far."""
-        row = self.connection.execute(_OWN_COUNTS.encode()).fetchone()
+        row = self.connection.execute(sql.OWN_COUNTS.encode()).fetchone()
         return (int(row["reads"]), int(row["bytes"])) if row else (0, 0)
 
 
@@ -247,9 +224,7 @@ class Streams:
         for stream in streams:
             stream.prepare()
         if self._evicting:
-            self._onlooker.execute(
-                f"select {self._evicting}(%s::pg_catalog.regclass)".encode(), [self._table.name]
-            )
+            self._onlooker.execute(sql.evicted(self._evicting).encode(), [self._table.name])
         run = _Run(streams, step, bytes_max)
         at_start()
         try:
@@ -264,7 +239,7 @@ class Streams:
         return run.point(phase)
 
     def _look(self, pids: list[int]) -> tuple[int, int]:
-        row = self._onlooker.execute(_SEEN.encode(), [pids]).fetchone()
+        row = self._onlooker.execute(sql.SEEN.encode(), [pids]).fetchone()
         return (int(row["waiting"]), int(row["computing"])) if row else (0, 0)
 
     def _cancel(self) -> None:

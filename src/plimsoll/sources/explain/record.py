@@ -24,27 +24,15 @@ from plimsoll.sources.explain.allowed import parameter_count, refusal
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import Wanted, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
-from plimsoll.sources.postgres.pg_stat_queries import (
-    BEGIN,
-    GUARDS,
-    genuine_statements,
-    lock_statements,
-)
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements import explain as sql
+from plimsoll.sources.postgres.statements.recording import genuine_statements, lock_statements
+from plimsoll.sources.postgres.statements.terms import END, EXPLAINING
 
 if TYPE_CHECKING:
     import psycopg
 
-APPLICATION_NAME = "plimsoll"
-LOCK_TIMEOUT_MS = 500
-_PREPARED = "plimsoll_explain"
 _OURS = ("plan_cache_mode", "search_path")
-_CONNECTION = {
-    "application_name": APPLICATION_NAME,
-    "connect_timeout": "5",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-}
 # Other users' statements, whose identifier is hidden too.
 _HIDDEN = "<insufficient privilege>"
 _FROM = re.compile(r"\b(?:from|join|table)\s+(?:only\s+)?\(?\s*([a-z_\"][\w.\"]*)", re.IGNORECASE)
@@ -61,37 +49,6 @@ _SYSTEM = (
 )
 # A list of that many is read to find the statements that may be run among them.
 _LOOKED_AT = 1000
-
-# Whoever may do these things may be made to do them by a function in somebody else's statement.
-_SELF = """
-select pg_catalog.current_setting('block_size')::int as block_bytes,
-       (select r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user)
-       or pg_catalog.pg_has_role(current_user, 'pg_execute_server_program', 'usage')
-       or pg_catalog.pg_has_role(current_user, 'pg_write_server_files', 'usage') as is_powerful
-"""
-_EXTENSION = """
-select pg_catalog.quote_ident(n.nspname) as schema,
-       (pg_catalog.string_to_array(e.extversion, '.'))[1]::int * 1000
-           + (pg_catalog.string_to_array(e.extversion, '.'))[2]::int as version
-from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
-where e.extname = 'pg_stat_statements'
-"""
-
-# Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
-_STATEMENTS = """
-select coalesce(queryid, 0) as query_id, query as text, calls, rows, total_exec_time / 1000 as exec_s,
-       shared_blks_read as read_blocks, shared_blks_hit as hit_blocks,
-       shared_blks_dirtied as dirtied_blocks, shared_blks_written as written_blocks,
-       temp_blks_read as temp_read_blocks, temp_blks_written as temp_written_blocks,
-       {read_time} / 1000 as read_s, {write_time} / 1000 as write_s,
-       wal_bytes::double precision as wal_bytes,
-       userid = (select r.oid from pg_catalog.pg_roles r where r.rolname = current_user) as is_own
-from {schema}.pg_stat_statements(true)
-where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-      and toplevel
-order by total_exec_time desc
-limit {limit}
-"""
 
 
 class Recorder:
@@ -117,7 +74,7 @@ class Recorder:
         self._dsn = dsn
         self._connection = self._connect()
         self._path = self._search_path()
-        row = self._rows(_SELF)[0]
+        row = self._rows(sql.SELF)[0]
         self.block_bytes = int(row["block_bytes"])
         self._is_powerful = bool(row["is_powerful"])
         self._own: set[int] = set()
@@ -179,22 +136,15 @@ class Recorder:
         import psycopg
 
         try:
-            found = self._rows(_EXTENSION)
+            found = self._rows(sql.EXTENSION)
             if not found:
                 raise SourceError(
                     "this database has no pg_stat_statements",
                     "Add it to shared_preload_libraries, restart, and CREATE EXTENSION "
                     "pg_stat_statements; or name statements with --statement.",
                 )
-            # 1.11 tells shared, local and temporary I/O apart; before, one name stood for all.
-            kind = "shared_blk" if found[0]["version"] >= 1011 else "blk"
             schema = str(found[0]["schema"])
-            query = _STATEMENTS.format(
-                schema=schema,
-                read_time=f"{kind}_read_time",
-                write_time=f"{kind}_write_time",
-                limit=_LOOKED_AT,
-            )
+            query = sql.statements(schema, found[0]["version"], limit=_LOOKED_AT)
             rows = self._rows(query, lock_statements(schema), genuine_statements(schema))
         except psycopg.Error as error:
             raise self._refusal(error) from None
@@ -232,42 +182,35 @@ class Recorder:
         self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
     ) -> Any:
         runs = wanted.parameters is not None or not parameter_count(wanted.statement)
-        options = "analyze, buffers, settings" if runs else "settings"
         by_name = wanted.parameters is not None or not runs or is_generic
         try:
             self._begin(timeout_s, allows_writes=allows_writes, is_generic=is_generic)
-            self._send("savepoint plimsoll_explain")
+            self._send(sql.BEFORE)
             statement = wanted.statement
             if by_name:
-                self._send(f"prepare {_PREPARED} as {statement}")
-                statement = f"execute {_PREPARED}{self._arguments(wanted)}"
-            rows = self._rows_of(f"explain ({options}, format json) {statement}")
+                self._send(sql.prepared(statement))
+                statement = sql.executed(self._arguments(wanted))
+            rows = self._rows_of(sql.explained(statement, is_run=runs))
         finally:
             self._end()
         return next(iter(rows[0].values()))
 
     def _begin(self, timeout_s: int, *, allows_writes: bool, is_generic: bool) -> None:
-        access = "write" if allows_writes else "only"
-        self._send(
-            f"begin transaction isolation level read committed, read {access}, not deferrable"
-        )
-        self._send(f"set local search_path = {self._path}")
-        self._send(f"set local statement_timeout = {timeout_s * 1000}")
-        self._send(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
-        # So that a statement is planned by its parameters or without them, never by habit.
-        mode = "force_generic_plan" if is_generic else "force_custom_plan"
-        self._send(f"set local plan_cache_mode = {mode}")
+        for statement in sql.beginning(
+            self._path, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic
+        ):
+            self._send(statement)
         self._time_io()
 
     def _time_io(self) -> None:
         """Time I/O where the role may; the comparison says so where it was not timed."""
         import psycopg
 
-        self._send("savepoint plimsoll_timing")
+        self._send(sql.BEFORE_TIMING)
         try:
-            self._send("set local track_io_timing = on")
+            self._send(sql.TIME_IO)
         except psycopg.Error:
-            self._send("rollback to savepoint plimsoll_timing")
+            self._send(sql.BACK_BEFORE_TIMING)
 
     def _end(self) -> None:
         """Undo everything; what was prepared is no part of a transaction and is taken back first."""
@@ -276,38 +219,32 @@ class Recorder:
         if self._connection.closed:
             return
         try:
-            self._send("rollback to savepoint plimsoll_explain")
+            self._send(sql.BACK_BEFORE)
             # An error where nothing was prepared; the transaction ends anyway.
-            self._send(f"deallocate {_PREPARED}")
+            self._send(sql.DEALLOCATE)
         except psycopg.Error:
             pass
         try:
-            self._send("rollback")
+            self._send(END)
         except psycopg.Error:
             self._connection.close()
 
     def _arguments(self, wanted: Wanted) -> str:
-        from psycopg import sql
+        from psycopg.sql import SQL, Literal
 
         count = parameter_count(wanted.statement)
         values = wanted.parameters if wanted.parameters is not None else (None,) * count
         if not values:
             return ""
-        listed = sql.SQL(", ").join([sql.Literal(value) for value in values])
+        listed = SQL(", ").join([Literal(value) for value in values])
         return f"({listed.as_string(self._connection)})"
 
     def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
         import psycopg
-        from psycopg.conninfo import make_conninfo
         from psycopg.rows import dict_row
 
         try:
-            return psycopg.connect(
-                make_conninfo(self._dsn, **_CONNECTION),
-                row_factory=dict_row,
-                prepare_threshold=None,
-                autocommit=True,
-            )
+            return open_session(self._dsn, EXPLAINING, dict_row)
         except psycopg.Error as error:
             raise self._refusal(error) from None
 
@@ -325,26 +262,24 @@ class Recorder:
         """Rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
-                cursor.execute(f"{BEGIN}; {GUARDS}".encode())
+                cursor.execute(EXPLAINING.opening.encode())
                 for one in before:
                     cursor.execute(one.encode())
                 return cursor.execute(statement.encode()).fetchall()
             finally:
                 if not self._connection.closed:
-                    cursor.execute("rollback")
+                    cursor.execute(END.encode())
 
     def _search_path(self) -> str:
         """The role's path behind pg_catalog, so that nobody's function takes the place of the server's."""
         with self._connection.cursor() as cursor:
-            row = cursor.execute(
-                "select pg_catalog.current_schemas(false)::pg_catalog.text[] as path"
-            ).fetchone()
+            row = cursor.execute(sql.PATH).fetchone()
         path = row["path"] if row is not None else []
         others = (quoted_name(schema) for schema in path if schema != "pg_catalog")
         return ", ".join(("pg_catalog", *others, "pg_temp"))
 
     def _setting(self, name: str) -> str:
-        return str(next(iter(self._rows(f"show {name}")[0].values())))
+        return str(next(iter(self._rows(sql.setting(name))[0].values())))
 
     def _failure(self, wanted: Wanted, error: "psycopg.Error", timeout_s: int) -> Unrecorded:
         import psycopg

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
-from plimsoll.sources.postgres.pg_stat import CONNECTION, is_connection_string, is_refusal, told
-from plimsoll.sources.postgres.text_safe import decode_safely
+from plimsoll.sources.postgres.pg_stat import is_connection_string, is_refusal, told
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements.terms import CONSOLE
 
 if TYPE_CHECKING:
     import psycopg
@@ -126,12 +127,10 @@ def visited(address: Address) -> Iterator[Console]:
         Unreachable: no pooler answered, or it takes no more clients.
     """
     import psycopg
-    from psycopg.conninfo import make_conninfo
+    from psycopg.rows import tuple_row
 
     try:
-        connection = psycopg.connect(
-            make_conninfo(address.dsn, **CONNECTION), autocommit=True, prepare_threshold=None
-        )
+        connection = open_session(address.dsn, CONSOLE, tuple_row)
     except psycopg.Error as error:
         reason = told(error, address.dsn)
         product = PRODUCTS[address.kind]
@@ -145,7 +144,6 @@ def visited(address: Address) -> Iterator[Console]:
             f"{product} did not answer: {reason}",
             "Check host and port, that it runs, and that it takes another client.",
         ) from None
-    decode_safely(connection)
     try:
         yield Console(connection, address.kind, address.dsn)
     finally:

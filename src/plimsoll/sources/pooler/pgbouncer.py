@@ -7,6 +7,7 @@ Source: PgBouncer manual, "Admin console"; columns are taken by name, since rele
 from plimsoll.model.database import PoolerReading, PoolRow
 from plimsoll.model.pooler import PooledDatabase, PooledUser
 from plimsoll.sources.pooler.console import Answer, Console, number
+from plimsoll.sources.postgres.statements import poolers
 
 _OWN = "pgbouncer"  # the console itself is a database of this name
 _NONE = "0"
@@ -23,13 +24,13 @@ def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
     Raises:
         SourceError: it is not PgBouncer, or refused.
     """
-    version = console.show("SHOW VERSION")
-    config = console.show("SHOW CONFIG")
-    databases = console.show("SHOW DATABASES")
+    version = console.show(poolers.PGBOUNCER_VERSION)
+    config = console.show(poolers.CONFIG)
+    databases = console.show(poolers.DATABASES)
     settings = _settings(config)
-    users = _users(console.show("SHOW USERS"), settings)
-    pools = console.show("SHOW POOLS")
-    lists = {row.get("list", ""): number(row.get("items")) for row in console.show("SHOW LISTS")}
+    users = _users(console.show(poolers.USERS), settings)
+    pools = console.show(poolers.POOLS)
+    lists = {row.get("list", ""): number(row.get("items")) for row in console.show(poolers.LISTS)}
     clients = lists.get("used_clients")
     return PoolerReading(
         kind="pgbouncer",

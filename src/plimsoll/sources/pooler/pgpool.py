@@ -12,6 +12,7 @@ from datetime import datetime
 
 from plimsoll.model.database import CachedServer, PoolerReading
 from plimsoll.sources.pooler.console import Answer, Console, number
+from plimsoll.sources.postgres.statements import poolers
 
 _SECRETS = ("pass", "user", "auth", "key", "hash", "secret")
 _UNSET = "(null)"
@@ -26,9 +27,9 @@ def read_pgpool(console: Console, time_s: float) -> PoolerReading:
     Raises:
         SourceError: it is not Pgpool-II, or refused.
     """
-    version = console.show("SHOW POOL_VERSION")
-    status = console.show("SHOW POOL_STATUS")
-    rows = console.show("SHOW POOL_POOLS")
+    version = console.show(poolers.PGPOOL_VERSION)
+    status = console.show(poolers.POOL_STATUS)
+    rows = console.show(poolers.POOL_POOLS)
     ours = {
         (row["pool_pid"], row["pool_id"])
         for row in rows

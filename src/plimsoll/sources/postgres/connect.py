@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.sources.postgres.machine import processors_of
 from plimsoll.sources.postgres.pg_stat import (
-    CONNECTION,
     is_connection_string,
     not_a_connection_string,
     refusal,
     told,
 )
-from plimsoll.sources.postgres.queries import END, GUARDS
-from plimsoll.sources.postgres.text_safe import decode_safely
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements.terms import END, INSPECTION
 
 if TYPE_CHECKING:
     import psycopg
@@ -103,7 +102,7 @@ class Asker:
         began_s = self._clock()
         try:
             connection = self._connection or self._connect()
-            message = "; ".join((GUARDS, *filter(None, [lock]), *statements, END))
+            message = "; ".join((INSPECTION.opening, *filter(None, [lock]), *statements, END))
             # Without parameters this is PostgreSQL's simple protocol: one message, many results.
             answers = self._answers(connection.execute(message.encode()))
         except psycopg.Error as error:
@@ -127,14 +126,9 @@ class Asker:
             connection.close()
 
     def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        import psycopg
-        from psycopg.conninfo import make_conninfo
+        from psycopg.rows import tuple_row
 
-        # No prepared statements: a pooler may hand the next transaction to another server process.
-        connection = psycopg.connect(
-            make_conninfo(self._dsn, **CONNECTION), autocommit=True, prepare_threshold=None
-        )
-        decode_safely(connection)
+        connection = open_session(self._dsn, INSPECTION, tuple_row)
         info = connection.info
         self.place = f"{info.host}:{info.port}/{info.dbname}"
         self.vcpu_count = processors_of(info.backend_pid, info.user, info.dbname)

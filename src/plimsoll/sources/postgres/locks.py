@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from plimsoll.model.database import LockWait, Session
 from plimsoll.sources.postgres.connect import Asker, Silent
-from plimsoll.sources.postgres.lock_queries import LOCK_WAITS
 from plimsoll.sources.postgres.rows import masked
+from plimsoll.sources.postgres.statements.locks import LOCK_WAITS
 
 
 def with_locks(

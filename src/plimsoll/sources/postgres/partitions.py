@@ -1,23 +1,12 @@
 """Which partitioned table each partition belongs to, and which partitioned index each of its indexes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
 from plimsoll.sources.postgres.connect import Rows
 from plimsoll.sources.postgres.moment import Moment, replaced
-
-
-def parents(oids: Iterable[int]) -> str:
-    """The topmost parent of each partition among the relations, quoted by the server."""
-    listed = ",".join(str(int(oid)) for oid in oids)
-    return f"""
-select c.oid, pg_catalog.format('%I.%I', n.nspname, r.relname)
-from pg_catalog.pg_class c
-join pg_catalog.pg_class r on r.oid = pg_catalog.pg_partition_root(c.oid)
-join pg_catalog.pg_namespace n on n.oid = r.relnamespace
-where c.relispartition and c.oid = any('{{{listed}}}'::pg_catalog.oid[])
-"""  # noqa: S608 - numbers
+from plimsoll.sources.postgres.statements.inspection import parents
 
 
 def with_parents(part: Callable[[str, str], Rows | None], moment: Moment) -> Moment:

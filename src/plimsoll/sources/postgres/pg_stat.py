@@ -2,7 +2,7 @@
 PostgreSQL's own statistics, read so that it never hurts the server.
 
 Rule 1: read-only transactions, a statement timeout, a lock timeout, our application_name, one
-        connection; the statements are those of `pg_stat_queries.py`.
+        connection; the statements are those of `statements/recording.py`.
 Rule 2: a password never leaves this file: errors and places are written without it.
 Rule 3: a server that goes away makes a gap, not an end; the next reading tries again.
 """
@@ -16,25 +16,13 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.postgres.pg_stat_queries import FACTS, GUARDS, reading_query
 from plimsoll.sources.postgres.refusal_code import DENIED, FULL, code_of_refusal
-from plimsoll.sources.postgres.text_safe import decode_safely
+from plimsoll.sources.postgres.session import conninfo_of, open_session
+from plimsoll.sources.postgres.statements.recording import FACTS, reading_query
+from plimsoll.sources.postgres.statements.terms import RECORDING
 
 if TYPE_CHECKING:
     import psycopg
-
-APPLICATION_NAME = "plimsoll"
-
-# Two seconds to connect, like the statement timeout; then, within some ten seconds, the system
-# reports a server that vanished without a word, so that a recording can end.
-CONNECTION = {
-    "application_name": APPLICATION_NAME,
-    "connect_timeout": "2",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "10000",
-}
 
 _VARIABLES = {"host": "HOST", "port": "PORT", "dbname": "DATABASE", "user": "USER"}
 _FULL = (
@@ -203,7 +191,7 @@ class DatabaseProbe:
             raise not_a_connection_string()
         try:
             connection = self._connect()
-            connection.execute(GUARDS)
+            connection.execute(RECORDING.opening.encode())
             row = _one_row(connection, FACTS)
             connection.rollback()
         except psycopg.Error as error:
@@ -227,7 +215,7 @@ class DatabaseProbe:
 
         try:
             connection = self._connection or self._connect()
-            connection.execute(GUARDS)
+            connection.execute(RECORDING.opening.encode())
             moment_s = self._moment_s()
             row = _one_row(connection, reading_query(connection.info.server_version))
             connection.rollback()
@@ -258,22 +246,11 @@ class DatabaseProbe:
             connection.close()
 
     def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
-        import psycopg
-        from psycopg.conninfo import make_conninfo
         from psycopg.rows import dict_row
 
         self.close()
-        # No prepared statements: a pooler may hand the next transaction to another server process.
-        connection = psycopg.connect(
-            make_conninfo(self._dsn, **CONNECTION), row_factory=dict_row, prepare_threshold=None
-        )
-        decode_safely(connection)
-        # A database's or a role's settings may ask for serializable, deferrable ones, which wait.
-        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        connection.read_only = True
-        connection.deferrable = False
-        self._connection = connection
-        return connection
+        self._connection = open_session(self._dsn, RECORDING, dict_row)
+        return self._connection
 
     def _roll_back(self) -> None:
         import psycopg
@@ -322,10 +299,7 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
 
 def _code_again(dsn: str) -> str:
     """The SQLSTATE of a refusal, by trying once more; empty where there is none."""
-    from psycopg.conninfo import make_conninfo
-
-    patience_s = float(CONNECTION["connect_timeout"])
-    return code_of_refusal(make_conninfo(dsn, **CONNECTION), patience_s=patience_s)
+    return code_of_refusal(conninfo_of(dsn, RECORDING), patience_s=RECORDING.connect_s)
 
 
 def is_full(reason: str) -> bool:

@@ -21,7 +21,6 @@ from plimsoll.model.database import (
     Statement,
 )
 from plimsoll.model.standing import Standing
-from plimsoll.sources.postgres import pg_stat_queries, queries, queries_wal, resets
 from plimsoll.sources.postgres.connect import Asker, Rows, Silent
 from plimsoll.sources.postgres.locks import with_locks
 from plimsoll.sources.postgres.moment import (
@@ -48,6 +47,8 @@ from plimsoll.sources.postgres.rows import (
     without_literals,
 )
 from plimsoll.sources.postgres.standing import read_standing
+from plimsoll.sources.postgres.statements import inspection as queries
+from plimsoll.sources.postgres.statements import recording, wal
 
 # One statement asks for so many relations, so that none comes near the statement timeout.
 _BATCH = 1_000
@@ -248,13 +249,13 @@ class Reader:
         (((time_s, *ids),), databases) = self._asker.ask(queries.MOMENT_AND_IDS, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
-        wal = self._part("wal", queries_wal.wal(number))
-        files = self._part("wal files", asked) if (asked := queries_wal.wal_files(number)) else None
-        slots = self._part("decoding", queries_wal.DECODING)
+        written = self._part("wal", wal.wal(number))
+        files = self._part("wal files", asked) if (asked := wal.wal_files(number)) else None
+        slots = self._part("decoding", wal.DECODING)
         io = self._io()
         relations, indexes = self._relations()
         by_database = {row[0]: row[1:] for row in databases}
-        ours = self._part("databases", resets.OUR_DATABASE)
+        ours = self._part("databases", queries.OUR_DATABASE)
         return Moment(
             databases=by_database,
             database_oid=ours[0][0] if ours else None,
@@ -266,7 +267,7 @@ class Reader:
                 counters=counters_of(
                     by_database.values(),
                     checkpoints[0] if checkpoints else None,
-                    wal[0] if wal else None,
+                    written[0] if written else None,
                     io,
                     block_bytes=block_bytes,
                     wal_files_bytes=files[0][0] if files else None,
@@ -281,12 +282,12 @@ class Reader:
 
     def _resets(self) -> dict[str, float | None]:
         """When counters of the whole server were last reset; what is not told is not known."""
-        times = self._part("resets", resets.reset_times(self.server.version_number)) or []
+        times = self._part("resets", queries.reset_times(self.server.version_number)) or []
         if self._statements_at is not None and Want.STATEMENTS in self._wants:
             schema, version = self._statements_at
             if queries.numbered(version) >= (1, 9):
                 times = times + (
-                    self._counted("resets", resets.statements_reset_time(schema)) or []
+                    self._counted("resets", queries.statements_reset_time(schema)) or []
                 )
         return dict(times)
 
@@ -467,8 +468,8 @@ class Reader:
         """Like `_part`, of pg_stat_statements: its functions are asked once it is sure whose they are."""
         assert self._statements_at is not None
         schema = self._statements_at[0]
-        genuine = pg_stat_queries.genuine_statements(schema)
-        return self._part(name, genuine, statement, lock=pg_stat_queries.lock_statements(schema))
+        genuine = recording.genuine_statements(schema)
+        return self._part(name, genuine, statement, lock=recording.lock_statements(schema))
 
     def _part(self, name: str, *statements: str, lock: str = "") -> Rows | None:
         """Rows of the last statement; None where the server refused one, which `missing` then has."""

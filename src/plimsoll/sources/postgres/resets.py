@@ -15,45 +15,11 @@ from msgspec.structs import replace
 from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation
 from plimsoll.sources.postgres.moment import Moment
 
-# When the counters of the whole server were last set to zero, by name. The checkpointer's are those of the
-# background writer before 17. Each view has one row, or the same time in every row.
-_TIMES = {
-    "wal": ("pg_stat_wal", 140_000),
-    "bgwriter": ("pg_stat_bgwriter", 140_000),
-    "io": ("pg_stat_io", 160_000),
-    "checkpointer": ("pg_stat_checkpointer", 170_000),
-}
-
 _WAL = ("wal_bytes", "wal_full_pages", "wal_records", "wal_writes", "wal_buffers_full")
 _CHECKPOINTS = ("checkpoints_timed", "checkpoints_requested", "checkpoint_written_bytes")
 _BACKGROUND = ("background_written_bytes",)
 _SPLIT_VERSION = 170_000
 _IO_VERSION = 160_000
-
-
-def reset_times(version_number: int) -> str:
-    """Name and time of the last reset of each kind of counter that this version keeps apart."""
-    views = [(name, view) for name, (view, since) in _TIMES.items() if version_number >= since]
-    return " union all ".join(
-        f"select '{name}', "  # noqa: S608 - names of the table above
-        f"pg_catalog.max(extract(epoch from v.stats_reset))::pg_catalog.float8 "
-        f"from pg_catalog.{view} v"
-        for name, view in views
-    )
-
-
-# The database we are connected to: its tables are reset with it.
-OUR_DATABASE = (
-    "select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()"
-)
-
-
-def statements_reset_time(schema: str) -> str:
-    """When pg_stat_statements was last emptied; `schema` comes quoted from the server."""
-    return (
-        f"select 'statements', extract(epoch from i.stats_reset)::pg_catalog.float8 "  # noqa: S608
-        f"from {schema}.pg_stat_statements_info() i"
-    )
 
 
 def without_reset(

@@ -1,4 +1,4 @@
-"""Rows of the statements in `queries.py`, in their order of columns, become the model's nouns."""
+"""Rows of the statements of an inspection, in their order of columns, become the model's nouns."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.postgres.decoded import Change, change_of
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.postgres.pg_stat import told
 from plimsoll.sources.postgres.scratch import connected
+from plimsoll.sources.postgres.statements import decoding
+from plimsoll.sources.postgres.statements.terms import DECODING, END
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,29 +38,6 @@ WAL_BYTES_MAX = 64 * 1024**2
 _ROWS_MAX = 2_000
 # How often the amount of WAL is looked at.
 _EVERY_S = 0.25
-# Values in the row are not out of line; below this they are taken to be in it where the server (before
-# 17) cannot say. TOAST_TUPLE_THRESHOLD is 2,032 bytes for the whole row at blocks of 8 kB.
-_OUT_OF_LINE_BYTES = 2_000
-_KNOWS_CHUNK_ID = 170_000
-
-# Of the session, not of a transaction: a slot that goes with its session needs a connection of its own.
-# The second one idles in a transaction for as long as a sample lasts.
-_GUARDS = (
-    f"set search_path = {SAFE_PATH}; set row_security = off; set statement_timeout = '20s'; "
-    f"set lock_timeout = '500ms'; set idle_in_transaction_session_timeout = '{3 * SECONDS_MAX}s'; "
-    + "; ".join(f"set {one}" for one in ANSWERS)
-)
-# Keys are compared with text that is turned into their type; with a type of somebody's own, that may
-# run code of its owner. Rows of such a table are not looked up.
-_COLUMNS = """
-select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
-       a.attlen = -1 and a.attstorage in ('x', 'e', 'm'),
-       coalesce(a.attnum = any(i.indkey), false),
-       t.typtype = 'e' or t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
-from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indisprimary
-where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
-order by a.attnum
-"""
 
 
 class _Column(Struct, frozen=True, kw_only=True):
@@ -114,25 +92,23 @@ def sample_toast(
 
     assert 0 < seconds <= SECONDS_MAX
     try:
-        with connected(dsn) as asker, connected(dsn) as past:
+        with connected(dsn, DECODING) as asker, connected(dsn, DECODING) as past:
             path = path_of(asker)
             for connection in (asker, past):
-                connection.execute(_GUARDS)
+                connection.execute(DECODING.guards.encode())
                 keep_views_out(connection)
             _refuse_what_cannot_be(asker)
             named, columns, has_old_rows = _described(asker, table, path)
             # No id is assigned to a transaction that only reads, so the slot need not wait for it.
-            past.execute(
-                "begin transaction isolation level repeatable read, read only, not deferrable"
-            )
-            past.execute("select 1")
+            past.execute(DECODING.begin.encode())
+            past.execute(decoding.TAKE_SNAPSHOT)
             slot = f"plimsoll_{asker.info.backend_pid}"
             begun_s = clock()
             lines, is_whole = _decoded(asker, slot, named, (seconds, wal_bytes_max), (clock, sleep))
             elapsed_s = clock() - begun_s
             known = _Past(past, named, columns)
             tallies = _tallied(lines, columns, known, has_old_rows=has_old_rows)
-            past.execute("rollback")
+            past.execute(END.encode())
     except psycopg.errors.InsufficientPrivilege as error:
         raise AccessDenied(
             f"the role may not decode: {told(error, dsn)}",
@@ -164,9 +140,7 @@ def sample_toast(
 
 
 def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None:
-    row = asker.execute(
-        "select pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()"
-    ).fetchone()
+    row = asker.execute(decoding.CAN_DECODE).fetchone()
     assert row is not None
     if row[0] != "logical":
         raise UsageError(
@@ -190,7 +164,7 @@ def _described(
         )
     columns = tuple(
         _Column(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k, is_comparable=c)
-        for n, q, t, o, k, c in asker.execute(_COLUMNS, (found.oid,)).fetchall()
+        for n, q, t, o, k, c in asker.execute(decoding.COLUMNS, (found.oid,)).fetchall()
     )
     return found.name, columns, found.replica_identity == "f"
 
@@ -204,29 +178,19 @@ def _decoded(
 ) -> tuple[Sequence[str], bool]:
     """Lines about the table, and whether the sample lasted as long as it should."""
     (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
-    made = asker.execute(
-        "select lsn from pg_catalog.pg_create_logical_replication_slot(%s, 'test_decoding', true)",
-        (slot,),
-    ).fetchone()
+    made = asker.execute(decoding.MAKE_SLOT, (slot,)).fetchone()
     assert made is not None
     try:
         until_s = clock() + seconds
         is_whole = True
         while is_whole and (left_s := until_s - clock()) > 0:
             sleep(min(_EVERY_S, left_s))
-            grown = asker.execute(
-                "select pg_catalog.pg_current_wal_lsn() - %s::pg_catalog.pg_lsn <= %s",
-                (made[0], wal_bytes_max),
-            ).fetchone()
+            grown = asker.execute(decoding.IS_WITHIN, (made[0], wal_bytes_max)).fetchone()
             is_whole = bool(grown and grown[0])
-        rows = asker.execute(
-            "select data from pg_catalog.pg_logical_slot_get_changes(%s, pg_catalog.pg_current_wal_lsn(), null, "
-            "'skip-empty-xacts', '1') where pg_catalog.starts_with(data, %s)",
-            (slot, f"table {named}: "),
-        ).fetchall()
+        rows = asker.execute(decoding.CHANGES, (slot, f"table {named}: ")).fetchall()
     finally:
         if not asker.closed:
-            asker.execute("select pg_catalog.pg_drop_replication_slot(%s)", (slot,))
+            asker.execute(decoding.DROP_SLOT, (slot,))
     return [row[0] for row in rows], is_whole
 
 
@@ -244,18 +208,12 @@ class _Past:
         self._keys = keys if all(key.is_comparable for key in keys) else []
         self._values = [c for c in columns if c.may_be_out_of_line]
         self._asked = 0
-        out = (
-            "pg_catalog.pg_column_toast_chunk_id({0}) is not null"
-            if connection.info.server_version >= _KNOWS_CHUNK_ID
-            else f"pg_catalog.pg_column_size({{0}}) >= {_OUT_OF_LINE_BYTES}"
+        self._query = decoding.row_before(
+            named,
+            keys=[(c.quoted, c.type) for c in self._keys],
+            columns=[c.quoted for c in self._values],
+            version_number=connection.info.server_version,
         )
-        parts = ", ".join(
-            f"pg_catalog.md5(pg_catalog.convert_to(pg_catalog.format('%%s', {c.quoted}), 'UTF8')), {c.quoted} is null, "
-            f"coalesce({out.format(c.quoted)}, false)"
-            for c in self._values
-        )
-        where = " and ".join(f"{c.quoted} = %s::{c.type}" for c in self._keys)
-        self._query = f"select {parts} from only {named} where {where}"  # noqa: S608 - quoted by the server
 
     def key_of(self, row: Change) -> tuple[str | None, ...] | None:
         """What names the row; None where the table has no primary key."""
@@ -311,7 +269,7 @@ def _count(
     if value is None:
         return
     size = len(value.encode())
-    is_out = before[1] if before is not None else size >= _OUT_OF_LINE_BYTES
+    is_out = before[1] if before is not None else size >= decoding.OUT_OF_LINE_BYTES
     if not is_out:
         return
     tally.sent_bytes += size
@@ -334,4 +292,4 @@ def _hashed(value: str | None) -> tuple[str | None, bool]:
     content = value.encode()
     return hashlib.md5(content, usedforsecurity=False).hexdigest(), len(
         content
-    ) >= _OUT_OF_LINE_BYTES
+    ) >= decoding.OUT_OF_LINE_BYTES

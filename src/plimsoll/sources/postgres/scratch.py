@@ -15,47 +15,24 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of
 from plimsoll.sources.postgres.pg_stat import (
-    CONNECTION,
     is_connection_string,
     not_a_connection_string,
     refusal,
     told,
 )
-from plimsoll.sources.postgres.text_safe import decode_safely
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements import toast
+from plimsoll.sources.postgres.statements.terms import PROOF, Terms
 
 if TYPE_CHECKING:
     import psycopg
 
-# Judgements: the whole proof takes about a second, so what takes a minute waits for something; and a
-# lock that is not had at once is somebody else's.
-_GUARDS = (
-    f"set local search_path = {SAFE_PATH}; set local row_security = off; "
-    "set local statement_timeout = '60s'; set local lock_timeout = '500ms'; "
-    "set local idle_in_transaction_session_timeout = '60s'; set local jit = off; "
-    + "; ".join(f"set local {one}" for one in ANSWERS)
-)
-
-# Settings of the database or the role would choose what is left out here; a transaction that is
-# serializable and deferrable waits.
-_BEGIN = "begin transaction isolation level read committed, not deferrable"
-
-# Event triggers run with the rights of whoever makes a schema. Superusers alone make such triggers, but
-# the function may belong to anybody, who may write it anew.
-_EVENT_TRIGGERS = """
-select e.evtname::pg_catalog.text
-from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
-     join pg_catalog.pg_roles r on r.oid = p.proowner
-where e.evtenabled <> 'D' and e.evtevent <> 'login' and not r.rolsuper and r.rolname <> current_user
-order by 1
-"""
-_IS_SUPERUSER = "select rolsuper from pg_catalog.pg_roles where rolname = current_user"
 _CAN_SWITCH_EVENT_TRIGGERS = 170_000
 
 
-def connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
+def connected(dsn: str, terms: Terms) -> "psycopg.Connection[tuple[Any, ...]]":
     """
     A connection in which every statement is its own transaction.
 
@@ -65,18 +42,14 @@ def connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
         Unreachable: no server answered.
     """
     import psycopg
-    from psycopg.conninfo import make_conninfo
+    from psycopg.rows import tuple_row
 
     if not is_connection_string(dsn):
         raise not_a_connection_string()
     try:
-        connection = psycopg.connect(
-            make_conninfo(dsn, **CONNECTION), autocommit=True, prepare_threshold=None
-        )
+        return open_session(dsn, terms, tuple_row)
     except psycopg.Error as error:
         raise refusal(error, dsn) from None
-    decode_safely(connection)
-    return connection
 
 
 @contextmanager
@@ -91,20 +64,20 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
     """
     import psycopg
 
-    with connected(dsn) as connection:
+    with connected(dsn, PROOF) as connection:
         scratch = Scratch(connection)
         try:
-            connection.execute(_BEGIN)
+            connection.execute(PROOF.begin.encode())
             scratch.path = path_of(connection)
-            connection.execute(_GUARDS)
+            connection.execute(PROOF.guards.encode())
             keep_views_out(connection, is_local=True)
-            if scratch.value("select pg_catalog.pg_is_in_recovery()"):
+            if scratch.value(toast.IS_STANDBY):
                 raise UsageError(
                     "the server is a standby, on which nothing can be made",
                     "Ask the primary, or any other server of the same version.",
                 )
             _keep_event_triggers_out(scratch)
-            connection.execute(f"create schema {scratch.schema}".encode())
+            scratch.run(toast.MAKE_SCHEMA)
             yield scratch
         except psycopg.errors.InsufficientPrivilege as error:
             raise AccessDenied(
@@ -129,10 +102,10 @@ def _keep_event_triggers_out(scratch: "Scratch") -> None:
         UsageError: it may not, and one of them would run another role's code with its rights.
     """
     is_new = scratch.connection.info.server_version >= _CAN_SWITCH_EVENT_TRIGGERS
-    if is_new and scratch.value(_IS_SUPERUSER):
-        scratch.run("set local event_triggers = off")
+    if is_new and scratch.value(toast.IS_SUPERUSER):
+        scratch.run(toast.NO_EVENT_TRIGGERS)
         return
-    names = [f"'{row[0]}'" for row in scratch.run(_EVENT_TRIGGERS)]
+    names = [f"'{row[0]}'" for row in scratch.run(toast.EVENT_TRIGGERS)]
     if names:
         raise UsageError(
             f"event triggers of other roles would run with your rights: {', '.join(names)}",
@@ -180,13 +153,13 @@ class Scratch:
         """Run a statement that the server may refuse; whether it did, without ending anything."""
         import psycopg
 
-        self.run("savepoint attempt")
+        self.run(toast.ATTEMPT)
         try:
             self.run(statement, *values)
         except psycopg.errors.QueryCanceled:
             raise
         except psycopg.Error:
-            self.run("rollback to savepoint attempt")
+            self.run(toast.ATTEMPT_FAILED)
             return True
-        self.run("release savepoint attempt")
+        self.run(toast.ATTEMPT_DONE)
         return False

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from plimsoll.model import standing as model
-from plimsoll.sources.postgres import standing_queries as queries
 from plimsoll.sources.postgres.connect import Rows
 from plimsoll.sources.postgres.rows import masked
+from plimsoll.sources.postgres.statements import standing as queries
 
 Part = Callable[[str, str], Rows | None]
 """Asks for a part by its name; None where it was refused."""

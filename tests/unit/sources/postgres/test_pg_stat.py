@@ -6,7 +6,6 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.sources.postgres import pg_stat_queries
 from plimsoll.sources.postgres.pg_stat import (
     DatabaseProbe,
     DatabaseReading,
@@ -17,6 +16,7 @@ from plimsoll.sources.postgres.pg_stat import (
     rates_between,
     without_password,
 )
+from plimsoll.sources.postgres.statements import recording
 
 BEFORE = DatabaseReading(
     moment_s=10.0,
@@ -131,10 +131,10 @@ def test_each_version_is_asked_what_its_views_have():
     """
     op_bytes left pg_stat_io with 18, the view came with 16.
     """
-    assert "op_bytes" not in pg_stat_queries.reading_query(180006)
-    assert "read_bytes" in pg_stat_queries.reading_query(180006)
-    assert "reads * op_bytes" in pg_stat_queries.reading_query(170011)
-    assert "pg_stat_io" not in pg_stat_queries.reading_query(150018)
+    assert "op_bytes" not in recording.reading_query(180006)
+    assert "read_bytes" in recording.reading_query(180006)
+    assert "reads * op_bytes" in recording.reading_query(170011)
+    assert "pg_stat_io" not in recording.reading_query(150018)
 
 
 @pytest.mark.parametrize(

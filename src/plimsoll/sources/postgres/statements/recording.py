@@ -1,30 +1,14 @@
 """
-Every statement Plimsoll sends to a PostgreSQL server, and nothing else is sent.
+Statements of `record host --dsn`, and what guards a question to pg_stat_statements.
 
 Rule 1: statistics views and settings only; no table of the user's is ever read.
 Rule 2: one row comes back per statement, whatever the size of the server.
-Rule 3: every function, relation and type is named with its schema, and `SAFE_PATH` is set before anything
+Rule 3: every function, relation and type is named with its schema, and `terms.SAFE_PATH` is set before anything
         that uses an operator: the owner of a database chooses its search_path, and what we call runs
         with our rights, which may be a superuser's.
 The views' columns by version: PostgreSQL documentation, "The Cumulative Statistics System",
 editions 14 to 18, checked against live servers.
 """
-
-from plimsoll.model.sql_name import ANSWERS, SAFE_PATH
-
-# A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
-BEGIN = "begin transaction isolation level read committed, read only, not deferrable"
-
-# `set local` ends with the transaction, so a pooler in between hands on a clean connection.
-# Policies of tables are their owners' code: with row_security off the server refuses to run them.
-# Two seconds and a tenth are judgements: the statements below take about a millisecond, so what
-# takes longer waits for something, and a recorder must not be part of what it waits for.
-# Ten seconds end a transaction of ours that nobody ends because we were stopped in the middle.
-GUARDS = (
-    f"set local search_path = {SAFE_PATH}; set local statement_timeout = '2s'; "
-    "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '10s'; "
-    "set local row_security = off; " + "; ".join(f"set local {one}" for one in ANSWERS)
-)
 
 # A role without pg_read_all_settings does not see the row data_directory of pg_settings;
 # `show data_directory` would be an error instead.

@@ -1,12 +1,12 @@
 """
-Every statement `observe` sends to a PostgreSQL server, by version; nothing else is sent.
+Statements of an inspection, by version; beside them it sends those of `wal`, `standing` and `locks`.
 
 Rule 1: statistics functions and views, catalogs and settings only; no table of the user's is read.
 Rule 2: no lock above ACCESS SHARE, and that only where a size is asked for.
 Rule 3: rows are bounded by the numbers below, whatever the size of the database.
 Rule 4: a part that fails (a right, an extension, a view of another vendor's server) fails alone.
 Rule 5: object identifiers are written into statements as numbers; nothing that is text is.
-Rule 6: every function, relation and type is named with its schema (`pg_stat_queries`, rule 3).
+Rule 6: every function, relation and type is named with its schema (`recording`, rule 3).
 
 Columns by version: PostgreSQL documentation, "The Cumulative Statistics System", editions 14 to 18,
 checked against live servers. The functions are those below pg_stat_all_tables and
@@ -14,8 +14,6 @@ pg_statio_all_tables: asked directly, only the chosen relations are counted, not
 """
 
 from collections.abc import Iterable
-
-from plimsoll.sources.postgres import pg_stat_queries
 
 # Judgements: what matters is among the first hundred tables; two thousand leave room, and cost
 # about a tenth of a second. A table brings its TOAST relation with it.
@@ -32,13 +30,6 @@ STATEMENT_TEXT_CHARACTERS_MAX = 2_000
 COLUMN_TABLES_MAX = 200
 DEFINITIONS_MAX = 300
 DATABASES_MAX = 10_000
-
-# Read-only, and without workers or a compiler that a large catalog could tempt the planner to use.
-GUARDS = (
-    f"{pg_stat_queries.BEGIN}; {pg_stat_queries.GUARDS}; set local jit = off; "
-    "set local max_parallel_workers_per_gather = 0"
-)
-END = "rollback"
 
 FACTS = """
 select current_user::pg_catalog.text,
@@ -374,6 +365,54 @@ from {schema}.pg_stat_statements(true)
 where queryid = any({_query_ids(query_ids)})
 group by queryid
 """  # noqa: S608 - numbers and a name quoted by the server
+
+
+def parents(oids: Iterable[int]) -> str:
+    """The topmost parent of each partition among the relations, quoted by the server."""
+    return f"""
+select c.oid, pg_catalog.format('%I.%I', n.nspname, r.relname)
+from pg_catalog.pg_class c
+join pg_catalog.pg_class r on r.oid = pg_catalog.pg_partition_root(c.oid)
+join pg_catalog.pg_namespace n on n.oid = r.relnamespace
+where c.relispartition and c.oid = any({_oids(oids)})
+"""  # noqa: S608 - numbers
+
+
+# When the counters of the whole server were last set to zero, by name. The checkpointer's are those of the
+# background writer before 17. Each view has one row, or the same time in every row.
+_RESET_TIMES = {
+    "wal": ("pg_stat_wal", 140_000),
+    "bgwriter": ("pg_stat_bgwriter", 140_000),
+    "io": ("pg_stat_io", 160_000),
+    "checkpointer": ("pg_stat_checkpointer", 170_000),
+}
+
+
+def reset_times(version_number: int) -> str:
+    """Name and time of the last reset of each kind of counter that this version keeps apart."""
+    views = [
+        (name, view) for name, (view, since) in _RESET_TIMES.items() if version_number >= since
+    ]
+    return " union all ".join(
+        f"select '{name}', "  # noqa: S608 - names of the table above
+        f"pg_catalog.max(extract(epoch from v.stats_reset))::pg_catalog.float8 "
+        f"from pg_catalog.{view} v"
+        for name, view in views
+    )
+
+
+# The database we are connected to: its tables are reset with it.
+OUR_DATABASE = (
+    "select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()"
+)
+
+
+def statements_reset_time(schema: str) -> str:
+    """When pg_stat_statements was last emptied; `schema` comes quoted from the server."""
+    return (
+        f"select 'statements', extract(epoch from i.stats_reset)::pg_catalog.float8 "  # noqa: S608
+        f"from {schema}.pg_stat_statements_info() i"
+    )
 
 
 def numbered(version: str) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
 """
-Statements that `observe` sends about WAL and what reads it; the rules are those of `queries.py`.
+Statements of an inspection about WAL and what reads it; the rules are those of `inspection.py`.
 
 Before 18 a server counts the WAL that it generates and not what it writes. Two more figures tell the rest:
 how often it wrote (a write begins and ends within pages, and writes them whole), and how many files of WAL

@@ -1,0 +1,132 @@
+"""
+Statements of `sweep --dsn`: the largest tables, reading one of them, and a table of our own where that is allowed.
+
+Rule: names of tables and functions come quoted from the server; `%s` stands for a value.
+"""
+
+READ_ONLY = "set default_transaction_read_only = on"
+# Functions of a database's owner may run when a table is made; a superuser can keep them out.
+NO_EVENT_TRIGGERS = """
+select pg_catalog.set_config('event_triggers', 'off', false)
+from pg_catalog.pg_roles where rolname = current_user and rolsuper
+"""
+
+FACTS = """
+select pg_catalog.current_setting('server_version_num')::int as version_number,
+       pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version,
+       pg_catalog.current_setting('block_size')::int as block_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')) as buffers_bytes,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('effective_cache_size')) as cache_bytes,
+       coalesce(pg_catalog.current_setting('debug_io_direct', true), '') as direct,
+       pg_catalog.current_setting('io_max_combine_limit', true) as combine_limit,
+       (select reset_val = 'on' from pg_catalog.pg_settings where name = 'default_transaction_read_only')
+           as is_read_only,
+       pg_catalog.pg_is_in_recovery() as is_standby,
+       pg_catalog.current_setting('max_connections')::int
+           - (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend')
+           - pg_catalog.current_setting('superuser_reserved_connections')::int as connections_left,
+       current_user::pg_catalog.text as role
+"""
+
+# Plain tables of the main fork that the role may read, the largest first.
+LARGEST = """
+select c.oid::pg_catalog.regclass::pg_catalog.text as name, pg_catalog.pg_relation_size(c.oid) as size_bytes
+from pg_catalog.pg_class c
+where c.relkind in ('r', 'm') and c.relpersistence <> 't'
+  and pg_catalog.has_table_privilege(c.oid, 'select')
+order by 2 desc, 1
+limit 1
+"""
+NAMED = """
+select c.oid::pg_catalog.regclass::pg_catalog.text as name,
+       pg_catalog.pg_relation_size(c.oid) as size_bytes, c.relkind as kind
+from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
+         with ordinality w (schema, name, place)
+     join pg_catalog.pg_namespace n on n.nspname = w.schema
+     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
+order by w.place
+limit 1
+"""
+# A function in C: only superusers make those, so nobody else's has taken its place.
+FUNCTION = """
+select pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname) as name
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'c'
+where p.proname = %s and pg_catalog.has_function_privilege(p.oid, 'execute')
+  and exists (select from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
+limit 1
+"""
+
+SETTINGS = (
+    "set effective_io_concurrency = 0",
+    "set max_parallel_workers_per_gather = 0",
+    "set enable_seqscan = off",
+    "set jit = off",
+)
+# What a session counts is shown, to others and to itself, when it reports; a statement with this asks
+# it to do so when it ends.
+_REPORT = "pg_catalog.pg_stat_force_next_flush()"
+OWN_COUNTS = """
+select coalesce(pg_catalog.sum(reads), 0)::bigint as reads, coalesce(pg_catalog.sum(read_bytes), 0)::bigint as bytes
+from pg_catalog.pg_stat_get_backend_io(pg_catalog.pg_backend_pid()) where object = 'relation'
+"""
+SEEN = """
+select pg_catalog.count(*) filter (where state = 'active' and wait_event_type = 'IO') as waiting,
+       pg_catalog.count(*) filter (where state = 'active' and wait_event_type is null) as computing
+from pg_catalog.pg_stat_activity where pid = any(%s)
+"""
+REPORT = f"select {_REPORT}"
+
+# Filling a table takes as long as it takes.
+NO_TIMEOUT = "set statement_timeout = 0"
+CHECKPOINT = "checkpoint"
+
+
+def largest_request(kib: int) -> str:
+    """Blocks that follow one another are read together up to that many KiB."""
+    return f"set io_combine_limit = '{kib}kB'"
+
+
+def scattered(prewarm: str) -> str:
+    """Requests of one size at chosen blocks of a table; `prewarm` is pg_prewarm with its schema."""
+    call = f"{prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
+    return (
+        f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
+        " from pg_catalog.unnest(%s::bigint[]) as b"
+    )
+
+
+def scan(table: str, *, first: int, end: int) -> str:
+    """Read the blocks from `first` to before `end`, in order."""
+    return (
+        f"select pg_catalog.count(*), {_REPORT} from {table}"  # noqa: S608 - quoted by the server
+        f" where ctid >= '({first},0)' and ctid < '({end},0)'"
+    )
+
+
+def evicted(function: str) -> str:
+    """Take a table out of the buffers."""
+    return f"select {function}(%s::pg_catalog.regclass)"
+
+
+def made(table: str) -> str:
+    """A table of our own, which no crash has to bring back; rows are stored as they are."""
+    return (
+        f"create unlogged table {table} (filler pg_catalog.text storage plain)"
+        " with (autovacuum_enabled = off)"
+    )
+
+
+def filled(table: str, *, width: int, count: int) -> str:
+    """So many rows of so many characters."""
+    return f"insert into {table} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {count})"  # noqa: S608 - our own table
+
+
+def frozen(table: str) -> str:
+    """Mark every row as visible now, so that reading it later writes nothing."""
+    return f"vacuum (freeze) {table}"
+
+
+def dropped(table: str) -> str:
+    """Take our own table away."""
+    return f"drop table if exists {table}"

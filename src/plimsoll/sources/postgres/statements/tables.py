@@ -1,0 +1,34 @@
+"""
+Statements that find a table by the name that somebody wrote.
+
+Rule: names are compared with those in the catalogs; no text becomes a part of a statement.
+"""
+
+PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[]"
+
+# Between our look at the catalogs and our reading, somebody may put a view in the place of the table.
+# Servers since August 2024 can refuse to expand one (CVE-2024-7348, found in pg_dump).
+KEEP_VIEWS_OUT = """
+select pg_catalog.set_config(name, 'view, foreign-table', %s)
+from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
+"""
+
+FIND = """
+select c.oid::bigint, pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname),
+       c.relkind::pg_catalog.text, c.relreplident::pg_catalog.text
+from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
+         with ordinality w (schema, name, place)
+     join pg_catalog.pg_namespace n on n.nspname = w.schema
+     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
+where c.relkind in ('r', 'p')
+order by w.place
+limit 1
+"""
+# Reading a table reads those that inherit from it.
+FOREIGN = """
+with recursive plimsoll_below as (
+  select %s::pg_catalog.oid as oid
+  union select i.inhrelid from pg_catalog.pg_inherits i join plimsoll_below b on b.oid = i.inhparent
+)
+select true from plimsoll_below b join pg_catalog.pg_class c on c.oid = b.oid where c.relkind = 'f' limit 1
+"""

@@ -1,0 +1,213 @@
+"""
+On which terms a server is asked: where names are found, what a transaction may do, and for how long.
+
+Rule 1: `search_path`, `row_security` and the settings that change answers are fixed before any question: the
+        owner of a database chooses them otherwise, and what is found by them runs with our rights.
+Rule 2: what is set for a transaction ends with it (`set local`), so that a pooler in between hands on a clean
+        connection. Two conversations need a session of their own and set it for the session.
+Rule 3: SECURITY.md has a table made of `ALL`; a test compares them.
+"""
+
+from msgspec import Struct
+
+APPLICATION_NAME = "plimsoll"
+
+SAFE_PATH = "pg_catalog, pg_temp"
+"""
+Where functions, operators, types and relations of our statements are found.
+
+`pg_temp` is named last because it is searched first where it is not named.
+"""
+
+ANSWERS = (
+    "extra_float_digits = 1",
+    "quote_all_identifiers = off",
+    "standard_conforming_strings = on",
+)
+"""Settings that change what is answered; a database's own would round seconds, or quote every name."""
+
+# A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
+_READ_ONLY = "begin transaction isolation level read committed, read only, not deferrable"
+_READ_WRITE = "begin transaction isolation level read committed, not deferrable"
+_SNAPSHOT = "begin transaction isolation level repeatable read, read only, not deferrable"
+# Of a session whose statements are transactions of their own.
+_DEFAULTS = (
+    "default_transaction_isolation = 'read committed'",
+    "default_transaction_deferrable = off",
+)
+
+# Within some ten seconds the system reports a server that vanished without a word.
+_KEEPALIVES = (
+    ("keepalives_idle", "5"),
+    ("keepalives_interval", "2"),
+    ("keepalives_count", "3"),
+)
+_SENT_IN_TIME = ("tcp_user_timeout", "10000")
+
+END = "rollback"
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What holds for all statements of one kind of conversation."""
+
+    commands: str
+    """Which commands hold it, as people type them."""
+    access: str
+    """What its transactions can do, in words."""
+    statements: tuple[str, ...]
+    """Files of this folder that it sends statements of."""
+    needs: str
+    """Rights of the role, in words."""
+    begin: str
+    """Begins a transaction; empty where a console knows none."""
+    statement_s: int | None
+    """After which the server ends a statement; None where nothing is set."""
+    lock_ms: int | None
+    """After which the server gives up waiting for a lock."""
+    idle_s: int | None
+    """After which the server ends a transaction of ours that nobody ends."""
+    settings: tuple[str, ...] = ()
+    """Further settings."""
+    is_of_session: bool = False
+    """Whether settings last as long as the connection."""
+    connect_s: int = 2
+    """How long an attempt to connect may take."""
+    tcp: tuple[tuple[str, str], ...] = (*_KEEPALIVES, _SENT_IN_TIME)
+    """How libpq learns that a server is gone."""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What is added to the connection string."""
+        return {
+            "application_name": APPLICATION_NAME,
+            "connect_timeout": str(self.connect_s),
+            **dict(self.tcp),
+        }
+
+    @property
+    def guards(self) -> str:
+        """The settings as one message; empty where a console knows none."""
+        if not self.begin:
+            return ""
+        bounds = {
+            "statement_timeout": None if self.statement_s is None else f"'{self.statement_s}s'",
+            "lock_timeout": None if self.lock_ms is None else f"'{self.lock_ms}ms'",
+            "idle_in_transaction_session_timeout": None
+            if self.idle_s is None
+            else f"'{self.idle_s}s'",
+        }
+        settings = (
+            f"search_path = {SAFE_PATH}",
+            "row_security = off",
+            *(f"{name} = {value}" for name, value in bounds.items() if value is not None),
+            *self.settings,
+            *ANSWERS,
+        )
+        word = "set" if self.is_of_session else "set local"
+        return "; ".join(f"{word} {setting}" for setting in settings)
+
+    @property
+    def opening(self) -> str:
+        """Begin a transaction and guard it."""
+        return f"{self.begin}; {self.guards}"
+
+
+# Two seconds and a tenth are judgements: the statements take about a millisecond, so what takes longer waits
+# for something, and a recorder must not be part of what it waits for.
+# Ten seconds end a transaction of ours that nobody ends because we were stopped in the middle.
+RECORDING = Terms(
+    commands="`record host --dsn`, `sweep --dsn`, `explain record` when it connects",
+    access="read only",
+    statements=("recording",),
+    needs="`pg_monitor`",
+    begin=_READ_ONLY,
+    statement_s=2,
+    lock_ms=100,
+    idle_s=10,
+)
+
+# Without workers or a compiler that a large catalog could tempt the planner to use.
+INSPECTION = Terms(
+    commands="`inspect`, `diagnose --dsn`, `pool-size --dsn`, `record host --inspect`",
+    access="read only",
+    statements=("inspection", "wal", "standing", "locks", "recording"),
+    needs="`pg_monitor`",
+    begin=_READ_ONLY,
+    statement_s=2,
+    lock_ms=100,
+    idle_s=10,
+    settings=("jit = off", "max_parallel_workers_per_gather = 0"),
+)
+
+# Our own questions; for statements that people name, see `explain`.
+EXPLAINING = Terms(
+    commands="`explain record`, our own questions",
+    access="read only",
+    statements=("explain", "recording"),
+    needs="`pg_monitor` for `--top`",
+    begin=_READ_ONLY,
+    statement_s=2,
+    lock_ms=100,
+    idle_s=10,
+    connect_s=5,
+    tcp=_KEEPALIVES,
+)
+
+# Judgements: the whole proof takes about a second, so what takes a minute waits for something; and a
+# lock that is not had at once is somebody else's.
+PROOF = Terms(
+    commands="`prove toast`",
+    access="may write; always rolled back",
+    statements=("toast", "tables"),
+    needs="`CREATE` on the database, `SELECT` on the table of `--table`",
+    begin=_READ_WRITE,
+    statement_s=60,
+    lock_ms=500,
+    idle_s=60,
+    settings=("jit = off",),
+)
+
+# Of the session, not of a transaction: a slot that goes with its session needs a connection of its own.
+# The second one idles in a transaction for as long as a sample lasts, which is 60 s at most.
+DECODING = Terms(
+    commands="`prove toast --decode`, `inspect --decode-toast`",
+    access="read only, and a temporary replication slot",
+    statements=("decoding", "tables"),
+    needs="`REPLICATION` (on RDS `rds_replication`), `SELECT` on the table",
+    begin=_SNAPSHOT,
+    statement_s=20,
+    lock_ms=500,
+    idle_s=180,
+    is_of_session=True,
+)
+
+# A statement that is not done within a minute is stopped by the server, whatever becomes of us.
+SWEEP = Terms(
+    commands="`sweep --dsn`",
+    access="read only; with `--allow-writes` one table, which it drops",
+    statements=("sweep", "tables"),
+    needs="`SELECT` on the table; with `--allow-writes` `CREATE` on a schema",
+    begin=_READ_ONLY,
+    statement_s=60,
+    lock_ms=2000,
+    idle_s=None,
+    settings=_DEFAULTS,
+    is_of_session=True,
+    connect_s=5,
+    tcp=(),
+)
+
+# Consoles know SHOW and no transactions.
+CONSOLE = Terms(
+    commands="`inspect --pooler`, `lint pooler`",
+    access="`SHOW` alone",
+    statements=("poolers",),
+    needs="one of its `admin_users` or `stats_users`",
+    begin="",
+    statement_s=None,
+    lock_ms=None,
+    idle_s=None,
+)
+
+ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, CONSOLE)
+"""Every kind of conversation."""
