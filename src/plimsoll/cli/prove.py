@@ -63,7 +63,8 @@ def toast(
     In a scratch schema, inside one transaction that is rolled back: rows, dead rows, WAL and buffers of
     every way to write a value out of line, by statement, size, storage and compression.
     """
-    from plimsoll.reports.toast.proof import render_toast_proof, render_toast_proof_json
+    from plimsoll.reports.toast.json import render_toast_proof_json
+    from plimsoll.reports.toast.proof import render_toast_proof
     from plimsoll.sources.postgres.prove_toast import prove_toast
     from plimsoll.sources.postgres.sample_toast import sample_toast
 

@@ -10,7 +10,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 EXPLAIN_SCHEMA = "plimsoll.explain/1"
-COMPARISON_SCHEMA = "plimsoll.explain-comparison/1"
 
 
 class Blocks(Struct, frozen=True, kw_only=True):

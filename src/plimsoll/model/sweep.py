@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Phase
 
-SWEEP_SCHEMA = "plimsoll.sweep/1"
-
 
 class Pattern(StrEnum):
     """Where a request begins."""

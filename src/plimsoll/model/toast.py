@@ -10,8 +10,6 @@ from math import ceil
 
 from msgspec import Struct
 
-TOAST_PROOF_SCHEMA = "plimsoll.toast-proof/1"
-
 
 def chunks_of(stored_bytes: int, chunk_bytes: int) -> int:
     """Rows that a value of `stored_bytes` (after compression) takes in the TOAST relation."""

@@ -77,7 +77,9 @@ def report(diagnosis: Diagnosis, inspection: Inspection | None = None) -> dict[s
         "waiting": [_waiting(w) for w in diagnosis.waiting],
         "waiting_causes": [_cause(c) for c in diagnosis.waiting_causes],
         "annotations": [_annotation(a) for a in in_order(diagnosis.annotations)],
-        "inspection": None if inspection is None else inspection_document(inspection),
+        "inspection": None
+        if inspection is None
+        else msgspec.to_builtins(inspection_document(inspection)),
     }
 
 

@@ -1,95 +1,187 @@
 """
-An inspection as JSON, schema `plimsoll.inspection/1` (schema/inspection.schema.json, reference page
-docs/reference/inspection-json.md).
+An inspection as JSON: the form `plimsoll.inspection/1`, described in docs/reference/inspection-json.md.
 
 Rule 1: every field is always there; what is not known is null.
 Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, bytes, ratios 0–1.
         Keys are sorted, so equal inspections give equal bytes.
 """
 
-from typing import Any
+from typing import Annotated, Literal
 
-import msgspec
+from msgspec import Meta, Struct
 
-from plimsoll.model.cause import Cause, Inspection, Remedy
+from plimsoll.model.cause import CauseKind, Inspection
 from plimsoll.reports.inspect.outline import headline
-from plimsoll.reports.render.json_values import without_numpy
+from plimsoll.reports.render.json_values import (
+    Count,
+    EvidenceObject,
+    Moment,
+    RemedyObject,
+    json_bytes,
+    same_fields,
+)
 from plimsoll.units import format_time
 
-INSPECTION_SCHEMA = "plimsoll.inspection/1"
+
+class InspectionWindowObject(Struct, frozen=True, kw_only=True):
+    """The time between the first and the last reading."""
+
+    start: Moment
+    """The first reading; UTC, ISO 8601 to the second with `Z`."""
+    end: Moment
+    """The last reading, likewise."""
+    duration_s: float
+    """Seconds between them, by the server's clock; 0 where only one reading came."""
+    reading_count: Count
+    """Moments at which all counters were read."""
+    glance_count: Count
+    """Moments in between at which sessions and vacuums were looked at."""
+
+
+class LoadObject(Struct, frozen=True, kw_only=True):
+    """Rates of the whole server, WAL included."""
+
+    read_bytes_per_s: float | None
+    """Bytes per second; null where the server does not count them."""
+    written_bytes_per_s: float | None
+    """Bytes per second; null where the server does not count them."""
+    is_estimated: bool
+    """Whether these follow from blocks, checkpoints and WAL, as before PostgreSQL 16."""
+    unexplained_bytes_per_s: float | None
+    """What of these bytes none of the causes explains, at least; null where the load is not known."""
+
+
+class InspectionCeilingObject(Struct, frozen=True, kw_only=True):
+    """What the storage can carry, as `--against` diagnosed it."""
+
+    name: str
+    """Which limit, for people; may be empty."""
+    bytes_per_s: Annotated[float, Meta(gt=0)]
+    """The ceiling; of an IOPS limit, at the I/O size of the window."""
+
+
+class CauseObject(Struct, frozen=True, kw_only=True):
+    """One finding inside the database or its pooler."""
+
+    kind: CauseKind
+    """Which detector says it."""
+    code: str
+    """The finding, for machines, as `ToastValuesRewritten`; codes keep their meaning."""
+    severity: Literal["critical", "warning", "note"]
+    """At least a quarter of the load or of the ceiling, or an outage in the making; at least a
+    twentieth; less. Below a twentieth of a known ceiling no share of the load is `critical`."""
+    subject: str
+    """Table, index, user or pool; empty where it is the server."""
+    title: str
+    """One sentence: number, unit, comparison."""
+    text: str
+    """What it means; may be empty."""
+    read_bytes_per_s: float | None
+    """What it reads; null where it reads nothing, or that is not known."""
+    written_bytes_per_s: float | None
+    """What it writes; null where it writes nothing, or that is not known."""
+    is_estimated: bool
+    """Whether these bytes are an estimate; the text says by what."""
+    share_of_load: float | None
+    """Ratio 0–1 of all that the server reads and writes, vacuums that still run among it; null if
+    not known."""
+    share_of_ceiling: float | None
+    """Ratio of the ceiling; above 1 where the page cache took what the disk did not; null if not
+    known."""
+    evidence: tuple[EvidenceObject, ...]
+    """Observations that support the claim."""
+    remedies: tuple[RemedyObject, ...]
+    """What to do, the best first."""
+    refuted_by: str
+    """What observation would refute this."""
+
+
+class InspectionMissingObject(Struct, frozen=True, kw_only=True):
+    """Something that could not be seen."""
+
+    name: str
+    """What it is."""
+    hides: str
+    """What cannot be said without it; `verdict` if nothing can; empty where only a part is missing."""
+    remedy: str
+    """Why it is missing and what would supply it, as an exact `GRANT` where a right is."""
+
+
+class InspectionCostObject(Struct, frozen=True, kw_only=True):
+    """What the inspection asked of the server."""
+
+    query_count: Count
+    """Statements sent, all of them read-only."""
+    received_bytes: Count
+    """Bytes of the answers."""
+    asked_s: float
+    """Seconds spent waiting for the answers."""
+
+
+class InspectionDocument(Struct, frozen=True, kw_only=True):
+    """
+    Plimsoll inspection.
+
+    What `plimsoll inspect --format json` writes. Every field is always present; null means not
+    known. SI units throughout: seconds, bytes, ratios 0–1.
+    """
+
+    schema: Literal["plimsoll.inspection/1"] = "plimsoll.inspection/1"
+    """Name and version of this form."""
+    headline: str
+    """The largest cause in one sentence for people, or that there is none."""
+    place: str
+    """Host, port and database, without user and password."""
+    version: str
+    """Of the server, as `18.6`."""
+    role: str
+    """Whom Plimsoll was to the server."""
+    is_standby: bool
+    """Whether the server was in recovery."""
+    window: InspectionWindowObject
+    """For how long it was watched, and how often."""
+    load: LoadObject
+    """What the whole server asked the system to read and write."""
+    ceiling: InspectionCeilingObject | None
+    """The ceiling that shares are of; null if none is known."""
+    causes: tuple[CauseObject, ...]
+    """What was found: the worst first, then by size."""
+    missing: tuple[InspectionMissingObject, ...]
+    """What could not be seen, and what would show it."""
+    notes: tuple[str, ...]
+    """Sentences about what a reader must know of these numbers."""
+    cost: InspectionCostObject
+    """What the inspection asked of the server."""
 
 
 def render_inspection_json(inspection: Inspection) -> bytes:
-    """The inspection as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
-    # msgspec writes NaN and infinity, which JSON does not have, as null: not known.
-    text = msgspec.json.encode(without_numpy(inspection_document(inspection)), order="sorted")
-    return msgspec.json.format(text, indent=2) + b"\n"
+    """Return the inspection as JSON."""
+    return json_bytes(inspection_document(inspection))
 
 
-def inspection_document(inspection: Inspection) -> dict[str, Any]:
-    """The inspection as a document of its own, or in a report; it may still hold NaN."""
+def inspection_document(inspection: Inspection) -> InspectionDocument:
+    """Return the inspection as a document of its own, or in a report."""
     ceiling = inspection.ceiling_bytes_per_s
-    return {
-        "schema": INSPECTION_SCHEMA,
-        "headline": headline(inspection),
-        "place": inspection.place,
-        "version": inspection.version,
-        "role": inspection.role,
-        "is_standby": inspection.is_standby,
-        "window": {
-            "start": format_time(inspection.start_s),
-            "end": format_time(inspection.end_s),
-            "duration_s": inspection.end_s - inspection.start_s,
-            "reading_count": inspection.reading_count,
-            "glance_count": inspection.glance_count,
-        },
-        "load": {
-            "read_bytes_per_s": inspection.load_read_bytes_per_s,
-            "written_bytes_per_s": inspection.load_written_bytes_per_s,
-            "is_estimated": inspection.load_is_estimated,
-            "unexplained_bytes_per_s": inspection.unexplained_bytes_per_s,
-        },
-        "ceiling": None
+    return same_fields(
+        InspectionDocument,
+        inspection,
+        headline=headline(inspection),
+        window=same_fields(
+            InspectionWindowObject,
+            inspection,
+            start=format_time(inspection.start_s),
+            end=format_time(inspection.end_s),
+            duration_s=inspection.end_s - inspection.start_s,
+        ),
+        load=same_fields(
+            LoadObject,
+            inspection,
+            read_bytes_per_s=inspection.load_read_bytes_per_s,
+            written_bytes_per_s=inspection.load_written_bytes_per_s,
+            is_estimated=inspection.load_is_estimated,
+        ),
+        ceiling=None
         if ceiling is None
-        else {"name": inspection.ceiling_name, "bytes_per_s": ceiling},
-        "causes": [_cause(cause) for cause in inspection.causes],
-        "missing": [
-            {"name": m.name, "hides": m.hides, "remedy": m.remedy} for m in inspection.missing
-        ],
-        "notes": list(inspection.notes),
-        "cost": {
-            "query_count": inspection.query_count,
-            "received_bytes": inspection.received_bytes,
-            "asked_s": inspection.asked_s,
-        },
-    }
-
-
-def _cause(cause: Cause) -> dict[str, Any]:
-    return {
-        "kind": cause.kind.value,
-        "code": cause.code,
-        "severity": cause.severity,
-        "subject": cause.subject,
-        "title": cause.title,
-        "text": cause.text,
-        "read_bytes_per_s": cause.read_bytes_per_s,
-        "written_bytes_per_s": cause.written_bytes_per_s,
-        "is_estimated": cause.is_estimated,
-        "share_of_load": cause.share_of_load,
-        "share_of_ceiling": cause.share_of_ceiling,
-        "evidence": [
-            {"kind": e.kind, "text": e.text, "value": e.value, "reference": e.reference}
-            for e in cause.evidence
-        ],
-        "remedies": [_remedy(remedy) for remedy in cause.remedies],
-        "refuted_by": cause.refuted_by,
-    }
-
-
-def _remedy(remedy: Remedy) -> dict[str, Any]:
-    return {
-        "text": remedy.text,
-        "commands": list(remedy.commands),
-        "expected": remedy.expected,
-    }
+        else InspectionCeilingObject(name=inspection.ceiling_name, bytes_per_s=ceiling),
+        cost=same_fields(InspectionCostObject, inspection),
+    )

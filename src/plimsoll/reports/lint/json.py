@@ -1,78 +1,118 @@
 """
-Findings on a pooler's settings as JSON, schema `plimsoll.lint/1` (schema/lint.schema.json, reference page
-docs/reference/lint-json.md).
+Findings on a pooler's settings as JSON: the form `plimsoll.lint/1`, described in docs/reference/lint-json.md.
 
 Rule: every field is always there; what is not known or not set is null. Keys are sorted, so equal findings
 give equal bytes.
 """
 
-from typing import Any
+from typing import Literal
 
-import msgspec
+from msgspec import Struct
 
-from plimsoll.model.cause import Cause
 from plimsoll.model.lint import PoolerFindings
-from plimsoll.model.pooler import PooledDatabase, PooledUser
+from plimsoll.reports.render.json_values import (
+    EvidenceObject,
+    RemedyObject,
+    json_bytes,
+    same_fields,
+)
 
-LINT_SCHEMA = "plimsoll.lint/1"
+
+class DatabaseObject(Struct, frozen=True, kw_only=True):
+    """A database that PgBouncer offers: a line of its section `[databases]`."""
+
+    name: str
+    """`*` stands for every other one."""
+    user: str | None
+    """Whom every client of it becomes at the server."""
+    server: str | None
+    """`db1:5432`; `:5432` is a socket of the pooler's machine."""
+    size_max: int | None
+    """`pool_size`; null for `default_pool_size`."""
+    size_min: int | None
+    """`min_pool_size`; null for that of all databases."""
+    reserve: int | None
+    """`reserve_pool_size`; null for that of all databases."""
+    mode: str | None
+    """`pool_mode`; null for that of all databases."""
+    servers_max: int | None
+    """`max_db_connections`; null for that of all databases."""
+
+
+class UserObject(Struct, frozen=True, kw_only=True):
+    """A user with settings of its own in PgBouncer: a line of its section `[users]`."""
+
+    name: str
+    """As the pooler knows it."""
+    size_max: int | None
+    """`pool_size` of each of its pools; null for the database's."""
+    reserve: int | None
+    """`reserve_pool_size`; null for the database's."""
+    mode: str | None
+    """`pool_mode`; null for the database's."""
+    servers_max: int | None
+    """`max_user_connections`; null for that of all users."""
+
+
+class PoolerObject(Struct, frozen=True, kw_only=True):
+    """What was looked at."""
+
+    kind: Literal["pgpool", "pgbouncer"]
+    """Whose configuration it is."""
+    place: str
+    """Name of the file."""
+    version: str | None
+    """As it was given with --version."""
+    settings: dict[str, str]
+    """Those that were set and are no secret, by the pooler's own names."""
+    databases: tuple[DatabaseObject, ...]
+    """Of PgBouncer; empty for Pgpool-II."""
+    users: tuple[UserObject, ...]
+    """Of PgBouncer; empty for Pgpool-II."""
+
+
+class LintFindingObject(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, or to be known."""
+
+    code: str
+    """For machines: `PoolsExceedMaxConnections` …."""
+    severity: Literal["critical", "warning", "note"]
+    """How grave it is."""
+    title: str
+    """One sentence."""
+    text: str
+    """What it means."""
+    evidence: tuple[EvidenceObject, ...]
+    """What it follows from."""
+    remedies: tuple[RemedyObject, ...]
+    """What to do."""
+    refuted_by: str
+    """What observation would refute it."""
+
+
+class LintDocument(Struct, frozen=True, kw_only=True):
+    """
+    Plimsoll findings on a pooler's settings.
+
+    What `plimsoll lint pooler --format json` writes. Every field is always present; null means not
+    known or not set.
+    """
+
+    schema: Literal["plimsoll.lint/1"] = "plimsoll.lint/1"
+    """Name and version of this form."""
+    pooler: PoolerObject
+    """What was looked at."""
+    findings: tuple[LintFindingObject, ...]
+    """The gravest first; the exit status is 1 where one is above a note."""
+    notes: tuple[str, ...]
+    """What could not be looked at, and what would let it."""
 
 
 def render_lint_json(found: PoolerFindings) -> bytes:
-    """What was looked at and found, as UTF-8 JSON with two spaces of indent and a newline at the end."""
-    config = found.config
-    document = {
-        "schema": LINT_SCHEMA,
-        "pooler": {
-            "kind": config.kind,
-            "place": config.place,
-            "version": config.version,
-            "settings": config.settings,
-            "databases": [_database(database) for database in config.databases],
-            "users": [_user(user) for user in config.users],
-        },
-        "findings": [_finding(cause) for cause in found.causes],
-        "notes": list(found.notes),
-    }
-    text = msgspec.json.encode(document, order="sorted")
-    return msgspec.json.format(text, indent=2) + b"\n"
-
-
-def _database(database: PooledDatabase) -> dict[str, Any]:
-    return {
-        "name": database.name,
-        "user": database.user,
-        "server": database.server,
-        "size_max": database.size_max,
-        "size_min": database.size_min,
-        "reserve": database.reserve,
-        "mode": database.mode,
-        "servers_max": database.servers_max,
-    }
-
-
-def _user(user: PooledUser) -> dict[str, Any]:
-    return {
-        "name": user.name,
-        "size_max": user.size_max,
-        "reserve": user.reserve,
-        "mode": user.mode,
-        "servers_max": user.servers_max,
-    }
-
-
-def _finding(cause: Cause) -> dict[str, Any]:
-    return {
-        "code": cause.code,
-        "severity": cause.severity,
-        "title": cause.title,
-        "text": cause.text,
-        "evidence": [
-            {"kind": e.kind, "text": e.text, "value": e.value, "reference": e.reference}
-            for e in cause.evidence
-        ],
-        "remedies": [
-            {"text": r.text, "commands": list(r.commands), "expected": r.expected}
-            for r in cause.remedies
-        ],
-        "refuted_by": cause.refuted_by,
-    }
+    """Return what was looked at and found as JSON."""
+    document = LintDocument(
+        pooler=same_fields(PoolerObject, found.config),
+        findings=tuple(same_fields(LintFindingObject, cause) for cause in found.causes),
+        notes=found.notes,
+    )
+    return json_bytes(document)

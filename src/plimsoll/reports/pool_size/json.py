@@ -1,76 +1,121 @@
 """
-Pools against a server as JSON, schema `plimsoll.pool-size/1` (schema/pool-size.schema.json, reference page
-docs/reference/pool-size-json.md).
+Pools against a server as JSON: the form `plimsoll.pool-size/1`, described in docs/reference/pool-size-json.md.
 
 Rule: every field is always there; what is not known is null. Keys are sorted, so equal answers give equal
 bytes.
 """
 
-from typing import Any
+from typing import Literal
 
-import msgspec
+from msgspec import Struct
 
-from plimsoll.model.pool_size import Curve, PoolSizing, Room, Service
+from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict
+from plimsoll.reports.render.json_values import json_bytes, same_fields
 
-POOL_SIZE_SCHEMA = "plimsoll.pool-size/1"
+
+class ServiceObject(Struct, frozen=True, kw_only=True):
+    """One service: so many containers, each with a pool."""
+
+    name: str
+    """As it was given; alike ones are `service 1`, `service 2` …."""
+    containers: int
+    """Containers of it."""
+    pool: int
+    """Most connections of one container's pool."""
+    connections: int
+    """The most it may open."""
+
+
+class CurveObject(Struct, frozen=True, kw_only=True):
+    """Throughput by sessions at work, as the universal scalability law has it."""
+
+    rate_per_s: float
+    """Transactions per second of a single session."""
+    contention: float
+    """Share of the work that cannot be done side by side, 0–1."""
+    coherence: float
+    """What every pair of sessions costs."""
+    n95: int
+    """The fewest sessions at work with 95 % of the most there is."""
+    most_per_s: float
+    """The most there is, transactions per second."""
+    busy_seen_max: float
+    """The most sessions at work that were measured."""
+    level_count: int
+    """Different numbers of sessions at work that were measured."""
+    is_extrapolated: bool
+    """Whether fewer than 1.2 × n95 were ever measured."""
+    is_pegged: bool
+    """Whether storage was at its ceiling meanwhile: the knee is then the ceiling's."""
+
+
+class RoomObject(Struct, frozen=True, kw_only=True):
+    """What the server takes and what the machine runs; null for what is not known."""
+
+    connection_max: int | None
+    """`max_connections` of the server."""
+    reserved: int
+    """Of these, reserved for superusers and others."""
+    others: int
+    """Connections of everybody else."""
+    usable: int | None
+    """What is left for the services."""
+    vcpu_count: int | None
+    """Processors of the machine."""
+    curve: CurveObject | None
+    """Throughput that was measured or seen."""
+    busy: float | None
+    """Sessions at work on average, as they were seen."""
+    per_s: float | None
+    """Transactions per second meanwhile."""
+
+
+class RecommendedObject(Struct, frozen=True, kw_only=True):
+    """A pool for the containers of one service."""
+
+    service: str
+    """Its name."""
+    pool: int
+    """Connections for each container's pool."""
+    arithmetic: str
+    """How the number came about."""
+
+
+class PoolSizeDocument(Struct, frozen=True, kw_only=True):
+    """
+    Plimsoll pool sizes.
+
+    What `plimsoll pool-size --format json` writes. Every field is always present; null means not
+    known. Seconds and counts, unrounded.
+    """
+
+    schema: Literal["plimsoll.pool-size/1"] = "plimsoll.pool-size/1"
+    """Name and version of this form."""
+    verdict: PoolVerdict
+    """Whether the pools fit; the exit status is 0, 1, 1 and 2."""
+    connections: int
+    """The most that all pools together may open."""
+    runs: int | None
+    """Sessions at work that the machine runs well."""
+    basis: Basis
+    """From what `runs` is known; `ceiling` is measured while storage was at its ceiling."""
+    target: int | None
+    """Connections that the pools should have together; null where nothing bounds them."""
+    needs_pooler: bool
+    """Whether even one connection per container is more than the target."""
+    services: tuple[ServiceObject, ...]
+    """As they were given."""
+    room: RoomObject
+    """What they are held against."""
+    recommended: tuple[RecommendedObject, ...]
+    """A pool for each service; empty without a target."""
+    notes: tuple[str, ...]
+    """What a reader must know."""
 
 
 def render_pool_size_json(sizing: PoolSizing) -> bytes:
-    """The answer as UTF-8 JSON, two spaces of indent, keys sorted, a newline at the end."""
-    text = msgspec.json.encode(_document(sizing), order="sorted")
-    return msgspec.json.format(text, indent=2) + b"\n"
-
-
-def _document(sizing: PoolSizing) -> dict[str, Any]:
-    return {
-        "schema": POOL_SIZE_SCHEMA,
-        "verdict": sizing.verdict.value,
-        "connections": sizing.connections,
-        "runs": sizing.runs,
-        "basis": sizing.basis.value,
-        "target": sizing.target,
-        "needs_pooler": sizing.needs_pooler,
-        "services": [_service(service) for service in sizing.services],
-        "room": _room(sizing.room),
-        "recommended": [
-            {"service": one.service.name, "pool": one.pool, "arithmetic": one.arithmetic}
-            for one in sizing.recommended
-        ],
-        "notes": list(sizing.notes),
-    }
-
-
-def _service(service: Service) -> dict[str, Any]:
-    return {
-        "name": service.name,
-        "containers": service.containers,
-        "pool": service.pool,
-        "connections": service.connections,
-    }
-
-
-def _room(room: Room) -> dict[str, Any]:
-    return {
-        "connection_max": room.connection_max,
-        "reserved": room.reserved,
-        "others": room.others,
-        "usable": room.usable,
-        "vcpu_count": room.vcpu_count,
-        "curve": None if room.curve is None else _curve(room.curve),
-        "busy": room.busy,
-        "per_s": room.per_s,
-    }
-
-
-def _curve(curve: Curve) -> dict[str, Any]:
-    return {
-        "rate_per_s": curve.rate_per_s,
-        "contention": curve.contention,
-        "coherence": curve.coherence,
-        "n95": curve.n95,
-        "most_per_s": curve.most_per_s,
-        "busy_seen_max": curve.busy_seen_max,
-        "level_count": curve.level_count,
-        "is_extrapolated": curve.is_extrapolated,
-        "is_pegged": curve.is_pegged,
-    }
+    """Return the answer as JSON."""
+    recommended = tuple(
+        same_fields(RecommendedObject, one, service=one.service.name) for one in sizing.recommended
+    )
+    return json_bytes(same_fields(PoolSizeDocument, sizing, recommended=recommended))

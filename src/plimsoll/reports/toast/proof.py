@@ -1,17 +1,13 @@
 """
-What a server does with values that are sent again, for a terminal or for programs.
+What a server does with values that are sent again, for a terminal.
 
 Rule 1: every figure stands with its unit, and the sentence under the table says what it means.
 Rule 2: no value of the user's is written, only sizes and counts.
 """
 
-import json
 from textwrap import wrap
 
-import msgspec
-
 from plimsoll.model.toast import (
-    TOAST_PROOF_SCHEMA,
     ToastCase,
     ToastProof,
     ToastSample,
@@ -24,12 +20,6 @@ _ROLLED_BACK = "the scratch schema was made in one transaction that was rolled b
 WIDTH_MIN, WIDTH_MAX = 60, 120
 _HEADS = ("value", "stored", "chunks", "dead rows", "WAL bytes", "buffers")
 _WIDTHS = (9, 9, 7, 10, 10, 8)
-
-
-def render_toast_proof_json(proof: ToastProof) -> str:
-    """The proof as JSON that ends with a newline; sizes in bytes, times in seconds."""
-    document = {"schema": TOAST_PROOF_SCHEMA, **msgspec.to_builtins(proof)}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def render_toast_proof(proof: ToastProof, *, width: int) -> str:

@@ -5,7 +5,8 @@ import json
 import msgspec
 
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
-from plimsoll.reports.toast.proof import render_toast_proof, render_toast_proof_json
+from plimsoll.reports.toast.json import render_toast_proof_json
+from plimsoll.reports.toast.proof import render_toast_proof
 
 
 def case(**changes) -> ToastCase:

@@ -1,0 +1,25 @@
+"""
+Write the schema and the reference page of every JSON report: `python -m plimsoll.reports.schema`.
+
+To be run at the root of the repository, after a form has changed.
+"""
+
+from pathlib import Path
+
+from plimsoll.reports.schema.forms import schema_text, schemas
+from plimsoll.reports.schema.page import page_with_fields
+
+SCHEMAS, PAGES = Path(__file__).parent, Path("docs/reference")
+
+
+def main() -> None:
+    """Write all files, whether or not they change."""
+    for name, schema in schemas().items():
+        (SCHEMAS / f"{name}.schema.json").write_text(schema_text(schema), encoding="utf-8")
+        page = PAGES / f"{name}-json.md"
+        text = page_with_fields(page.read_text(encoding="utf-8"), schema)
+        page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""
+The JSON Schema of a document, from the Struct that is its form.
+
+Rule 1: the Struct is the only source. Field names and types are its own, meanings are the docstrings
+        below the fields, titles and descriptions the docstrings of the classes.
+Rule 2: every field is required and no other is allowed, at every depth.
+Rule 3: a document inside another one is an object here; its own schema describes it.
+"""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from textwrap import dedent
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+Rule = dict[str, Any]
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_of(document: type[msgspec.Struct], *beside: type[msgspec.Struct]) -> Rule:
+    """
+    Return the JSON Schema of a document, with a definition for each object in it.
+
+    Args:
+        document: the Struct; its docstring is a title, an empty line and a description.
+        beside: further Structs that are defined in the same schema.
+    """
+    prefix = document.__name__.removesuffix("Document")
+    title, _, description = inspect.cleandoc(document.__doc__ or "").partition("\n\n")
+    return {
+        "$schema": _DRAFT,
+        "$id": _rule(get_type_hints(document)["schema"], prefix)["const"],
+        "title": title.removesuffix("."),
+        **_object(document, prefix, description),
+        "$defs": {
+            _name(part, prefix): _object(part, prefix, part.__doc__ or "")
+            for part in [*_parts(document), *beside, *(p for b in beside for p in _parts(b))]
+        },
+    }
+
+
+def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
+    meanings = _meanings(cls)
+    return {
+        "description": _one_line(description),
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(cls.__struct_fields__),
+        "properties": {
+            field: {**_rule(hint, prefix), "description": meanings[field]}
+            for field, hint in _hints(cls).items()
+        },
+    }
+
+
+def _rule(hint: Any, prefix: str) -> Rule:
+    """What a value of this type is, in JSON Schema."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        options = [_rule(option, prefix) for option in inside if option is not type(None)]
+        return _or_null(options) if type(None) in inside else {"anyOf": options}
+    if origin is Literal:
+        return {"const": inside[0]} if len(inside) == 1 else {"enum": list(inside)}
+    if origin is tuple:
+        return _list(inside, prefix)
+    if inspect.isclass(hint) and issubclass(hint, Enum):
+        return {"enum": [word.value for word in hint]}
+    if inspect.isclass(hint) and issubclass(hint, msgspec.Struct):
+        return (
+            {"type": "object"} if _is_document(hint) else {"$ref": f"#/$defs/{_name(hint, prefix)}"}
+        )
+    return msgspec.json.schema(hint)
+
+
+def _list(inside: tuple[Any, ...], prefix: str) -> Rule:
+    """A list of any length, or of so many of one type."""
+    some = {"type": "array", "items": _rule(inside[0], prefix)}
+    if inside[-1] is Ellipsis:
+        return some
+    assert len(set(inside)) == 1, "a list of several types has no name for what stands where"
+    return {**some, "minItems": len(inside), "maxItems": len(inside)}
+
+
+def _or_null(options: list[Rule]) -> Rule:
+    """The same, or null: within `enum` or `type` where there is one."""
+    if len(options) == 1 and "enum" in options[0]:
+        return {"enum": [*options[0]["enum"], None]}
+    if len(options) == 1 and "type" in options[0]:
+        return {**options[0], "type": [options[0]["type"], "null"]}
+    types = [option["type"] for option in options if option.keys() == {"type"}]
+    if len(types) == len(options):
+        return {"type": [*types, "null"]}
+    return {"anyOf": [*options, {"type": "null"}]}
+
+
+def _parts(cls: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
+    """The Structs in a Struct, at every depth, each once, as they first appear."""
+    found: dict[type[msgspec.Struct], None] = {}
+
+    def visit(outer: type[msgspec.Struct]) -> None:
+        for hint in _hints(outer).values():
+            for part in _structs(hint):
+                if part not in found and not _is_document(part):
+                    found[part] = None
+                    visit(part)
+
+    visit(cls)
+    return list(found)
+
+
+def _structs(hint: Any) -> Iterator[type[msgspec.Struct]]:
+    if inspect.isclass(hint) and get_origin(hint) is None and issubclass(hint, msgspec.Struct):
+        yield hint
+    for inside in get_args(hint):
+        yield from _structs(inside)
+
+
+def _is_document(cls: type[msgspec.Struct]) -> bool:
+    return "schema" in cls.__struct_fields__
+
+
+def _hints(cls: type[msgspec.Struct]) -> dict[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {field: hints[field] for field in cls.__struct_fields__}
+
+
+def _name(cls: type[msgspec.Struct], prefix: str) -> str:
+    """`ceiling_time` of `CeilingTimeObject`; the name of the document in front is left out."""
+    name = cls.__name__.removesuffix("Object").removesuffix("Document")
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix(prefix) or name).lower()
+
+
+@cache
+def _meanings(cls: type[msgspec.Struct]) -> dict[str, str]:
+    """The docstring below each field of a class, on one line."""
+    [definition] = ast.parse(dedent(inspect.getsource(cls))).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for field, below in zip(definition.body, definition.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            match below:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    found[field.target.id] = _one_line(text)
+    return found
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,34 @@
+"""Every form of JSON report, as its Struct and as its schema."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
+from plimsoll.reports.inspect.json import InspectionDocument
+from plimsoll.reports.lint.json import LintDocument
+from plimsoll.reports.pool_size.json import PoolSizeDocument
+from plimsoll.reports.schema.describe import schema_of
+from plimsoll.reports.schema.layout import laid_out
+from plimsoll.reports.sweep.json import SweepDocument
+from plimsoll.reports.toast.json import ToastProofDocument
+
+# By the name of its file; each with what else its schema defines.
+_DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
+    "explain": (ExplainDocument, RecordingObject),
+    "inspection": (InspectionDocument,),
+    "lint": (LintDocument,),
+    "pool-size": (PoolSizeDocument,),
+    "sweep": (SweepDocument,),
+    "toast-proof": (ToastProofDocument,),
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of every form by the name of its file: `lint`, `pool-size` …."""
+    return {name: schema_of(*documents) for name, documents in _DOCUMENTS.items()}
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """Return the text of a schema's file."""
+    return laid_out(schema) + "\n"

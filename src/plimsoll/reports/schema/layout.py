@@ -1,0 +1,31 @@
+"""The text of a schema: an object that fits on a line stands on one, any other a member a line."""
+
+from typing import Any
+
+import msgspec
+
+_COLUMNS = 200
+
+
+def laid_out(value: Any, indent: str = "", ahead: int = 0) -> str:
+    """
+    Return JSON in which what fits stands on one line.
+
+    Args:
+        value: built of dict, list and scalars.
+        indent: of the line it begins on.
+        ahead: columns that its name takes on that line.
+    """
+    text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+    inside = indent + "  "
+    if not isinstance(value, dict | list) or len(indent) + ahead + len(text) < _COLUMNS:
+        return text
+    if isinstance(value, dict):
+        members = [
+            f'"{name}": {laid_out(held, inside, len(name) + 4)}' for name, held in value.items()
+        ]
+    else:
+        members = [laid_out(held, inside) for held in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines = f",\n{inside}".join(members)
+    return f"{opening}\n{inside}{lines}\n{indent}{closing}"

@@ -1,0 +1,148 @@
+"""Documents of every form of JSON report, made by the code that writes them."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+import inspections
+from contract.tree import ROOT, files
+from plimsoll.cli.commands import app
+from plimsoll.explain import plans
+from plimsoll.model.explain import Node, Unrecorded
+from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
+from plimsoll.reports.explain.json import render_captures, render_explain_json
+from plimsoll.reports.inspect.json import render_inspection_json
+from plimsoll.reports.sweep.json import render_sweep_json
+from plimsoll.reports.toast.json import render_toast_proof_json
+from plimsoll.sources.explain.file import read_captures
+from unit.reports.fixture_sweep import report
+
+POINTS = [f"--point={n}:{rate}" for n, rate in ((1, 100), (2, 190), (4, 340), (8, 520), (16, 600))]
+SIZES = {
+    "nothing known": (),
+    "a rule of thumb": ("--max-connections", "500", "--vcpus", "8", "--others", "5"),
+    "measured": ("--max-connections", "500", *POINTS),
+    "fits": ("--max-connections", "5000"),
+}
+INI = """
+[databases]
+orders = host=db1 user=app pool_size=30 min_pool_size=2 pool_mode=transaction
+* = host=db2 reserve_pool_size=3 max_db_connections=50
+[users]
+app = pool_size=40 reserve_pool_size=1 pool_mode=session max_user_connections=60
+[pgbouncer]
+pool_mode = transaction
+server_lifetime = 0
+"""
+POOLERS = {
+    "pgbouncer.ini": INI,
+    "pgpool.conf": "num_init_children = 400\nmax_pool = 4\nchild_max_connections = 10\n",
+    "sound.ini": "[pgbouncer]\nlisten_port = 6432\n",
+}
+
+Document = dict
+
+
+def pool_sizes(_folder: Path) -> Iterator[Document]:
+    """With nothing known, by a rule of thumb, measured, and where all fits."""
+    for arguments in SIZES.values():
+        yield _printed("pool-size", "--service", "orders=4x20", "--service", "jobs=1x5", *arguments)
+
+
+def findings(folder: Path) -> Iterator[Document]:
+    """Of either pooler, and of settings in which nothing was found."""
+    for name, text in POOLERS.items():
+        (folder / name).write_text(text)
+        yield _printed("lint", "pooler", str(folder / name), "--max-connections", "100")
+
+
+def proofs(_folder: Path) -> Iterator[Document]:
+    """With a copy, and a sample whose mean is not known."""
+    case = ToastCase(
+        name="send the same value again",
+        storage="external",
+        value_bytes=9980,
+        stored_bytes=9980,
+        statement="update t set body = $1 where id = 1",
+        rows_updated=1,
+        chunks_written=5,
+        chunks_dead=5,
+        wal_bytes=11_030,
+        buffers=25,
+    )
+    sample = ToastSample(
+        table="public.docs",
+        column="body",
+        seconds=10.0,
+        untouched=1,
+        resent_same=2,
+        resent_changed=3,
+        resent_unknown=4,
+    )
+    proof = ToastProof(
+        place="127.0.0.1:5432/orders",
+        version="18.6",
+        chunk_bytes=1996,
+        cases=(case,),
+        copies=(case, case),
+        sample=(sample,),
+        notes=("this server was built without lz4",),
+    )
+    yield json.loads(render_toast_proof_json(proof))
+
+
+def inspected(_folder: Path) -> Iterator[Document]:
+    """Full, without bytes, quiet and blind."""
+    for made in inspections.INSPECTIONS.values():
+        yield json.loads(render_inspection_json(made()))
+
+
+def swept(_folder: Path) -> Iterator[Document]:
+    """With every kind of limit, with nothing found, and without any configuration."""
+    bare = replace(report().fit.phases[0], ops_limit=None, bytes_limit=None, knee=None, unit=None)
+    nothing = replace(report(), fit=replace(report().fit, phases=(bare,)))
+    yield json.loads(render_sweep_json([report(), nothing]))
+    yield json.loads(render_sweep_json([]))
+
+
+def executions(_folder: Path) -> Iterator[Document]:
+    """Compared with another plan, a slower one and what one side lacks; recorded whole and in part."""
+    first, slow = (
+        read_captures(ROOT / f"examples/plans/{name}.json") for name in ("normal", "slow")
+    )
+    other = replace(slow.captures[0], plan=Node(label="Seq Scan", relation="documents"))
+    alone = replace(slow.captures[0], statement="select 1")
+    second = replace(slow, captures=(other, alone, slow.captures[1]))
+    yield json.loads(render_explain_json(plans.compare(first, second, names=("a", "b"))))
+    late = Unrecorded(statement="select 1", reason="late")
+    for recording in (first, replace(first, unrecorded=(late,))):
+        yield json.loads(render_captures(recording))
+
+
+def kept() -> Iterator[tuple[Path, Document]]:
+    """Every JSON document of a form that is kept in the repository, with its path."""
+    for path in files(".json"):
+        if path.relative_to(ROOT).parts[0] in ("tests", "examples", "docs"):
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(document, dict) and "schema" in document:
+                yield path.relative_to(ROOT), document
+
+
+def _printed(*arguments: str) -> Document:
+    """What a command prints for programs."""
+    told = CliRunner().invoke(app, (*arguments, "--format", "json"), env={"PLIMSOLL_DSN": ""})
+    return json.loads(told.stdout)
+
+
+# By the name of the form's schema file.
+DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
+    "explain": executions,
+    "inspection": inspected,
+    "lint": findings,
+    "pool-size": pool_sizes,
+    "sweep": swept,
+    "toast-proof": proofs,
+}

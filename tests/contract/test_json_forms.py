@@ -1,0 +1,158 @@
+"""
+The Structs of a JSON report, its schema, its reference page and what is written say the same.
+
+`python -m plimsoll.reports.schema` writes schemas and pages.
+"""
+
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from contract.json_documents import DOCUMENTS, kept
+from contract.tree import ROOT
+from plimsoll.reports.schema.forms import schema_text, schemas
+from plimsoll.reports.schema.page import page_with_fields
+
+SCHEMAS = schemas()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_schema_file_is_current(name):
+    """
+    The schema in the package is the one that the Structs give: run `python -m plimsoll.reports.schema`.
+    """
+    file = files("plimsoll.reports") / "schema" / f"{name}.schema.json"
+
+    assert schema_text(SCHEMAS[name]) == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_reference_page_is_current(name):
+    """
+    The tables of the reference page are those that the Structs give, all objects of the form among them.
+    """
+    page = (ROOT / "docs" / "reference" / f"{name}-json.md").read_text(encoding="utf-8")
+
+    assert page_with_fields(page, SCHEMAS[name]) == page
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_schema_is_a_schema(name):
+    """
+    It is valid JSON Schema of draft 2020-12, and bears the form's name and version.
+    """
+    schema = SCHEMAS[name]
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    assert schema["$schema"].endswith("draft/2020-12/schema")
+    assert schema["$id"] == schema["properties"]["schema"]["const"]
+    assert schema["$id"].startswith(f"plimsoll.{name}")
+
+
+def test_every_form_has_documents():
+    """
+    No form is without documents to be held against it, and none but those has a schema file.
+    """
+    stored = (files("plimsoll.reports") / "schema").iterdir()
+    named = {file.name.partition(".")[0] for file in stored if file.name.endswith(".json")}
+
+    assert DOCUMENTS.keys() == SCHEMAS.keys() <= named
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_documents_are_valid(name, tmp_path):
+    """
+    What the code writes satisfies the schema, whatever is known; together they have every object.
+    """
+    told = list(DOCUMENTS[name](tmp_path))
+    seen = {part for document in told for part, _ in _parts(document, SCHEMAS[name])}
+
+    assert [] == [error for document in told for error in errors(document, name)]
+    assert {"document", *SCHEMAS[name]["$defs"]} == seen
+
+
+def test_kept_documents_are_valid():
+    """
+    Documents that golden tests hold, and those of the examples, satisfy their schemas.
+    """
+    names = {schema["$id"]: name for name, schema in SCHEMAS.items()}
+    names["plimsoll.explain/1"] = "explain"
+    found = [
+        (path, errors(document, names[document["schema"]]))
+        for path, document in kept()
+        if document["schema"] in names
+    ]
+
+    assert found
+    assert [] == [(path, why) for path, why in found if why]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_field_too_few_or_too_many_is_not_valid(name, tmp_path):
+    """
+    The schema asks for every field at every depth and knows no other.
+    """
+    tried = set()
+    for told in DOCUMENTS[name](tmp_path):
+        for part, held in _parts(told, SCHEMAS[name]):
+            if part not in tried:
+                tried.add(part)
+                field = next(field for field in held if field != "schema")
+                value = held.pop(field)
+                assert errors(told, name), f"{part} without {field}"
+                held |= {field: value, "colour": "red"}
+                assert errors(told, name), f"{part} with a colour"
+                del held["colour"]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_field_is_explained(name):
+    """
+    Every object and field has a meaning that ends with a full stop.
+    """
+    objects = {name: SCHEMAS[name], **SCHEMAS[name]["$defs"]}
+    rules = {f"{o}.{f}": rule for o, of in objects.items() for f, rule in of["properties"].items()}
+
+    assert [] == [
+        at for at, rule in (objects | rules).items() if not rule["description"].endswith(".")
+    ]
+
+
+def errors(document, name) -> list[str]:
+    """What the schema of a form has against a document of it, or of one that is defined beside it."""
+    schema = SCHEMAS[name]
+    part, _ = next(_parts(document, schema))
+    if part != "document":
+        schema = {"$ref": f"#/$defs/{part}", "$defs": schema["$defs"]}
+    return [why.message for why in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+
+
+def _parts(document, schema):
+    """The document and every object in it, each with its name in the schema."""
+    of_another_form = next(
+        (
+            (part, rule)
+            for part, rule in schema["$defs"].items()
+            if rule["properties"].get("schema", {}).get("const") == document["schema"]
+        ),
+        None,
+    )
+    name, rule = of_another_form or ("document", schema)
+    yield name, document
+    yield from _inside(document, rule, schema["$defs"])
+
+
+def _inside(value, rule, definitions):
+    """The objects in a value of which the rule is said, at every depth."""
+    if isinstance(value, list):
+        for held in value:
+            yield from _inside(held, rule.get("items", {}), definitions)
+    elif isinstance(value, dict):
+        for option in rule.get("anyOf", [rule]):
+            if "$ref" in option:
+                part = option["$ref"].rpartition("/")[2]
+                yield part, value
+                yield from _inside(value, definitions[part], definitions)
+            for field, of in option.get("properties", {}).items():
+                yield from _inside(value.get(field), of, definitions)
