@@ -52,7 +52,8 @@ layers: .venv/dev .venv/core
 rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
-# Two workers, one of which has all tests that start servers; then, alone, those that measure rates.
+# Two workers, one of which has all tests that start servers, the other those with the double of AWS; then,
+# alone, those that measure rates.
 python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime" \
 	  --junitxml=build/log/tests-in-Python.xml

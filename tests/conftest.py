@@ -29,6 +29,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
+ACCOUNT = "test_aws_"  # files of tests whose only server is the double of AWS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +67,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
-    Tests that start servers share one worker, so that two servers never meet on this machine.
+    Tests that start servers share one worker, so that two servers never meet on this machine. Those whose
+    server is only the double of AWS run beside them: nothing that they check depends on the other's load.
 
     Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
     always keep them. Those that hold a server's counters to what it really did are run again once. The
@@ -77,7 +79,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("live")
         if item.get_closest_marker("live") is None:
             continue
-        item.add_marker(pytest.mark.xdist_group("live"))
+        is_account = item.path.name.startswith(ACCOUNT)
+        item.add_marker(pytest.mark.xdist_group("account" if is_account else "live"))
         is_timed = item.get_closest_marker("realtime") is not None
         item.add_marker(
             pytest.mark.flaky(reruns=2, reruns_delay=3)
