@@ -14,7 +14,7 @@ use common::twin::look;
 use common::{Aligned, Gate, Setup, noise};
 
 /// Folders of the test with many files, and files in each.
-const FOLDERS: usize = 60;
+const FOLDERS: usize = 10;
 const FILES: usize = 1000;
 
 fn setup(descriptors_max: u64) -> Setup {
@@ -32,7 +32,7 @@ fn descriptors(gate: &Gate) -> (usize, usize) {
     (fs::read_dir(process.join("fd")).unwrap().count(), most)
 }
 
-/// Sixty thousand files are made, looked at, read again, moved and removed by a gate that may have
+/// Ten thousand files are made, looked at, read again, moved and removed by a gate that may have
 /// 1,024 descriptors, while the kernel remembers them all.
 #[test]
 fn files_are_not_bounded_by_descriptors() {
