@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll.model.plan import Work
 from plimsoll.plan.by_price import Sooner, most_for_the_money
-from unit.plan.test_plan import example, in_role, planned
+from unit.plan.test_plan import in_role, of_example
 
 
 def sooner(*hours: float) -> tuple[Sooner, ...]:
@@ -22,7 +22,7 @@ def test_every_step_up_in_price_saves_a_fifth_or_more():
     """
     Claims ingestion: the next class comes first, and each dearer one is at least a fifth sooner.
     """
-    found = planned(example("claims-pipeline"))
+    found = of_example("claims-pipeline")
     took = found.present.effect.work.chained_minutes
     minutes = [took, *(point.work.chained_minutes for point in found.work_by_price)]
     usd = [float(point.usd_per_day_more) for point in found.work_by_price]
@@ -37,7 +37,7 @@ def test_every_point_is_the_replay_of_its_arrangement():
     """
     What the table says of a class is what its option says.
     """
-    found = planned(example("claims-pipeline"))
+    found = of_example("claims-pipeline")
     (option,) = in_role(found, "faster for the money")
 
     assert option.effect.work.chained_minutes == pytest.approx(

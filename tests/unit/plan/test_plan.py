@@ -26,6 +26,14 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 DAY = 24 * HOUR
 
 
+@cache
+def of_example(name: str, **wishes) -> Plan:
+    """
+    The plan for an example, searched once in a session.
+    """
+    return planned(example(name), **wishes)
+
+
 def planned(
     snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **wishes
 ) -> Plan:
@@ -67,7 +75,7 @@ def test_claims_ingestion_is_sped_up_by_the_next_class_for_67_cents():
     """
     db.m6g.xlarge costs $0.672 more a day, holds 148.5 MB/s, and the gp2 volume stays.
     """
-    found = planned(example("claims-pipeline"))
+    found = of_example("claims-pipeline")
     (option,) = in_role(found, "faster for the money")
 
     assert "db.m6g.xlarge" == option.instance.db_class
@@ -90,7 +98,7 @@ def test_the_search_service_is_stopped_and_started_first():
     It is free and brings 287.5 MB/s for 212.5; whether that suffices depends on what was not seen. The
     IOPS baseline, exceeded for hours, is not counted; its maximum, which was not, is.
     """
-    found = planned(example("search-service"))
+    found = of_example("search-service")
     restart = found.options[0]
 
     assert ("free", Decimal(0)) == (restart.role, restart.usd_per_day_more)
@@ -113,7 +121,7 @@ def test_the_published_remedy_of_the_search_service_is_told_as_the_law_has_it():
     At the I/O size of before, db.r5.4xlarge passes 18,750 IOPS and no more: 20 to 35 % above 213 MB/s.
     Published were 325 MB/s, which 18,750 requests carry only if they grew with the class.
     """
-    found = planned(example("search-service"), allow=("db.r5.4xlarge",), keep_storage=True)
+    found = of_example("search-service", allow=("db.r5.4xlarge",), keep_storage=True)
     (chosen,) = (o for o in found.options if o.instance.db_class == "db.r5.4xlarge")
     before = found.present.effect
 
@@ -130,7 +138,7 @@ def test_what_suffices_is_said_to_and_only_cheaper_ones_are_shown():
     """
     Nothing bound: a smaller class is proposed as far as CPU, memory and connections fit it.
     """
-    found = planned(example("quiet"))
+    found = of_example("quiet")
 
     assert Judgement.LIFTS == found.present.judgement
     assert found.headline.startswith("nothing needs a way past")
@@ -156,7 +164,7 @@ def test_a_budget_is_kept():
     """
     Nothing is proposed that costs more in a day than was allowed.
     """
-    found = planned(example("claims-pipeline"), usd_per_day_max=Decimal(14))
+    found = of_example("claims-pipeline", usd_per_day_max=Decimal(14))
 
     assert found.options
     assert all(o.cost.usd_per_day <= 14 for o in found.options)
@@ -171,7 +179,7 @@ def test_what_shall_stay_stays(wish: str, stays: str):
     """
     Class or storage, in every option.
     """
-    found = planned(example("claims-pipeline"), **{wish: True})
+    found = of_example("claims-pipeline", **{wish: True})
     now = getattr(found.instance, stays)
 
     assert all(getattr(o.instance, stays) == now for o in found.options)
@@ -182,7 +190,7 @@ def test_everything_that_is_shown_is_shown_once():
     An arrangement that is the cheapest in several roles has its first.
     """
     for name in ("claims-pipeline", "search-service", "quiet"):
-        found = planned(example(name))
+        found = of_example(name)
         shown = [(o.instance, o.disruption.is_restart) for o in found.options]
 
         assert len(shown) == len(set(map(repr, shown)))
@@ -219,14 +227,14 @@ def test_wishes_that_contradict_each_other_are_refused():
     In one sentence, before anything is replayed.
     """
     with pytest.raises(UsageError):
-        planned(example("claims-pipeline"), keep_class=True, deny=("db.t3.xlarge",))
+        of_example("claims-pipeline", keep_class=True, deny=("db.t3.xlarge",))
 
 
 def test_equal_inputs_give_equal_plans():
     """
     Nothing is thrown.
     """
-    assert planned(example("claims-pipeline")) == planned(example("claims-pipeline"))
+    assert of_example("claims-pipeline") == planned(example("claims-pipeline"))
 
 
 def test_an_unknown_license_leaves_options_without_a_price_until_it_is_said():
@@ -251,7 +259,7 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
     """
     What a free move is goes before its reason; what spread work will see is not known.
     """
-    found = planned(example("search-service"))
+    found = of_example("search-service")
     restart = found.options[0]
     (spread,) = [o for o in found.options if o.moves and o.moves[0].kind is MoveKind.SCHEDULE]
 
@@ -260,14 +268,14 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
     assert ". It passes if" in spread.reason
     assert "e+" not in spread.reason
     assert spread.effect.latency_s_mean is None
-    assert "no ceiling was seen to bind" in planned(example("quiet")).present.reason
+    assert "no ceiling was seen to bind" in of_example("quiet").present.reason
 
 
 def test_a_standby_that_is_wished_is_ordered_and_said():
     """
     Prices are with it, also of what is there; the command brings it, and a note says what it is now.
     """
-    found = planned(example("claims-pipeline"), multi_az=True)
+    found = of_example("claims-pipeline", multi_az=True)
     options = [o for o in found.options if o.commands]
 
     assert options
@@ -278,9 +286,7 @@ def test_a_standby_that_is_wished_is_ordered_and_said():
         for note in found.notes
     )
     assert not any(
-        "--multi-az" in line
-        for o in planned(example("claims-pipeline")).options
-        for line in o.commands
+        "--multi-az" in line for o in of_example("claims-pipeline").options for line in o.commands
     )
 
 
@@ -288,7 +294,7 @@ def test_a_budget_below_what_is_paid_now_is_said():
     """
     Nothing else tells why the list is so short.
     """
-    found = planned(example("claims-pipeline"), usd_per_day_max=Decimal(5))
+    found = of_example("claims-pipeline", usd_per_day_max=Decimal(5))
 
     assert any(
         "costs $11.50 a day, more than the $5.00 that were allowed" in note for note in found.notes
@@ -327,7 +333,7 @@ def test_prices_older_than_a_year_say_their_date():
     and without a word of his the window does.
     """
     years = {
-        today: planned(example("claims-pipeline"), today=today)
+        today: of_example("claims-pipeline", today=today)
         for today in (None, "2026-10-15", "2026-10-16")
     }
 
@@ -340,7 +346,7 @@ def test_no_option_lies_above_the_most_that_can_be_had(name: str):
     """
     The line, the table and the options count the same: what is served at once of the middle demand.
     """
-    found = planned(example(name))
+    found = of_example(name)
     line = [point for point in found.curve if not point.is_present]
     priced = [o for o in found.options if o.commands and o.cost.usd_per_month is not None]
 
