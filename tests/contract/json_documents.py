@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,14 +11,23 @@ from typer.testing import CliRunner
 import inspections
 from contract.tree import ROOT, files
 from plimsoll.cli.commands import app
+from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.explain import plans
+from plimsoll.model.comparison import SharedHours
 from plimsoll.model.explain import Node, Unrecorded
+from plimsoll.model.instance import Storage
+from plimsoll.model.overview import WaitingTime
+from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
+from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.reports.inspect.json import render_inspection_json
+from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll.sources.explain.file import read_captures
+from unit.reports.fixture_diagnosis import CASES
+from unit.reports.fixture_fleet import fleet
 from unit.reports.fixture_sweep import report
 
 POINTS = [f"--point={n}:{rate}" for n, rate in ((1, 100), (2, 190), (4, 340), (8, 520), (16, 600))]
@@ -122,6 +132,48 @@ def executions(_folder: Path) -> Iterator[Document]:
         yield json.loads(render_captures(recording))
 
 
+def compared(_folder: Path) -> Iterator[Document]:
+    """Whichever sides are known, another instance, and over shared hours."""
+    found = None
+    for before, after in product(CASES.values(), repeat=2):
+        found = compare(*before(), *after())
+        yield json.loads(render_compare_json(found))
+    hours = SharedHours(
+        hours=(9, 10), quantities=found.quantities, at_ceiling_before=0.5, at_ceiling_after=None
+    )
+    yield json.loads(render_compare_json(replace(found, shared_hours=hours)))
+    diagnosis, shot = CASES["quiet"]()
+    other = replace(
+        diagnosis.instance, multi_az=True, launched_s=1_600_000_000, storage=Storage(kind="gp3")
+    )
+    bought = compare(*CASES["quiet"](), replace(diagnosis, instance=other), shot)
+    yield json.loads(render_compare_json(bought))
+
+
+def overviews(_folder: Path) -> Iterator[Document]:
+    """With and without instances, without an API, and with a number that is not known."""
+    rows = fleet().rows
+    left = replace(rows[0].credits_left, ratio=float("nan"))
+    waiting = WaitingTime(
+        seconds=600.0,
+        share_ratio=0.25,
+        times=3.0,
+        first_s=1_600_000_000,
+        last_s=1_600_003_600,
+        is_now=False,
+        check="Watch the host.",
+    )
+    refused = Gap(metric="RDS events", reason="access denied", remedy="Allow it.")
+    odd = replace(rows[0], credits_left=left, waiting=waiting, failed=(refused,))
+    for told in (
+        fleet(),
+        fleet((), ()),
+        fleet(usage=None, usd=None, window_s=None, stopped="the token expired"),
+        fleet((odd,), ()),
+    ):
+        yield json.loads(render_overview_json(told))
+
+
 def kept() -> Iterator[tuple[Path, Document]]:
     """Every JSON document of a form that is kept in the repository, with its path."""
     for path in files(".json"):
@@ -139,9 +191,11 @@ def _printed(*arguments: str) -> Document:
 
 # By the name of the form's schema file.
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
+    "comparison": compared,
     "explain": executions,
     "inspection": inspected,
     "lint": findings,
+    "overview": overviews,
     "pool-size": pool_sizes,
     "sweep": swept,
     "toast-proof": proofs,

@@ -4,6 +4,7 @@ The Structs of a JSON report, its schema, its reference page and what is written
 `python -m plimsoll.reports.schema` writes schemas and pages.
 """
 
+import re
 from importlib.resources import files
 
 import jsonschema
@@ -117,6 +118,19 @@ def test_every_field_is_explained(name):
     assert [] == [
         at for at, rule in (objects | rules).items() if not rule["description"].endswith(".")
     ]
+
+
+def test_the_kinds_of_caveat_are_those_that_are_given():
+    """
+    The form of a comparison lists the kinds of caveat that the diagnosis makes, none more or less.
+    """
+    law = "".join(
+        (ROOT / "src/plimsoll/diagnosis/comparison" / name).read_text(encoding="utf-8")
+        for name in ("alike.py", "compare.py")
+    )
+    kinds = SCHEMAS["comparison"]["$defs"]["caveat"]["properties"]["kind"]["enum"]
+
+    assert set(re.findall(r'kind="(\w+)"', law)) == set(kinds)
 
 
 def errors(document, name) -> list[str]:

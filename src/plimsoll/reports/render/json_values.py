@@ -108,6 +108,17 @@ class RemedyObject(Struct, frozen=True, kw_only=True):
     """What it should change; may be empty."""
 
 
+class WindowObject(Struct, frozen=True, kw_only=True):
+    """A stretch of time."""
+
+    start: Moment
+    """First moment; UTC, ISO 8601 to the second with `Z`."""
+    end: Moment
+    """First moment after it; UTC, ISO 8601 to the second with `Z`."""
+    duration_s: Count
+    """Length in seconds."""
+
+
 class EbsLimitsObject(Struct, frozen=True, kw_only=True):
     """What the provider's own API said of the EBS limits of a class."""
 
@@ -175,6 +186,14 @@ class InstanceObject(Struct, frozen=True, kw_only=True):
     """EBS limits of the class as the provider's own API gave them; null leaves them to the catalog."""
     storage: StorageObject
     """Its storage."""
+
+
+def window_object(window_s: tuple[int, int]) -> WindowObject:
+    """Return a stretch of time, [start, end) in epoch seconds."""
+    start_s, end_s = window_s
+    return WindowObject(
+        start=format_time(start_s), end=format_time(end_s), duration_s=end_s - start_s
+    )
 
 
 def without_numpy(value: Any) -> Any:

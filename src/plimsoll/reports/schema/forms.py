@@ -4,9 +4,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.lint.json import LintDocument
+from plimsoll.reports.overview.json_objects import OverviewDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
 from plimsoll.reports.schema.describe import schema_of
 from plimsoll.reports.schema.layout import laid_out
@@ -15,9 +17,11 @@ from plimsoll.reports.toast.json import ToastProofDocument
 
 # By the name of its file; each with what else its schema defines.
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
+    "comparison": (ComparisonDocument,),
     "explain": (ExplainDocument, RecordingObject),
     "inspection": (InspectionDocument,),
     "lint": (LintDocument,),
+    "overview": (OverviewDocument,),
     "pool-size": (PoolSizeDocument,),
     "sweep": (SweepDocument,),
     "toast-proof": (ToastProofDocument,),
