@@ -29,7 +29,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
-ACCOUNT = "test_aws_"  # files of tests whose only server is the double of AWS
+ACCOUNT = (
+    "test_aws_",
+    "test_secrets",
+)  # files of tests that start doubles only, of AWS and Prometheus
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,8 +70,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
-    Tests that start servers share one worker, so that two servers never meet on this machine. Those whose
-    server is only the double of AWS run beside them: nothing that they check depends on the other's load.
+    Tests that start servers share one worker, so that two servers never meet on this machine. Those that
+    start only doubles of AWS and Prometheus run beside them: nothing that they check depends on the other's load.
 
     Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
     always keep them. Those that hold a server's counters to what it really did are run again once. The

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,11 @@ def files(*suffixes: str) -> list[Path]:
     """
     Files that are, or would be, committed; with the given suffixes, or all.
     """
+    return [path for path in _committed() if not suffixes or path.suffix in suffixes]
+
+
+@cache
+def _committed() -> tuple[Path, ...]:
     # safe.directory: a container often checks out as one user and tests as another.
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "-c", "-o", "--exclude-standard"],
@@ -33,7 +39,7 @@ def files(*suffixes: str) -> list[Path]:
         names = [p.relative_to(ROOT) for p in ROOT.rglob("*") if p.suffix != ".so"]
         names = [name for name in names if not _BUILT & set(name.parts)]
     found = {ROOT / name for name in names}
-    return sorted(p for p in found if p.is_file() and (not suffixes or p.suffix in suffixes))
+    return tuple(sorted(p for p in found if p.is_file()))
 
 
 def texts(*suffixes: str) -> Iterator[tuple[Path, str]]:
@@ -53,7 +59,13 @@ def python_files(folder: Path = ROOT) -> Iterator[tuple[Path, ast.Module]]:
     """
     for path in files(".py"):
         if path.is_relative_to(folder):
-            yield path.relative_to(folder), ast.parse(path.read_text(encoding="utf-8"))
+            yield path.relative_to(folder), _parsed(path)
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file, which nobody changes."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -396,19 +396,34 @@ def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("example", ["claims-pipeline", "search-service"])
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_no_example_says_zero_minutes_behind_a_ceiling(example, form, monkeypatch, capsys):
+def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, capsys):
     """
-    Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling.
+    Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling; in no form.
     """
-    arguments = ["plan", str(ROOT / "examples" / example), "--format", form]
-    monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
-    with pytest.raises(SystemExit):
-        main()
-    said = " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(plan_run, "plan_snapshot", once(plan_run.plan_snapshot))
+    for form in ("text", "markdown"):
+        arguments = ["plan", str(ROOT / "examples" / example), "--format", form]
+        monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
+        with pytest.raises(SystemExit):
+            main()
+        said = " ".join(capsys.readouterr().out.split())
 
-    assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", said)
-    assert not re.search(r"100 % of the (?:bytes|demand)", said)
+        assert "db." in said
+        assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", said)
+        assert not re.search(r"100 % of the (?:bytes|demand)", said)
+
+
+def once(search):
+    """
+    A search whose first answer is that of every call.
+    """
+    found = []
+
+    def searched(*arguments):
+        found.extend([] if found else [search(*arguments)])
+        return found[0]
+
+    return searched
 
 
 def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_path):
