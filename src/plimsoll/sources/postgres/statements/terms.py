@@ -59,7 +59,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     needs: str
     """Rights of the role, in words."""
     begin: str
-    """Begins a transaction; empty where a console knows none."""
+    """Begins a transaction; empty where each statement is one of its own."""
     statement_s: int | None
     """After which the server ends a statement; None where nothing is set."""
     lock_ms: int | None
@@ -87,7 +87,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     @property
     def guards(self) -> str:
         """The settings as one message; empty where a console knows none."""
-        if not self.begin:
+        if self.statement_s is None and self.lock_ms is None:
             return ""
         bounds = {
             "statement_timeout": None if self.statement_s is None else f"'{self.statement_s}s'",
@@ -187,7 +187,7 @@ SWEEP = Terms(
     access="read only; with `--allow-writes` one table, which it drops",
     statements=("sweep", "tables"),
     needs="`SELECT` on the table; with `--allow-writes` `CREATE` on a schema",
-    begin=_READ_ONLY,
+    begin="",
     statement_s=60,
     lock_ms=2000,
     idle_s=None,

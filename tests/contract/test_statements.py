@@ -1,0 +1,296 @@
+"""Everything that a server is asked stands in one room, and one function connects to servers."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.tree import SRC, python_files
+from plimsoll.sources.postgres.statements import sweep, terms
+from plimsoll.sources.postgres.statements.terms import Terms
+
+ROOM = Path("sources/postgres/statements")
+SESSION = Path("sources/postgres/session.py")
+
+# Statements for servers that Plimsoll has started itself, with nobody's data: the lab's. Entries are only taken away.
+OWN_SERVERS = {
+    Path("lab/load/dataset.py"): "fills the tables of a lab's PostgreSQL",
+    Path("lab/load/sysbench.py"): "fills the tables of a lab's MySQL",
+    Path("lab/load/workload.py"): "what pgbench sends to a lab's PostgreSQL",
+    Path("lab/sessions/postgres.py"): "asks a lab's PostgreSQL for an extension",
+    Path("lab/sweep/experiment.py"): "makes the table of an experiment's PostgreSQL",
+}
+# Files that connect without `open_session`, beside OWN_SERVERS.
+CONNECTS = {
+    SESSION: "open_session itself",
+    Path(
+        "sources/postgres/refusal_code.py"
+    ): "attempts the refused connection again for its code; sends nothing",
+}
+
+# How a statement begins, as we write them: in small letters, but for SHOW of a pooler. Words alone would be
+# English too, so what follows them counts.
+BEGINS = re.compile(
+    r"""\s*(?:
+    select\s | with\s+(?:recursive\s+)?\w+\s+as\s | insert\s+into\s | update\s+\S+\s+set\s | delete\s+from\s
+    | truncate\s | create\s+(?:\w+\s+){0,3}(?:table|schema|function|trigger|extension|index|role|view|database)\s
+    | drop\s+(?:table|schema|function|trigger|extension|index|role|view|database)\s
+    | alter\s+(?:table|system|role|database|schema)\s | vacuum\s*(?:\(|full|freeze|analyze|\{) | analyze\s+table\s
+    | set\s+(?:local\s+|session\s+)?[\w.]+\s*(?:=|\sto\s) | show\s+(?:\w+|\{\})\s*$ | SHOW\s+[A-Z_]+\s*$
+    | begin(?:\s+transaction\b|\s*;|\s*$) | start\s+transaction | rollback(?:\s+to\b|\s*;|\s*$)
+    | savepoint\s | release\s+savepoint | lock\s+table\s | prepare\s+\S+\s+as | deallocate\s
+    | execute\s+\S+$ | explain\s*\( | copy\s+\S+\s+(?:from|to)\s
+    )""",
+    re.VERBOSE,
+)
+# A piece of one, wherever it stands.
+PIECE = re.compile(
+    r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]"
+)
+ASKS = {"execute", "executemany", "ask", "show"}
+
+
+def test_every_statement_stands_in_the_room():
+    """
+    No string of the package is SQL or a pooler's command, but in the room and in the lab's own servers' files.
+    """
+    found = {
+        f"{path}:{line}: {text[:60]}"
+        for path, tree in python_files(SRC)
+        if not path.is_relative_to(ROOM) and path not in OWN_SERVERS
+        for line, text in strings(tree)
+        if is_statement(text)
+    }
+
+    assert set() == found
+
+
+def test_nothing_is_sent_that_is_written_on_the_spot():
+    """
+    What is executed has a name: no call that sends a statement has a literal, whatever it says.
+    """
+    found = {
+        f"{path}:{call.lineno}"
+        for path, tree in python_files(SRC)
+        # Prometheus is asked over HTTP, by paths.
+        if path not in OWN_SERVERS and not path.is_relative_to("sources/prometheus")
+        for call in sending(tree)
+    }
+
+    assert set() == found
+
+
+def test_one_function_connects():
+    """
+    Only `open_session` makes a connection to somebody's server or pooler.
+    """
+    found = {path for path, tree in python_files(SRC) if connects(tree)}
+
+    assert found - set(OWN_SERVERS) == set(CONNECTS)
+
+
+def test_what_is_listed_is_there():
+    """
+    A file that has no statement any more is taken off the list.
+    """
+    trees = dict(python_files(SRC))
+    without = [
+        path
+        for path in OWN_SERVERS
+        if not any(is_statement(text) for _, text in strings(trees[path]))
+    ]
+
+    assert [] == without
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'a = "select 1"',
+        'a = f"set local work_mem = {x}"',
+        'a = b"drop table t"',
+        'a = "SHOW POOLS"',
+        'a = "order by c.oid"',
+        'a = f"left join {x} y"',
+        'a = "rollback"',
+        'a = f"{x} from pg_catalog.pg_class"',
+    ],
+)
+def test_a_statement_is_recognised(source: str):
+    """
+    In a string, a format and bytes; whole and in pieces.
+    """
+    assert any(is_statement(text) for _, text in strings(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""select the rows."""',
+        'a = "vacuum of what is left dead"',
+        'a = "SHOW POOLS has cl_waiting = 0."',
+        'a = "CREATE EXTENSION pg_stat_statements;"',
+        'a = "end"',
+    ],
+)
+def test_prose_is_no_statement(source: str):
+    """
+    Docstrings, sentences, and commands that are printed for people to run.
+    """
+    assert not any(is_statement(text) for _, text in strings(ast.parse(source)))
+
+
+def test_a_literal_that_is_sent_is_recognised():
+    """
+    Behind `encode` and `format`, in an addition, and in the middle of other arguments.
+    """
+    tree = ast.parse(
+        'c.execute("x")\nc.execute(f"{y}".encode())\nc.ask(A, "x" + y)\nc.execute("{}".format(y))\n'
+        "c.execute(A, [1])\nc.ask(A.b, C(1))\nc.execute(f(x).encode())\n"
+    )
+
+    assert [1, 2, 3, 4] == sorted({call.lineno for call in sending(tree)})
+
+
+def test_a_connection_is_recognised():
+    """
+    Of psycopg and of libpq, however it was imported.
+    """
+    for source in (
+        "import psycopg\npsycopg.connect(d)",
+        "from psycopg import connect",
+        "psycopg.Connection.connect(d)",
+        "PGconn.connect_start(d)",
+    ):
+        assert connects(ast.parse(source))
+    assert not connects(ast.parse("open_session(d)\nself.connect()\nserver.connect()"))
+
+
+@pytest.mark.parametrize("one", terms.ALL, ids=lambda one: one.statements[0])
+def test_whoever_asks_is_guarded_first(one: Terms):
+    """
+    Names are found in pg_catalog, policies do not run, and waiting has an end; only consoles know no settings.
+    """
+    if one is terms.CONSOLE:
+        assert "" == one.guards
+        return
+
+    word = "set" if one.is_of_session else "set local"
+    assert one.guards.startswith(
+        f"{word} search_path = pg_catalog, pg_temp; {word} row_security = off; "
+    )
+    for setting in ("statement_timeout", "lock_timeout", *terms.ANSWERS):
+        assert f"; {word} {setting}" in one.guards
+    assert 0 < one.connect_s <= 5
+
+
+def test_whoever_only_reads_says_so():
+    """
+    A transaction that is called read only is begun as one, or is of a session whose transactions are.
+    """
+    said = {one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin}
+
+    assert said == {one.statements[0]: "read only" in one.begin for one in terms.ALL if one.begin}
+    assert "set default_transaction_read_only = on" == sweep.READ_ONLY
+
+
+def test_terms_are_kept_where_they_are_named():
+    """
+    A file that connects on terms sends their guards; none is only listed, and none is unlisted.
+    """
+    known = {name: value for name, value in vars(terms).items() if isinstance(value, Terms)}
+    used: dict[str, Path] = {}
+    for path, _ in python_files(SRC):
+        text = (SRC / path).read_text(encoding="utf-8")
+        for name in re.findall(r"(?:open_session|connected)\([^()]*?\b([A-Z]{5,})\b", text):
+            used[name] = path
+            assert known[name] is terms.CONSOLE or re.search(
+                rf"\b{name}\.(?:opening|guards)\b", text
+            )
+
+    assert known.keys() == used.keys()
+    assert len(terms.ALL) == len(known)
+    assert all(one in terms.ALL for one in known.values())
+
+
+def test_every_file_of_the_room_belongs_to_a_conversation():
+    """
+    A topic that no terms name would be sent on terms that nobody stated.
+    """
+    files = {path.stem for path in (SRC / ROOM).glob("*.py")} - {"__init__", "terms"}
+
+    assert files == {name for one in terms.ALL for name in one.statements}
+
+
+def is_statement(text: str) -> bool:
+    """
+    Whether a string is SQL, a piece of it, or a command of a pooler.
+    """
+    return bool(BEGINS.match(text) or PIECE.search(text))
+
+
+def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """
+    Line and text of every string that is no docstring; `{}` stands for what a format puts in.
+    """
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(part) for part in node.values}
+            yield (
+                node.lineno,
+                "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "{}"
+                    for part in node.values
+                ),
+            )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in skipped:
+            if isinstance(node.value, str):
+                yield node.lineno, node.value
+            elif isinstance(node.value, bytes):
+                yield node.lineno, node.value.decode("latin-1")
+
+
+def sending(tree: ast.Module) -> Iterator[ast.Call]:
+    """
+    Calls that send a statement which is written as their argument.
+    """
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ASKS
+            and any(_is_literal(argument) for argument in node.args)
+        ):
+            yield node
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str | bytes)
+    if isinstance(node, ast.BinOp):
+        return _is_literal(node.left) or _is_literal(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("encode", "format") and _is_literal(node.func.value)
+    return isinstance(node, ast.JoinedStr)
+
+
+def connects(tree: ast.Module) -> bool:
+    """
+    Whether a module makes a connection itself.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "psycopg":
+            if any(alias.name in ("connect", "Connection") for alias in node.names):
+                return True
+        elif isinstance(node, ast.Call) and re.fullmatch(
+            r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*",
+            ast.unparse(node.func),
+        ):
+            return True
+    return False
