@@ -17,12 +17,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-os.environ["POLARS_MAX_THREADS"] = "1"  # before polars is imported: all ways get one thread
-
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.blocks import WAYS
 from peers.replays import numba_laws, numpy_law, python_law
 from plimsoll.kernel import Stage, Trials, replay, replay_candidates
 
@@ -41,15 +38,14 @@ class Size:
     candidates: int
     numpy_steps: int
     python_steps: int
-    series: int
     runs: int
 
 
-PROMISES = {"step-candidates/s": 1e9, "times numba": 8.0, "points/s": 3e9}
-"""Per core; points for single precision in blocks of at least 64."""
+PROMISES = {"step-candidates/s": 1e9, "times numba": 8.0}
+"""Per core."""
 
-FULL = Size(days=365, candidates=320, numpy_steps=4000, python_steps=4000, series=12, runs=5)
-QUICK = Size(days=90, candidates=64, numpy_steps=500, python_steps=500, series=4, runs=3)
+FULL = Size(days=365, candidates=320, numpy_steps=4000, python_steps=4000, runs=5)
+QUICK = Size(days=90, candidates=64, numpy_steps=500, python_steps=500, runs=3)
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     size = QUICK if options.quick else FULL
     print(f"machine: {processor()}, {os.cpu_count()} cores")
     print(f"CPU time of one thread, best of {size.runs}; everything is from this run")
-    found = (*bench_replay(size), bench_statistics(size))
+    found = bench_replay(size)
     broken = [
         f"{value:.3g} {what}, promised {promise:.3g}"
         for value, (what, promise) in zip(found, PROMISES.items(), strict=True)
@@ -229,33 +225,6 @@ def agree(name: str, expected: Floats, found: Floats) -> None:
     steps_off = np.abs(expected[:, 0] - found[:, 0]).max()
     if steps_off > 1 or not np.allclose(expected[:, 1], found[:, 1], rtol=1e-6, atol=1e-3):
         sys.exit(f"{name} computes something else: up to {steps_off} throttled steps apart")
-
-
-def bench_statistics(size: Size) -> float:
-    """Print the block statistics; return our points per second for the shortest blocks."""
-    rng = np.random.default_rng(20191204)
-    shape = (size.series, size.days * DAY_STEPS)
-    series = rng.normal(2e8, 1e7, shape).astype(np.float32)
-    least = float("inf")
-    for length in (72, 240):
-        rows, reference = [], None
-        for name, prepare in WAYS.items():
-            compute, compare = prepare(series, length)
-            seconds, answer = timed(compute, size.runs)
-            found = compare(answer)
-            reference = found if reference is None else reference
-            if not np.allclose(reference, found, rtol=1e-4):
-                sys.exit(f"{name} computes other statistics")
-            per_s = series.size / seconds
-            rows.append(Row(name, per_s, f"{per_s * series.itemsize / 1e9:.2f} GB/s"))
-        print(
-            f"\ncount, min, max, sum and sum of squares of {shape[0]} series of {shape[1]:,}",
-            end="",
-        )
-        print(f" float32 in blocks of {length}")
-        show(rows, "points/s", rows[0].per_s)
-        least = min(least, rows[0].per_s)
-    return least
 
 
 def show(rows: Sequence[Row], unit: str, ours: float) -> None:

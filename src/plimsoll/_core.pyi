@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 __all__ = [
     "STAGES_MAX",
-    "block_statistics_f32",
-    "block_statistics_f64",
     "ceiling_curve",
     "ceiling_ops_per_s",
     "cost_per_op",
@@ -24,7 +22,6 @@ __all__ = [
     "replay",
     "replay_candidates",
     "time_to_empty_s",
-    "time_to_full_s",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -53,10 +50,6 @@ class _Trials(TypedDict):
     backlog_bytes: _Floats
     balance_min: _Floats
 
-class _Blocks(TypedDict):
-    count: NDArray[np.uint32]
-    rows: _Floats
-
 class _Curve(TypedDict):
     ops_per_s: _Floats
     bytes_per_s: _Floats
@@ -75,12 +68,6 @@ def replay_candidates(
 ) -> _Trials:
     """Send it through many chains; `balance_min` has shape (stages, candidates)."""
 
-def block_statistics_f64(samples: NDArray[np.float64], length: int) -> _Blocks:
-    """Count, and rows of least, most, sum and sum of squares, of every block of `length` samples."""
-
-def block_statistics_f32(samples: NDArray[np.float32], length: int) -> _Blocks:
-    """The same for single precision."""
-
 def ceiling_curve(chain: list[_Stage], io_size_bytes: _Floats, burst: bool) -> _Curve:
     """What the chain lets through at each I/O size, which stage binds and which is next."""
 
@@ -92,9 +79,6 @@ def cost_per_op(stage: _Stage, io_size_bytes: float) -> float:
 
 def time_to_empty_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
     """Seconds until the balance is zero; infinite if it does not fall."""
-
-def time_to_full_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
-    """Seconds until the balance is full; infinite if it does not rise."""
 
 def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
     """I/O size at which both ceilings let the same through."""

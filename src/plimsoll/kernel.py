@@ -1,5 +1,5 @@
 """
-The law, for Python: credit buckets, chains of ceilings, replay, block statistics.
+The law, for Python: credit buckets, chains of ceilings, replay.
 
 Rule 1: this is the only file that imports the compiled core.
 Rule 2: no law is written here; this file names things, checks them and hands them over.
@@ -113,10 +113,6 @@ class Stage:
         """Seconds until the balance of one stripe is zero at this rate; inf if it does not fall."""
         return _core.time_to_empty_s(_law(self), balance, rate_per_s)
 
-    def time_to_full_s(self, balance: float, rate_per_s: float) -> float:
-        """Seconds until the balance of one stripe is full at this rate; inf if it does not rise."""
-        return _core.time_to_full_s(_law(self), balance, rate_per_s)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
@@ -172,22 +168,6 @@ class Trials:
     """Bytes waiting at the end."""
     balance_min: FloatArray
     """Lowest balance of one stripe at the start or the end of any step, (stages, candidates)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Blocks:
-    """Statistics of blocks of samples, shape (blocks,)."""
-
-    count: NDArray[np.uint32]
-    """Samples that are not NaN."""
-    min: FloatArray
-    """Least of them; NaN without any."""
-    max: FloatArray
-    """Greatest of them; NaN without any."""
-    sum: FloatArray
-    """Their sum; 0 without any."""
-    sum_of_squares: FloatArray
-    """Sum of their squares; 0 without any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -295,30 +275,6 @@ def replay_candidates(
     )
     laws = [_law_of_chain(chain) for chain in chains]
     return Trials(**_core.replay_candidates((ops, size, step_s), laws, carry, allowed_steps))
-
-
-def block_statistics(values: ArrayLike, block_length: int) -> Blocks:
-    """
-    Statistics of consecutive blocks of samples in one pass.
-
-    Args:
-        values: samples, shape (n,), NaN where not measured. `float32` is read as it is, everything
-            else as `float64`.
-        block_length: samples per block, ≥ 1; the last block may be shorter.
-
-    Raises:
-        DataError: values of another shape, or a block length below 1.
-    """
-    samples = np.asarray(values)
-    _check(samples.ndim == 1, f"samples have {samples.ndim} dimensions", "one series")
-    _check(block_length >= 1, f"a block of {block_length} samples", "one sample or longer")
-    if samples.dtype == np.float32:
-        found = _core.block_statistics_f32(np.ascontiguousarray(samples), block_length)
-    else:
-        doubles = np.ascontiguousarray(samples, dtype=np.float64)
-        found = _core.block_statistics_f64(doubles, block_length)
-    least, most, total, squares = found["rows"]
-    return Blocks(count=found["count"], min=least, max=most, sum=total, sum_of_squares=squares)
 
 
 def ceiling_curve(

@@ -12,7 +12,6 @@ CALLED_FROM_OUTSIDE = {
     "resolve_command": "overrides what Click calls to find a subcommand",
     "read_snapshot": "reads a file by its path for tests of the source; commands have its bytes",
     "effect_of": "one chain's effect, against which tests hold pairs of real runs",
-    "time_to_full_s": "the twin of time_to_empty_s in the law's binding",
 }
 
 # A function under one of these is called as any other; under another decorator, by who decorates it.

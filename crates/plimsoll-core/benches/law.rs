@@ -6,12 +6,12 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use plimsoll_core::bucket::Bucket;
-use plimsoll_core::candidates::{Candidate, replay_candidates};
+use plimsoll_core::candidates::replay_candidates;
 use plimsoll_core::chain::{Account, Stage};
 use plimsoll_core::flow::Backlog;
 use plimsoll_core::pace::{Pace, Request};
-use plimsoll_core::plateau::block_statistics;
 use plimsoll_core::replay::{Demand, replay};
+use plimsoll_core::trials::Candidate;
 
 /// Minutes in thirty days.
 const STEPS: usize = 43_200;
@@ -98,17 +98,5 @@ fn admissions(c: &mut Criterion) {
     group.finish();
 }
 
-fn statistics(c: &mut Criterion) {
-    let samples: Vec<f32> = (0..6_307_200).map(|i| (i % 1013) as f32).collect();
-    let mut group = c.benchmark_group("block statistics");
-    group.throughput(Throughput::Elements(samples.len() as u64));
-    for length in [30, 64, 240, 1440] {
-        group.bench_with_input(BenchmarkId::new("f32", length), &length, |b, &length| {
-            b.iter(|| block_statistics(black_box(&samples), length));
-        });
-    }
-    group.finish();
-}
-
-criterion_group!(benches, replays, admissions, statistics);
+criterion_group!(benches, replays, admissions);
 criterion_main!(benches);

@@ -96,17 +96,4 @@ impl Bucket {
         let falling = rate.min(self.burst) - self.baseline;
         if falling > 0.0 { balance / falling } else { f64::INFINITY }
     }
-
-    /// Seconds from `balance` to full while `rate` is served; infinite if the balance does not rise.
-    #[must_use]
-    pub fn time_to_full_s(&self, balance: f64, rate: f64) -> f64 {
-        let rising = self.baseline - rate;
-        if balance >= self.capacity {
-            0.0
-        } else if rising > 0.0 {
-            (self.capacity - balance) / rising
-        } else {
-            f64::INFINITY
-        }
-    }
 }

@@ -14,12 +14,6 @@
 use crate::bucket::Bucket;
 use crate::units::{BytesPerS, IoSize, OpsPerS};
 
-/// I/O size at which AWS quotes an instance's IOPS limit (EBS-optimized instances, EC2 user guide).
-///
-/// It says how the number was measured. No document says that the instance charges a larger request
-/// as several operations, so no unit is applied to an instance unless the caller asks for one.
-pub const INSTANCE_IOPS_QUOTED_AT: IoSize = IoSize(16.0 * 1024.0);
-
 /// What one request costs at a ceiling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Account {

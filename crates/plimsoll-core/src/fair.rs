@@ -142,12 +142,6 @@ impl<T> FairQueue<T> {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// How many requests of a class wait.
-    #[must_use]
-    pub fn len_of(&self, class: Class) -> usize {
-        self.waiting[class as usize].len()
-    }
-
     /// Whether none waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -6,8 +6,8 @@
 use pulp::Simd;
 
 use crate::bucket::{Bucket, allowance, balance_after};
-use crate::candidates::{BYTES, Candidate, Job, OPS, STAGES_MAX, Stretch, Trials};
 use crate::lane::{Lane, Lanes};
+use crate::trials::{BYTES, Candidate, Job, OPS, STAGES_MAX, Stretch, Trials};
 
 /// Candidates that are replayed side by side.
 pub(crate) struct Group<S: Simd, const N: usize> {

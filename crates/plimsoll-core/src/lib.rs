@@ -9,9 +9,7 @@
 //! - [`pace`]: single requests through a chain in real time: when each may complete.
 //! - [`fair`]: reads and writes take turns under saturation.
 //! - [`replay`]: a series of steps, with grants of credits.
-//! - [`candidates`]: many chains over one series of demand, side by side in SIMD lanes.
-//! - [`plateau`]: one-pass statistics over blocks of samples.
-//! - [`queue`]: Little's law.
+//! - [`trials`], [`candidates`]: many chains over one series of demand, side by side in SIMD lanes.
 
 pub mod bucket;
 pub mod candidates;
@@ -22,7 +20,6 @@ pub mod flow;
 mod group;
 pub mod lane;
 pub mod pace;
-pub mod plateau;
-pub mod queue;
 pub mod replay;
+pub mod trials;
 pub mod units;

@@ -16,10 +16,6 @@ pub struct BytesPerS(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct IoSize(pub f64);
 
-/// A length of time, never a date.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Seconds(pub f64);
-
 impl Mul<IoSize> for OpsPerS {
     type Output = BytesPerS;
 

@@ -202,8 +202,10 @@ proptest! {
         let largest = |costs: &[f64]| costs.iter().copied().fold(0.0, f64::max);
         let most = largest(&read) + largest(&write);
         let (mut ahead, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
-        while queue.len_of(Class::Read) > 0 && queue.len_of(Class::Write) > 0 {
+        let (mut reads, mut writes) = (read.len(), write.len());
+        while reads > 0 && writes > 0 {
             let Turn { class, cost_s, .. } = queue.pop().expect("both wait");
+            *if class == Class::Read { &mut reads } else { &mut writes } -= 1;
             ahead += if class == Class::Read { cost_s } else { -cost_s };
             (low, high) = (low.min(ahead), high.max(ahead));
             prop_assert!(high - low <= most + ROUNDING, "{low} {high} {most}");

@@ -1,11 +1,11 @@
 //! Truths that hold for every chain and every demand.
 
 use plimsoll_core::bucket::Bucket;
-use plimsoll_core::candidates::{Candidate, replay_candidates};
+use plimsoll_core::candidates::replay_candidates;
 use plimsoll_core::chain::{Account, Stage};
 use plimsoll_core::flow::Backlog;
-use plimsoll_core::plateau::block_statistics;
 use plimsoll_core::replay::{Demand, Grant, Replay, replay};
+use plimsoll_core::trials::Candidate;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -337,37 +337,6 @@ proptest! {
             prop_assert_eq!(alone.throttled_steps[0].min(allowed + 1), early.throttled_steps[i]);
             let has_failed = alone.throttled_steps[0] > allowed;
             prop_assert_eq!(has_failed, early.served_ops[i].is_nan());
-        }
-    }
-
-    /// One pass over rows finds what four passes over single samples find.
-    #[test]
-    fn blocks_are_what_they_seem(
-        samples in vec(prop_oneof![1 => Just(f64::NAN), 9 => -1e9..1e9_f64], 0..400),
-        length in 1..200_usize,
-    ) {
-        let blocks = block_statistics(&samples, length);
-        let singles: Vec<f32> = samples.iter().map(|&sample| sample as f32).collect();
-        let single = block_statistics(&singles, length);
-        prop_assert_eq!(samples.len().div_ceil(length), blocks.count.len());
-        for (i, block) in samples.chunks(length).enumerate() {
-            let known: Vec<f64> = block.iter().copied().filter(|sample| !sample.is_nan()).collect();
-            prop_assert_eq!(known.len() as u32, blocks.count[i]);
-            prop_assert_eq!(blocks.count[i], single.count[i]);
-            if known.is_empty() {
-                prop_assert!(blocks.min()[i].is_nan() && blocks.max()[i].is_nan());
-                prop_assert_eq!((0.0, 0.0), (blocks.sum()[i], blocks.sum_of_squares()[i]));
-                continue;
-            }
-            let least = known.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let squares: f64 = known.iter().map(|sample| sample * sample).sum();
-            let absolute: f64 = known.iter().map(|sample| sample.abs()).sum();
-            prop_assert_eq!((least, most), (blocks.min()[i], blocks.max()[i]));
-            prop_assert_eq!((f64::from(least as f32), f64::from(most as f32)), (single.min()[i], single.max()[i]));
-            prop_assert!(close(known.iter().sum(), blocks.sum()[i], absolute));
-            prop_assert!(close(squares, blocks.sum_of_squares()[i], squares));
-            prop_assert!((squares - single.sum_of_squares()[i]).abs() <= 1e-6 * squares);
         }
     }
 }

@@ -4,8 +4,7 @@ use plimsoll_core::bucket::Bucket;
 use plimsoll_core::chain::{Account, Phase, Stage, ceiling_at};
 use plimsoll_core::flow::{Backlog, Flow};
 use plimsoll_core::pace::{Admission, Pace, Request};
-use plimsoll_core::queue;
-use plimsoll_core::units::{IoSize, OpsPerS};
+use plimsoll_core::units::IoSize;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -368,7 +367,7 @@ proptest! {
             done[i % depth] = admission.done_s;
             waited_s += if i < depth { 0.0 } else { admission.waited_s };
         }
-        let expected = queue::latency(depth as f64, OpsPerS(rate)).expect("a rate").0;
+        let expected = depth as f64 / rate;
         prop_assert!(close(expected, waited_s / (2_000 - depth) as f64, 1.0));
     }
 

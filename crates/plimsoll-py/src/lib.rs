@@ -8,11 +8,11 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use plimsoll_core::bucket::Bucket;
-use plimsoll_core::candidates::{self, Candidate, STAGES_MAX, Trials};
+use plimsoll_core::candidates;
 use plimsoll_core::chain::{self, Account, Phase, Stage};
 use plimsoll_core::flow::Backlog;
-use plimsoll_core::plateau::{self, Blocks, Sample};
 use plimsoll_core::replay::{Demand, Grant, Replay};
+use plimsoll_core::trials::{Candidate, STAGES_MAX, Trials};
 use plimsoll_core::units::{BytesPerS, IoSize, OpsPerS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -150,41 +150,6 @@ fn trial_columns(py: Python<'_>, done: Trials, count: usize) -> Columns<'_> {
     Ok(columns)
 }
 
-/// Statistics of blocks of `float64`; see `plimsoll.kernel.block_statistics`.
-#[pyfunction]
-fn block_statistics_f64<'py>(
-    py: Python<'py>,
-    samples: PyReadonlyArray1<'py, f64>,
-    length: usize,
-) -> Columns<'py> {
-    block_statistics(py, samples, length)
-}
-
-/// Statistics of blocks of `float32`; see `plimsoll.kernel.block_statistics`.
-#[pyfunction]
-fn block_statistics_f32<'py>(
-    py: Python<'py>,
-    samples: PyReadonlyArray1<'py, f32>,
-    length: usize,
-) -> Columns<'py> {
-    block_statistics(py, samples, length)
-}
-
-fn block_statistics<'py, T: Sample + Element>(
-    py: Python<'py>,
-    samples: PyReadonlyArray1<'py, T>,
-    length: usize,
-) -> Columns<'py> {
-    must(length > 0, "a block holds at least one sample")?;
-    let samples = samples.as_slice()?;
-    let blocks: Blocks = py.detach(|| plateau::block_statistics(samples, length));
-    let columns = PyDict::new(py);
-    let shape = [Blocks::ROWS, blocks.count.len()];
-    columns.set_item("count", column(py, blocks.count))?;
-    columns.set_item("rows", blocks.rows.into_pyarray(py).reshape(shape)?)?;
-    Ok(columns)
-}
-
 /// What a chain lets through at each I/O size; see `plimsoll.kernel.ceiling_curve`.
 #[pyfunction]
 fn ceiling_curve<'py>(
@@ -226,12 +191,6 @@ fn time_to_empty_s(stage: StageTuple, balance: f64, rate_per_s: f64) -> f64 {
     stage_of(stage).bucket.time_to_empty_s(balance, rate_per_s)
 }
 
-/// See `plimsoll.kernel.Stage.time_to_full_s`.
-#[pyfunction]
-fn time_to_full_s(stage: StageTuple, balance: f64, rate_per_s: f64) -> f64 {
-    stage_of(stage).bucket.time_to_full_s(balance, rate_per_s)
-}
-
 /// See `plimsoll.kernel.knee_bytes`.
 #[pyfunction]
 fn knee_bytes(bytes_per_s: f64, ops_per_s: f64) -> f64 {
@@ -243,13 +202,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("STAGES_MAX", STAGES_MAX)?;
     m.add_function(wrap_pyfunction!(replay, m)?)?;
     m.add_function(wrap_pyfunction!(replay_candidates, m)?)?;
-    m.add_function(wrap_pyfunction!(block_statistics_f64, m)?)?;
-    m.add_function(wrap_pyfunction!(block_statistics_f32, m)?)?;
     m.add_function(wrap_pyfunction!(ceiling_curve, m)?)?;
     m.add_function(wrap_pyfunction!(ceiling_ops_per_s, m)?)?;
     m.add_function(wrap_pyfunction!(cost_per_op, m)?)?;
     m.add_function(wrap_pyfunction!(time_to_empty_s, m)?)?;
-    m.add_function(wrap_pyfunction!(time_to_full_s, m)?)?;
     m.add_function(wrap_pyfunction!(knee_bytes, m)?)?;
     Ok(())
 }
