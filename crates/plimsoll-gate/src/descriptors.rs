@@ -12,8 +12,6 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::inodes::Node;
-
 /// How many descriptors may be open for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -135,7 +133,7 @@ impl Grip {
     }
 
     /// Hold the file by this one for some time; whether the ring is to be told.
-    fn take(&self, fd: &Arc<OwnedFd>) -> bool {
+    pub(crate) fn take(&self, fd: &Arc<OwnedFd>) -> bool {
         let mut hold = self.lock();
         hold.path.get_or_insert_with(|| Arc::clone(fd));
         !std::mem::replace(&mut hold.is_listed, true)
@@ -151,14 +149,9 @@ impl Grip {
         given_up.is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Hold> {
-        self.hold.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LetGo for Node {
-    fn let_go(&self, is_pressed: bool) -> Lost {
-        let mut hold = self.grip.lock();
+    /// Close the descriptor that a file which is not open is held by; see [`LetGo`].
+    pub fn let_go(&self, is_pressed: bool) -> Lost {
+        let mut hold = self.lock();
         let was_used = std::mem::take(&mut hold.was_used) && !is_pressed;
         if was_used && !hold.is_kept {
             return Lost::Stays;
@@ -171,6 +164,10 @@ impl LetGo for Node {
         let closed = if hold.is_kept { None } else { hold.path.take() };
         drop(hold);
         if closed.is_some() { Lost::Closed } else { Lost::Empty }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hold> {
+        self.hold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -187,12 +184,6 @@ impl<T> Ring<T> {
         self.lock().len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Add one. Those that are gone leave when they may be half of all, so that each addition
     /// costs the same.
     pub fn add(&self, thing: &Arc<T>, live: usize) {
@@ -201,6 +192,11 @@ impl<T> Ring<T> {
         if things.len() > 2 * live + 16 {
             things.retain(|thing| thing.strong_count() > 0);
         }
+    }
+
+    /// Add one that is looked at last.
+    pub(crate) fn push(&self, thing: &Arc<T>) {
+        self.lock().push_back(Arc::downgrade(thing));
     }
 
     /// The one that is looked at next, if it still exists.
@@ -229,22 +225,12 @@ impl<T: LetGo> Ring<T> {
                 Lost::Empty => {}
                 Lost::Busy => {
                     is_busy = true;
-                    self.lock().push_back(Arc::downgrade(&thing));
+                    self.push(&thing);
                 }
-                Lost::Stays => self.lock().push_back(Arc::downgrade(&thing)),
+                Lost::Stays => self.push(&thing),
             }
         }
         (closed, is_busy)
-    }
-}
-
-impl Ring<Node> {
-    /// Hold a file, whose name is known, by this descriptor, and let others go for it.
-    pub fn hold(&self, node: &Arc<Node>, fd: &Arc<OwnedFd>, most: usize) {
-        if node.grip.take(fd) {
-            self.lock().push_back(Arc::downgrade(node));
-            self.sweep(false, |_| self.len() <= most);
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::fs::Bypass;
-use crate::inodes::Node;
+use crate::bypass::Bypass;
 use crate::leases::Lease;
+use crate::node::Node;
 
 /// An open file.
 #[derive(Debug)]

@@ -18,53 +18,15 @@
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::descriptors::{Grip, Ring};
-use crate::known::{Key, Known, Way};
-use crate::runs::Runs;
-use crate::written::Written;
-
-/// Number of the root, by the protocol.
-pub const ROOT: u64 = 1;
-
-/// Numbers from here on are ours, for files of other file systems.
-pub const FOREIGN: u64 = 1 << 63;
-
-/// One file of the backing folder.
-#[derive(Debug)]
-pub struct Node {
-    /// How the kernel calls it.
-    pub id: u64,
-    /// Tells this node from an earlier one of the same number.
-    pub epoch: u64,
-    /// What the file is held by.
-    pub grip: Grip,
-    /// What kind of file it is.
-    pub kind: FileType,
-    /// Open handles that can write: the kernel may hold data that has not reached us.
-    pub writers: AtomicU32,
-    /// Where sequential requests have got to.
-    pub runs: Mutex<Runs>,
-    /// What was written and not flushed.
-    pub written: Written,
-    /// Device and inode number.
-    pub(crate) key: Key,
-    /// Dropped after the descriptor, so that what it counts is closed.
-    leaving: Leaving,
-}
-
-/// Whether a file is on its way out, and how many are.
-#[derive(Debug)]
-struct Leaving {
-    is_unnamed: AtomicBool,
-    is_counted: AtomicBool,
-    count: Arc<AtomicUsize>,
-}
+use crate::descriptors::Ring;
+use crate::known::{Known, Way};
+use crate::node::{Node, ROOT, key_of, node_of};
 
 /// A node, and a descriptor of its file that stays open meanwhile.
 #[derive(Clone, Debug)]
@@ -114,51 +76,6 @@ impl Parting {
     }
 }
 
-impl PartialEq for Node {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Node {
-    /// A handle was opened.
-    pub fn opened(&self) {
-        self.grip.opened();
-    }
-
-    /// The kernel is through with a handle.
-    pub fn closed(&self) {
-        self.grip.closed();
-        if self.leaving.is_unnamed.load(Ordering::Acquire) && !self.grip.is_open() {
-            self.leaving.begin();
-        }
-    }
-
-    /// The file lost its last name.
-    pub fn unnamed(&self) {
-        self.leaving.is_unnamed.store(true, Ordering::Release);
-        if !self.grip.is_open() {
-            self.leaving.begin();
-        }
-    }
-}
-
-impl Leaving {
-    fn begin(&self) {
-        if !self.is_counted.swap(true, Ordering::AcqRel) {
-            self.count.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        if *self.is_counted.get_mut() {
-            self.count.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
 impl Inodes {
     /// A table that knows the root only, and keeps at most so many descriptors of files that are
     /// not open.
@@ -174,12 +91,6 @@ impl Inodes {
         let (ring, lost) = (Ring::default(), Ring::default());
         let root = Reached { fd, node };
         Ok(Self { root, known, ring, idle_max, lost, naming, epochs, leaving })
-    }
-
-    /// The root.
-    #[must_use]
-    pub fn root(&self) -> &Reached {
-        &self.root
     }
 
     /// The node of this number.
@@ -389,18 +300,6 @@ impl Inodes {
         if inode == self.root.node.key.1 { ROOT } else { inode }
     }
 
-    /// How many nodes there are besides the root.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.known().len()
-    }
-
-    /// Whether the kernel knows nothing but the root.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     fn known(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -409,19 +308,6 @@ impl Inodes {
 fn open_path(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(folder, name, flags, Mode::empty())
-}
-
-fn key_of(stat: &Stat) -> Key {
-    (stat.st_dev, stat.st_ino)
-}
-
-fn node_of(id: u64, epoch: u64, stat: &Stat, leaving: &Arc<AtomicUsize>) -> Node {
-    let kind = FileType::from_raw_mode(stat.st_mode);
-    let (is_unnamed, is_counted) = (AtomicBool::new(false), AtomicBool::new(false));
-    let leaving = Leaving { is_unnamed, is_counted, count: Arc::clone(leaving) };
-    let (grip, key) = (Grip::default(), key_of(stat));
-    let (writers, runs, written) = (AtomicU32::new(0), Mutex::default(), Written::default());
-    Node { id, epoch, grip, kind, writers, runs, written, key, leaving }
 }
 
 #[cfg(test)]

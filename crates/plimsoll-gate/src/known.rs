@@ -8,10 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use crate::inodes::{FOREIGN, Node, ROOT};
-
-/// Device and inode number.
-pub type Key = (u64, u64);
+use crate::node::{FOREIGN, Key, Node, ROOT};
 
 /// One node, and what is known of it.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::descriptors::{LetGo, Lost};
-use crate::inodes::Node;
+use crate::node::Node;
 use crate::written::Heard;
 
 #[derive(Debug, Default)]
@@ -116,6 +116,7 @@ mod tests {
     use super::*;
     use crate::descriptors::Ring;
     use crate::inodes::Inodes;
+    use crate::node::ROOT;
     use rustix::fs::{Mode, OFlags};
     use std::ffi::OsStr;
 
@@ -125,7 +126,7 @@ mod tests {
         std::fs::write(folder.path().join("a"), b"x").unwrap();
         let root = rustix::fs::open(folder.path(), OFlags::PATH, Mode::empty()).unwrap();
         let inodes = Inodes::new(root, 1).unwrap();
-        let node = inodes.look_up(inodes.root(), OsStr::new("a")).unwrap().file.node;
+        let node = inodes.look_up(&inodes.reach(ROOT).unwrap(), OsStr::new("a")).unwrap().file.node;
         (folder, node)
     }
 

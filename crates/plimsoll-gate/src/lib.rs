@@ -5,37 +5,41 @@
 //! done. The law is that of `plimsoll-core`, with a clock.
 //!
 //! - [`config`], [`refusal`], [`mount`]: what it is told, what it refuses, where it is mounted.
-//! - [`fs`], [`inodes`], [`descriptors`], [`handles`], [`leases`], [`written`], [`workers`],
-//!   [`buffers`]: the file system.
+//! - [`fs`], [`inodes`], [`node`], [`descriptors`], [`handles`], [`bypass`], [`leases`], [`written`],
+//!   [`workers`], [`buffers`]: the file system.
 //! - [`runs`], [`pieces`], [`throttle`], [`park`], [`clock`]: from a request to its reply.
 //! - [`cache_bound`], [`pruner`]: the bound on the page cache.
 //! - [`counters`], [`recorder`], [`control`]: what it counts, writes down and answers.
 //! - [`daemon`]: its life.
+//!
+//! Only what the program calls is public, so that the compiler finds what nothing calls.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("the gate needs Linux and its FUSE");
 
-pub mod buffers;
-pub mod cache_bound;
-pub mod claim;
-pub mod clock;
+mod buffers;
+mod bypass;
+mod cache_bound;
+mod claim;
+mod clock;
 pub mod config;
-pub mod control;
-pub mod counters;
+mod control;
+mod counters;
 pub mod daemon;
-pub mod descriptors;
-pub mod fs;
-pub mod handles;
-pub mod inodes;
+mod descriptors;
+mod fs;
+mod handles;
+mod inodes;
 mod known;
-pub mod leases;
+mod leases;
 pub mod mount;
-pub mod park;
-pub mod pieces;
-pub mod pruner;
-pub mod recorder;
+mod node;
+mod park;
+mod pieces;
+mod pruner;
+mod recorder;
 pub mod refusal;
-pub mod runs;
-pub mod throttle;
-pub mod workers;
-pub mod written;
+mod runs;
+mod throttle;
+mod workers;
+mod written;

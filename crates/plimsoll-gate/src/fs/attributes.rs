@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use rustix::path::DecInt;
 
 use super::Core;
-use crate::inodes::{Node, Reached};
+use crate::inodes::Reached;
+use crate::node::Node;
 
 /// Blocks of 512 bytes that a file open for writing has at least: its data may still be in the
 /// kernel's memory, and programs take a file without any block for one that is all hole.

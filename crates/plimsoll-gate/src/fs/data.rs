@@ -10,8 +10,8 @@ use fuser::{ReplyData, ReplyEmpty, ReplyLseek, ReplyWrite};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::bypass::PAST_FROM_BYTES;
 use super::holes::{Data, data_within};
+use super::past::PAST_FROM_BYTES;
 use super::{Core, refused};
 use crate::buffers::Buffer;
 use crate::config;

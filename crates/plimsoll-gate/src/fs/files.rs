@@ -12,12 +12,13 @@ use rustix::path::DecInt;
 
 use super::Core;
 use super::attributes::attributes_of;
-use super::bypass::Bypass;
 use super::names::Asker;
+use crate::bypass::Bypass;
 use crate::config;
 use crate::handles::OpenFile;
-use crate::inodes::{Node, Reached};
+use crate::inodes::Reached;
 use crate::leases::Lease;
+use crate::node::Node;
 
 /// A handle as the kernel gets it.
 #[derive(Clone, Copy, Debug)]

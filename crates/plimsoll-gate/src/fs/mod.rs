@@ -12,12 +12,12 @@
 //! device as what it is.
 
 mod attributes;
-mod bypass;
 mod data;
 mod files;
 mod folders;
 mod holes;
 mod names;
+mod past;
 mod room;
 
 use std::ffi::OsStr;
@@ -37,7 +37,6 @@ use fuser::{
 use rustix::fs::AtFlags;
 
 use self::attributes::Change;
-pub use self::bypass::Bypass;
 use self::data::Block;
 use self::names::Asker;
 pub use self::room::Room;

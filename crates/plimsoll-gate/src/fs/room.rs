@@ -20,8 +20,9 @@ use rustix::io::Errno;
 use super::Core;
 use crate::descriptors::Ring;
 use crate::handles::OpenFile;
-use crate::inodes::{Node, Reached};
+use crate::inodes::Reached;
 use crate::leases::Lease;
+use crate::node::Node;
 
 /// How long nothing at all may be closed before somebody who waits for room gives up. A busy disk
 /// takes seconds to end a large file; a client whose reply takes longer is taken for hung.

@@ -17,7 +17,7 @@
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags};
@@ -25,53 +25,15 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::Core;
 use super::room::is_no_room;
 use crate::handles::OpenFile;
-use crate::inodes::Node;
 use crate::leases::Lease;
 
 /// The smallest block that disks have. Where theirs is larger they refuse what is not aligned to it.
 const BLOCK_BYTES: u64 = 512;
 
-/// Reads that follow a miss and do not look into the cache: many enough that what the looks fetch
-/// in vain does not count, few enough that a file which has got into memory is found there soon.
-const PAST_A_MISS: u32 = 63;
-
 /// Writes from this size on go past the cache below: to take them in page by page costs it more than
 /// the disk does (128 kB in order, sixteen in flight: 62 and 100 % of native). Smaller ones cost less
 /// there.
 pub const PAST_FROM_BYTES: usize = 32 * 1024;
-
-/// The way past the cache of one open file.
-#[derive(Debug)]
-pub struct Bypass {
-    /// A second descriptor, opened when it is first needed.
-    read: Arc<Lease>,
-    /// The same to write with.
-    written: Arc<Lease>,
-    /// Whether the backing file system refuses it.
-    is_refused: AtomicBool,
-    /// How many reads are to take this way.
-    left: AtomicU32,
-}
-
-impl Bypass {
-    /// The way past the cache of this file.
-    pub fn new(node: &Arc<Node>, count: &Arc<AtomicUsize>) -> Self {
-        let lease = || Arc::new(Lease::new(node, false, count));
-        let (is_refused, left) = (AtomicBool::new(false), AtomicU32::new(0));
-        Self { read: lease(), written: lease(), is_refused, left }
-    }
-
-    /// Whether this read is to take this way, without a look into the cache.
-    pub fn is_next(&self) -> bool {
-        let one_less = |left: u32| left.checked_sub(1);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
-    }
-
-    /// The cache did not have all that was asked for.
-    pub fn missed(&self) {
-        self.left.store(PAST_A_MISS, Ordering::Relaxed);
-    }
-}
 
 impl Core {
     /// Read past the page cache, as far as that can be done; how far it came. Waits for the disk.
@@ -145,22 +107,6 @@ mod tests {
         let fd = rustix::fs::open(path, OFlags::RDONLY, Mode::empty()).unwrap();
         let mut buffer = vec![0; bytes];
         (read_blocks(&fd, offset, &mut buffer), buffer)
-    }
-
-    /// After a miss some reads pass by, then the cache is looked into again.
-    #[test]
-    fn a_miss_is_followed_by_reads_that_pass_by() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = rustix::fs::open(folder.path(), OFlags::PATH, Mode::empty()).unwrap();
-        let inodes = crate::inodes::Inodes::new(root, 0).unwrap();
-        let bypass = Bypass::new(&inodes.root().node, &Arc::default());
-        assert!(!bypass.is_next());
-
-        for _ in 0..2 {
-            bypass.missed();
-            assert!((0..PAST_A_MISS).all(|_| bypass.is_next()));
-            assert!(!bypass.is_next());
-        }
     }
 
     /// Whole blocks are read up to the end of the file; the rest, and what fails, is left.
