@@ -10,8 +10,6 @@ from contract.tree import ROOT, SRC, Function, functions, python_files
 CALLED_FROM_OUTSIDE = {
     "format_options": "overrides what Click calls for the options of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
-    "read_snapshot": "reads a file by its path for tests of the source; commands have its bytes",
-    "effect_of": "one chain's effect, against which tests hold pairs of real runs",
 }
 
 # A function under one of these is called as any other; under another decorator, by who decorates it.

@@ -33,7 +33,7 @@ from plimsoll.model.plan import Band, Effect, Loop
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import recover
-from plimsoll.plan.effect import effect_of
+from plimsoll.plan.effect import judge
 
 CLOCK = 60
 """An emulated minute is a second."""
@@ -172,7 +172,7 @@ def tell(rig: Rig, pair: Pair) -> Told:
     diagnosis = diagnose_snapshot(first)
     demand = recover(first, diagnosis)
     chain = tuple(_spent(stage) for stage in chain_of(pair.after, catalog()))
-    effect = effect_of(demand, chain)
+    effect = judge(demand, chain).effect
     second, then = _measured(rig, pair, pair.after, credit_ratio=0.0)
     return Told(
         pair=pair,

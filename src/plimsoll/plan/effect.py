@@ -17,7 +17,7 @@ from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import INSTANCE_FAMILIES
-from plimsoll.model.plan import ALLOWED_RATIO, Band, Effect, Judgement, NextCeiling
+from plimsoll.model.plan import ALLOWED_RATIO, Band, Effect, Judgement
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import BAND, Demand
 from plimsoll.plan.trials import Trial, trials_of
@@ -115,7 +115,7 @@ def judge(
     )
     chance = float(each @ passed) / 2
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
-    effect = _effect(demand, trials, None)
+    effect = _effect(demand, trials)
     return Judged(
         judgement=judgement,
         probability=round(chance, 4),
@@ -124,18 +124,6 @@ def judge(
         settled_by=SETTLED_BY if judgement is Judgement.UNSURE else "",
         passed=passed,
     )
-
-
-def effect_of(
-    demand: Demand, chain: Sequence[Stage], *, next_ceiling: NextCeiling | None = None
-) -> Effect:
-    """
-    What the window would have been with a chain; `next_ceiling` is handed through.
-
-    Raises:
-        DataError: the chain is empty.
-    """
-    return _effect(demand, _trials(demand, chain), next_ceiling)
 
 
 def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tuple[Stage, ...]:
@@ -190,7 +178,7 @@ def _waited(demand: Demand, trials: Sequence[Trial]) -> list[float]:
     return [float((trial.outcome.throttled * weigh).sum()) for trial in trials]
 
 
-def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> Effect:
+def _effect(demand: Demand, trials: list[Trial]) -> Effect:
     measured = demand.is_measured
     weight = np.array([t.path.weight for t in trials])
     minutes = np.array(_waited(demand, trials)) * demand.step_s / 60
@@ -214,7 +202,7 @@ def _effect(demand: Demand, trials: list[Trial], after: NextCeiling | None) -> E
         latency_s_mean=latency[0],
         latency_s_p95=latency[1],
         **_lowest_balance(demand, hardest),
-        next_ceiling=after,
+        next_ceiling=None,
     )
 
 

@@ -11,7 +11,7 @@ from plimsoll.model.ceiling import Family
 from plimsoll.model.plan import DemandSummary, Judgement, Loop
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import Demand, Path
-from plimsoll.plan.effect import effect_of, judge, started
+from plimsoll.plan.effect import judge, started
 from plimsoll.plan.verdict import Share, verdict_of
 
 SIZE = 10_000.0
@@ -68,7 +68,7 @@ def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
     """
     Of a hundred minutes twenty ask for 1,000 of 500: a fifth, and 18,000 of 28,000 at once.
     """
-    effect = effect_of(demand_of(level(1000.0)), fixed(500.0))
+    effect = judge(demand_of(level(1000.0)), fixed(500.0)).effect
 
     assert effect.minutes_at_ceiling.middle == pytest.approx(20)
     assert effect.ratio_at_ceiling.middle == pytest.approx(0.2)
@@ -79,7 +79,7 @@ def test_latency_at_a_ceiling_is_requests_in_flight_over_rate():
     """
     1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms.
     """
-    effect = effect_of(demand_of(np.full(N, 1000.0)), fixed(500.0))
+    effect = judge(demand_of(np.full(N, 1000.0)), fixed(500.0)).effect
 
     assert effect.latency_s_mean is not None
     assert effect.latency_s_mean.middle == pytest.approx(0.002)
@@ -89,7 +89,7 @@ def test_below_a_ceiling_latency_rises_little():
     """
     At half the limit it is the base and six tenths of a sixty-fourth.
     """
-    effect = effect_of(demand_of(np.full(N, 250.0)), fixed(500.0))
+    effect = judge(demand_of(np.full(N, 250.0)), fixed(500.0)).effect
 
     assert effect.latency_s_mean is not None
     assert effect.latency_s_mean.middle == pytest.approx(0.001 * (1 + 0.6 / 64))
@@ -109,7 +109,7 @@ def test_the_lowest_balance_has_a_time():
             counts="ops",
         ),
     )
-    effect = effect_of(demand_of(level(1000.0)), chain)
+    effect = judge(demand_of(level(1000.0)), chain).effect
 
     assert effect.balance_min_ratio == pytest.approx(0.28)
     assert effect.balance_min_family == Family.VOLUME_IOPS
@@ -260,8 +260,8 @@ def test_when_a_plateau_began_is_known_to_the_step():
     """
     Twenty minutes between two ends are 19 to 21; what never ends in sight is as long as the window.
     """
-    some = effect_of(demand_of(level(1000.0)), fixed(500.0))
-    whole = effect_of(demand_of(np.full(N, 1000.0)), fixed(500.0))
+    some = judge(demand_of(level(1000.0)), fixed(500.0)).effect
+    whole = judge(demand_of(np.full(N, 1000.0)), fixed(500.0)).effect
 
     assert (some.minutes_at_ceiling.low, some.minutes_at_ceiling.high) == (19, 21)
     assert (whole.minutes_at_ceiling.low, whole.minutes_at_ceiling.high) == (100, 100)

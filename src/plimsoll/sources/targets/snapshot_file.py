@@ -4,7 +4,6 @@ from pathlib import Path
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Snapshot, decode_snapshot
-from plimsoll.sources.files.bytes import load
 from plimsoll.sources.reading.assemble import MOST_STEPS
 from plimsoll.sources.reading.merge import MOST_OF_ANYTHING, longest_window_steps
 from plimsoll.sources.values.shown import shown
@@ -12,17 +11,6 @@ from plimsoll.sources.values.steps import LONGEST_STEP_S
 from plimsoll.sources.values.times import LATEST_S
 
 _HINT = "Save snapshots with 'plimsoll record TARGET -o FILE'."
-
-
-def read_snapshot(path: Path) -> Snapshot:
-    """
-    The snapshot in a file, packed or not.
-
-    Raises:
-        SourceError: it cannot be opened.
-        DataError: it is no snapshot of this version.
-    """
-    return decode(load(path), path)
 
 
 def decode(data: bytes, path: Path) -> Snapshot:

@@ -12,7 +12,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot, encode_snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
-from plimsoll.sources.targets.snapshot_file import read_snapshot
+from plimsoll.sources.targets.one import read
 from strategies import snapshots
 
 
@@ -39,7 +39,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, name: str, snapshot: Sn
     """
     write_snapshot(tmp_path / name, snapshot)
 
-    assert read_snapshot(tmp_path / name) == snapshot
+    assert read(tmp_path / name) == snapshot
 
 
 def test_equal_snapshots_give_equal_packed_files(tmp_path):
@@ -58,7 +58,7 @@ def test_a_packed_file_is_known_by_its_content(tmp_path):
     """
     (tmp_path / "s.json").write_bytes(gzip.compress(encode_snapshot(small())))
 
-    assert read_snapshot(tmp_path / "s.json") == small()
+    assert read(tmp_path / "s.json") == small()
 
 
 def test_nothing_is_left_beside_the_file(tmp_path):
@@ -122,6 +122,6 @@ def test_a_damaged_snapshot_is_one_sentence(tmp_path, series, cause):
     text = f'{{"schema":"plimsoll.snapshot/1","instance":{{}},"source":"x","series":[{series}]}}'
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(DataError, match=cause) as caught:
-        read_snapshot(tmp_path / "s.json")
+        read(tmp_path / "s.json")
 
     assert caught.value.hint
