@@ -29,8 +29,6 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import KIB, MIB
 from simulated_sweeps import stage
 
-pytestmark = pytest.mark.realtime
-
 PATIENCE_S = 60
 # Less than any disk has: what is tested is the gate.
 THROUGHPUT = 30e6
@@ -93,6 +91,7 @@ def forget(gate: Gate, handle: int) -> None:
         os.posix_fadvise(image, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+@pytest.mark.realtime
 def test_block_mode_keeps_the_rates_of_the_limits(folder: Path):
     """
     Large requests get the bytes of the limit and small ones its operations, reads and writes alike.

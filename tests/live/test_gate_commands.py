@@ -23,8 +23,6 @@ from plimsoll.model.ceiling import Family
 from plimsoll.model.snapshot import decode_snapshot
 from plimsoll.units import MIB
 
-pytestmark = pytest.mark.realtime
-
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")
 STORAGE = ("--storage", "gp2", "--size-gib", "1000", "--clock", "60")
@@ -126,6 +124,7 @@ def test_a_gate_is_asked_and_changed_from_another_process(folder: Path, run: Run
     assert metrics.endswith("# EOF\n")
 
 
+@pytest.mark.realtime
 def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run: Run):
     """
     Sixteen emulated minutes without credits: the diagnosis finds the instance's throughput baseline.
@@ -263,6 +262,7 @@ def test_events_are_followed_until_the_gate_ends(folder: Path):
     assert "instance_ebs_throughput" in [d.get("binding") for d in rest]
 
 
+@pytest.mark.realtime
 def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
     """
     Root gets a file system on a loop device with the instance's rate; everyone else a sentence.

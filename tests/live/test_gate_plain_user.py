@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.realtime
-
 NOBODY = 65534
 PROGRAM = Path(sys.executable).parent / "plimsoll-gate"
 PATIENCE_S = 60

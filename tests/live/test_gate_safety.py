@@ -39,8 +39,6 @@ from plimsoll.gate.place import is_gate_at
 from plimsoll.model.ceiling import Family
 from plimsoll.units import GIB, MIB
 
-pytestmark = pytest.mark.realtime
-
 PATIENCE_S = 60
 SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
 
