@@ -5,29 +5,39 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
+import builders
 import inspections
+import plans as way_past
 from contract.tree import ROOT, files
+from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
+from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.explain import plans
 from plimsoll.model.comparison import SharedHours
+from plimsoll.model.diagnosis import Lookalike
 from plimsoll.model.explain import Node, Unrecorded
 from plimsoll.model.instance import Storage
 from plimsoll.model.overview import WaitingTime
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.compare.json import render_compare_json
+from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.reports.inspect.json import render_inspection_json
 from plimsoll.reports.overview.json import render_overview_json
+from plimsoll.reports.plan.json import render_plan_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll.sources.explain.file import read_captures
+from unit.diagnosis.waiting.test_waiting import M5, slow_for_three_hours
 from unit.reports.fixture_diagnosis import CASES
 from unit.reports.fixture_fleet import fleet
+from unit.reports.fixture_parts import INSTANCE
 from unit.reports.fixture_sweep import report
 
 POINTS = [f"--point={n}:{rate}" for n, rate in ((1, 100), (2, 190), (4, 340), (8, 520), (16, 600))]
@@ -174,6 +184,26 @@ def overviews(_folder: Path) -> Iterator[Document]:
         yield json.loads(render_overview_json(told))
 
 
+def planned(_folder: Path) -> Iterator[Document]:
+    """Full, quiet, and with as little as can be."""
+    for made in way_past.PLANS.values():
+        yield json.loads(render_plan_json(made()))
+    limited = replace(way_past.claims().instance, ebs_limits=INSTANCE.ebs_limits)
+    yield json.loads(render_plan_json(way_past.claims(instance=limited)))
+
+
+def reported(_folder: Path) -> Iterator[Document]:
+    """Pressed, quiet and unknown, with an inspection and without one; waiting, and a lookalike."""
+    for made in CASES.values():
+        yield json.loads(render_json(made()[0], inspections.inspection()))
+        yield json.loads(render_json(made()[0]))
+    lookalike = Lookalike(text="the baseline of another", flags="--class db.r5.2xlarge", value=1e6)
+    shot = builders.snapshot(slow_for_three_hours(np.random.default_rng(1)), instance=M5)
+    waited, pressed = diagnose(shot, catalog()), CASES["pressed"]()[0]
+    at = replace(pressed.time_at[0], lookalikes=(lookalike,))
+    yield json.loads(render_json(replace(waited, time_at=(at,))))
+
+
 def kept() -> Iterator[tuple[Path, Document]]:
     """Every JSON document of a form that is kept in the repository, with its path."""
     for path in files(".json"):
@@ -196,7 +226,9 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "inspection": inspected,
     "lint": findings,
     "overview": overviews,
+    "plan": planned,
     "pool-size": pool_sizes,
+    "report": reported,
     "sweep": swept,
     "toast-proof": proofs,
 }

@@ -4,6 +4,7 @@ What several JSON reports have in common: how they are written, and the objects 
 Docstrings below fields are what the schemas and the reference pages say of them.
 """
 
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -11,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.instance import Instance
 from plimsoll.units import format_time
 
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
@@ -57,6 +58,9 @@ def same_fields(form: type[_Form], value: object, **others: Any) -> _Form:
 
 
 def _filled(form: type[Struct] | None, value: Any) -> Any:
+    if isinstance(value, Decimal):
+        # A number for programs; six decimals are more than any price has.
+        return round(float(value), 6)
     if form is None or value is None:
         return value
     if isinstance(value, tuple):
@@ -196,51 +200,15 @@ def window_object(window_s: tuple[int, int]) -> WindowObject:
     )
 
 
-def without_numpy(value: Any) -> Any:
-    """The same document without numpy's own kinds of number."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {key: without_numpy(held) for key, held in value.items()}
-    return [without_numpy(held) for held in value] if isinstance(value, list) else value
-
-
-def instance_object(instance: Instance) -> dict[str, Any]:
-    """What was bought, with every field there is; null is not known."""
-    storage = instance.storage
+def instance_object(instance: Instance) -> InstanceObject:
+    """Return what was bought, with every field there is; null is not known."""
     launched = None if instance.launched_s is None else format_time(instance.launched_s)
-    return {
-        "identifier": instance.identifier,
-        "db_class": instance.db_class,
-        "engine": instance.engine,
-        "engine_version": instance.engine_version,
-        "license_model": instance.license_model,
-        "region": instance.region,
-        "multi_az": instance.multi_az,
-        "cluster": None if instance.cluster is msgspec.UNSET else instance.cluster,
-        "launched": launched,
-        "connection_max": instance.connection_max,
-        "vcpu_count": instance.vcpu_count,
-        "memory_bytes": instance.memory_bytes,
-        "capacity_acu_max": instance.capacity_acu_max,
-        "pending": list(instance.pending),
-        "ebs_limits": _ebs_limits(instance.ebs_limits) if instance.ebs_limits else None,
-        "storage": {
-            "kind": storage.kind,
-            "size_gib": storage.size_gib,
-            "provisioned_ops_per_s": storage.provisioned_ops_per_s,
-            "provisioned_bytes_per_s": storage.provisioned_bytes_per_s,
-            "volume_count": storage.volume_count,
-        },
-    }
-
-
-def _ebs_limits(limits: EbsLimits) -> dict[str, Any]:
-    return {
-        "baseline_bytes_per_s": limits.baseline_bytes_per_s,
-        "burst_bytes_per_s": limits.burst_bytes_per_s,
-        "baseline_ops_per_s": limits.baseline_ops_per_s,
-        "burst_ops_per_s": limits.burst_ops_per_s,
-        "source": limits.source,
-        "read_on": limits.read_on,
-    }
+    limits = instance.ebs_limits
+    return same_fields(
+        InstanceObject,
+        instance,
+        cluster=None if instance.cluster is msgspec.UNSET else instance.cluster,
+        launched=launched,
+        ebs_limits=None if limits is None else same_fields(EbsLimitsObject, limits),
+        storage=same_fields(StorageObject, instance.storage),
+    )

@@ -5,10 +5,12 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.reports.compare.json_objects import ComparisonDocument
+from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.lint.json import LintDocument
 from plimsoll.reports.overview.json_objects import OverviewDocument
+from plimsoll.reports.plan.json_objects import PlanDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
 from plimsoll.reports.schema.describe import schema_of
 from plimsoll.reports.schema.layout import laid_out
@@ -22,7 +24,9 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "inspection": (InspectionDocument,),
     "lint": (LintDocument,),
     "overview": (OverviewDocument,),
+    "plan": (PlanDocument,),
     "pool-size": (PoolSizeDocument,),
+    "report": (ReportDocument,),
     "sweep": (SweepDocument,),
     "toast-proof": (ToastProofDocument,),
 }
