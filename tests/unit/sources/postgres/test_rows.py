@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.sources.postgres.rows import without_literals
+from plimsoll.sources.postgres.rows import masked, without_literals
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,12 @@ def test_a_query_keeps_its_text(text):
     The values of queries are parameters already.
     """
     assert text == without_literals(text)
+
+
+def test_no_number_of_a_session_is_kept():
+    """
+    A session's statement has its values in it: numbers become `?`, and a string and all behind it is cut off.
+    """
+    text = "update orders set total = 4711.50 where id=-12 and card_2 = $1 and name = 'Smith' and pin = 99"
+
+    assert "update orders set total = ? where id=? and card_2 = $1 and name = …" == masked(text)
