@@ -78,12 +78,6 @@ pub fn balance_at<L: Lane>(bucket: &Bucket<L>, ratio: L) -> L {
 }
 
 impl Bucket {
-    /// A ceiling without credits: `rate` now and forever.
-    #[must_use]
-    pub fn fixed(rate: f64) -> Self {
-        Self { baseline: rate, burst: rate, capacity: 0.0 }
-    }
-
     /// Whether it has credits that change what can be served.
     #[must_use]
     pub fn has_credits(&self) -> bool {

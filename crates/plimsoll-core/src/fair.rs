@@ -72,8 +72,6 @@ pub struct FairQueue<T> {
     end_s: [f64; 2],
     /// Virtual time: the start of the request that went last.
     virtual_s: f64,
-    /// Sum of the costs of what waits.
-    cost_s: f64,
     arrivals: u64,
 }
 
@@ -99,7 +97,6 @@ impl<T> FairQueue<T> {
             waiting: [VecDeque::new(), VecDeque::new()],
             end_s: [0.0; 2],
             virtual_s: 0.0,
-            cost_s: 0.0,
             arrivals: 0,
         }
     }
@@ -112,7 +109,6 @@ impl<T> FairQueue<T> {
         let end_s = &mut self.end_s[class as usize];
         let start_s = self.virtual_s.most(*end_s);
         *end_s = start_s + cost_s;
-        self.cost_s += cost_s;
         let turn = Turn { class, cost_s, pushed_s: now_s, payload };
         let waiting = Waiting { start_s, arrival: self.arrivals, turn };
         self.waiting[class as usize].push_back(waiting);
@@ -131,8 +127,6 @@ impl<T> FairQueue<T> {
         };
         let Waiting { start_s, turn, .. } = self.waiting[class as usize].pop_front()?;
         self.virtual_s = start_s;
-        // Sums of many small differences: nothing waits, so nothing may be left of them.
-        self.cost_s = if self.is_empty() { 0.0 } else { self.cost_s - turn.cost_s };
         Some(turn)
     }
 
@@ -146,11 +140,5 @@ impl<T> FairQueue<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// What all that waits costs, in seconds of the chain.
-    #[must_use]
-    pub fn cost_s(&self) -> f64 {
-        self.cost_s
     }
 }

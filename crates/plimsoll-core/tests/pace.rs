@@ -1,5 +1,8 @@
 //! Single requests in real time do what the replay of a flow says.
 
+mod common;
+
+use common::without_credits;
 use plimsoll_core::bucket::Bucket;
 use plimsoll_core::chain::{Account, Phase, Stage, ceiling_at};
 use plimsoll_core::flow::{Backlog, Flow};
@@ -249,7 +252,7 @@ proptest! {
         (bytes_rate, ops_rate) in (1e6..4e7_f64, 100.0..4_000.0_f64), small in 512.0..UNIT, large in 512.0..UNIT,
     ) {
         let slack_s = 0.5;
-        let fixed = |rate, account| Stage { bucket: Bucket::fixed(rate), account, stripes: 1.0 };
+        let fixed = |rate, account| Stage { bucket: without_credits(rate), account, stripes: 1.0 };
         let setting = Setting {
             chain: vec![fixed(bytes_rate, Account::Bytes), fixed(ops_rate, volume_account())],
             balance: vec![0.0; 2],
@@ -357,7 +360,7 @@ proptest! {
     /// A closed loop of some depth waits as long as Little's law says.
     #[test]
     fn a_closed_loop_waits_as_little_says(rate in 100.0..20_000.0_f64, depth in 1..64_usize) {
-        let bucket = Bucket::fixed(rate);
+        let bucket = without_credits(rate);
         let stage = Stage { bucket, account: Account::REQUESTS, stripes: 1.0 };
         let mut pace = Pace::new(vec![stage], vec![0.0], 0.0);
         let mut done = vec![0.0; depth];
@@ -374,7 +377,7 @@ proptest! {
     /// Sequential requests of any size cost their share of a unit, others at least one operation.
     #[test]
     fn sequential_requests_are_merged(bytes in 512.0..1e6_f64, rate in 100.0..4_000.0_f64) {
-        let stage = Stage { bucket: Bucket::fixed(rate), account: volume_account(), stripes: 1.0 };
+        let stage = Stage { bucket: without_credits(rate), account: volume_account(), stripes: 1.0 };
         let total_s = |continues| {
             let mut pace = Pace::new(vec![stage], vec![0.0], 0.0);
             for _ in 0..STREAM {

@@ -1,5 +1,8 @@
 //! Worked examples of single requests in real time: published figures and arithmetic.
 
+mod common;
+
+use common::without_credits;
 use plimsoll_core::bucket::Bucket;
 use plimsoll_core::chain::{Account, Stage};
 use plimsoll_core::flow::Binding;
@@ -13,7 +16,7 @@ fn one(bucket: Bucket, account: Account) -> Stage {
 }
 
 fn fixed(rate: f64, account: Account) -> Pace {
-    Pace::new(vec![one(Bucket::fixed(rate), account)], vec![0.0], 0.0)
+    Pace::new(vec![one(without_credits(rate), account)], vec![0.0], 0.0)
 }
 
 fn read(bytes: f64) -> Request {
@@ -55,7 +58,7 @@ fn a_fifth_of_the_byte_balance_lasts_six_seconds() {
 #[test]
 fn a_delay_has_a_stage_and_a_phase() {
     let stage = t3_xlarge();
-    let volume = one(Bucket::fixed(4_000.0), VOLUME);
+    let volume = one(without_credits(4_000.0), VOLUME);
     let mut pace = Pace::new(vec![stage, volume], vec![MIB, 0.0], 0.0);
     let mut binding_of = |bytes| pace.admit(pace.ready_s().max(0.0), &read(bytes)).binding;
 
@@ -82,7 +85,7 @@ fn queue_depth_16_at_4000_iops_waits_4_ms() {
 /// Of a stall the slack is caught up, and what is beyond it is lost.
 #[test]
 fn a_long_stall_loses_what_is_beyond_the_slack() {
-    let stage = one(Bucket::fixed(1_000.0), Account::REQUESTS);
+    let stage = one(without_credits(1_000.0), Account::REQUESTS);
     let mut pace = Pace::new(vec![stage], vec![0.0], 0.05);
     let done_s = |pace: &mut Pace, now_s: f64| {
         (0..1_000).fold(now_s, |now_s: f64, _| pace.admit(now_s, &read(1.0)).done_s)
@@ -109,7 +112,7 @@ fn an_idle_spell_refills_the_balance() {
 /// Four gp2 volumes of 3,000 operations per second are one of 12,000 to evenly spread requests.
 #[test]
 fn stripes_add_up() {
-    let stage = Stage { stripes: 4.0, ..one(Bucket::fixed(3_000.0), VOLUME) };
+    let stage = Stage { stripes: 4.0, ..one(without_credits(3_000.0), VOLUME) };
     let mut pace = Pace::new(vec![stage], vec![0.0], 0.0);
     for volume in 0..12_000 {
         pace.admit(0.0, &Request { volume, ..read(8_192.0) });
@@ -121,8 +124,8 @@ fn stripes_add_up() {
 /// Who asks a volume that is free does not wait for those who ask a busy one.
 #[test]
 fn a_busy_volume_delays_no_other() {
-    let stripes = Stage { stripes: 4.0, ..one(Bucket::fixed(100.0), VOLUME) };
-    let instance = one(Bucket::fixed(10_000.0), Account::REQUESTS);
+    let stripes = Stage { stripes: 4.0, ..one(without_credits(100.0), VOLUME) };
+    let instance = one(without_credits(10_000.0), Account::REQUESTS);
     let mut pace = Pace::new(vec![instance, stripes], vec![0.0; 2], 0.0);
     for _ in 0..1_000 {
         pace.admit(0.0, &read(8_192.0));
@@ -136,8 +139,8 @@ fn a_busy_volume_delays_no_other() {
 /// A flush moves no byte and is one operation.
 #[test]
 fn a_flush_is_one_operation() {
-    let bytes = one(Bucket::fixed(1e6), Account::Bytes);
-    let volume = one(Bucket::fixed(1_000.0), VOLUME);
+    let bytes = one(without_credits(1e6), Account::Bytes);
+    let volume = one(without_credits(1_000.0), VOLUME);
     let mut pace = Pace::new(vec![bytes, volume], vec![0.0; 2], 0.0);
     let admission = pace.admit(0.0, &Request { is_write: true, ..read(0.0) });
 
@@ -188,7 +191,7 @@ fn a_larger_class_holds_behind_what_was_admitted() {
     for _ in 0..100 {
         pace.admit(0.0, &read(1.0));
     }
-    pace.replace(0.5, vec![one(Bucket::fixed(1_000.0), Account::REQUESTS)], vec![0.0]);
+    pace.replace(0.5, vec![one(without_credits(1_000.0), Account::REQUESTS)], vec![0.0]);
 
     assert_close(1.001, pace.admit(0.5, &read(1.0)).done_s);
     assert_close(1_000.0, rate(&mut pace, &read(1.0), 100));
@@ -204,7 +207,7 @@ fn an_idle_chain_is_replaced_with_its_slack() {
         assert_close(0.5 + 64.0 / 1_024.0, pace.balance_ratio(6.0, 0).expect("credits"));
         (0..100).filter(|_| pace.admit(6.0, &read(1.0)).waited_s <= 0.0).count()
     };
-    let chain = vec![one(Bucket::fixed(100.0), VOLUME)];
+    let chain = vec![one(without_credits(100.0), VOLUME)];
     let fresh = Pace::new(chain, vec![0.0], 0.0625);
     let mut used = fresh.clone();
     used.admit(0.0, &read(1.0));
@@ -235,7 +238,7 @@ fn a_balance_is_set_on_every_stripe() {
 /// A chain that is replaced again and again while idle does not give the slack each time.
 #[test]
 fn the_slack_is_not_given_twice() {
-    let chain = vec![one(Bucket::fixed(100.0), Account::REQUESTS)];
+    let chain = vec![one(without_credits(100.0), Account::REQUESTS)];
     let mut pace = Pace::new(chain.clone(), vec![0.0], 0.1);
     for _ in 0..50 {
         pace.admit(1.0, &read(1.0));
@@ -261,7 +264,7 @@ fn an_empty_chain_delays_nothing() {
 #[test]
 fn a_share_is_that_of_the_dominant_stage() {
     let bytes = one(Bucket { baseline: 1e6, burst: 4e6, capacity: 1e6 }, Account::Bytes);
-    let volume = Stage { stripes: 4.0, ..one(Bucket::fixed(1_000.0), VOLUME) };
+    let volume = Stage { stripes: 4.0, ..one(without_credits(1_000.0), VOLUME) };
     let chain = vec![bytes, volume];
     let share_s = |balance, size| Pace::new(chain.clone(), balance, 0.0).share_s(&read(size));
 

@@ -1,5 +1,8 @@
 //! Closed forms: what can be worked out by hand, and what the documents say.
 
+mod common;
+
+use common::without_credits;
 use plimsoll_core::bucket::{Bucket, balance_after};
 use plimsoll_core::candidates::replay_candidates;
 use plimsoll_core::chain::{Account, Phase, Stage, ceiling_at, curve, knee, next_binding};
@@ -104,7 +107,7 @@ fn the_burst_binds_before_the_baseline() {
 /// After an overload of (d − B)·t, the queue drains at B − d′ and the step is throttled until then.
 #[test]
 fn a_queue_drains_at_the_spare_rate() {
-    let stage = one(Bucket::fixed(100.0), Account::REQUESTS);
+    let stage = one(without_credits(100.0), Account::REQUESTS);
     // 50 ops/s too many for 60 s leave 3,000; 80 ops/s to spare clear them in 37.5 s.
     let done = run(&[150.0, 20.0], 1.0, 60.0, &[stage], vec![0.0]);
     assert_close(3_000.0, done.backlog_ops[0]);
@@ -116,7 +119,7 @@ fn a_queue_drains_at_the_spare_rate() {
 /// Requests are served in order of arrival, each at the price of its own size.
 #[test]
 fn older_requests_go_first_at_their_own_size() {
-    let stage = one(Bucket::fixed(1_000.0), Account::Bytes);
+    let stage = one(without_credits(1_000.0), Account::Bytes);
     let (ops, size) = ([30.0, 30.0, 0.0], [100.0, 10.0, f64::NAN]);
     let demand = Demand { ops_per_s: &ops, bytes_per_op: &size, step_s: 10.0 };
     let done = replay(demand, &[stage], vec![0.0], Backlog::Carry, &[]);
@@ -133,7 +136,7 @@ fn older_requests_go_first_at_their_own_size() {
 #[test]
 fn a_bucket_refills_behind_a_tighter_ceiling() {
     let instance = Bucket { baseline: 100.0, burst: 400.0, capacity: 10_000.0 };
-    let chain = [one(instance, Account::REQUESTS), one(Bucket::fixed(60.0), Account::REQUESTS)];
+    let chain = [one(instance, Account::REQUESTS), one(without_credits(60.0), Account::REQUESTS)];
     let done = run(&[500.0; 2], 1.0, 50.0, &chain, vec![1_000.0, 0.0]);
     assert_eq!(vec![1, 1], done.binding);
     assert_close(1_000.0 + 40.0 * 50.0, done.balance[0][0]);
@@ -154,8 +157,8 @@ fn stripes_share_the_requests() {
 fn the_knee_separates_operations_from_bytes() {
     // An r5.2xlarge as documented before December 2019: 212.5 MB/s and 12,000 operations.
     let chain = [
-        one(Bucket::fixed(212.5e6), Account::Bytes),
-        one(Bucket::fixed(12_000.0), Account::REQUESTS),
+        one(without_credits(212.5e6), Account::Bytes),
+        one(without_credits(12_000.0), Account::REQUESTS),
     ];
     let knee = knee(BytesPerS(212.5e6), OpsPerS(12_000.0));
     assert_close(17_708.333_333_333_33, knee.0);
@@ -171,7 +174,7 @@ fn the_knee_separates_operations_from_bytes() {
 /// A chain of one has nothing that binds next, and an empty one nothing that binds.
 #[test]
 fn what_is_not_there_does_not_bind() {
-    let lonely = [one(Bucket::fixed(5.0), Account::REQUESTS)];
+    let lonely = [one(without_credits(5.0), Account::REQUESTS)];
     assert_eq!(None, next_binding(&lonely, IoSize(1.0), Phase::Burst));
     assert_eq!(None, ceiling_at(&[], IoSize(1.0), Phase::Burst));
     let none = curve(&[], &[1.0], Phase::Burst);
@@ -197,7 +200,8 @@ fn operations_are_counted_in_units() {
 /// An empty 100 GiB volume with 256 KiB requests gives 300 × 256 KiB = 75 MiB/s.
 #[test]
 fn an_empty_small_volume_also_loses_throughput() {
-    let chain = [one(Bucket::fixed(128.0 * KIB * KIB), Account::Bytes), one(gp2(100.0), SSD_UNIT)];
+    let chain =
+        [one(without_credits(128.0 * KIB * KIB), Account::Bytes), one(gp2(100.0), SSD_UNIT)];
     for size in [256.0 * KIB, 1_024.0 * KIB] {
         let baseline = ceiling_at(&chain, IoSize(size), Phase::Baseline).unwrap();
         assert_eq!((75.0 * KIB * KIB, 1), (baseline.bytes.0, baseline.stage));
@@ -228,7 +232,7 @@ fn impatient_requests_are_shed() {
     let ops = [150.0, 50.0];
     let size = [1.0, 1.0];
     let demand = Demand { ops_per_s: &ops, bytes_per_op: &size, step_s: 60.0 };
-    let chain = [one(Bucket::fixed(100.0), Account::REQUESTS)];
+    let chain = [one(without_credits(100.0), Account::REQUESTS)];
     let done = replay(demand, &chain, vec![0.0], Backlog::Shed, &[]);
     assert_eq!((6_000.0, 3_000.0), (done.served_ops[0], done.shed_ops[0]));
     assert_eq!((3_000.0, 0.0), (done.served_ops[1], done.shed_ops[1]));
@@ -238,7 +242,7 @@ fn impatient_requests_are_shed() {
 /// A flow can be stepped by hand, as a simulator does whose demand depends on what was served.
 #[test]
 fn a_flow_can_be_stepped() {
-    let chain = [one(Bucket::fixed(100.0), Account::REQUESTS)];
+    let chain = [one(without_credits(100.0), Account::REQUESTS)];
     let mut flow = Flow::new(&chain, vec![0.0]);
     let outcome = flow.advance(150.0, 1.0, 2.0, Backlog::Carry);
     assert_eq!((200.0, 100.0), (outcome.served_ops, flow.backlog_ops()));
@@ -249,8 +253,8 @@ fn a_flow_can_be_stepped() {
 /// In a calm night one of many candidates still has a queue to serve, and serves it.
 #[test]
 fn a_calm_night_is_not_calm_for_those_who_wait() {
-    let roomy = one(Bucket::fixed(1_000.0), Account::REQUESTS);
-    let tight = one(Bucket::fixed(10.0), Account::REQUESTS);
+    let roomy = one(without_credits(1_000.0), Account::REQUESTS);
+    let tight = one(without_credits(10.0), Account::REQUESTS);
     for late in 0..40 {
         let candidates: Vec<Candidate> = (0..40)
             .map(|i| if i == late { tight } else { roomy })

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 const SLACK_S: f64 = 0.05;
 
 fn stage(rate: f64, stripes: u8) -> Stage {
-    let (bucket, stripes) = (Bucket::fixed(rate), f64::from(stripes));
-    Stage { bucket, account: Account::REQUESTS, stripes }
+    let bucket = Bucket { baseline: rate, burst: rate, capacity: 0.0 };
+    Stage { bucket, account: Account::REQUESTS, stripes: f64::from(stripes) }
 }
 
 fn throttle(chain: Vec<Stage>) -> Throttle<usize> {
