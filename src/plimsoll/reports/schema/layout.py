@@ -9,7 +9,7 @@ _COLUMNS = 200
 
 def laid_out(value: Any, indent: str = "", ahead: int = 0) -> str:
     """
-    Return JSON in which what fits stands on one line.
+    Return JSON in which what fits stands on one line; lists always do.
 
     Args:
         value: built of dict, list and scalars.
@@ -18,14 +18,8 @@ def laid_out(value: Any, indent: str = "", ahead: int = 0) -> str:
     """
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     inside = indent + "  "
-    if not isinstance(value, dict | list) or len(indent) + ahead + len(text) < _COLUMNS:
+    if not isinstance(value, dict) or len(indent) + ahead + len(text) < _COLUMNS:
         return text
-    if isinstance(value, dict):
-        members = [
-            f'"{name}": {laid_out(held, inside, len(name) + 4)}' for name, held in value.items()
-        ]
-    else:
-        members = [laid_out(held, inside) for held in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    members = [f'"{name}": {laid_out(held, inside, len(name) + 4)}' for name, held in value.items()]
     lines = f",\n{inside}".join(members)
-    return f"{opening}\n{inside}{lines}\n{indent}{closing}"
+    return f"{{\n{inside}{lines}\n{indent}}}"
