@@ -48,6 +48,8 @@ def schema_of(document: type[msgspec.Struct], *beside: type[msgspec.Struct]) -> 
 
 def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
     meanings = _meanings(cls)
+    unexplained = set(cls.__struct_fields__) - meanings.keys()
+    assert not unexplained, f"no docstring below {cls.__name__}: {sorted(unexplained)}"
     return {
         "description": _one_line(description),
         "type": "object",
