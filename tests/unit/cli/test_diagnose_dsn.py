@@ -10,7 +10,6 @@ import typer
 from msgspec.structs import replace
 
 import databases
-from contract.test_inspection_schema import DOCUMENT
 from contract.tree import ROOT
 from plimsoll.app.inspect import found_beside
 from plimsoll.app.watching import Watching
@@ -20,6 +19,7 @@ from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot
+from plimsoll.reports.schema.forms import schemas
 from plimsoll.sources.targets.one import read
 from unit.reports.fixture_diagnosis import CASES
 
@@ -113,7 +113,7 @@ def test_every_form_has_the_causes(run, tmp_path):
     assert "\n## Causes\n" in marked
     assert '<h2 id="causes">Causes</h2>' in page.read_text(encoding="utf-8")
     assert [(DSN, 300)] == asked
-    jsonschema.Draft202012Validator(DOCUMENT).validate(inspection)
+    jsonschema.Draft202012Validator(schemas()["inspection"]).validate(inspection)
     assert 1e8 == inspection["load"]["written_bytes_per_s"]
 
 
