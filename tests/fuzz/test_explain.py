@@ -7,11 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contract.tree import ROOT
+from plimsoll.app.render import render
 from plimsoll.errors import PlimsollError
 from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, likeness, without_literals
 from plimsoll.reports.explain.json import render_captures, render_explain_json
-from plimsoll.reports.explain.text import render_explain
 from plimsoll.sources.explain.allowed import refusal
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.log import captures_in_log
@@ -94,7 +94,7 @@ def check(folder: Path, data: bytes) -> None:
     if file is not None:
         comparison = plans.compare(file, file, names=("a", "b"))
         assert plans.status_of(comparison) in (0, 1, 2)
-        assert render_explain(comparison, width=80, color=False)
+        assert render(comparison, width=80)
         assert render_explain_json(comparison)
         assert read(folder, render_captures(file).encode()) is not None
 

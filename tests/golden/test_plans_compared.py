@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 
 from contract.tree import ROOT
+from plimsoll.app.render import render
 from plimsoll.explain import plans
 from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome
 from plimsoll.reports.explain.json import render_explain_json
-from plimsoll.reports.explain.text import render_explain
 from plimsoll.sources.explain.file import read_captures
 
 EXAMPLES = ROOT / "examples" / "plans"
@@ -62,7 +62,7 @@ def test_the_comparison_reads_as_reviewed(width: int, golden: Callable[[str, str
     """
     Without colour, in a pipe and in a wide terminal.
     """
-    golden(f"plans/compared-{width}.txt", render_explain(compared(), width=width, color=False))
+    golden(f"plans/compared-{width}.txt", render(compared(), width=width))
 
 
 def test_the_json_is_as_reviewed(golden: Callable[[str, str], None]):

@@ -8,10 +8,13 @@ from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.explain import ExplainComparison
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
 from plimsoll.model.plan import Plan
+from plimsoll.model.pool_size import PoolSizing
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.toast import ToastProof
 
 if TYPE_CHECKING:
     from plimsoll.reports.document.parts import Document
@@ -33,7 +36,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """The JSON form has none: a plan has a JSON form of its own."""
 
 
-Documented = PoolerFindings
+Documented = PoolerFindings | PoolSizing | ToastProof | ExplainComparison
 """What is written as a document, and so has every form."""
 
 Found = Report | Plan | Comparison | Inspection | Overview | Documented
@@ -73,6 +76,18 @@ def render(
 
 def document_of(found: Documented) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, PoolSizing):
+        from plimsoll.reports.pool_size.document import pool_size_document
+
+        return pool_size_document(found)
+    if isinstance(found, ToastProof):
+        from plimsoll.reports.toast.document import toast_document
+
+        return toast_document(found)
+    if isinstance(found, ExplainComparison):
+        from plimsoll.reports.explain.document import explain_document
+
+        return explain_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -131,12 +146,28 @@ def _json(found: Found) -> str:
 
         return render_inspection_json(found).decode()
     if isinstance(found, Documented):
-        from plimsoll.reports.lint.json import render_lint_json
-
-        return render_lint_json(found).decode()
+        return _document_json(found)
     from plimsoll.reports.overview.json import render_overview_json
 
     return render_overview_json(found).decode()
+
+
+def _document_json(found: Documented) -> str:
+    if isinstance(found, PoolSizing):
+        from plimsoll.reports.pool_size.json import render_pool_size_json
+
+        return render_pool_size_json(found).decode()
+    if isinstance(found, ToastProof):
+        from plimsoll.reports.toast.json import render_toast_proof_json
+
+        return render_toast_proof_json(found)
+    if isinstance(found, ExplainComparison):
+        from plimsoll.reports.explain.json import render_explain_json
+
+        return render_explain_json(found)
+    from plimsoll.reports.lint.json import render_lint_json
+
+    return render_lint_json(found).decode()
 
 
 def _markdown(found: Found, *, lists_all: bool) -> str:

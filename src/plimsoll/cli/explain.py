@@ -10,7 +10,7 @@ import typer
 from plimsoll import __version__
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth, is_color
+from plimsoll.cli.output import Form, Format, Html, WideWidth, is_color, show, write_page
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
 
@@ -193,8 +193,9 @@ def record(
 def compare(
     first: Annotated[Path, typer.Argument(help="Captures of a normal time: a recording or a log.")],
     second: Annotated[Path, typer.Argument(help="Captures of a slow time.")],
-    form: FormOfTwo = TextOrJson.TEXT,
+    form: Form = Format.TEXT,
     width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Lay two captures of the same statements side by side.
@@ -203,17 +204,13 @@ def compare(
     same, 1 something differs, 2 could not tell, or bad input.
     """
     from plimsoll.explain import plans
-    from plimsoll.reports.explain.json import render_explain_json
-    from plimsoll.reports.explain.text import render_explain
     from plimsoll.sources.explain.file import read_captures
 
     sides = (read_captures(first), read_captures(second))
     comparison = plans.compare(*sides, names=_names(first, second))
-    if form is TextOrJson.JSON:
-        sys.stdout.write(render_explain_json(comparison))
-    else:
-        sys.stdout.write(render_explain(comparison, width=width, color=is_color()))
-    sys.stdout.flush()
+    show(comparison, form, width)
+    if html is not None:
+        write_page(comparison, html)
     raise typer.Exit(plans.status_of(comparison))
 
 
@@ -253,13 +250,15 @@ def _of_logs(paths: list[Path]) -> CaptureFile:
 
 
 def _write(file: CaptureFile, output: Path | None, width: int | None) -> None:
+    from plimsoll.reports.document.text import document_text
+    from plimsoll.reports.explain.document import recorded_document
     from plimsoll.reports.explain.json import render_captures
-    from plimsoll.reports.explain.text import render_recorded
     from plimsoll.reports.files.file import write_aside
 
     if output is None:
         sys.stdout.write(render_captures(file))
     else:
         write_aside(output, render_captures(file).encode())
-        sys.stdout.write(render_recorded(file, width=width, color=is_color()))
+        text = document_text(recorded_document(file), width=width, color=is_color(), least=60)
+        sys.stdout.write(text)
     sys.stdout.flush()

@@ -1,28 +1,19 @@
 """`plimsoll pool-size`: pools of many services against one server, and what to make of them."""
 
 import re
-import sys
-from enum import StrEnum
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
 from plimsoll.app.moments import seconds_of
+from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
 from plimsoll.errors import UsageError
 from plimsoll.model.pool_size import LoadPoint, PoolVerdict, Room, Service
 
 _RESERVED = 3
 _SERVICE = re.compile(r"(?P<name>[^=]+)=(?P<containers>\d{1,6})x(?P<pool>\d{1,6})")
 _POINT = re.compile(r"(?P<busy>\d+(?:\.\d+)?):(?P<per_s>\d+(?:\.\d+)?)")
-
-
-class Format(StrEnum):
-    """How the answer is written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Services = Annotated[int, typer.Option("--services", min=0, help="Services that are alike.")]
@@ -74,8 +65,6 @@ Points = Annotated[
         help="Transactions per second at N busy sessions, as pgbench -c N gives; repeat it.",
     ),
 ]
-Form = Annotated[Format, typer.Option("--format", help="What to print: text or json.")]
-Width = Annotated[int | None, typer.Option("--width", min=60, max=120, help="Columns of the text.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -97,7 +86,8 @@ def pool_size(
     db_class: DbClass = None,
     point: Points = None,
     form: Form = Format.TEXT,
-    width: Width = None,
+    width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Check the total of all pools against max_connections and what the machine can run.
@@ -126,15 +116,9 @@ def pool_size(
 
         notes = class_notes(sizing.connections, others, catalog())
         sizing = replace(sizing, notes=(*notes, *sizing.notes))
-    if form is Format.JSON:
-        from plimsoll.reports.pool_size.json import render_pool_size_json
-
-        sys.stdout.write(render_pool_size_json(sizing).decode())
-    else:
-        from plimsoll.reports.pool_size.text import render_pool_size
-
-        sys.stdout.write(render_pool_size(sizing, width=width or get_terminal_size().columns))
-    sys.stdout.flush()
+    show(sizing, form, width)
+    if html is not None:
+        write_page(sizing, html)
     if not is_named:
         raise typer.Exit(0)
     raise typer.Exit({PoolVerdict.FITS: 0, PoolVerdict.UNKNOWN: 2}.get(sizing.verdict, 1))

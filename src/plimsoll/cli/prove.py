@@ -1,7 +1,5 @@
 """`plimsoll prove`: show on a server what is claimed of it."""
 
-import sys
-from shutil import get_terminal_size
 from typing import Annotated
 
 import msgspec
@@ -9,7 +7,7 @@ import typer
 
 from plimsoll.app.toast_samples import decode_seconds
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import FormOfTwo, TextOrJson
+from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
 from plimsoll.errors import UsageError
 
 
@@ -55,7 +53,9 @@ def toast(
             "WAL. Makes a temporary replication slot, and drops it.",
         ),
     ] = None,
-    form: FormOfTwo = TextOrJson.TEXT,
+    form: Form = Format.TEXT,
+    width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Show that sending an unchanged value again writes it again.
@@ -63,8 +63,6 @@ def toast(
     In a scratch schema, inside one transaction that is rolled back: rows, dead rows, WAL and buffers of
     every way to write a value out of line, by statement, size, storage and compression.
     """
-    from plimsoll.reports.toast.json import render_toast_proof_json
-    from plimsoll.reports.toast.proof import render_toast_proof
     from plimsoll.sources.postgres.prove_toast import prove_toast
     from plimsoll.sources.postgres.sample_toast import sample_toast
 
@@ -79,10 +77,6 @@ def toast(
             sample = sample_toast(dsn, table, seconds=seconds)
             notes = () if sample else (f"no update of {table} was seen while it was watched",)
             proof = msgspec.structs.replace(proof, sample=sample, notes=proof.notes + notes)
-    text = (
-        render_toast_proof(proof, width=get_terminal_size().columns)
-        if form == TextOrJson.TEXT
-        else render_toast_proof_json(proof)
-    )
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    show(proof, form, width)
+    if html is not None:
+        write_page(proof, html)

@@ -7,6 +7,7 @@ conditions, literals apart. What was estimated and what was measured is no part 
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from typing import Literal
 
 from plimsoll.model.explain import DiffLine, Node, likeness
 
@@ -96,5 +97,5 @@ def _lines(node: Node, depth: int) -> Iterator[Line]:
         yield from _lines(child, depth + 1)
 
 
-def _line(sign: str, line: Line) -> DiffLine:
+def _line(sign: Literal["+", "-", " "], line: Line) -> DiffLine:
     return DiffLine(sign=sign, depth=line[0], text=line[1])

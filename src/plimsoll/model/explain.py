@@ -6,6 +6,7 @@ Blocks are counted as PostgreSQL counts them, times are seconds, rows are of all
 
 import re
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -141,7 +142,7 @@ class Outcome(StrEnum):
 class DiffLine(Struct, frozen=True, kw_only=True):
     """A node in both plans (` `), in the first (`-`) or in the second (`+`)."""
 
-    sign: str
+    sign: Literal["+", "-", " "]
     depth: int
     text: str
 

@@ -160,6 +160,8 @@ class Card:
     """Its sign and word: `▲ critical`."""
     tone: Tone = Tone.PLAIN
     parts: tuple["Part", ...] = ()
+    is_cut: bool = False
+    """A terminal shows as much of its title as fits in one line."""
 
 
 Part = Paragraph | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card

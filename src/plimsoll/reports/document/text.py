@@ -116,9 +116,10 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
 
 def _card(card: d.Card, width: int, indent: int) -> Iterable[RenderableType]:
     verdict = f"{words.plain(card.verdict)}: " if card.verdict else ""
-    title = Text.assemble(
-        (glued(verdict), _TONES[card.tone]), (glued(words.plain(card.title)), "bold")
-    )
+    named = words.plain(card.title)
+    if card.is_cut:
+        named = _cut(named, width - indent - len(verdict))
+    title = Text.assemble((glued(verdict), _TONES[card.tone]), (glued(named), "bold"))
     if card.number:
         grid = Grid.grid(padding=(0, 1, 0, 0))
         grid.add_row(Text(f"{card.number}.", style="bold"), title)

@@ -1,15 +1,13 @@
 """
-Pools against a server and a machine, for a terminal, a pipe or a log; readable without colour.
+Pools against a server and a machine, said.
 
 Rule 1: every number stands with the arithmetic that gave it.
 """
 
-from textwrap import wrap
-
 from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, Service
+from plimsoll.reports.document.parts import Document, Section, Tone, bullets_of
+from plimsoll.reports.render.words import sentence
 from plimsoll.units import format_ratio, number
-
-WIDTH_MIN, WIDTH_MAX = 60, 120
 
 _VERDICTS = {
     PoolVerdict.FITS: "The pools fit.",
@@ -18,39 +16,31 @@ _VERDICTS = {
     PoolVerdict.UNKNOWN: "No server is known to compare the pools with.",
 }
 
-
-def render_pool_size(sizing: PoolSizing, *, width: int) -> str:
-    """
-    The answer as text that ends with a newline.
-
-    Args:
-        sizing: what was worked out.
-        width: columns; fewer than 60 are taken as 60, more than 120 as 120.
-    """
-    width = min(max(width, WIDTH_MIN), WIDTH_MAX)
-    sections = [
-        [_VERDICTS[sizing.verdict]],
-        ["POOLS", *_pools(sizing)],
-        ["ROOM", *_room(sizing)],
-        ["RECOMMENDED", *_recommended(sizing)],
-        ["NOTES", *sizing.notes],
-    ]
-    blocks = []
-    for title, *items in sections:
-        if items or title in _VERDICTS.values():
-            lines = [title] + [line for item in items for line in _wrapped(item, width)]
-            blocks.append("\n".join(lines))
-    return "\n\n".join(blocks) + "\n"
+_TONES = {
+    PoolVerdict.FITS: Tone.GOOD,
+    PoolVerdict.EXCEEDS_CONNECTIONS: Tone.BAD,
+    PoolVerdict.EXCEEDS_MACHINE: Tone.BAD,
+    PoolVerdict.UNKNOWN: Tone.UNKNOWN,
+}
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(
-        text,
-        width,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-        break_long_words=False,
+def pool_size_document(sizing: PoolSizing) -> Document:
+    """Return the answer: pools, what the server and the machine take, and what to make of them."""
+    told = (
+        ("Pools", _pools(sizing)),
+        ("Room", _room(sizing)),
+        ("Recommended", _recommended(sizing)),
+        ("Notes", list(sizing.notes)),
+    )
+    return Document(
+        kind="pool size",
+        headline=_VERDICTS[sizing.verdict],
+        tone=_TONES[sizing.verdict],
+        parts=tuple(
+            Section(title=title, parts=(bullets_of(list(map(sentence, items))),))
+            for title, items in told
+            if items
+        ),
     )
 
 

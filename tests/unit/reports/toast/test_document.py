@@ -4,9 +4,9 @@ import json
 
 import msgspec
 
+from plimsoll.app.render import render
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.toast.json import render_toast_proof_json
-from plimsoll.reports.toast.proof import render_toast_proof
 
 
 def case(**changes) -> ToastCase:
@@ -57,7 +57,7 @@ def test_the_arithmetic_is_said_with_the_servers_chunk():
     """
     Six dead rows are explained by 1 + ⌈9,980 ÷ 1,996⌉.
     """
-    text = render_toast_proof(proof(case()), width=100)
+    text = render(proof(case()), width=100)
 
     assert "left 6 dead rows: 1 + ⌈9,980 ÷ 1,996⌉" in text
     assert "held in 1 of 1 cases" in text
@@ -68,7 +68,7 @@ def test_a_server_that_does_otherwise_is_not_hidden():
     """
     Where the count is not what the arithmetic says, the sentence says so.
     """
-    text = render_toast_proof(proof(case(), case(chunks_dead=4)), width=100)
+    text = render(proof(case(), case(chunks_dead=4)), width=100)
 
     assert "held in 1 of 2 cases" in text
 
@@ -77,7 +77,7 @@ def test_a_sample_says_how_many_values_were_the_same():
     """
     Ninety of a hundred values were sent for nothing.
     """
-    text = render_toast_proof(proof(case(), sample=(sample(),)), width=200)
+    text = render(proof(case(), sample=(sample(),)), width=200)
 
     assert "90 of 100 values sent were the same as stored (90 %)" in " ".join(text.split())
 
@@ -87,7 +87,7 @@ def test_a_sample_that_cannot_tell_says_so():
     Without a primary key nothing is claimed of a value.
     """
     blind = sample(resent_same=0, resent_changed=0, resent_unknown=40)
-    text = render_toast_proof(proof(case(), sample=(blind,)), width=200)
+    text = render(proof(case(), sample=(blind,)), width=200)
 
     assert "could not be seen" in text
     assert "0 of 0" not in text

@@ -1,11 +1,11 @@
 """
-What a server does with values that are sent again, for a terminal.
+What a server does with values that are sent again, said.
 
 Rule 1: every figure stands with its unit, and the sentence under the table says what it means.
 Rule 2: no value of the user's is written, only sizes and counts.
 """
 
-from textwrap import wrap
+from collections.abc import Iterator
 
 from plimsoll.model.toast import (
     ToastCase,
@@ -13,38 +13,36 @@ from plimsoll.model.toast import (
     ToastSample,
     dead_rows_of_update,
 )
+from plimsoll.reports.document.parts import Column, Document, Paragraph, Section, Table, bullets_of
+from plimsoll.reports.render.words import sentence
 from plimsoll.units import format_bytes, format_ratio, number
 
 _ROLLED_BACK = "the scratch schema was made in one transaction that was rolled back"
 
-WIDTH_MIN, WIDTH_MAX = 60, 120
 _HEADS = ("value", "stored", "chunks", "dead rows", "WAL bytes", "buffers")
-_WIDTHS = (9, 9, 7, 10, 10, 8)
 
 
-def render_toast_proof(proof: ToastProof, *, width: int) -> str:
-    """
-    The proof as text that ends with a newline.
-
-    Args:
-        proof: what was counted.
-        width: columns; fewer than 60 are taken as 60, more than 120 as 120.
-    """
-    width = min(max(width, WIDTH_MIN), WIDTH_MAX)
-    lines = wrap(
-        f"PostgreSQL {proof.version} · {proof.place} · chunks of {proof.chunk_bytes:,} bytes", width
+def toast_document(proof: ToastProof) -> Document:
+    """Return what was counted, the arithmetic behind it, and what is left behind: nothing."""
+    slot = "; the replication slot was dropped" if proof.sample else ""
+    behind = f"Nothing is left behind: {_ROLLED_BACK}{slot}." if proof.cases else ""
+    last = [*(sentence(note) for note in proof.notes), *([behind] if behind else [])]
+    return Document(
+        kind="proof",
+        headline=_story(proof),
+        parts=(
+            Paragraph(
+                text=f"PostgreSQL {proof.version} · {proof.place} · chunks of {proof.chunk_bytes:,} bytes",
+                weight="quiet",
+            ),
+            *(Section(title=title, parts=(_table(cases),)) for title, cases in _groups(proof)),
+            Section(
+                title="Sampled",
+                parts=(bullets_of([_sample(one) for one in proof.sample]),) if proof.sample else (),
+            ),
+            Section(title="Notes", parts=(bullets_of(last),) if last else ()),
+        ),
     )
-    lines += ["", *_wrapped(_story(proof), width)]
-    for title, cases in _groups(proof):
-        lines += ["", title, *_table(cases)]
-    for sample in proof.sample:
-        lines += ["", *_wrapped(_sample(sample), width)]
-    for note in proof.notes:
-        lines += ["", *_wrapped(f"Note: {note}.", width)]
-    if proof.cases:
-        slot = "; the replication slot was dropped" if proof.sample else ""
-        lines += ["", *_wrapped(f"Nothing is left behind: {_ROLLED_BACK}{slot}.", width)]
-    return "\n".join(lines) + "\n"
 
 
 def _story(proof: ToastProof) -> str:
@@ -77,23 +75,21 @@ def _groups(proof: ToastProof) -> list[tuple[str, list[ToastCase]]]:
     return [(title, cases) for title, cases in groups if cases]
 
 
-def _table(cases: list[ToastCase]) -> list[str]:
-    names = [_name(case) for case in cases]
-    wide = max(len(name) for name in names)
-    head = " ".join(h.rjust(w) for h, w in zip(_HEADS, _WIDTHS, strict=True))
-    lines = [f"  {'':<{wide}} {head}"]
-    for name, case in zip(names, cases, strict=True):
-        figures = (
-            case.value_bytes,
-            case.stored_bytes,
-            case.chunks_written,
-            case.dead_rows,
-            case.wal_bytes,
-            case.buffers,
-        )
-        row = " ".join(f"{n:,}".rjust(w) for n, w in zip(figures, _WIDTHS, strict=True))
-        lines.append(f"  {name:<{wide}} {row}")
-    return lines
+def _table(cases: list[ToastCase]) -> Table:
+    columns = (Column(title=""), *(Column(title=title, is_number=True) for title in _HEADS))
+    return Table(columns=columns, rows=tuple((_name(case), *_figures(case)) for case in cases))
+
+
+def _figures(case: ToastCase) -> Iterator[str]:
+    for figure in (
+        case.value_bytes,
+        case.stored_bytes,
+        case.chunks_written,
+        case.dead_rows,
+        case.wal_bytes,
+        case.buffers,
+    ):
+        yield f"{figure:,}"
 
 
 def _name(case: ToastCase) -> str:
@@ -129,7 +125,3 @@ def _sample(sample: ToastSample) -> str:
     if not sample.is_whole:
         parts.append("the sample ended early at its bound on WAL")
     return "; ".join(parts) + "."
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width)
