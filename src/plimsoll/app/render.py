@@ -14,6 +14,7 @@ from plimsoll.model.overview import Overview
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.sweep import SweepReport
 from plimsoll.model.toast import ToastProof
 
 if TYPE_CHECKING:
@@ -36,7 +37,14 @@ class Report(Struct, frozen=True, kw_only=True):
     """The JSON form has none: a plan has a JSON form of its own."""
 
 
-Documented = PoolerFindings | PoolSizing | ToastProof | ExplainComparison
+class Sweeps(Struct, frozen=True, kw_only=True):
+    """Sweeps that one command measured or read."""
+
+    reports: tuple[SweepReport, ...]
+    """One for each configuration; at least one."""
+
+
+Documented = Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
 """What is written as a document, and so has every form."""
 
 Found = Report | Plan | Comparison | Inspection | Overview | Documented
@@ -76,6 +84,10 @@ def render(
 
 def document_of(found: Documented) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, Sweeps):
+        from plimsoll.reports.sweep.document import sweep_document
+
+        return sweep_document(found.reports)
     if isinstance(found, PoolSizing):
         from plimsoll.reports.pool_size.document import pool_size_document
 
@@ -153,6 +165,10 @@ def _json(found: Found) -> str:
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, Sweeps):
+        from plimsoll.reports.sweep.json import render_sweep_json
+
+        return render_sweep_json(found.reports)
     if isinstance(found, PoolSizing):
         from plimsoll.reports.pool_size.json import render_pool_size_json
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth, is_color
+from plimsoll.cli.output import Form, Format, WideWidth, say_written, show, write_page, write_text
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
@@ -103,7 +103,7 @@ def sweep(
     max_bytes: MaxBytes = "20GiB",
     depth: Depth = DEPTH,
     allow_writes: AllowWrites = False,
-    form: FormOfTwo = TextOrJson.TEXT,
+    form: Form = Format.TEXT,
     out: Out = None,
     html: Html = None,
     png: Png = None,
@@ -212,7 +212,7 @@ def check_outputs(html: Path | None, png: Path | None, out: Path | None) -> None
 def write_sweeps(
     reports: Sequence[SweepReport],
     *,
-    form: TextOrJson,
+    form: Format,
     out: Path | None,
     html: Path | None,
     png: Path | None,
@@ -224,25 +224,19 @@ def write_sweeps(
     Raises:
         UsageError: a file cannot be written.
     """
-    from plimsoll.reports.files.file import write_aside
-    from plimsoll.reports.sweep.json import render_sweep_json
-    from plimsoll.reports.sweep.text import render_sweep
+    from plimsoll.app.render import Sweeps, render
 
-    document = render_sweep_json(reports)
+    found = Sweeps(reports=tuple(reports))
     if out is not None:
-        write_aside(out, document.encode())
+        write_text(out, render(found, "json"), "sweep")
     if html is not None:
-        from plimsoll.reports.sweep.html import render_sweep_html
-
-        write_aside(html, render_sweep_html(reports).encode())
+        write_page(found, html)
     if png is not None:
         from plimsoll.reports.sweep.chart import write_sweep_picture
 
         write_sweep_picture(png, reports)
-    color = is_color()
-    text = render_sweep(reports, width=width, color=color) if form == TextOrJson.TEXT else document
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        say_written(png, "picture")
+    show(found, form, width)
 
 
 def tell(line: str) -> None:

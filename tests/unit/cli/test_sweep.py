@@ -64,16 +64,16 @@ def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
     assert "does not exist" in refusal("--path", str(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("form", list(command.TextOrJson))
+@pytest.mark.parametrize("form", list(command.Format))
 def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
     """
-    Text or JSON to standard output, the files that were asked for beside it.
+    In any form to standard output, the files that were asked for beside it.
     """
     files = [tmp_path / name for name in ("s.json", "s.html", "s.svg")]
 
     write_sweeps([report()], form=form, out=files[0], html=files[1], png=files[2], width=80)
 
     said = capsys.readouterr().out
-    assert said.startswith("I/O sizes of" if form == "text" else "{")
+    assert said.startswith({"text": "I/O sizes of", "json": "{", "markdown": "# I/O"}[form])
     assert all(file.stat().st_size > 1000 for file in files)
     assert is_explained([report()])

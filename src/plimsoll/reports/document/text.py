@@ -78,8 +78,8 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
     elif isinstance(part, d.Code):
         yield _verbatim(part.lines, indent + 2)
     elif isinstance(part, d.Picture):
-        lines = part.characters(width) if part.characters else ()
-        yield Text("\n".join(lines), no_wrap=True, overflow="crop")
+        if part.characters is not None:
+            yield Text("\n".join(part.characters(width)), no_wrap=True, overflow="crop")
     else:
         yield Padding(_flowing(part, width, indent), (0, 0, 0, indent))
 

@@ -7,13 +7,12 @@ import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from plimsoll.app.render import Sweeps, render
 from plimsoll.errors import UsageError
 from plimsoll.model.sweep import Estimate, SweepReport
 from plimsoll.reports.sweep.chart import sweep_spec, write_sweep_picture
-from plimsoll.reports.sweep.html import render_sweep_html
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.sweep.outline import estimate, sweep_outline
-from plimsoll.reports.sweep.text import render_sweep
 from unit.reports.fixture_sweep import report
 
 
@@ -53,7 +52,7 @@ def test_text_keeps_to_its_width_and_says_everything(width):
     """
     Rates, limits, what is known, what was published, what cannot be told.
     """
-    text = render_sweep([report(), report()], width=width, color=False)
+    text = render(Sweeps(reports=(report(), report())), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     for said in ("READS, BASELINE", "READS, BURST", "scattered", "256 KiB", "+2.2 %", "-0.3 %"):
@@ -77,9 +76,9 @@ def test_the_page_loads_nothing_and_has_the_charts():
     """
     Equal reports give equal pages.
     """
-    page = render_sweep_html([report(), report()])
+    page = render(Sweeps(reports=(report(), report())), "html")
 
-    assert page == render_sweep_html([report(), report()])
+    assert page == render(Sweeps(reports=(report(), report())), "html")
     assert 2 == page.count("<figure>")
     assert "http-equiv" in page
     assert "<script" not in page
@@ -93,8 +92,8 @@ def test_names_from_outside_are_escaped():
     odd = replace(report().sweep, subject="<b>\x1b[31m</b>")
     odd_report = replace(report(), sweep=odd)
 
-    assert "<b>" not in render_sweep_html([odd_report])
-    assert "\x1b" not in render_sweep([odd_report], width=80, color=False)
+    assert "<b>" not in render(Sweeps(reports=(odd_report,)), "html")
+    assert "\x1b" not in render(Sweeps(reports=(odd_report,)), width=80)
 
 
 def test_the_chart_is_a_valid_specification():

@@ -1,0 +1,157 @@
+"""Sweeps over I/O sizes, said: rates, the limits behind them, what these sizes cannot tell."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from plimsoll.model.sweep import SweepReport
+from plimsoll.reports.chart.drawing import Spec
+from plimsoll.reports.chart.look import page_look
+from plimsoll.reports.document.parts import (
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Part,
+    Picture,
+    Section,
+    Table,
+    bullets_of,
+    facts_of,
+)
+from plimsoll.reports.sweep.outline import (
+    BesideSaid,
+    GroupSaid,
+    SweepSaid,
+    estimate,
+    sweep_outline,
+    with_phase,
+)
+
+
+def sweep_document(reports: Sequence[SweepReport]) -> Document:
+    """
+    Return the sweeps below one another, and a table of all where there are several.
+
+    Args:
+        reports: what was measured and found, one for each configuration; at least one.
+    """
+    said = [sweep_outline(report) for report in reports]
+    if len(said) == 1:
+        return Document(
+            kind="sweep", headline=said[0].title, parts=tuple(_parts(said[0], reports[0]))
+        )
+    sections = [
+        Section(title=one.title, parts=tuple(_parts(one, report)))
+        for one, report in zip(said, reports, strict=True)
+    ]
+    return Document(
+        kind="sweep",
+        headline=f"I/O sizes of {len(said)} configurations",
+        parts=(*sections, _summary(reports)),
+    )
+
+
+def _parts(said: SweepSaid, report: SweepReport) -> Iterator[Part]:
+    yield Paragraph(text=said.method, weight="quiet")
+    yield Picture(characters=None, spec=_drawn(report))
+    for group in said.groups:
+        yield Section(title=group.title, parts=tuple(_group(group)))
+    if said.truths:
+        yield Section(title="Beside what is enforced", parts=(_beside(said.truths, "enforced"),))
+    if said.published:
+        yield Section(
+            title="Beside what was published", parts=(_beside(said.published, "published"),)
+        )
+    if said.notes:
+        yield Section(title="Notes", parts=(bullets_of(said.notes),))
+
+
+def _drawn(report: SweepReport) -> Callable[[int], Spec]:
+    def spec(_width: int) -> Spec:
+        # The panels stand beside each other at widths of their own.
+        from plimsoll.reports.sweep.chart import sweep_spec
+
+        return sweep_spec([report], look=page_look(), is_titled=False)
+
+    return spec
+
+
+def _group(group: GroupSaid) -> Iterator[Part]:
+    yield _rates(group)
+    yield facts_of(group.limits)
+    if group.merged:
+        yield Paragraph(text=group.merged)
+    if group.left_out:
+        yield Section(title="Left out", parts=(bullets_of(group.left_out),))
+    if group.unknown:
+        yield Section(title="What these sizes cannot tell", parts=(bullets_of(group.unknown),))
+
+
+def _rates(group: GroupSaid) -> Table:
+    titles = ["I/O size"]
+    if group.has_scattered:
+        titles += ["scattered\nMB/s", "IOPS"]
+    if group.has_sequential:
+        titles += ["sequential\nMB/s", "IOPS"]
+    if group.has_came_as:
+        titles.append("requests\ncame as")
+    rows = []
+    for row in group.rows:
+        cells = [row.size]
+        if group.has_scattered:
+            cells += [row.scattered_mb, row.scattered_ops]
+        if group.has_sequential:
+            cells += [row.sequential_mb, row.sequential_ops]
+        rows.append((*cells, row.came_as) if group.has_came_as else tuple(cells))
+    columns = tuple(Column(title=title, is_number=True, may_break=False) for title in titles)
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _beside(rows: Sequence[BesideSaid], other: str) -> Table:
+    return Table(
+        columns=(
+            Column(title=""),
+            Column(title=other, is_number=True),
+            Column(title="found", is_number=True),
+            Column(title="difference", is_number=True, may_break=False),
+        ),
+        rows=tuple(
+            (Cell(row.name, note=row.remark), row.other, row.found, row.difference) for row in rows
+        ),
+    )
+
+
+def _summary(reports: Sequence[SweepReport]) -> Section:
+    """Every configuration's limits in one table."""
+    rows = [
+        (
+            with_phase(report.sweep.subject, fit.phase),
+            estimate(fit.ops_limit, "ops/s"),
+            estimate(fit.bytes_limit, "bytes/s"),
+        )
+        for report in reports
+        for fit in report.fit.phases
+    ]
+    parts: list[Part] = [
+        Table(
+            columns=(
+                Column(title="configuration"),
+                Column(title="operations", is_number=True),
+                Column(title="throughput", is_number=True),
+            ),
+            rows=tuple(rows),
+        )
+    ]
+    known = [
+        abs(truth.difference_ratio)
+        for report in reports
+        for truth in report.truths
+        if truth.unit != "bytes" and truth.difference_ratio is not None
+    ]
+    if known:
+        parts.append(
+            Paragraph(
+                text=f"Of {len(known)} limits found, the furthest from what is enforced is off by"
+                f" {max(known) * 100:.1f} %."
+            )
+        )
+    return Section(title="All configurations", parts=tuple(parts))
