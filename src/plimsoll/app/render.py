@@ -13,6 +13,7 @@ from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
+from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.sweep import SweepReport
 from plimsoll.model.toast import ToastProof
@@ -44,7 +45,7 @@ class Sweeps(Struct, frozen=True, kw_only=True):
     """One for each configuration; at least one."""
 
 
-Documented = Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
+Documented = LimitSheet | Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
 """What is written as a document, and so has every form."""
 
 Found = Report | Plan | Comparison | Inspection | Overview | Documented
@@ -84,6 +85,10 @@ def render(
 
 def document_of(found: Documented) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, LimitSheet):
+        from plimsoll.reports.limits.document import limits_document
+
+        return limits_document(found)
     if isinstance(found, Sweeps):
         from plimsoll.reports.sweep.document import sweep_document
 
@@ -165,6 +170,10 @@ def _json(found: Found) -> str:
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, LimitSheet):
+        from plimsoll.reports.limits.json import render_limits_json
+
+        return render_limits_json(found)
     if isinstance(found, Sweeps):
         from plimsoll.reports.sweep.json import render_sweep_json
 

@@ -1,9 +1,6 @@
 """`plimsoll limits`: what an instance as bought can do at each I/O size, before any measurement."""
 
-import sys
-from enum import StrEnum
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -12,16 +9,9 @@ from msgspec.structs import replace
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli import options
-from plimsoll.cli.output import is_color
+from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
 from plimsoll.model.instance import Instance
 from plimsoll.model.sheet import LimitSheet
-
-
-class Format(StrEnum):
-    """How the sheet is written to standard output."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -46,15 +36,12 @@ def limits(
     multi_az: Annotated[
         bool, typer.Option("--multi-az", help="The instance has a standby.")
     ] = False,
-    form: Annotated[
-        Format, typer.Option("--format", help="What to print: text or json.")
-    ] = Format.TEXT,
+    form: Form = Format.TEXT,
     chart: Annotated[
         Path | None, typer.Option("--chart", help="Also draw the curve: .svg, .png or .html.")
     ] = None,
-    width: Annotated[
-        int | None, typer.Option("--width", min=60, max=120, help="Columns of the text.")
-    ] = None,
+    width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Print every documented ceiling of an instance, and which one binds at each I/O size.
@@ -76,7 +63,9 @@ def limits(
 
         write_chart(chart, sheet)
         typer.echo(f"chart written to {chart}", err=True)
-    _print(sheet, form, width)
+    if html is not None:
+        write_page(sheet, html)
+    show(sheet, form, width)
 
 
 def _sheet(instance: Instance, *, multi_az: bool, volumes: int | None) -> LimitSheet:
@@ -94,17 +83,3 @@ def _sheet(instance: Instance, *, multi_az: bool, volumes: int | None) -> LimitS
     )
     check_purchase(instance, facts)
     return sheet_of(instance, facts)
-
-
-def _print(sheet: LimitSheet, form: Format, width: int | None) -> None:
-    if form == Format.JSON:
-        from plimsoll.reports.limits.json import render_limits_json
-
-        sys.stdout.write(render_limits_json(sheet))
-    else:
-        from plimsoll.reports.limits.text import render_limits
-
-        color = is_color()
-        columns = width or get_terminal_size().columns
-        sys.stdout.write(render_limits(sheet, width=columns, color=color))
-    sys.stdout.flush()

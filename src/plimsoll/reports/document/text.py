@@ -105,9 +105,13 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
     if not part.parts:
         return
     yield terminal.heading(words.plain(part.title))
-    for n, inner in enumerate(part.parts):
-        if n and isinstance(inner, d.Table):
+    before: d.Part | None = None
+    for inner in part.parts:
+        # Tables stand alone; a list below one tells that it is part of it by its marks.
+        is_after_table = isinstance(before, d.Table) and isinstance(inner, d.Paragraph | d.Facts)
+        if before is not None and (isinstance(inner, d.Table) or is_after_table):
             yield Text()
+        before = inner
         if isinstance(inner, d.Section):
             yield from _section(inner, width)
         else:

@@ -20,7 +20,8 @@ from plimsoll.model.sheet import LimitSheet, Rate, StageLine
 from plimsoll.reports.chart.drawing import VEGALITE, VEGALITE_SCHEMA, Spec, svg, write_png
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
-from plimsoll.reports.limits.text import has_burst, mb_ticks, sheet_title
+from plimsoll.reports.limits.curve import has_burst, mb_ticks
+from plimsoll.reports.limits.document import sheet_title
 from plimsoll.reports.render import words
 from plimsoll.reports.render.page_policy import POLICY, closed
 from plimsoll.units import KIB, MIB, format_bytes, number

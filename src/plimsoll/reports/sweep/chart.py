@@ -14,7 +14,7 @@ from plimsoll.model.sweep import Pattern, PhaseFit, SweepPoint, SweepReport
 from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, svg, write_png
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
-from plimsoll.reports.limits.text import mb_ticks
+from plimsoll.reports.limits.curve import mb_ticks
 from plimsoll.reports.render import words
 from plimsoll.reports.sweep.outline import group_title
 from plimsoll.units import KIB, number

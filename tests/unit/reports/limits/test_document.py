@@ -2,10 +2,11 @@
 
 import pytest
 
+from plimsoll.app.render import render
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.sheet import SHEET_SCHEMA, Knee, LimitSheet, Rate, SheetRow, Unreachable
-from plimsoll.reports.limits.text import curve_text, has_burst, mb_ticks, render_limits
+from plimsoll.reports.limits.curve import curve_text, has_burst, mb_ticks
 
 KIB = 1024.0
 
@@ -57,11 +58,11 @@ def sheet(rows: tuple[SheetRow, ...] = ROWS, **fields: object) -> LimitSheet:
 @pytest.mark.parametrize("width", [0, 60, 75, 80, 100, 400])
 def test_no_line_is_longer_than_asked(width: int):
     """
-    Between 60 and 120 columns no line is longer than the width, and none ends in blanks.
+    From 60 columns on no line is longer than the width, and none ends in blanks.
     """
-    lines = render_limits(sheet(), width=width, color=False).splitlines()
+    lines = render(sheet(), width=width).splitlines()
 
-    assert max(len(line) for line in lines) <= min(max(width, 60), 120)
+    assert max(len(line) for line in lines) <= max(width, 60)
     assert [line for line in lines if line != line.rstrip()] == []
 
 
@@ -69,8 +70,8 @@ def test_without_colour_there_is_no_escape_sequence():
     """
     A pipe gets plain text.
     """
-    assert "\x1b" not in render_limits(sheet(), width=80, color=False)
-    assert "\x1b" in render_limits(sheet(), width=80, color=True)
+    assert "\x1b" not in render(sheet(), width=80)
+    assert "\x1b" in render(sheet(), width=80, color=True)
 
 
 def test_names_from_outside_cannot_steer_the_terminal():
@@ -79,15 +80,15 @@ def test_names_from_outside_cannot_steer_the_terminal():
     """
     foul = sheet(instance=Instance(db_class="db.r5.large", engine="post\x1b[31mgres"))
 
-    assert "\x1b" not in render_limits(foul, width=80, color=False)
+    assert "\x1b" not in render(foul, width=80)
 
 
 def test_a_narrow_table_leaves_iops_out():
     """
     Below 76 columns MB/s and what binds remain.
     """
-    wide = render_limits(sheet(), width=80, color=False)
-    narrow = render_limits(sheet(), width=60, color=False)
+    wide = render(sheet(), width=80)
+    narrow = render(sheet(), width=60)
 
     assert "12,000" in wide
     assert "12,000" not in narrow
@@ -101,14 +102,14 @@ def test_without_a_burst_there_is_one_pair_of_columns():
     plain = sheet((row(8, rate(24.576, 3000)), row(1024, rate(131.07, 125))))
 
     assert not has_burst(plain)
-    assert "burst" not in render_limits(plain, width=80, color=False)
+    assert "burst" not in render(plain, width=80)
 
 
 def test_knees_are_said_in_words():
     """
     Where it lies, what binds below and above, with numbers.
     """
-    text = " ".join(render_limits(sheet(), width=80, color=False).split())
+    text = " ".join(render(sheet(), width=80).split())
 
     assert (
         "Knee at 96 KiB: below it volume IOPS (3,000) binds, above it instance EBS throughput"
@@ -120,7 +121,7 @@ def test_no_knee_is_said_too():
     """
     Where one family binds at every size, that is the answer.
     """
-    text = render_limits(sheet(knee=None), width=80, color=False)
+    text = render(sheet(knee=None), width=80)
 
     assert "No knee at the baseline: instance EBS throughput binds at every size." in text
 
@@ -142,7 +143,7 @@ def test_what_cannot_be_reached_is_said_in_words(
     item = Unreachable(
         family=Family.VOLUME_IOPS, unit="ops/s", bought=bought, burst=burst, baseline=baseline
     )
-    text = " ".join(render_limits(sheet(unreachable=(item,)), width=80, color=False).split())
+    text = " ".join(render(sheet(unreachable=(item,)), width=80).split())
 
     assert words in text
 
@@ -152,7 +153,7 @@ def test_a_sheet_without_a_curve_has_neither_table_nor_curve():
     Ceilings and notes remain.
     """
     bare = sheet((), knee=None, notes=("Nothing is known.",))
-    text = render_limits(bare, width=80, color=False)
+    text = render(bare, width=80)
 
     assert "CURVE" not in text
     assert "Nothing is known." in text
