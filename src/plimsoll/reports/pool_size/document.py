@@ -6,7 +6,6 @@ Rule 1: every number stands with the arithmetic that gave it.
 
 from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, Service
 from plimsoll.reports.document.parts import Document, Section, Tone, bullets_of
-from plimsoll.reports.render.words import sentence
 from plimsoll.units import format_ratio, number
 
 _VERDICTS = {
@@ -37,11 +36,16 @@ def pool_size_document(sizing: PoolSizing) -> Document:
         headline=_VERDICTS[sizing.verdict],
         tone=_TONES[sizing.verdict],
         parts=tuple(
-            Section(title=title, parts=(bullets_of(list(map(sentence, items))),))
+            Section(title=title, parts=(bullets_of([_ended(item) for item in items]),))
             for title, items in told
             if items
         ),
     )
+
+
+def _ended(text: str) -> str:
+    """The text with a full stop; a service keeps the first letter of its name."""
+    return text if text.endswith(".") else f"{text}."
 
 
 def _pools(sizing: PoolSizing) -> list[str]:
@@ -50,7 +54,7 @@ def _pools(sizing: PoolSizing) -> list[str]:
         + (f" each, × {count} = {s.connections * count:,}" if count > 1 else "")
         for s, count in _alike(sizing.services)
     ]
-    return [*told, f"together: {sizing.connections:,} connections"]
+    return [*told, f"Together: {sizing.connections:,} connections"]
 
 
 def _containers(service: Service) -> str:
@@ -62,12 +66,12 @@ def _room(sizing: PoolSizing) -> list[str]:
     if room.usable is not None:
         others = f" − {room.others:,} of others" if room.others else ""
         told.append(
-            f"the server takes: {room.connection_max:,} − {room.reserved:,} reserved{others}"
+            f"The server takes: {room.connection_max:,} − {room.reserved:,} reserved{others}"
             f" = {room.usable:,}; {_may(sizing.connections, room.usable)}"
         )
     if sizing.runs is not None:
         told.append(f"{_runs(sizing)}; {_may(sizing.connections, sizing.runs)}")
-    return told or ["not known"]
+    return told or ["Not known"]
 
 
 def _may(connections: int, room: int) -> str:
@@ -79,7 +83,7 @@ def _may(connections: int, room: int) -> str:
 
 
 def _runs(sizing: PoolSizing) -> str:
-    curve, said = sizing.room.curve, f"the machine runs well: {sizing.runs:,} sessions at work"
+    curve, said = sizing.room.curve, f"The machine runs well: {sizing.runs:,} sessions at work"
     if curve is not None:
         seen = f"seen up to {number(curve.busy_seen_max, 3)} sessions at {curve.level_count} levels"
         how = {
@@ -93,7 +97,7 @@ def _runs(sizing: PoolSizing) -> str:
 def _recommended(sizing: PoolSizing) -> list[str]:
     if sizing.target is None:
         return []
-    told = [f"all pools together: {sizing.target:,} connections, {_bound(sizing)}"]
+    told = [f"All pools together: {sizing.target:,} connections, {_bound(sizing)}"]
     seen: set[tuple[int, int]] = set()
     for item in sizing.recommended:
         key = (item.service.containers, item.service.pool)
@@ -104,10 +108,10 @@ def _recommended(sizing: PoolSizing) -> list[str]:
         count = next(n for s, n in alike.items() if (s.containers, s.pool) == key)
         told.append(f"{_named(item.service, count)}: pool of {item.pool:,} ({item.arithmetic})")
     total = sum(item.pool * item.service.containers for item in sizing.recommended)
-    told.append(f"these make {total:,} connections")
+    told.append(f"These make {total:,} connections")
     if sizing.needs_pooler:
         told.append(
-            f"one connection per container is already more than {sizing.target:,}: put a pooler in"
+            f"One connection per container is already more than {sizing.target:,}: put a pooler in"
             f" front, in transaction mode, with {sizing.target:,} connections to the server"
         )
     return told
@@ -129,4 +133,4 @@ def _alike(services: tuple[Service, ...]) -> list[tuple[Service, int]]:
 
 
 def _named(service: Service, count: int) -> str:
-    return f"each of {count} services" if count > 1 else service.name
+    return f"Each of {count} services" if count > 1 else service.name
