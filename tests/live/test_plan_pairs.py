@@ -17,6 +17,7 @@ from plimsoll.model.plan import Loop
 pytestmark = pytest.mark.realtime
 
 NAME = "reads of 8 kB, io1 to gp3"
+# With 12 and 16 s the demand that comes back is right, but nothing tells that clients wait for answers.
 LIGHT_S, HEAVY_S = 24, 26
 START_S = 4
 TRIES = 3
