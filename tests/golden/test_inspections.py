@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 
 import database_stories as stories
+from plimsoll.app.render import render
 from plimsoll.causes.inspect import inspect
 from plimsoll.model.cause import CauseKind, Inspection
 from plimsoll.reports.inspect.json import render_inspection_json
-from plimsoll.reports.inspect.markdown import render_inspection_markdown
-from plimsoll.reports.inspect.text import render_inspection
 
 CEILING_BYTES_PER_S = 212.5e6
 
@@ -41,7 +40,7 @@ def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str
     """
     Narrow, in a pipe and wide, without colour, the whole inspection is what was reviewed.
     """
-    text = render_inspection(INSPECTIONS[name](), width=width, color=False)
+    text = render(INSPECTIONS[name](), width=width)
 
     golden(f"inspect/{name}-{width}.txt", text)
 
@@ -51,7 +50,7 @@ def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], 
     """
     What goes into a ticket is what was reviewed.
     """
-    golden(f"inspect/{name}.md", render_inspection_markdown(INSPECTIONS[name]()))
+    golden(f"inspect/{name}.md", render(INSPECTIONS[name](), "markdown"))
 
 
 @pytest.mark.parametrize("name", INSPECTIONS)

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 Form = Literal["text", "json", "markdown", "html"]
 
 
-_WIDTH_LEAST = 60  # columns; below it tables of two sides part numbers from their units
-
-
 class Report(Struct, frozen=True, kw_only=True):
     """A diagnosis with what stands beside it in one report."""
 
@@ -45,10 +42,12 @@ class Sweeps(Struct, frozen=True, kw_only=True):
     """One for each configuration; at least one."""
 
 
-Documented = LimitSheet | Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
+Documented = (
+    Inspection | LimitSheet | Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
+)
 """What is written as a document, and so has every form."""
 
-Found = Report | Plan | Comparison | Inspection | Overview | Documented
+Found = Report | Plan | Comparison | Overview | Documented
 
 
 def render(
@@ -64,7 +63,7 @@ def render(
 
     Args:
         found: a report, plan, comparison, inspection, overview of several instances, or findings.
-        form: HTML is there for all but plans, comparisons and inspections alone.
+        form: HTML is there for all but plans and comparisons alone.
         width: columns of the text; None takes the terminal's, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview has a row for each instance that is near no limit, too.
@@ -85,6 +84,10 @@ def render(
 
 def document_of(found: Documented) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, Inspection):
+        from plimsoll.reports.inspect.document import inspect_document
+
+        return inspect_document(found)
     if isinstance(found, LimitSheet):
         from plimsoll.reports.limits.document import limits_document
 
@@ -132,14 +135,10 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
         from plimsoll.reports.compare.text import render_compare
 
         return render_compare(found, width=width, color=color)
-    if isinstance(found, Inspection):
-        from plimsoll.reports.inspect.text import render_inspection
-
-        return render_inspection(found, width=width, color=color)
     if isinstance(found, Documented):
         from plimsoll.reports.document.text import document_text
 
-        return document_text(document_of(found), width=width, color=color, least=_WIDTH_LEAST)
+        return document_text(document_of(found), width=width, color=color)
     from plimsoll.reports.overview.text import render_overview
 
     return render_overview(found, width=width, color=color, lists_all=lists_all)
@@ -158,10 +157,6 @@ def _json(found: Found) -> str:
         from plimsoll.reports.compare.json import render_compare_json
 
         return render_compare_json(found).decode()
-    if isinstance(found, Inspection):
-        from plimsoll.reports.inspect.json import render_inspection_json
-
-        return render_inspection_json(found).decode()
     if isinstance(found, Documented):
         return _document_json(found)
     from plimsoll.reports.overview.json import render_overview_json
@@ -170,6 +165,10 @@ def _json(found: Found) -> str:
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, Inspection):
+        from plimsoll.reports.inspect.json import render_inspection_json
+
+        return render_inspection_json(found).decode()
     if isinstance(found, LimitSheet):
         from plimsoll.reports.limits.json import render_limits_json
 
@@ -210,10 +209,6 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
         from plimsoll.reports.compare.markdown import render_compare_markdown
 
         return render_compare_markdown(found)
-    if isinstance(found, Inspection):
-        from plimsoll.reports.inspect.markdown import render_inspection_markdown
-
-        return render_inspection_markdown(found)
     if isinstance(found, Documented):
         from plimsoll.reports.document.markdown import document_markdown
 

@@ -8,14 +8,13 @@ from msgspec.structs import replace
 
 import database_stories
 from contract.tree import ROOT
+from plimsoll.app.render import render
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.inspect import inspect
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.shell import command_line, shell_word
 from plimsoll.plan.rules import commands_of
-from plimsoll.reports.inspect.markdown import render_inspection_markdown
-from plimsoll.reports.inspect.text import render_inspection
 
 HOSTILE = (
     '"sch.ema"."$(touch pwned)"',
@@ -97,11 +96,7 @@ def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
     commands = [c for cause in found.causes for r in cause.remedies for c in r.commands]
     (command,) = (c for c in commands if c.startswith("plimsoll prove"))
     if form != "cause":
-        printed = (
-            render_inspection(found, width=200, color=False)
-            if form == "text"
-            else render_inspection_markdown(found)
-        )
+        printed = render(found, width=200) if form == "text" else render(found, "markdown")
         start = printed.index("plimsoll prove toast")
         command = printed[start : printed.index("--decode 10s", start)] + "--decode 10s"
     given = pasted(command, tmp_path)

@@ -18,7 +18,8 @@ from plimsoll.reports.chart.drawing import VEGALITE, numbered_clips
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_spec
 from plimsoll.reports.diagnosis.outline import outline
-from plimsoll.reports.inspect.html import inspection_values
+from plimsoll.reports.document.page import part_values
+from plimsoll.reports.inspect.document import causes_section
 from plimsoll.reports.plan.html import plan_values
 from plimsoll.reports.render import words
 from plimsoll.reports.render.page import rendered_page, template_text
@@ -75,7 +76,8 @@ def render_html(
         script=Markup(template_text("report.js")),  # noqa: S704  package data
         vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
         **plan_values(plan),
-        **inspection_values(inspection),
+        causes=causes_section(inspection) if inspection else None,
+        **part_values(),
     )
 
 

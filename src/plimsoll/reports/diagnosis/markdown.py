@@ -8,7 +8,8 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
 from plimsoll.reports.diagnosis.outline import Outline, outline
 from plimsoll.reports.diagnosis.waiting import COLUMNS
-from plimsoll.reports.inspect.markdown import causes_markdown
+from plimsoll.reports.document.markdown import part_in_markdown
+from plimsoll.reports.inspect.document import causes_section
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.markdown import bullets, escaped, facts, numbered, section, table
 from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
@@ -30,7 +31,7 @@ def render_markdown(
     """
     said = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=_BLOCKS_WIDTH)
-    causes = "" if inspection is None else causes_markdown(inspection)
+    causes = "" if inspection is None else part_in_markdown(causes_section(inspection))
     return "\n\n".join(part for part in _parts(said, blocks, causes) if part) + "\n"
 
 

@@ -17,7 +17,8 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
 from plimsoll.reports.diagnosis.outline import Outline, outline
 from plimsoll.reports.diagnosis.waiting import COLUMNS
-from plimsoll.reports.inspect.text import causes_section
+from plimsoll.reports.document.text import part_in_text
+from plimsoll.reports.inspect.document import causes_section
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.terminal import (
     STYLES,
@@ -103,7 +104,7 @@ def _sections(
         yield bullets((*said.forecasts, *said.buckets))
     yield from _also_found(said)
     if inspection is not None:
-        yield from causes_section(inspection, width)
+        yield from part_in_text(causes_section(inspection), width)
     if not said.is_missing_first:
         yield from _missing(said)
     yield heading("How it was measured")

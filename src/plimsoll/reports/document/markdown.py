@@ -18,6 +18,11 @@ def document_markdown(document: d.Document) -> str:
     return _joined([*head, *_parts(document.parts, 2)]) + "\n"
 
 
+def part_in_markdown(part: d.Part) -> str:
+    """Return a part that stands in a report which is no document yet, titles from the second level on."""
+    return _part(part, 2)
+
+
 def _parts(parts: Iterable[d.Part], level: int) -> Iterable[str]:
     for part in parts:
         yield _part(part, level)
@@ -35,10 +40,14 @@ def _part(part: d.Part, level: int) -> str:
     if isinstance(part, d.Paragraph):
         text = _plain(part.text)
         return f"**{text}**" if part.weight == "strong" and text else text
+    if isinstance(part, d.Remark):
+        return f"**{_plain(part.name)}:** {_plain(part.text)}"
     if isinstance(part, d.Facts):
         return facts([Fact(words.plain(f.name), words.plain(f.value)) for f in part.facts])
     if isinstance(part, d.Bullets):
         items = [words.plain(item) for item in part.items]
+        if part.are_moves:
+            return "\n\n".join(f"**→** {escaped(item)}" for item in items)
         return numbered(items) if part.is_numbered else bullets(items)
     if isinstance(part, d.Table):
         return table(

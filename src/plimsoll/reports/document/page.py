@@ -1,5 +1,7 @@
 """A document as one HTML page: everything inside, nothing loaded, readable without scripts."""
 
+from typing import Any
+
 from plimsoll.reports.chart.drawing import svg
 from plimsoll.reports.document import parts as d
 from plimsoll.reports.render.commands import command_lines
@@ -24,13 +26,16 @@ _ACCENTS = {
 
 def document_page(document: d.Document) -> str:
     """Return the document as one HTML document; equal documents give equal text."""
-    return rendered_page(
-        "document.html.j2",
-        document=document,
-        accents=_ACCENTS,
-        command=lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),
-        drawing=_drawing,
-    )
+    return rendered_page("document.html.j2", document=document, **part_values())
+
+
+def part_values() -> dict[str, Any]:
+    """Return what the macros of `parts.html.j2` need, in whichever template."""
+    return {
+        "accents": _ACCENTS,
+        "command": lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),
+        "drawing": _drawing,
+    }
 
 
 def _drawing(picture: d.Picture, *, is_narrow: bool) -> str:

@@ -74,12 +74,22 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A paragraph behind its name: `Refuted by: …`."""
+
+    form: ClassVar[str] = "remark"
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bullets:
-    """A list, with dashes or numbers."""
+    """A list, with dashes, numbers, or arrows for what is to be done."""
 
     form: ClassVar[str] = "bullets"
     items: tuple[str, ...]
     is_numbered: bool = False
+    are_moves: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +174,9 @@ class Card:
     """A terminal shows as much of its title as fits in one line."""
 
 
-Part = Paragraph | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card
+Part = (
+    Paragraph | Remark | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

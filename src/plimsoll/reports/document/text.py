@@ -55,6 +55,11 @@ def document_text(
     return terminal.rendered([*_whole(document, columns)], width=columns, color=color)
 
 
+def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
+    """Return a part that stands in a report which is no document yet, in so many columns."""
+    return _part(part, width, 0)
+
+
 def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
     yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
     for note in document.simulated:
@@ -76,7 +81,7 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
     elif isinstance(part, d.Command):
         yield _verbatim(command_lines(part.line, width - indent - 2), indent + 2)
     elif isinstance(part, d.Code):
-        yield _verbatim(part.lines, indent + 2)
+        yield _verbatim(part.lines, indent + 4)
     elif isinstance(part, d.Picture):
         if part.characters is not None:
             yield Text("\n".join(part.characters(width)), no_wrap=True, overflow="crop")
@@ -85,7 +90,7 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
 
 
 def _flowing(
-    part: d.Paragraph | d.Facts | d.Bullets | d.Table | d.Diff, width: int, indent: int
+    part: d.Paragraph | d.Remark | d.Facts | d.Bullets | d.Table | d.Diff, width: int, indent: int
 ) -> RenderableType:
     """A part that keeps to any width."""
     room = width - indent
@@ -93,10 +98,13 @@ def _flowing(
         style = _TONES[part.tone] or _WEIGHTS[part.weight]
         text = words.plain(part.text)
         return Text(_cut(text, room), style=style) if part.is_cut else styled(text, style)
+    if isinstance(part, d.Remark):
+        return _named(Fact(words.plain(part.name), words.plain(part.text)))
     if isinstance(part, d.Facts):
         return _facts(part, width)
     if isinstance(part, d.Bullets):
-        marks = (f"{n}." if part.is_numbered else "-" for n in range(1, len(part.items) + 1))
+        mark = "→" if part.are_moves else "-"
+        marks = (f"{n}." if part.is_numbered else mark for n in range(1, len(part.items) + 1))
         return _marked(zip(marks, (styled(words.plain(i)) for i in part.items), strict=True))
     return _diff(part, room) if isinstance(part, d.Diff) else _table(part, width)
 
@@ -108,8 +116,8 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
     before: d.Part | None = None
     for inner in part.parts:
         # Tables stand alone; a list below one tells that it is part of it by its marks.
-        is_after_table = isinstance(before, d.Table) and isinstance(inner, d.Paragraph | d.Facts)
-        if before is not None and (isinstance(inner, d.Table) or is_after_table):
+        is_apart = isinstance(before, d.Table | d.Card) and isinstance(inner, d.Paragraph | d.Facts)
+        if before is not None and (isinstance(inner, d.Table) or is_apart):
             yield Text()
         before = inner
         if isinstance(inner, d.Section):
@@ -135,13 +143,14 @@ def _card(card: d.Card, width: int, indent: int) -> Iterable[RenderableType]:
         yield from _part(part, width, inside)
 
 
+def _named(fact: Fact) -> Text:
+    return Text.assemble((glued(fact.name), "bold"), ": ", glued(fact.value))
+
+
 def _facts(part: d.Facts, width: int) -> RenderableType:
     named = [Fact(words.plain(f.name), words.plain(f.value)) for f in part.facts]
     if part.are_sentences or width < _NARROW:
-        told = (
-            Text.assemble((glued(fact.name), "bold"), ": ", glued(fact.value)) for fact in named
-        )
-        return _marked(("-", text) for text in told)
+        return _marked(("-", _named(fact)) for fact in named)
     grid = Grid.grid(padding=(0, 2, 0, 0))
     for fact in named:
         grid.add_row(Text(fact.name, style="dim"), styled(fact.value))

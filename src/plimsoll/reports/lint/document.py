@@ -15,10 +15,10 @@ from plimsoll.reports.document.parts import (
     Document,
     Paragraph,
     Part,
+    Remark,
     Section,
     Tone,
     bullets_of,
-    facts_of,
 )
 from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
 from plimsoll.reports.render.words import sentence
@@ -74,10 +74,10 @@ def _told(cause: Cause) -> Iterator[Part]:
     if cause.evidence:
         yield Bullets(items=tuple(piece.text for piece in cause.evidence))
     for remedy in cause.remedies:
-        yield Paragraph(text=f"→ {remedy.text}")
+        yield Bullets(items=(remedy.text,), are_moves=True)
         if remedy.commands:
             yield Code(lines=remedy.commands)
         if remedy.expected:
-            yield facts_of([("Expected", remedy.expected)], are_sentences=True)
+            yield Remark(name="Expected", text=remedy.expected)
     if cause.refuted_by:
-        yield facts_of([("Refuted by", cause.refuted_by)], are_sentences=True)
+        yield Remark(name="Refuted by", text=cause.refuted_by)

@@ -26,6 +26,7 @@ TABLE = d.Table(
 
 ALL = (
     d.Paragraph(text="One paragraph with 212.5 MB/s in it.", weight="strong"),
+    d.Remark(name="Expected", text="Less to write."),
     d.Facts(facts=(Fact("Engine", "postgres"), Fact("Storage", "gp2"))),
     d.Facts(facts=(Fact("Cause", "A sentence."),), are_sentences=True),
     d.Bullets(items=("first", "second"), is_numbered=True),
@@ -102,6 +103,7 @@ def test_every_part_says_the_same_in_each_form():
     "part",
     [
         d.Paragraph(text=HOSTILE),
+        d.Remark(name=HOSTILE, text=HOSTILE),
         d.Facts(facts=(Fact(HOSTILE, HOSTILE),)),
         d.Bullets(items=(HOSTILE,)),
         d.Table(columns=(d.Column(title=HOSTILE),), rows=((HOSTILE,), (d.Cell(HOSTILE),))),

@@ -5,10 +5,12 @@ import json
 import pytest
 
 import inspections
+from plimsoll.app.render import render
 from plimsoll.model.cause import Remedy
 from plimsoll.reports.diagnosis import html
+from plimsoll.reports.document.markdown import part_in_markdown
+from plimsoll.reports.inspect.document import causes_section
 from plimsoll.reports.inspect.json import render_inspection_json
-from plimsoll.reports.inspect.markdown import causes_markdown, render_inspection_markdown
 from plimsoll.reports.inspect.outline import NEVER_RUN, inspection_outline
 from unit.reports.fixture_diagnosis import CASES
 
@@ -22,7 +24,7 @@ def test_the_markdown_says_all_that_the_outline_has():
     """
     Headline, how it was watched, every cause with proof and commands, gaps and costs.
     """
-    shown = render_inspection_markdown(inspections.inspection())
+    shown = render(inspections.inspection(), "markdown")
     said = inspection_outline(inspections.inspection())
 
     assert shown.startswith("# Updates of public.documents.body")
@@ -41,9 +43,8 @@ def test_a_command_with_backticks_stays_in_its_fence():
     The fence is longer than any run of backticks inside it.
     """
     remedy = Remedy(text="run it", commands=("mysql ```x```",))
-    shown = render_inspection_markdown(
-        inspections.inspection(causes=(inspections.cause(remedies=(remedy,)),))
-    )
+    found = inspections.inspection(causes=(inspections.cause(remedies=(remedy,)),))
+    shown = render(found, "markdown")
 
     assert "````\nmysql ```x```\n````" in shown
 
@@ -52,9 +53,8 @@ def test_nothing_from_outside_is_markup():
     """
     A name of a table is text, whatever it holds.
     """
-    shown = render_inspection_markdown(
-        inspections.inspection(causes=(inspections.cause(title="<b>|*x*"),))
-    )
+    found = inspections.inspection(causes=(inspections.cause(title="<b>|*x*"),))
+    shown = render(found, "markdown")
 
     assert "\\<b\\>\\|\\*x\\*" in shown
     assert "<b>" not in shown
@@ -64,7 +64,7 @@ def test_the_section_of_a_diagnosis_begins_with_the_headline():
     """
     Below a diagnosis it has a heading of its own and the same causes.
     """
-    shown = causes_markdown(inspections.inspection())
+    shown = part_in_markdown(causes_section(inspections.inspection()))
 
     assert shown.startswith("## Causes\n\n**Updates of public.documents.body")
     assert "### 2. ◆ warning" in shown

@@ -5,11 +5,10 @@ import json
 import msgspec
 
 import inspections
+from plimsoll.app.render import render
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.reports.inspect.json import render_inspection_json
-from plimsoll.reports.inspect.markdown import render_inspection_markdown
-from plimsoll.reports.inspect.text import render_inspection
 
 SOURCE = "A published source with the settings that it recommends, " + "by the kind of table, " * 6
 WAY = (
@@ -51,8 +50,8 @@ def test_a_long_paragraph_stands_with_the_first_that_has_it():
     The others point there, and keep what is short or their own.
     """
     for text in (
-        render_inspection(three(), width=100, color=False),
-        render_inspection_markdown(three()),
+        render(three(), width=100),
+        render(three(), "markdown"),
     ):
         flat = " ".join(text.split())
 
@@ -86,7 +85,7 @@ def test_a_line_of_its_own_stands_again_without_the_paragraph():
         )
         for cause in plain.causes
     )
-    told = render_inspection(msgspec.structs.replace(plain, causes=causes), width=100, color=False)
+    told = render(msgspec.structs.replace(plain, causes=causes), width=100)
 
     assert all(f"ALTER {name};" in told for name in "abc")
     assert 2 == told.count("As under 1.")

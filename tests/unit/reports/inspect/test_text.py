@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 import inspections
+from plimsoll.app.render import render
 from plimsoll.model.cause import Remedy
 from plimsoll.reports.inspect.outline import NEVER_RUN
-from plimsoll.reports.inspect.text import render_inspection
 
 
 def text_of(name="search", *, width=80, color=False):
     """An inspection made by hand, rendered."""
-    return render_inspection(inspections.INSPECTIONS[name](), width=width, color=color)
+    return render(inspections.INSPECTIONS[name](), width=width, color=color)
 
 
 def flat(text):
@@ -104,7 +104,7 @@ def test_the_headline_has_the_share_of_load_and_ceiling():
     """
     shown = flat(text_of(width=120))
     told = replace(inspections.cause(), title="45 % of all that is written again, 96.4 MB/s")
-    again = flat(render_inspection(inspections.inspection(causes=(told,)), width=120, color=False))
+    again = flat(render(inspections.inspection(causes=(told,)), width=120))
 
     assert (
         "96.4 MB/s, 45 % of all that the database reads and writes and 34 % of instance EBS "
@@ -129,7 +129,7 @@ def test_vacuums_that_still_run_come_on_top():
     """
     running = replace(inspections.vacuum(), is_estimated=True, uncounted_bytes_per_s=41e6)
     told = inspections.inspection(causes=(running,))
-    shown = flat(render_inspection(told, width=120, color=False))
+    shown = flat(render(told, width=120))
 
     assert "Together 213 MB/s Running vacuums about 41 MB/s more: the server counts" in shown
     assert "baseline: 88 % of it is taken" in shown
@@ -221,7 +221,7 @@ def test_gaps_are_told_in_the_headline():
     both = replace(inspections.quiet(), missing=told.missing * 2)
 
     for given, tail in ((told, ". 1 gap below."), (both, ". 1 note and 2 gaps below.")):
-        shown = flat(render_inspection(given, width=120, color=False))
+        shown = flat(render(given, width=120))
 
         assert f"No problem found in db1:5432/search in 1 min of watching{tail}" in shown
 
@@ -250,4 +250,4 @@ def test_names_from_outside_reach_no_terminal():
     cause = inspections.cause(title=evil, subject=evil, text=evil, remedies=(remedy,))
     told = inspections.inspection(place=evil, role=evil, causes=(cause,), ceiling_name=evil)
 
-    assert "\x1b" not in render_inspection(told, width=80, color=False)
+    assert "\x1b" not in render(told, width=80)

@@ -1,0 +1,109 @@
+"""An inspection, said: what a database reads and writes, what causes it, and what would end it."""
+
+from collections.abc import Iterator
+
+from plimsoll.model.cause import Inspection
+from plimsoll.reports.document.parts import (
+    Bullets,
+    Card,
+    Code,
+    Document,
+    Facts,
+    Paragraph,
+    Part,
+    Remark,
+    Section,
+    Tone,
+    bullets_of,
+)
+from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
+from plimsoll.reports.inspect.outline import (
+    NEVER_RUN,
+    CauseCard,
+    InspectionOutline,
+    RemedyRow,
+    inspection_outline,
+)
+
+
+def inspect_document(inspection: Inspection) -> Document:
+    """Return what inside a database spends its limits, the largest cause first."""
+    said = inspection_outline(inspection)
+    return Document(
+        kind="inspection",
+        headline=said.headline,
+        tone=SEVERITY_TONES[said.severity] if said.severity else Tone.PLAIN,
+        parts=(
+            Paragraph(text=said.identity, weight="quiet"),
+            Paragraph(text=said.watched),
+            Section(title="What it reads and writes", parts=(Facts(facts=said.load),)),
+            Section(title="Causes", parts=tuple(causes_parts(said))),
+            Section(title="Notes", parts=(bullets_of(said.notes),) if said.notes else ()),
+            Section(
+                title="Not known",
+                parts=(Facts(facts=said.missing, are_sentences=True),) if said.missing else (),
+            ),
+            Section(title="How it was measured", parts=(Facts(facts=said.measured),)),
+        ),
+    )
+
+
+def causes_section(inspection: Inspection) -> Section:
+    """Return the same to stand in a diagnosis: who spends it."""
+    said = inspection_outline(inspection)
+    notes = (bullets_of(said.notes),) if said.notes else ()
+    missing = (Facts(facts=said.missing, are_sentences=True),) if said.missing else ()
+    return Section(
+        title="Causes",
+        parts=(
+            Paragraph(
+                text=said.headline,
+                tone=SEVERITY_TONES[said.severity] if said.severity else Tone.PLAIN,
+                weight="strong",
+            ),
+            Paragraph(text=said.identity, weight="quiet"),
+            Paragraph(text=said.watched),
+            Facts(facts=said.load),
+            *causes_parts(said),
+            *notes,
+            *missing,
+            Paragraph(text=said.cost),
+        ),
+    )
+
+
+def causes_parts(said: InspectionOutline) -> Iterator[Part]:
+    """Yield each cause with its proof and its ways out."""
+    if said.counted:
+        yield Paragraph(text=said.counted)
+    for card in said.causes:
+        yield Card(
+            title=card.title,
+            number=card.number,
+            verdict=f"{SEVERITY_SIGNS[card.severity]} {card.severity}",
+            tone=SEVERITY_TONES[card.severity],
+            parts=tuple(_cause(card)),
+        )
+    if said.has_commands:
+        yield Paragraph(text=NEVER_RUN, weight="strong")
+
+
+def _cause(card: CauseCard) -> Iterator[Part]:
+    if card.size:
+        yield Remark(name="Size", text=card.size)
+    if card.text:
+        yield Paragraph(text=card.text)
+    if card.evidence:
+        yield bullets_of(card.evidence)
+    for remedy in card.remedies:
+        yield from _remedy(remedy)
+    if card.refuted_by:
+        yield Remark(name="Refuted by", text=card.refuted_by)
+
+
+def _remedy(remedy: RemedyRow) -> Iterator[Part]:
+    yield Bullets(items=(remedy.text,), are_moves=True)
+    if remedy.commands:
+        yield Code(lines=remedy.commands)
+    if remedy.expected:
+        yield Remark(name="Expected", text=remedy.expected)
