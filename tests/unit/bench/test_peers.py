@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from peers.blocks import WAYS
 from peers.replays import numpy_law, python_law
 from plimsoll.kernel import Stage, replay_candidates
 
@@ -42,23 +41,3 @@ def test_other_ways_obey_the_same_law(law):
     assert trials.throttled_steps.tolist() == found[:, 0].tolist()
     assert trials.backlog_ops == pytest.approx(found[:, 1], rel=1e-9, abs=1e-6)
     assert len(set(trials.throttled_steps.tolist())) > 2
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_other_ways_find_the_same_statistics(way):
-    """
-    Count, extremes, sum and sum of squares agree for every series and block.
-    """
-    series = np.random.default_rng(7).normal(5, 1, (2, 300)).astype(np.float32)
-    blocks = series.reshape(2, 3, 100).astype(np.float64)
-    expected = [
-        np.full((2, 3), 100.0),
-        blocks.min(2),
-        blocks.max(2),
-        blocks.sum(2),
-        (blocks**2).sum(2),
-    ]
-
-    compute, compare = WAYS[way](series, 100)
-
-    np.testing.assert_allclose(expected, compare(compute()), rtol=1e-5)

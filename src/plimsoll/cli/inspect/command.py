@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
-from plimsoll.cli.output import Form, Format, Width
+from plimsoll.cli.output import Form, Format, Html, Width
 from plimsoll.cli.watching import DEFAULT_FOR
 
 Dsn = Annotated[
@@ -74,6 +74,7 @@ def inspect(
     form: Form = Format.TEXT,
     output: Output = None,
     width: Width = None,
+    html: Html = None,
 ) -> None:
     """
     Find what inside a database makes it read and write, and what would end it.
@@ -94,5 +95,6 @@ def inspect(
         form=form,
         output=output,
         width=width,
+        html=html,
     )
     raise typer.Exit(run_inspect(dsn, flags, reach, wanted))

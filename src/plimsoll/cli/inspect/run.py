@@ -12,7 +12,7 @@ from plimsoll.app.read import read_target
 from plimsoll.app.render import render
 from plimsoll.app.toast_samples import decode_seconds, with_samples
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Format, show, write_text
+from plimsoll.cli.output import Format, show, write_page, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed
 from plimsoll.errors import UsageError
@@ -29,6 +29,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     form: Format
     output: Path | None
     width: int | None
+    html: Path | None
 
 
 def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wanted: Wanted) -> int:
@@ -66,6 +67,8 @@ def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wan
     else:
         found = found_beside(diagnosis, observation, snapshot.credit_clock)
     _write(found, wanted.form, wanted.width, output)
+    if wanted.html is not None:
+        write_page(found, wanted.html, "inspection")
     return status_of(found)
 
 
