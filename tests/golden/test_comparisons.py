@@ -11,12 +11,11 @@ from alike import is_alike
 from contract.tree import ROOT
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.render import render
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
 from plimsoll.model.snapshot import encode_snapshot
 from plimsoll.reports.compare.json import render_compare_json
-from plimsoll.reports.compare.markdown import render_compare_markdown
-from plimsoll.reports.compare.text import render_compare
 
 EXAMPLES = ROOT / "examples"
 # A change of class; the hours after the loads of a night beside those of the loads; and nothing.
@@ -42,7 +41,7 @@ def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str
     """
     At 80 and at 120 columns without colour, the whole comparison is what was reviewed.
     """
-    golden(f"compare/{name}-{width}.txt", render_compare(of(name), width=width, color=False))
+    golden(f"compare/{name}-{width}.txt", render(of(name), width=width))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -50,7 +49,7 @@ def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], 
     """
     What goes into a ticket is what was reviewed.
     """
-    golden(f"compare/{name}.md", render_compare_markdown(of(name)))
+    golden(f"compare/{name}.md", render(of(name), "markdown"))
 
 
 @pytest.mark.parametrize("name", CASES)

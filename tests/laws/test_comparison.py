@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import situations
+from plimsoll.app.render import render
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
@@ -11,8 +12,6 @@ from plimsoll.model.comparison import Comparison, Outcome
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.compare.json import render_compare_json
-from plimsoll.reports.compare.markdown import render_compare_markdown
-from plimsoll.reports.compare.text import render_compare
 
 LAWFUL = settings(max_examples=40, deadline=None, derandomize=True)
 OPPOSITE = {
@@ -75,12 +74,12 @@ def test_whatever_is_compared_can_be_said(first, second, width):
     Every form of every comparison can be written, within its width, and equal ones are equal bytes.
     """
     found, again = (of(first.snapshot, second.snapshot) for _ in range(2))
-    text = render_compare(found, width=width, color=False)
+    text = render(found, width=width)
 
     assert max(len(line) for line in text.splitlines()) <= width
-    assert render_compare(again, width=width, color=False) == text
+    assert render(again, width=width) == text
     assert render_compare_json(again) == render_compare_json(found)
-    assert render_compare_markdown(again) == render_compare_markdown(found)
+    assert render(again, "markdown") == render(found, "markdown")
 
 
 def plain(found: Comparison) -> list[tuple[object, ...]]:

@@ -43,11 +43,18 @@ class Sweeps(Struct, frozen=True, kw_only=True):
 
 
 Documented = (
-    Inspection | LimitSheet | Sweeps | PoolerFindings | PoolSizing | ToastProof | ExplainComparison
+    Comparison
+    | Inspection
+    | LimitSheet
+    | Sweeps
+    | PoolerFindings
+    | PoolSizing
+    | ToastProof
+    | ExplainComparison
 )
 """What is written as a document, and so has every form."""
 
-Found = Report | Plan | Comparison | Overview | Documented
+Found = Report | Plan | Overview | Documented
 
 
 def render(
@@ -63,7 +70,7 @@ def render(
 
     Args:
         found: a report, plan, comparison, inspection, overview of several instances, or findings.
-        form: HTML is there for all but plans and comparisons alone.
+        form: HTML is there for all but plans alone.
         width: columns of the text; None takes the terminal's, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview has a row for each instance that is near no limit, too.
@@ -84,6 +91,10 @@ def render(
 
 def document_of(found: Documented) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, Comparison):
+        from plimsoll.reports.compare.document import compare_document
+
+        return compare_document(found)
     if isinstance(found, Inspection):
         from plimsoll.reports.inspect.document import inspect_document
 
@@ -131,10 +142,6 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
         from plimsoll.reports.plan.text import render_plan
 
         return render_plan(found, width=width, color=color)
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.text import render_compare
-
-        return render_compare(found, width=width, color=color)
     if isinstance(found, Documented):
         from plimsoll.reports.document.text import document_text
 
@@ -153,10 +160,6 @@ def _json(found: Found) -> str:
         from plimsoll.reports.plan.json import render_plan_json
 
         return render_plan_json(found).decode()
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.json import render_compare_json
-
-        return render_compare_json(found).decode()
     if isinstance(found, Documented):
         return _document_json(found)
     from plimsoll.reports.overview.json import render_overview_json
@@ -165,6 +168,10 @@ def _json(found: Found) -> str:
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, Comparison):
+        from plimsoll.reports.compare.json import render_compare_json
+
+        return render_compare_json(found).decode()
     if isinstance(found, Inspection):
         from plimsoll.reports.inspect.json import render_inspection_json
 
@@ -205,10 +212,6 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
         from plimsoll.reports.plan.markdown import render_plan_markdown
 
         return render_plan_markdown(found)
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.markdown import render_compare_markdown
-
-        return render_compare_markdown(found)
     if isinstance(found, Documented):
         from plimsoll.reports.document.markdown import document_markdown
 

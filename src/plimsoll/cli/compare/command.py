@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import options
 from plimsoll.cli.compare import side_options as sides
-from plimsoll.cli.output import Form, Format, WideWidth
+from plimsoll.cli.output import Form, Format, Html, WideWidth
 
 At = Annotated[
     str | None,
@@ -62,6 +62,7 @@ def compare(
     header: options.Header = None,
     form: Form = Format.TEXT,
     width: WideWidth = None,
+    html: Html = None,
 ) -> None:
     """
     Set two windows side by side: limits, what was served, latency, headroom.
@@ -89,4 +90,5 @@ def compare(
     from plimsoll.cli.compare.run import run_compare
 
     split = Split(at=at, window_a=window_a, window_b=window_b)
-    raise typer.Exit(run_compare((before, after), split, flags, reach, form=form, width=width))
+    status = run_compare((before, after), split, flags, reach, form=form, width=width, html=html)
+    raise typer.Exit(status)

@@ -1,12 +1,14 @@
 """Two windows side by side, before and after a change: read, compared, printed."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli.next_command import plan_after
-from plimsoll.cli.output import Format, show
+from plimsoll.cli.output import Format, show, write_page
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.comparison import Outcome, StepResult
 
@@ -21,6 +23,7 @@ def run_compare(
     *,
     form: Format,
     width: int | None,
+    html: Path | None = None,
 ) -> int:
     """
     Read both sides, compare them and print the comparison.
@@ -37,4 +40,6 @@ def run_compare(
                 comparison, next_command=following.command, next_where=following.where
             )
     show(comparison, form, width)
+    if html is not None:
+        write_page(comparison, html, "comparison")
     return EXIT[comparison.outcome]

@@ -35,6 +35,10 @@ class Cell:
     tone: Tone = Tone.PLAIN
     note: str = ""
     """A remark below it."""
+    brief: str | None = None
+    """What terminals show instead: an indent or nothing, where the rows above tell the rest."""
+    brief_below: int = 10_000
+    """Columns from which a terminal has room for the whole text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

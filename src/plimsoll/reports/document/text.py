@@ -179,20 +179,22 @@ def _table(part: d.Table, width: int) -> RenderableType:
             no_wrap=column.is_cut or not column.may_break,
         )
     for row in part.rows:
-        made.add_row(*(_cell(row[n]) for n in shown))
+        made.add_row(*(_cell(row[n], width) for n in shown))
     return made
 
 
-def _cell(cell: str | d.Cell) -> Text:
+def _cell(cell: str | d.Cell, width: int) -> Text:
     if isinstance(cell, str):
         return styled(_plain_lines(cell))
-    told = Text(glued(_plain_lines(cell.text)), style=_TONES[cell.tone])
+    is_brief = cell.brief is not None and width < cell.brief_below
+    shown = cell.brief if is_brief and cell.brief is not None else cell.text
+    told = Text(glued(_plain_lines(shown)), style=_TONES[cell.tone])
     return Text.assemble(told, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else told
 
 
 def _plain_lines(text: str) -> str:
     """The text without control characters; a cell may have several lines."""
-    return "\n".join(map(words.plain, text.split("\n")))
+    return "\n".join(map(words.plain_code, text.split("\n")))
 
 
 def _diff(part: d.Diff, width: int) -> RenderableType:

@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from plimsoll.app.render import render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Statistic, Subject
 from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.reports.compare.headline import compare_headline
 from plimsoll.reports.compare.json import render_compare_json
-from plimsoll.reports.compare.markdown import render_compare_markdown
 from plimsoll.reports.compare.outline import compare_outline
-from plimsoll.reports.compare.text import render_compare
 from unit.reports.fixture_diagnosis import CASES, pressed, quiet, unknown
 
 SIDES = [("pressed", "quiet"), ("quiet", "pressed"), ("pressed", "pressed"), ("unknown", "quiet")]
@@ -30,7 +29,7 @@ def of(before, after):
 
 def text_of(before, after, *, width=80, color=False):
     """A comparison of two fixtures rendered."""
-    return render_compare(of(before, after), width=width, color=color)
+    return render(of(before, after), width=width, color=color)
 
 
 def with_instance(case, **changed):
@@ -186,7 +185,7 @@ def test_only_the_simulated_side_is_called_so():
     """
     diagnosis, shot = quiet()
     made = msgspec.structs.replace(diagnosis, is_simulated=True, note="Made.")
-    both = render_compare(compare(*pressed(), made, shot), width=80, color=False)
+    both = render(compare(*pressed(), made, shot), width=80)
 
     assert "SIMULATED DATA · before: " in text_of("pressed", "quiet")
     assert 1 == text_of("pressed", "quiet").count("SIMULATED DATA")
@@ -210,12 +209,12 @@ def test_a_ticket_has_the_same_content():
     """
     text, ticket = (
         text_of("pressed", "quiet", width=200),
-        render_compare_markdown(of("pressed", "quiet")),
+        render(of("pressed", "quiet"), "markdown"),
     )
     titles = {line.lower() for line in text.splitlines() if line.isupper() and line[0] != " "}
 
     assert titles == {line[3:].lower() for line in ticket.splitlines() if line.startswith("## ")}
-    assert "| throughput, reads, mean |" in ticket
+    assert "| throughput, reads | mean |" in ticket
     assert "\x1b" not in ticket
 
 
@@ -226,8 +225,8 @@ def test_no_name_breaks_the_width_or_escapes(name):
     Whatever an instance is called, lines fit and nothing reaches the terminal or the page but text.
     """
     found = compare(*with_instance(pressed, identifier=name), *quiet())
-    shown = render_compare(found, width=80, color=False)
-    ticket = render_compare_markdown(found)
+    shown = render(found, width=80)
+    ticket = render(found, "markdown")
 
     assert 80 >= max(cell_len(line) for line in shown.split("\n"))
     assert all(c.isprintable() or c == "\n" for c in shown)

@@ -1,0 +1,156 @@
+"""A comparison of two windows, said: what became of the limit, and what to beware of."""
+
+from collections.abc import Iterable, Iterator
+
+from plimsoll.model.comparison import Comparison, Outcome
+from plimsoll.model.diagnosis import Verdict
+from plimsoll.reports.compare.outline import (
+    BADGES,
+    NOTHING_CHANGED,
+    CompareOutline,
+    HeadroomRow,
+    Row,
+    compare_outline,
+)
+from plimsoll.reports.document.parts import (
+    Cell,
+    Column,
+    Command,
+    Document,
+    Facts,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    Tone,
+    bullets_of,
+)
+from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS
+
+# Below this a terminal leaves differences out, which the reader can see from the sides.
+_NARROW = 76
+# From here on names of limits are written in full, and time has its difference beside it.
+_WIDE = 100
+
+_OUTCOMES = {
+    Outcome.BETTER: Tone.GOOD,
+    Outcome.SAME: Tone.PLAIN,
+    Outcome.WORSE: Tone.BAD,
+    Outcome.UNKNOWN: Tone.UNKNOWN,
+}
+_VERDICTS = {
+    Verdict.BINDS: Tone.BAD,
+    Verdict.NEAR: Tone.NEAR,
+    Verdict.SLACK: Tone.GOOD,
+    Verdict.UNKNOWN: Tone.UNKNOWN,
+}
+_NAME = Column(title="")
+
+
+def compare_document(comparison: Comparison) -> Document:
+    """Return what changed between two windows."""
+    said = compare_outline(comparison)
+    return Document(
+        kind="comparison",
+        headline=said.headline,
+        tone=_OUTCOMES[said.outcome],
+        simulated=said.simulated,
+        parts=(*_step(said), *_parts(said)),
+    )
+
+
+def _step(said: CompareOutline) -> Iterator[Part]:
+    """Whether the step was enough, and what to run next."""
+    if said.step:
+        yield Paragraph(text=said.step)
+    if said.next_command:
+        yield Command(line=said.next_command)
+    yield Facts(facts=said.sides)
+
+
+def _parts(said: CompareOutline) -> Iterator[Part]:
+    bought = tuple((row.name, row.before, row.after) for row in said.bought)
+    changed: Part = bullets_of([NOTHING_CHANGED])
+    if bought:
+        sides = (Column(title="Before", may_break=False), Column(title="After", may_break=False))
+        changed = Table(columns=(_NAME, *sides), rows=bought)
+    yield Section(title="What changed", parts=(changed,))
+    yield Section(
+        title=f"Time at ceilings: {BADGES[said.outcome]}",
+        parts=(_times(said), Facts(facts=said.bounds, are_sentences=True)),
+    )
+    for section in said.sections:
+        yield Section(title=section.title, parts=(_numbers(section.rows),))
+    if said.ceilings:
+        yield Section(title="Ceilings", parts=(_ceilings(said.ceilings),))
+    if said.headroom:
+        yield Section(title="Headroom", parts=(_headroom(said.headroom),))
+    if said.unknown:
+        unknown = Facts(facts=said.unknown, are_sentences=True)
+        yield Section(title="Not compared", parts=(unknown,))
+    if said.caveats:
+        yield Section(title="Caveats", parts=(bullets_of(said.caveats),))
+
+
+def _times(said: CompareOutline) -> Table:
+    """The verdict and the time at each ceiling."""
+    verdicts = ("verdict", *map(_verdict, said.verdicts), "")
+    rows = ((_limit(row), row.before, row.after, row.difference) for row in said.time_at)
+    columns = (_NAME, *_numeric("Before", "After"), _number("Difference", _WIDE))
+    return Table(columns=columns, rows=(verdicts, *rows))
+
+
+def _numbers(rows: Iterable[Row]) -> Table:
+    """
+    Numbers of both sides with their difference, absolute and in percent.
+
+    A ticket may quote one row, so each has the whole name of what it counts; a terminal says it once.
+    """
+    cells: list[tuple[str | Cell, ...]] = []
+    name = parent = ""
+    for row in rows:
+        if row.name.startswith(" "):
+            name = f"{parent}, {row.name.strip()}"
+        elif row.name:
+            name = parent = row.name
+        first = Cell(name, brief=row.name)
+        cells.append((first, row.statistic, row.before, row.after, row.difference, row.percent))
+    columns = (_NAME, Column(title="", may_break=False), *_numeric("Before", "After"))
+    last = (_number("Difference", _NARROW), _number("", _NARROW))
+    return Table(columns=(*columns, *last), rows=tuple(cells))
+
+
+def _ceilings(rows: Iterable[Row]) -> Table:
+    cells = ((_limit(row), row.before, row.after, row.difference, row.percent) for row in rows)
+    last = (_number("Difference", _NARROW), _number("", _NARROW))
+    return Table(columns=(_NAME, *_numeric("Before", "After"), *last), rows=tuple(cells))
+
+
+def _headroom(rows: Iterable[HeadroomRow]) -> Table:
+    cells = (
+        (row.name, _verdict(row.verdict_before), row.before, _verdict(row.verdict_after), row.after)
+        for row in rows
+    )
+    verdict = Column(title="Before", may_break=False)
+    columns = (_NAME, verdict, *_numeric("Headroom", "After", "Headroom"))
+    return Table(columns=columns, rows=tuple(cells))
+
+
+def _numeric(*titles: str) -> tuple[Column, ...]:
+    return tuple(_number(title) for title in titles)
+
+
+def _number(title: str, from_width: int = 0) -> Column:
+    return Column(title=title, is_number=True, may_break=False, from_width=from_width)
+
+
+def _limit(row: Row) -> Cell:
+    return Cell(row.name, brief=row.short_name or None, brief_below=_WIDE)
+
+
+def _verdict(verdict: Verdict | None) -> str | Cell:
+    if verdict is None:
+        return "–"
+    sign, word = VERDICT_SIGNS[verdict], VERDICT_WORDS[verdict]
+    loud = f"{sign} {word.upper()}" if verdict is Verdict.BINDS else None
+    return Cell(f"{sign} {word}", tone=_VERDICTS[verdict], brief=loud)
