@@ -1,0 +1,55 @@
+"""Every report has every form: text, Markdown and JSON on standard output, and a page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from contract.tree import ROOT
+from plimsoll.cli.commands import app
+
+PLANS = ROOT / "examples" / "plans"
+COMMANDS = {
+    "limits": "limits db.t3.xlarge --engine postgres --storage gp2 --size-gib 1024",
+    "lint": f"lint pooler {ROOT}/examples/pooled-cluster/pgpool.conf --version 4.1.2",
+    "pool-size": "pool-size --services 12 --containers 4 --pool 20 --vcpus 8",
+    "explain": f"explain compare {PLANS}/normal.json {PLANS}/slow.json",
+    "compare": f"compare {ROOT}/examples/search-service {ROOT}/examples/search-service-after",
+}
+
+
+def said(name: str, form: str, *more: str) -> str:
+    """What a command prints in a form, on standard output alone."""
+    result = CliRunner().invoke(app, [*COMMANDS[name].split(), "--format", form, *more])
+    assert result.exit_code in {0, 1}
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_form_says_the_same_headline(name: str, tmp_path: Path):
+    """
+    The first sentence of the text is the title of the Markdown and of the page.
+    """
+    page = tmp_path / "report.html"
+    marked = said(name, "markdown", "--html", str(page))
+    title = marked.splitlines()[0].removeprefix("# ").replace("\\", "")
+
+    text = " ".join(said(name, "text", "--width", "120").split())
+    assert text.startswith(title)
+    assert title in page.read_text(encoding="utf-8").replace("\u00a0", " ").replace("&#39;", "'")
+    assert json.loads(said(name, "json"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_page_loads_nothing(name: str, tmp_path: Path):
+    """
+    No script and no address: a page is read where it was sent, by whoever gets it.
+    """
+    page = tmp_path / "report.html"
+    said(name, "text", "--html", str(page))
+    text = page.read_text(encoding="utf-8")
+
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert 'src="' not in text
