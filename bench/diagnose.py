@@ -22,7 +22,8 @@ import numpy as np
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.series import Series
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 DAYS = (1, 7, 14, 28, 91, 364)

@@ -25,7 +25,8 @@ from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
-from plimsoll.model.snapshot import Annotation, Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Annotation, Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.units import gib, kib, mb_per_s
 
 FINE_S = 10

@@ -19,7 +19,8 @@ from plimsoll.kernel import replay as replay_chain
 from plimsoll.limits import chain_of
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.units import gib, mb_per_s
 
 NAME = "search-service-after"

@@ -8,7 +8,8 @@ import pytest
 from fuzz import mutations
 from fuzz.mutations import Mutant
 from plimsoll.errors import PlimsollError
-from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.targets.one import read
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fuzz import captures, corpus
 from plimsoll.errors import PlimsollError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.sources.documents import (
     cloudwatch_json,
     describe_instances,
@@ -236,7 +237,7 @@ def test_parquet_tables(data, at, name):
 )
 def test_snapshots(series, instance):
     document = {
-        "schema": "plimsoll.snapshot/1",
+        "schema": "plimsoll.snapshot/1.1",
         "instance": instance,
         "source": "x",
         "series": series,

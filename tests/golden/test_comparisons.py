@@ -14,7 +14,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.render import render
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.compare.json import render_compare_json
 
 EXAMPLES = ROOT / "examples"

@@ -17,7 +17,8 @@ from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.diagnosis.markdown import render_markdown
 from plimsoll.reports.diagnosis.text import render_text

@@ -11,7 +11,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.plan import plan_snapshot
 from plimsoll.catalog.load import catalog
 from plimsoll.model.plan import FASTER, Band, Option, Plan, RungKind, Wishes
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 PAGE = ROOT / "docs" / "concepts" / "published-incidents-planned.md"
 CLAIMS, SEARCH = "Claims ingestion", "Search service"

@@ -13,7 +13,8 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.series import Series
-from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.reports.diagnosis.json import render_json
 
 DAY_S = 86_400

@@ -18,7 +18,8 @@ from fixtures.aws.double import Double
 from fixtures.aws.holdings import Cluster, Held, hold, write
 from fixtures.aws.monitoring import load_counters, write_documents
 from fixtures.aws.proxy import Fault, Rule
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 HOUR_S = 3600
 END_S = simulated.recent_end_s()

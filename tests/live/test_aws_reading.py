@@ -22,7 +22,8 @@ from fixtures.aws.monitoring import (
     write_documents,
 )
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.snapshot import EventKind, Snapshot, decode_snapshot
+from plimsoll.model.snapshot import EventKind, Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.aws.read import planned_calls
 
 HOUR_S = 3600

@@ -11,7 +11,7 @@ from live.machine import Run
 from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.postgres.pg_stat import (
     DatabaseProbe,
     DatabaseReading,

@@ -20,7 +20,7 @@ from plimsoll.gate.control import GateControl, find_gate
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.place import is_gate_at, mounted_at
 from plimsoll.model.ceiling import Family
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import MIB
 
 PATIENCE_S = 60

@@ -14,7 +14,8 @@ import pytest
 from live.machine import clean_environment, disk_folder
 from live.test_record_endings import PATIENCE_S, line_with, start, until
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, cut, decode_snapshot
+from plimsoll.model.snapshot import Snapshot, cut
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 pytestmark = pytest.mark.realtime
 

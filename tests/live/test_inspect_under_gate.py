@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from live.machine import Run
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 pytestmark = pytest.mark.realtime
 

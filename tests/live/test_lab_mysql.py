@@ -16,7 +16,7 @@ from live.machine import Run, clean_environment
 from plimsoll.gate.place import mounts
 from plimsoll.lab.load.sysbench import LOADING, SysbenchClients, fill, load_of
 from plimsoll.lab.servers.mysql import MariaDb
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import MIB
 
 SMALL = ("--memory", "128MiB", "--tables", "128MiB", "--clients", "8")

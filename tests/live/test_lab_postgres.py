@@ -17,7 +17,7 @@ from live.lab_cases import CASES, Case, Rig
 from live.machine import Run, clean_environment
 from plimsoll.gate.place import mounts
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 pytestmark = pytest.mark.realtime
 

@@ -26,7 +26,8 @@ from live.prometheus_server import PrometheusServer, wait_for
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.export.read import read_export
 from plimsoll.sources.prometheus.read import read_prometheus, server_of
 from plimsoll.units import format_time, mb_per_s

@@ -9,7 +9,7 @@ import pytest
 
 from live.machine import Run, disk_bytes, disk_folder
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 pytestmark = pytest.mark.realtime
 

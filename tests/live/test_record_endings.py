@@ -14,7 +14,7 @@ import pytest
 
 from live.machine import clean_environment
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 PATIENCE_S = 60
 

@@ -13,7 +13,8 @@ import pytest
 from live.machine import Run, clean_environment, disk_bytes
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 SECONDS = 8
 DISKSTATS = Path("/proc/diskstats")

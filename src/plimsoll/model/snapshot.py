@@ -1,27 +1,17 @@
-"""
-All that one reading brought home, and its file form.
-
-The file is JSON with `schema = "plimsoll.snapshot/1"`; it round-trips exactly. A series whose times
-lie on a regular grid is written as `start_s`, `step_s` and a list with null for gaps, otherwise
-with its times. Encoding and decoding are pure; reading and writing files is a source's business.
-"""
+"""All that one reading brought home; `snapshot_file` keeps it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from plimsoll.errors import DataError
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-
-SCHEMA = "plimsoll.snapshot/1"
 
 
 class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,29 +109,6 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
         return all(getattr(self, f) == getattr(other, f) for f in self.__struct_fields__)
 
 
-class _SeriesFile(Struct, kw_only=True, omit_defaults=True):
-    metric: Metric
-    step_s: int
-    value: list[float | None]
-    start_s: int | None = None
-    time_s: list[int] | None = None
-
-
-class _SnapshotFile(Struct, kw_only=True, omit_defaults=True):
-    schema: str
-    instance: Instance
-    source: str
-    series: list[_SeriesFile]
-    is_simulated: bool = False
-    note: str = ""
-    gaps: list[Gap] = []
-    annotations: list[Annotation] = []
-    fine: list[_SeriesFile] = []
-    observation: Observation | None = None
-    credit_clock: CreditClock | None = None
-    asked_s: tuple[int, int] | None = None
-
-
 def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     """
     The part of a snapshot within a window.
@@ -173,111 +140,3 @@ def _cut(series: Mapping[Metric, Series], window_s: tuple[int, int]) -> dict[Met
                 whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
             )
     return found
-
-
-def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """The snapshot as UTF-8 JSON; equal snapshots give equal bytes."""
-    return msgspec.json.encode(
-        _SnapshotFile(
-            schema=SCHEMA,
-            instance=snapshot.instance,
-            source=snapshot.source,
-            is_simulated=snapshot.is_simulated,
-            note=snapshot.note,
-            gaps=list(snapshot.gaps),
-            annotations=list(snapshot.annotations),
-            series=_series_files(snapshot.series),
-            fine=_series_files(snapshot.fine),
-            observation=snapshot.observation,
-            credit_clock=snapshot.credit_clock,
-            asked_s=snapshot.asked_s,
-        )
-    )
-
-
-def decode_snapshot(text: bytes) -> Snapshot:
-    """
-    The snapshot that `encode_snapshot` wrote.
-
-    Raises:
-        DataError: not JSON, not this schema, or a series out of order.
-    """
-    try:
-        file = msgspec.json.decode(text, type=_SnapshotFile)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise DataError(
-            f"not a readable snapshot: {error}",
-            "Save snapshots with 'plimsoll record TARGET -o FILE'.",
-        ) from error
-    if file.schema != SCHEMA:
-        raise DataError(
-            f"snapshot schema '{file.schema}' is not one this version reads",
-            f"This version reads '{SCHEMA}'; record the target again.",
-        )
-    return Snapshot(
-        instance=file.instance,
-        series={s.metric: _series(s) for s in file.series},
-        source=file.source,
-        is_simulated=file.is_simulated,
-        note=file.note,
-        gaps=tuple(file.gaps),
-        annotations=tuple(file.annotations),
-        fine={s.metric: _series(s) for s in file.fine},
-        observation=file.observation,
-        credit_clock=file.credit_clock,
-        asked_s=file.asked_s,
-    )
-
-
-def is_snapshot(document: Any) -> bool:
-    """Whether a decoded JSON document says it is a snapshot of any version."""
-    return isinstance(document, dict) and str(document.get("schema", "")).startswith(
-        "plimsoll.snapshot/"
-    )
-
-
-def _series_files(series: Mapping[Metric, Series]) -> list[_SeriesFile]:
-    return [_series_file(series[m]) for m in Metric if m in series]
-
-
-def _series_file(series: Series) -> _SeriesFile:
-    times, step = series.time_s, series.step_s
-    value = [None if np.isnan(v) else float(v) for v in series.value]
-    if times.size:
-        offsets = times - times[0]
-        slots = int(offsets[-1]) // step + 1
-        # Less than half filled, or off the grid: the times themselves are shorter and exact.
-        if (
-            not np.any(offsets % step)
-            and slots <= 2 * times.size
-            and not np.isnan(series.value).any()
-        ):
-            grid: list[float | None] = [None] * slots
-            for index, v in zip((offsets // step).tolist(), value, strict=True):
-                grid[index] = v
-            return _SeriesFile(metric=series.metric, step_s=step, start_s=int(times[0]), value=grid)
-    return _SeriesFile(metric=series.metric, step_s=step, time_s=times.tolist(), value=value)
-
-
-def _series(file: _SeriesFile) -> Series:
-    where = f"series '{file.metric.value}' of the snapshot"
-    if file.step_s <= 0:
-        raise DataError(f"{where} has a step of {file.step_s} s", "A step is longer than zero.")
-    value = np.array(file.value, dtype=np.float64)
-    if file.time_s is not None:
-        times = np.array(file.time_s, dtype=np.int64)
-        if times.size != value.size or (times.size > 1 and bool(np.any(np.diff(times) <= 0))):
-            raise DataError(
-                f"{where} has times that are not one per value and increasing",
-                "Record the target again.",
-            )
-        return Series(metric=file.metric, step_s=file.step_s, time_s=times, value=value)
-    if file.start_s is None and value.size:
-        raise DataError(f"{where} has neither start nor times", "Record the target again.")
-    kept = np.flatnonzero(~np.isnan(value)).astype(np.int64)
-    return Series(
-        metric=file.metric,
-        step_s=file.step_s,
-        time_s=(file.start_s or 0) + kept * file.step_s,
-        value=value[kept],
-    )

@@ -16,7 +16,7 @@ from plimsoll.errors import DataError, UsageError
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.units import mib_per_s
 
 NOTHING = InstanceOptions()

@@ -11,7 +11,7 @@ from plimsoll.app.read import read_target
 from plimsoll.app.targets import is_fleet
 from plimsoll.cli import options
 from plimsoll.errors import DataError, UsageError
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 
 NOW_S = 1_763_640_000
 

@@ -10,7 +10,7 @@ import score as score_command
 from incidents import build, engine, export, machine, observe, scoring, signals
 from incidents.scenario import Target, size_range
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.sources.targets import one as target
 
 N = 720  # an hour of 5-s steps

@@ -18,7 +18,8 @@ from plimsoll.cli.diagnose import command as diagnose
 from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable, UsageError
 from plimsoll.model.cause import CauseKind
-from plimsoll.model.snapshot import CreditClock, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import CreditClock
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.reports.schema.forms import schemas
 from plimsoll.sources.targets.one import read
 from unit.reports.fixture_diagnosis import CASES

@@ -10,7 +10,8 @@ import pytest
 from fuzz import corpus
 from plimsoll.cli.main import main
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 CAPTURES = Path(__file__).parents[1] / "sources/sysstat/captures"
 SAR = CAPTURES / "sar.txt"

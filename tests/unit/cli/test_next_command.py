@@ -17,7 +17,8 @@ from plimsoll.cli.main import main
 from plimsoll.cli.next_command import plan_command
 from plimsoll.cli.plan import run as plan_module
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 PRESSED = ROOT / "examples" / "claims-pipeline"
 DAY = 24 * builders.HOUR

@@ -14,7 +14,8 @@ from plimsoll.gate.record import LATE_RATIO_MAX, Bound, Change, encode_truth, sn
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import EventKind, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import EventKind
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from unit.gate.gate_lines import START_S, held, line, lines
 
 T3 = Instance(

@@ -19,7 +19,8 @@ from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, Wishes
 from plimsoll.model.price import PriceBook
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.plan.plan import MOST, plan
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -14,7 +14,7 @@ from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import Option, Plan, Wishes
 from plimsoll.model.price import PriceBook
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.plan.cost import break_even_usd_per_hour, cost_of
 from plimsoll.plan.plan import plan
 

@@ -12,7 +12,8 @@ from plimsoll.cli import watching
 from plimsoll.cli.record.host import HostFlags, record_host
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 
 
 def record_target(

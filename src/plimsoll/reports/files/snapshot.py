@@ -3,7 +3,8 @@
 import gzip
 from pathlib import Path
 
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.files.file import write_aside
 
 # Level 6 of 9: a fortnight of twelve metrics packs to a fifth; 9 takes thrice as long for 1 % more.

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
-from plimsoll.model.snapshot import Gap, Snapshot, is_snapshot
+from plimsoll.model.snapshot import Gap, Snapshot
+from plimsoll.model.snapshot_file.codec import is_snapshot
 from plimsoll.sources.documents import (
     cloudwatch_json,
     describe_instances,

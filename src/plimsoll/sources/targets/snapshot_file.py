@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from plimsoll.errors import DataError
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.reading.assemble import MOST_STEPS
 from plimsoll.sources.reading.merge import MOST_OF_ANYTHING, longest_window_steps
 from plimsoll.sources.values.shown import shown

@@ -18,7 +18,8 @@ from plimsoll.cli.main import main
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Annotation, EventKind, Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.units import format_time
 
 EXAMPLES = ROOT / "examples"
@@ -379,7 +380,7 @@ def test_what_it_prints_for_the_next_step_runs(run):
     claims = ROOT / "examples" / "claims-pipeline"
     said = run("compare", claims, "--at", "2023-02-14T08:00Z")
     lines = said.out.splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith("  plimsoll plan "))
+    first = next(n for n, line in enumerate(lines) if line.lstrip().startswith("plimsoll plan "))
     ran = run(*shlex.split(" ".join(line.rstrip("\\") for line in lines[first : first + 2]))[1:])
 
     assert "The ceiling is still reached: 26 % of the time after" in said.out

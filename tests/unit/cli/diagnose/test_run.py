@@ -20,7 +20,7 @@ from plimsoll.app.read import read_target
 from plimsoll.cli.main import main
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.diagnosis.headline import headline
 
 PRESSED = ROOT / "examples" / "claims-pipeline"

@@ -19,7 +19,7 @@ from plimsoll.lab.sessions.mysql import MySqlPlan
 from plimsoll.lab.sessions.postgres import Plan
 from plimsoll.lab.sessions.session import Outcome, progress_of
 from plimsoll.model.lab import LabProgress
-from plimsoll.model.snapshot import decode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import GIB, MIB
 from unit.gate.cgroup_double import simulate_cgroup
 from unit.lab.fixture_record import BEGAN_S, record

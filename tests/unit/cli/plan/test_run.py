@@ -36,7 +36,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, Wishes
 from plimsoll.model.prior import Prior
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from unit.reports.fixture_diagnosis import CASES
 
 SCHEMA = json.loads(

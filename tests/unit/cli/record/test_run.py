@@ -13,7 +13,8 @@ from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 
 SNAPSHOT = Snapshot(
     instance=Instance(identifier="orders"),

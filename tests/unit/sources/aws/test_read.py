@@ -10,7 +10,8 @@ from plimsoll.errors import (
     UsageError,
 )
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.snapshot import Annotation, EventKind, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.aws.metric_data import DAY_S, WANTED
 from unit.sources.aws import test_insights, test_instance_types
 from unit.sources.aws.cloud import (

@@ -7,7 +7,7 @@ import builders
 from fuzz import corpus
 from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.snapshot import encode_snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP
 from plimsoll.sources.export.read import read_export

@@ -6,7 +6,7 @@ import pytest
 
 from plimsoll.errors import SourceError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
 from plimsoll.sources.host.device import Choice
 from plimsoll.sources.host.loop import Recording

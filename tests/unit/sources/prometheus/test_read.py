@@ -14,7 +14,8 @@ from fixtures.prometheus.expositions import (
 from fixtures.prometheus.servers import Double, error
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
-from plimsoll.model.snapshot import EventKind, Snapshot, encode_snapshot
+from plimsoll.model.snapshot import EventKind, Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.sources.prometheus.client import Bounds
 from plimsoll.sources.prometheus.read import read_prometheus, server_of
 

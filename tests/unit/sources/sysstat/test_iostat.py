@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
 
 CAPTURES = Path(__file__).parent / "captures"

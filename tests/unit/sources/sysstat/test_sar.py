@@ -13,7 +13,8 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot, decode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.sysstat.iostat import parse_iostat
 from plimsoll.sources.sysstat.sar import parse_sar
 from unit.sources.sysstat.fixture_sar import at, gaps, line, read, table

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from plimsoll.errors import DataError, PlimsollError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import EventKind, decode_snapshot, encode_snapshot
+from plimsoll.model.snapshot import EventKind
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat.recognise import is_host_capture
 from plimsoll.sources.sysstat.sar_text import is_sar_text
 from unit.sources.sysstat.fixture_sar import (

@@ -10,7 +10,8 @@ from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-from plimsoll.model.snapshot import Snapshot, encode_snapshot
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.targets.one import read
 from strategies import snapshots
