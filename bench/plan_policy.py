@@ -33,7 +33,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.errors import PlimsollError
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import PROBABLY, Option, Plan, RungKind, Wishes
+from plimsoll.model.plan import PROBABLY, Option, Plan, PlanConstraints, RungKind
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.candidates import arrangements
 from plimsoll.plan.needs import needs_of
@@ -107,11 +107,11 @@ class Market:
     """Everything that is sold for an incident, one arrangement for each set of limits, by price."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        wishes = Wishes()
+        constraints = PlanConstraints()
         needs = needs_of(snapshot, catalog())
-        found = arrangements(snapshot.instance, catalog(), needs, wishes)
+        found = arrangements(snapshot.instance, catalog(), needs, constraints)
         book = book_of(snapshot.instance.region or "us-east-1", None)
-        prices = priced(found, book, needs=needs, wishes=wishes, catalog=catalog())
+        prices = priced(found, book, needs=needs, constraints=constraints, catalog=catalog())
         self._vectors = vectors_of(found, catalog())
         roles = roles_of(found, prices)
         queue = queue_of(prices.more, roles[CHEAPEST], self._vectors.of)
@@ -226,7 +226,9 @@ def examine(seed: int, *, arm: str) -> Step | str:
     """One seed: the step that is advised, or why none is."""
     subject: Subject = importlib.import_module(f"plan_arms.{arm}").subject_of(seed)
     try:
-        plan = plan_snapshot(diagnose_snapshot(subject.snapshot), subject.snapshot, Wishes())
+        plan = plan_snapshot(
+            diagnose_snapshot(subject.snapshot), subject.snapshot, PlanConstraints()
+        )
     except PlimsollError as error:
         return type(error).__name__
     found = advised(subject, Outcomes(subject), plan)

@@ -27,7 +27,7 @@ from law import DAY_STEPS, MINUTE_S, UNIT_BYTES, busy_days, processor
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements, arrangements
@@ -140,7 +140,7 @@ def timed(compute: Callable[[], Any], runs: int) -> tuple[float, Any]:
 def _listed() -> tuple[Needs, Arrangements]:
     snapshot = Snapshot(instance=INSTANCE, series={}, source="made up", is_simulated=True)
     needs = needs_of(snapshot, catalog())
-    return needs, arrangements(INSTANCE, catalog(), needs, Wishes())
+    return needs, arrangements(INSTANCE, catalog(), needs, PlanConstraints())
 
 
 def _limits(found: Arrangements) -> Vectors:
@@ -153,7 +153,7 @@ def _prices(needs: Needs, found: Arrangements) -> Priced:
         found,
         CatalogPrices(facts, "us-east-1"),
         needs=needs,
-        wishes=Wishes(),
+        constraints=PlanConstraints(),
         catalog=facts,
     )
 

@@ -6,7 +6,6 @@ import msgspec
 
 from plimsoll.causes.budget import Budget
 from plimsoll.model.database import (
-    Column,
     Counters,
     DatabaseReading,
     Glance,
@@ -14,9 +13,10 @@ from plimsoll.model.database import (
     IoRow,
     Observation,
     Relation,
-    ServerSelf,
+    ServerInfo,
     Session,
     Statement,
+    ToastableColumn,
     VacuumRun,
 )
 
@@ -45,11 +45,11 @@ SETTINGS = {
 """PostgreSQL 18's defaults, of the settings that detectors look at."""
 
 
-def server(**changes) -> ServerSelf:
+def server(**changes) -> ServerInfo:
     """
     A PostgreSQL 18 with default settings, read with `pg_monitor`.
     """
-    plain = ServerSelf(
+    plain = ServerInfo(
         place="127.0.0.1:5432/orders",
         role="watcher",
         version="18.6",
@@ -65,7 +65,7 @@ def server(**changes) -> ServerSelf:
     return msgspec.structs.replace(plain, **changes)
 
 
-def with_settings(told: ServerSelf, changes: Mapping[str, str]) -> ServerSelf:
+def with_settings(told: ServerInfo, changes: Mapping[str, str]) -> ServerInfo:
     """
     The server with other settings.
     """
@@ -103,11 +103,11 @@ def toast_of(owner: Relation, **changes) -> tuple[Relation, Relation]:
     )
 
 
-def column(name: str, **changes) -> Column:
+def column(name: str, **changes) -> ToastableColumn:
     """
     A text column whose values are out of line: what is left in the row is a pointer of 18 bytes.
     """
-    plain = Column(name=name, type="text", storage="extended", mean_width_bytes=18.0)
+    plain = ToastableColumn(name=name, type="text", storage="extended", mean_width_bytes=18.0)
     return msgspec.structs.replace(plain, **changes)
 
 
@@ -134,7 +134,7 @@ def io_row(backend_type: str, context: str = "normal", **changes) -> IoRow:
 
 
 def observation(
-    before: DatabaseReading, after: DatabaseReading, told: ServerSelf | None = None, **changes
+    before: DatabaseReading, after: DatabaseReading, told: ServerInfo | None = None, **changes
 ) -> Observation:
     """
     Two readings of one server.
@@ -146,7 +146,7 @@ def observation(
 def seen(
     before: Sequence[Relation],
     after: Sequence[Relation],
-    told: ServerSelf | None = None,
+    told: ServerInfo | None = None,
     *,
     seconds: float = WINDOW_S,
     **changes,

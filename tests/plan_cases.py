@@ -9,7 +9,7 @@ from builders import snapshot
 from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements, arrangements
 from plimsoll.plan.needs import Needs, needs_of
@@ -59,8 +59,10 @@ def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> Needs:
     )
 
 
-def offered(instance: Instance, found: Needs | None = None, **wishes: Any) -> Arrangements:
-    return arrangements(instance, catalog(), found or calm(instance), Wishes(**wishes))
+def offered(instance: Instance, found: Needs | None = None, **constraints: Any) -> Arrangements:
+    return arrangements(
+        instance, catalog(), found or calm(instance), PlanConstraints(**constraints)
+    )
 
 
 def classes(found: Arrangements) -> set[str]:

@@ -19,16 +19,16 @@ from plimsoll.model.plan import (
     Effect,
     Judgement,
     Ladder,
-    Loop,
+    LoadResponse,
     Move,
     MoveKind,
     NextCeiling,
     Option,
     Plan,
-    Rejected,
+    RejectedOption,
     Rung,
-    Work,
     WorkPoint,
+    WorkTime,
 )
 
 START_S, END_S = 1_676_318_400, 1_676_448_000  # 2023-02-13 20:00 to 2023-02-15 08:00, UTC
@@ -55,7 +55,7 @@ def demand(**changed) -> DemandSummary:
     values = {
         "measured_s": 129_600.0,
         "held_back_s": 43_320.0,
-        "loop": Loop.OPEN,
+        "loop": LoadResponse.OPEN,
         "loop_reason": "latency rose 16-fold while the number of connections stayed the same",
         "is_lower_bound": False,
         "peak_bytes_per_s": band(346e6, 361.2e6, 420e6),
@@ -77,7 +77,7 @@ def effect(minutes: Band, **changed) -> Effect:
         "ratio_at_ceiling": ratio,
         "served_bytes_per_s": band(118e6, 131e6, 146e6),
         "served_ratio": band(0.9992, 1.0, 1.0),
-        "work": Work(chained_minutes=380.0, independent_minutes=240.0),
+        "work": WorkTime(chained_minutes=380.0, independent_minutes=240.0),
         "latency_s_mean": band(0.0049, 0.0052, 0.0061),
         "latency_s_p95": band(0.0071, 0.0083, 0.012),
         "balance_min_ratio": 0.43,
@@ -157,12 +157,12 @@ def option(**changed) -> Option:
         "reason": "at the highest plausible demand 4 min of 36 h are spent at a ceiling, of 22 allowed",
         "settled_by": "",
         "rejected": (
-            Rejected(
+            RejectedOption(
                 name="db.m5.large, gp2 1,200 GiB",
                 usd_per_month=Decimal("267.94"),
                 reason="its baseline of 81.25 MB/s would bind for 12 h 40 min",
             ),
-            Rejected(
+            RejectedOption(
                 name="db.t4g.xlarge, gp2 1,200 GiB",
                 usd_per_month=None,
                 reason="its baseline is that of the present class, 86.875 MB/s",
@@ -184,7 +184,7 @@ def present(**changed) -> Option:
             band(712, 722, 804),
             served_bytes_per_s=band(86.53e6),
             served_ratio=band(0.31, 0.42, 0.5),
-            work=Work(chained_minutes=722.0, independent_minutes=722.0),
+            work=WorkTime(chained_minutes=722.0, independent_minutes=722.0),
             latency_s_mean=band(0.0764),
             latency_s_p95=band(0.081),
             balance_min_ratio=0.0,
@@ -330,7 +330,7 @@ def claims(**changed) -> Plan:
             WorkPoint(
                 name="db.m6g.xlarge, gp2 1,200 GiB",
                 usd_per_day_more=Decimal("0.672"),
-                work=Work(chained_minutes=380.0, independent_minutes=240.0),
+                work=WorkTime(chained_minutes=380.0, independent_minutes=240.0),
             ),
         ),
         "candidate_count": 12_480,
@@ -348,7 +348,7 @@ def quiet(**changed) -> Plan:
     """Nothing bound, and something smaller would do."""
     free_of_ceilings = demand(
         held_back_s=0.0,
-        loop=Loop.UNKNOWN,
+        loop=LoadResponse.UNKNOWN,
         loop_reason="no ceiling bound, so it does not matter here",
         peak_bytes_per_s=band(61e6),
         peak_ops_per_s=band(900),
@@ -411,7 +411,7 @@ def nothing(**changed) -> Plan:
         "instance": Instance(),
         "is_simulated": False,
         "demand": demand(
-            loop=Loop.UNKNOWN,
+            loop=LoadResponse.UNKNOWN,
             loop_reason="",
             is_lower_bound=True,
             peak_bytes_per_s=None,

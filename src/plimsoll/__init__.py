@@ -21,7 +21,7 @@ _HOMES = {
     "InstanceOptions": "plimsoll.app.options",
     "ReadOptions": "plimsoll.app.options",
     "Report": "plimsoll.app.render",
-    "Wishes": "plimsoll.model.plan",
+    "PlanConstraints": "plimsoll.model.plan",
     "PlimsollError": "plimsoll.errors",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  the keys are strings

@@ -9,6 +9,6 @@ from plimsoll.app.options import InstanceOptions as InstanceOptions
 from plimsoll.app.options import ReadOptions as ReadOptions
 from plimsoll.app.render import Report as Report
 from plimsoll.errors import PlimsollError as PlimsollError
-from plimsoll.model.plan import Wishes as Wishes
+from plimsoll.model.plan import PlanConstraints as PlanConstraints
 
 __version__: str

@@ -20,7 +20,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.explain import plans
 from plimsoll.model.comparison import SharedHours
 from plimsoll.model.diagnosis import Lookalike
-from plimsoll.model.explain import Node, Unrecorded
+from plimsoll.model.explain import Node, UnrecordedStatement
 from plimsoll.model.instance import Storage
 from plimsoll.model.overview import WaitingTime
 from plimsoll.model.snapshot import Gap
@@ -137,7 +137,7 @@ def executions(_folder: Path) -> Iterator[Document]:
     alone = replace(slow.captures[0], statement="select 1")
     second = replace(slow, captures=(other, alone, slow.captures[1]))
     yield json.loads(render_explain_json(plans.compare(first, second, names=("a", "b"))))
-    late = Unrecorded(statement="select 1", reason="late")
+    late = UnrecordedStatement(statement="select 1", reason="late")
     for recording in (first, replace(first, unrecorded=(late,))):
         yield json.loads(render_captures(recording))
 

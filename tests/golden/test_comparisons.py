@@ -13,7 +13,7 @@ from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.render import render
 from plimsoll.app.sides import Split, read_sides
-from plimsoll.model.comparison import Comparison, Outcome, Statistic, Subject
+from plimsoll.model.comparison import Comparison, LimitsOutcome, MeasuredQuantity, WindowStatistic
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.compare.json import render_compare_json
 
@@ -67,11 +67,12 @@ def test_the_search_service_gained_what_was_published():
     found = of("search-service")
     told = {(q.subject, q.statistic): (q.before, q.after) for q in (found.quantities)}
     reads, writes = (
-        told[subject, Statistic.MEDIAN] for subject in (Subject.READ_LATENCY, Subject.WRITE_LATENCY)
+        told[subject, WindowStatistic.MEDIAN]
+        for subject in (MeasuredQuantity.READ_LATENCY, MeasuredQuantity.WRITE_LATENCY)
     )
-    middle = told[Subject.THROUGHPUT, Statistic.MEDIAN]
+    middle = told[MeasuredQuantity.THROUGHPUT, WindowStatistic.MEDIAN]
 
-    assert Outcome.BETTER is found.outcome
+    assert LimitsOutcome.BETTER is found.outcome
     assert reads == (pytest.approx(0.005, rel=0.2), pytest.approx(0.001, rel=0.05))
     assert writes == (pytest.approx(0.1, rel=0.2), pytest.approx(0.015, rel=0.05))
     assert middle == (pytest.approx(213e6, rel=0.01), pytest.approx(325e6, rel=0.05))

@@ -9,7 +9,7 @@ import pytest
 from contract.tree import ROOT
 from plimsoll.app.render import render
 from plimsoll.explain import plans
-from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome
+from plimsoll.model.explain import CaptureFile, ExplainComparison, PairOutcome
 from plimsoll.reports.explain.json import render_explain_json
 from plimsoll.sources.explain.file import read_captures
 
@@ -41,7 +41,7 @@ def test_a_hundred_times_the_time_over_the_same_plan_is_not_the_query():
     """
     comparison = compared()
 
-    assert {Outcome.NOT_THE_QUERY} == {pair.outcome for pair in comparison.pairs}
+    assert {PairOutcome.NOT_THE_QUERY} == {pair.outcome for pair in comparison.pairs}
     assert pytest.approx(100, rel=0.05) == comparison.pairs[0].time_ratio
     assert pytest.approx(102.43) == comparison.pairs[0].block_time_ratio
     assert 1 == plans.status_of(comparison)
@@ -53,7 +53,7 @@ def test_the_normal_time_beside_itself_is_the_same():
     """
     comparison = plans.compare(read("normal.json"), read("normal.json"), names=("a", "b"))
 
-    assert {Outcome.SAME} == {pair.outcome for pair in comparison.pairs}
+    assert {PairOutcome.SAME} == {pair.outcome for pair in comparison.pairs}
     assert 0 == plans.status_of(comparison)
 
 

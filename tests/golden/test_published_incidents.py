@@ -10,7 +10,7 @@ from contract.tree import ROOT
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.plan import plan_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.model.plan import FASTER, Band, Option, Plan, RungKind, Wishes
+from plimsoll.model.plan import FASTER, Band, Option, Plan, PlanConstraints, RungKind
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 PAGE = ROOT / "docs" / "concepts" / "published-incidents-planned.md"
@@ -29,8 +29,10 @@ def planned(
 ) -> Plan:
     """The plan of an example."""
     snapshot = decode_snapshot((ROOT / "examples" / name / "snapshot.json").read_bytes())
-    wishes = Wishes(allow=allow, keep_storage=keep_storage, allowed_ratio=allowed_ratio)
-    return plan_snapshot(diagnose_snapshot(snapshot), snapshot, wishes)
+    constraints = PlanConstraints(
+        allow=allow, keep_storage=keep_storage, allowed_ratio=allowed_ratio
+    )
+    return plan_snapshot(diagnose_snapshot(snapshot), snapshot, constraints)
 
 
 def published_plan() -> Plan:

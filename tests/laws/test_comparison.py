@@ -8,17 +8,17 @@ from plimsoll.app.render import render
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.model.comparison import Comparison, Outcome
+from plimsoll.model.comparison import Comparison, LimitsOutcome
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.compare.json import render_compare_json
 
 LAWFUL = settings(max_examples=40, deadline=None, derandomize=True)
 OPPOSITE = {
-    Outcome.BETTER: Outcome.WORSE,
-    Outcome.WORSE: Outcome.BETTER,
-    Outcome.SAME: Outcome.SAME,
-    Outcome.UNKNOWN: Outcome.UNKNOWN,
+    LimitsOutcome.BETTER: LimitsOutcome.WORSE,
+    LimitsOutcome.WORSE: LimitsOutcome.BETTER,
+    LimitsOutcome.SAME: LimitsOutcome.SAME,
+    LimitsOutcome.UNKNOWN: LimitsOutcome.UNKNOWN,
 }
 
 
@@ -44,7 +44,7 @@ def test_nothing_differs_from_itself(window):
     assert all(c.before == c.after for c in found.ceilings)
     assert all(r.before == r.after for r in found.headroom)
     assert found.shared_hours is None
-    assert (Outcome.UNKNOWN if is_unknown else Outcome.SAME) is found.outcome
+    assert (LimitsOutcome.UNKNOWN if is_unknown else LimitsOutcome.SAME) is found.outcome
 
 
 @LAWFUL

@@ -29,7 +29,7 @@ from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Band, Effect, Loop
+from plimsoll.model.plan import Band, Effect, LoadResponse
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import recover
@@ -140,7 +140,7 @@ class Told:
     """What was foretold of a pair, and what happened."""
 
     pair: Pair
-    loop: Loop
+    loop: LoadResponse
     before_bytes_per_s: float
     effect: Effect
     served_bytes_per_s: float

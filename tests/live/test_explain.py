@@ -11,7 +11,7 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.explain import plans
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.model.explain import Capture, Outcome, Source, Unrecorded
+from plimsoll.model.explain import Capture, PairOutcome, Source, UnrecordedStatement
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.record import Recorder
 from plimsoll.sources.explain.statements import Wanted
@@ -71,7 +71,9 @@ def recorder(server: Postgres) -> Iterator[Recorder]:
     connected.close()
 
 
-def explained(recorder: Recorder, statement: str, *values: str, **more) -> Capture | Unrecorded:
+def explained(
+    recorder: Recorder, statement: str, *values: str, **more
+) -> Capture | UnrecordedStatement:
     """
     One execution, with values where there are any.
     """
@@ -112,7 +114,7 @@ def test_no_statement_changes_anything(recorder: Recorder, admin: psycopg.Connec
         ),
         "select lo_create(0)",
     ):
-        assert isinstance(explained(recorder, statement), Unrecorded), statement
+        assert isinstance(explained(recorder, statement), UnrecordedStatement), statement
     left = admin.execute(
         "select state, backend_xmin, (select count(*) from pg_locks l where l.pid = a.pid) "
         "from pg_stat_activity a where application_name = 'plimsoll'"
@@ -212,7 +214,7 @@ def test_what_waits_is_not_the_query(recorder: Recorder, admin: psycopg.Connecti
     recorder._send("reset app.wait_s")
     (pair,) = _compared(before, after)
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
     assert pair.time_ratio > 5
     assert "wait" in pair.advice
 
@@ -227,7 +229,7 @@ def test_a_new_index_is_another_plan(recorder: Recorder, admin: psycopg.Connecti
     admin.execute("drop index by_customer")
     (pair,) = _compared(before, after)
 
-    assert Outcome.PLAN is pair.outcome
+    assert PairOutcome.PLAN is pair.outcome
     signed = {(line.sign, line.text) for line in pair.diff}
     assert ("-", "Seq Scan on orders") in signed
     assert any(sign == "+" and "by_customer" in text for sign, text in signed)
@@ -246,7 +248,7 @@ def test_bloat_is_other_blocks(recorder: Recorder, admin: psycopg.Connection):
     admin.execute("drop table bloated")
     (pair,) = _compared(before, after)
 
-    assert Outcome.BLOCKS is pair.outcome
+    assert PairOutcome.BLOCKS is pair.outcome
     assert pytest.approx(2, rel=0.1) == after.blocks.touched / before.blocks.touched
 
 
@@ -320,7 +322,7 @@ def test_a_logged_plan_is_that_of_explain(
     assert all(c.time_s is not None and c.settings_known for c in alike)
     for capture in alike:
         (pair,) = _compared(capture, given)
-        assert Outcome.PLAN is not pair.outcome
+        assert PairOutcome.PLAN is not pair.outcome
         assert pytest.approx(given.blocks.touched, abs=10) == capture.blocks.touched
 
 

@@ -11,7 +11,7 @@ from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.ceiling import Family
-from plimsoll.model.explain import Capture, CaptureFile, Outcome
+from plimsoll.model.explain import Capture, CaptureFile, PairOutcome
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.sources.explain.record import Recorder
 from plimsoll.sources.explain.statements import Wanted
@@ -73,7 +73,7 @@ def test_the_same_plan_without_credits_is_not_the_query():
     files = [CaptureFile(captures=(capture,)) for capture in (before, after)]
     (pair,) = plans.compare(*files, names=("before", "after")).pairs
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome, pair.title
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome, pair.title
     assert before.blocks.touched == pytest.approx(after.blocks.touched, rel=0.1)
     assert pair.io_time_ratio > 3
     assert pair.block_time_ratio > 3

@@ -12,7 +12,7 @@ import pytest
 
 from live.lab_cases import Rig
 from live.plan_pairs import CLOCK, PAIRS, TOLERATED, Told, tell
-from plimsoll.model.plan import Loop
+from plimsoll.model.plan import LoadResponse
 
 pytestmark = pytest.mark.realtime
 
@@ -44,7 +44,7 @@ def test_the_plan_foretells_what_a_real_load_does_elsewhere(told: Told):
     On a busy machine clients start some seconds sooner or later in one run than in the other, and a
     second is a minute here.
     """
-    assert told.loop is Loop.CLOSED
+    assert told.loop is LoadResponse.CLOSED
     assert told.before_bytes_per_s < 0.8 * told.served_bytes_per_s
     assert abs(told.error) <= TOLERATED
     band, late = told.effect.minutes_at_ceiling, START_S * CLOCK / 60

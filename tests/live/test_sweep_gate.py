@@ -13,7 +13,7 @@ from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, tru
 from plimsoll.lab.sweep.fio import sweep_path
 from plimsoll.lab.sweep.plan import Plan
 from plimsoll.model.instance import Instance
-from plimsoll.model.sweep import Pattern, Sweep, SweepFit, Truth, UnitEvidence
+from plimsoll.model.sweep import KnownNumber, Pattern, Sweep, SweepFit, UnitEvidence
 from plimsoll.units import KIB, MIB
 from simulated_sweeps import stage
 
@@ -53,7 +53,7 @@ def is_even(sweep: Sweep, even_max: float = EVEN_MAX) -> bool:
     return all((point.error_ratio or 0.0) <= even_max for point in sweep.points)
 
 
-def off(truths: tuple[Truth, ...], most: float) -> list[Truth]:
+def off(truths: tuple[KnownNumber, ...], most: float) -> list[KnownNumber]:
     """
     Limits that were not found, or are further off than that.
     """

@@ -10,7 +10,7 @@ from plimsoll import __version__
 from plimsoll.causes.statements.statements import capture_of, work_between
 from plimsoll.errors import UsageError
 from plimsoll.model.database import Statement
-from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
+from plimsoll.model.explain import Capture, CaptureFile, UnrecordedStatement
 from plimsoll.sources.explain.record import Recorder, check, parameters_for
 from plimsoll.sources.explain.statements import Wanted, parameters_in, statements_in
 
@@ -55,7 +55,7 @@ def record_server(
     try:
         wanted = [Wanted(statement=statement) for statement in named]
         counted: list[Capture] = []
-        unrecorded: list[Unrecorded] = []
+        unrecorded: list[UnrecordedStatement] = []
         if choice.top is not None:
             statements, counted = _counted(recorder, choice, sleep)
             chosen, unrecorded = recorder.wanted_of(statements, choice.top)
@@ -73,7 +73,7 @@ def record_server(
                     allows_writes=choice.allows_writes,
                     is_generic=choice.is_generic,
                 )
-                if isinstance(found, Unrecorded):
+                if isinstance(found, UnrecordedStatement):
                     unrecorded.append(found)
                     break
                 captures.append(replace(found, time_s=now_s))

@@ -11,7 +11,7 @@ from plimsoll.app.read import in_window
 from plimsoll.diagnosis.overview import overview_of, overview_row
 from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.overview import Overview, OverviewRow, Unread, Usage
+from plimsoll.model.overview import Overview, OverviewRow, UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot
 
 Spent = Callable[[], tuple[Usage | None, Decimal | None]]
@@ -20,7 +20,7 @@ Spent = Callable[[], tuple[Usage | None, Decimal | None]]
 
 def read_files(
     target: str, *, instance_file: Path | None, reach: ReadOptions
-) -> Iterator[Snapshot | Unread]:
+) -> Iterator[Snapshot | UnreadInstance]:
     """
     Every instance of a folder or file, each cut to the window that was asked for, if one was.
 
@@ -35,19 +35,19 @@ def read_files(
     if not path.exists():
         raise UsageError(f"target '{target}' does not exist", "Give a file or folder.")
     for found in read_all(path, instance_file=instance_file):
-        if isinstance(found, Unread):
+        if isinstance(found, UnreadInstance):
             yield found
             continue
         try:
             yield in_window(found, found.instance.identifier, reach)
         except DataError as error:
-            yield Unread(
+            yield UnreadInstance(
                 identifier=found.instance.identifier, reason=error.message, remedy=error.hint
             )
 
 
 def diagnose_fleet(
-    stream: Iterator[Snapshot | Unread],
+    stream: Iterator[Snapshot | UnreadInstance],
     *,
     diagnose: Callable[[Snapshot], Diagnosis],
     source: str,
@@ -73,7 +73,7 @@ def diagnose_fleet(
         PlimsollError: the stream failed before its first instance.
     """
     rows: list[OverviewRow] = []
-    unread: list[Unread] = []
+    unread: list[UnreadInstance] = []
     stopped = ""
     while True:
         try:
@@ -88,7 +88,7 @@ def diagnose_fleet(
         found = _row(item, diagnose)
         # The next snapshot must not be read while this one is still held.
         del item
-        if isinstance(found, Unread):
+        if isinstance(found, UnreadInstance):
             unread.append(found)
         else:
             rows.append(found)
@@ -110,12 +110,14 @@ def exit_status(overview: Overview) -> int:
 
 
 def _row(
-    item: Snapshot | Unread, diagnose: Callable[[Snapshot], Diagnosis]
-) -> OverviewRow | Unread:
-    if isinstance(item, Unread):
+    item: Snapshot | UnreadInstance, diagnose: Callable[[Snapshot], Diagnosis]
+) -> OverviewRow | UnreadInstance:
+    if isinstance(item, UnreadInstance):
         return item
     try:
         failed = tuple(gap for gap in item.gaps if gap.is_failed)
         return replace(overview_row(diagnose(item)), failed=failed)
     except PlimsollError as error:
-        return Unread(identifier=item.instance.identifier, reason=error.message, remedy=error.hint)
+        return UnreadInstance(
+            identifier=item.instance.identifier, reason=error.message, remedy=error.hint
+        )

@@ -18,14 +18,14 @@ from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
-from plimsoll.model.plan import Plan, Wishes
+from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 
 __all__ = [
     "InstanceOptions",
+    "PlanConstraints",
     "ReadOptions",
     "Report",
-    "Wishes",
     "compare",
     "diagnose",
     "inspect",
@@ -108,7 +108,7 @@ def inspect(
 def make_plan(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
-    wishes: Wishes | None = None,
+    constraints: PlanConstraints | None = None,
     *,
     prices: Path | None = None,
 ) -> Plan:
@@ -118,18 +118,18 @@ def make_plan(
     Args:
         diagnosis: of the snapshot.
         snapshot: the window that is replayed; a day or more shows the demand of all hours.
-        wishes: what a change must keep to; None for one percent of the minutes at a ceiling.
+        constraints: what a change must keep to; None for one percent of the minutes at a ceiling.
         prices: an AWS offer file in place of the catalog's prices.
 
     Raises:
-        UsageError: class, engine or region is not known, or the wishes leave nothing to compare.
+        UsageError: class, engine or region is not known, or the constraints leave nothing to compare.
         DataError: storage was not measured, or the offer file is not one.
 
     >>> snapshot = read("examples/quiet", instance=InstanceOptions(engine="postgres"))
     >>> make_plan(diagnose(snapshot), snapshot).present.judgement.value
     'lifts'
     """
-    return plan_snapshot(diagnosis, snapshot, wishes or Wishes(), prices)
+    return plan_snapshot(diagnosis, snapshot, constraints or PlanConstraints(), prices)
 
 
 def compare(before: Snapshot, after: Snapshot) -> Comparison:

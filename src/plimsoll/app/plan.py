@@ -13,7 +13,7 @@ from plimsoll.app.targets import RDS, is_live
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
-from plimsoll.model.plan import Plan, Wishes
+from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.price import LICENSES, priced_engine
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration
@@ -62,7 +62,10 @@ def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
 
 
 def plan_snapshot(
-    diagnosis: Diagnosis, snapshot: Snapshot, wishes: Wishes, prices: Path | None = None
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    constraints: PlanConstraints,
+    prices: Path | None = None,
 ) -> Plan:
     """
     The way past what was diagnosed, with the catalog's limits and prices of this version.
@@ -70,11 +73,11 @@ def plan_snapshot(
     Args:
         diagnosis: of the snapshot.
         snapshot: the window that is replayed.
-        wishes: what the way past must keep to.
+        constraints: what the way past must keep to.
         prices: an offer file in place of the catalog's prices.
 
     Raises:
-        UsageError: instance, region or wishes leave nothing to compare.
+        UsageError: instance, region or constraints leave nothing to compare.
         DataError: storage was not measured, or the offer file is not one.
         SourceError: the offer file cannot be read.
     """
@@ -89,7 +92,7 @@ def plan_snapshot(
             "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
         )
     book = book_of(region, prices)
-    return law(diagnosis, snapshot, known, book, wishes, today=today())
+    return law(diagnosis, snapshot, known, book, constraints, today=today())
 
 
 def could_plan(snapshot: Snapshot, target: str, reach: ReadOptions) -> bool:

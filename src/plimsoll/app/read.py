@@ -23,7 +23,7 @@ from plimsoll.app.progress import SILENT, Progress
 from plimsoll.app.targets import PROMETHEUS, RDS, STANDARD_INPUT, is_fleet
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
-from plimsoll.model.overview import Unread, Usage
+from plimsoll.model.overview import UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import format_time
 
@@ -81,7 +81,7 @@ def read_target(
 
 def read_fleet(
     target: str, reach: ReadOptions, window_s: tuple[int, int]
-) -> tuple[Iterator[Snapshot | Unread], Meter, Callable[[], str]]:
+) -> tuple[Iterator[Snapshot | UnreadInstance], Meter, Callable[[], str]]:
     """
     All instances a pattern names, one by one; what reading them has cost so far; what it waits for.
 
@@ -98,7 +98,7 @@ def read_fleet(
 
 def read_prometheus_instances(
     target: str, pattern: str, reach: ReadOptions, window_s: tuple[int, int]
-) -> tuple[Iterator[Snapshot | Unread], str]:
+) -> tuple[Iterator[Snapshot | UnreadInstance], str]:
     """
     All instances of a server that a pattern names, one by one, and its address without a password.
 

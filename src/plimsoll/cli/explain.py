@@ -12,7 +12,7 @@ from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import Form, Format, Html, WideWidth, is_color, show, write_page
 from plimsoll.errors import UsageError
-from plimsoll.model.explain import Capture, CaptureFile, Unrecorded
+from plimsoll.model.explain import Capture, CaptureFile, UnrecordedStatement
 
 _WHICH = "Which statements"
 _HOW = "How they are run"
@@ -233,7 +233,7 @@ def _of_logs(paths: list[Path]) -> CaptureFile:
     from plimsoll.sources.explain.file import read_captures
 
     captures: list[Capture] = []
-    unrecorded: list[Unrecorded] = []
+    unrecorded: list[UnrecordedStatement] = []
     notes = []
     for path in paths:
         found = read_captures(path)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
 from plimsoll.errors import UsageError
-from plimsoll.model.pool_size import LoadPoint, PoolVerdict, Room, Service
+from plimsoll.model.pool_size import LoadPoint, PoolVerdict, ServerCapacity, Service
 
 _RESERVED = 3
 _SERVICE = re.compile(r"(?P<name>[^=]+)=(?P<containers>\d{1,6})x(?P<pool>\d{1,6})")
@@ -162,7 +162,7 @@ def _point(text: str) -> LoadPoint:
     return LoadPoint(busy=float(match["busy"]), per_s=float(match["per_s"]))
 
 
-def _room(points: tuple[LoadPoint, ...]) -> Room:
+def _room(points: tuple[LoadPoint, ...]) -> ServerCapacity:
     from plimsoll.pools.concurrency import fit_curve
 
     curve = fit_curve(points)
@@ -171,7 +171,7 @@ def _room(points: tuple[LoadPoint, ...]) -> Room:
             "these points say nothing of a curve: fewer than three numbers of sessions, or too near",
             "Measure at 1, 2, 4, 8, 16 and 32 sessions, as pgbench -c N does.",
         )
-    return Room(curve=curve, reserved=_RESERVED)
+    return ServerCapacity(curve=curve, reserved=_RESERVED)
 
 
 def _vcpus(db_class: str | None) -> int | None:
@@ -182,7 +182,7 @@ def _vcpus(db_class: str | None) -> int | None:
     return catalog().instance_limits(db_class).vcpu_count
 
 
-def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
+def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> ServerCapacity:
     """What a server takes and does now; the points of a measurement go before what was seen."""
     from plimsoll.causes.budget import budget_of
     from plimsoll.causes.connections import sessions as seen
@@ -193,7 +193,7 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Room:
     observation = observe(dsn, duration_s=seconds_of(duration, "--for"), wants=wants)
     server = observation.server
     curve = _room(points).curve or curve_of(observation, budget_of(observation))
-    return Room(
+    return ServerCapacity(
         connection_max=server.connection_max,
         reserved=server.reserved_connections,
         vcpu_count=server.vcpu_count,

@@ -23,11 +23,11 @@ from plimsoll.model.diagnosis import (
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
     BoundTime,
-    Left,
-    Nearest,
+    NearestResource,
     Overview,
     OverviewRow,
-    Unread,
+    RemainingAmount,
+    UnreadInstance,
     Usage,
     WaitingTime,
 )
@@ -73,7 +73,7 @@ def overview_row(diagnosis: Diagnosis) -> OverviewRow:
 
 def overview_of(
     rows: Iterable[OverviewRow],
-    unread: Iterable[Unread],
+    unread: Iterable[UnreadInstance],
     *,
     window_s: tuple[int, int] | None,
     source: str,
@@ -176,14 +176,14 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
     )
 
 
-def _nearest(resources: tuple[Resource, ...]) -> Nearest | None:
+def _nearest(resources: tuple[Resource, ...]) -> NearestResource | None:
     """
     The resource that comes first in rank: one that binds or is near, else the one with least room.
 
     Memory that is not near is left out: a database fills it on purpose.
     """
     found = [
-        Nearest(
+        NearestResource(
             family=r.family,
             name=r.name,
             verdict=r.verdict,
@@ -201,8 +201,8 @@ def _nearest(resources: tuple[Resource, ...]) -> Nearest | None:
     )
 
 
-def _left(forecast: Forecast) -> Left:
-    return Left(
+def _left(forecast: Forecast) -> RemainingAmount:
+    return RemainingAmount(
         family=forecast.family, ratio=forecast.balance_ratio, empty_in_s=forecast.empty_in_s
     )
 

@@ -11,7 +11,7 @@ from plimsoll.explain.shapes import (
     own_s,
     scanned_rows,
 )
-from plimsoll.model.explain import Blocks, Capture, Outcome, Pair
+from plimsoll.model.explain import Blocks, Capture, PairOutcome, StatementPair
 from plimsoll.units import format_latency, format_ratio, number
 
 # Judgements. Executions of one statement on an undisturbed server differ by tens of percents, rarely
@@ -49,7 +49,7 @@ class _Times(Struct, frozen=True, kw_only=True):
 
 def compare_pair(
     first: Capture, second: Capture, *, counts: tuple[int, int] = (1, 1), also: tuple[str, ...] = ()
-) -> Pair:
+) -> StatementPair:
     """
     What differs between two captures of one statement.
 
@@ -62,12 +62,14 @@ def compare_pair(
     times = _times(first, second)
     settings = _settings(first, second)
     outcome, title, reasons, advice, refuted_by = _judged(first, second, times)
-    is_other_plan = outcome is Outcome.PLAN and first.plan is not None and second.plan is not None
+    is_other_plan = (
+        outcome is PairOutcome.PLAN and first.plan is not None and second.plan is not None
+    )
     changed = [
         f"Setting {name} was {a or 'the default'} and is {b or 'the default'}."
         for name, a, b in settings
     ]
-    return Pair(
+    return StatementPair(
         statement=second.statement or first.statement,
         outcome=outcome,
         title=title,
@@ -87,19 +89,19 @@ def compare_pair(
     )
 
 
-_Judgement = tuple[Outcome, str, tuple[str, ...], str, str]
+_Judgement = tuple[PairOutcome, str, tuple[str, ...], str, str]
 
 
 def _judged(first: Capture, second: Capture, times: _Times) -> _Judgement:
     if (first.plan is None) != (second.plan is None):
-        return Outcome.UNKNOWN, "Only one side has a plan.", (), "Capture both alike.", ""
+        return PairOutcome.UNKNOWN, "Only one side has a plan.", (), "Capture both alike.", ""
     has_plans = first.plan is not None and second.plan is not None
     same = "The plan is the same" if has_plans else "Calls and counters were compared, not plans"
     if first.plan and second.plan and not is_same_shape(first.plan, second.plan):
         return _other_plan(first, second, times)
     if not (first.was_run and second.was_run):
         title = f"{same}; it was not run on both sides, so time and blocks cannot be compared."
-        return Outcome.UNKNOWN, title, (), "Give its parameters, so that it can be run.", ""
+        return PairOutcome.UNKNOWN, title, (), "Give its parameters, so that it can be run.", ""
     if not _rows_alike(first, second):
         return _other_rows(first, second, times)
     if first.blocks is None or second.blocks is None:
@@ -110,7 +112,7 @@ def _judged(first: Capture, second: Capture, times: _Times) -> _Judgement:
         return _other_blocks(first.blocks, second.blocks, times, has_plan=has_plans)
     if times.is_alike:
         title = f"The same: {_over(first.blocks, has_plan=has_plans)}, {_took(times)}."
-        return Outcome.SAME, title, (), "", ""
+        return PairOutcome.SAME, title, (), "", ""
     return _other_time(first, second, times)
 
 
@@ -122,7 +124,7 @@ def _other_plan(first: Capture, second: Capture, times: _Times) -> _Judgement:
         "See what made the planner choose: statistics (ANALYZE), an index that came or went, a setting, "
         "other parameters."
     )
-    return Outcome.PLAN, "Another plan.", tuple(reasons), advice, ""
+    return PairOutcome.PLAN, "Another plan.", tuple(reasons), advice, ""
 
 
 def _other_rows(first: Capture, second: Capture, times: _Times) -> _Judgement:
@@ -132,15 +134,15 @@ def _other_rows(first: Capture, second: Capture, times: _Times) -> _Judgement:
         sentence for sentence in (_took_sentence(times), _touched(first, second)) if sentence
     ]
     advice = "Compare executions with the same parameters; if they are, the table has changed."
-    return Outcome.ROWS, title, tuple(reasons), advice, ""
+    return PairOutcome.ROWS, title, tuple(reasons), advice, ""
 
 
 def _without_blocks(same: str, times: _Times) -> _Judgement:
     if times.is_alike:
         title = f"The same plan and rows, {_took(times)}; blocks were not captured."
-        return Outcome.SAME, title, (), "", ""
+        return PairOutcome.SAME, title, (), "", ""
     title = f"{same} and {_took(times)}; without blocks the cause cannot be told."
-    return Outcome.UNKNOWN, title, (), "Capture with BUFFERS (auto_explain.log_buffers).", ""
+    return PairOutcome.UNKNOWN, title, (), "Capture with BUFFERS (auto_explain.log_buffers).", ""
 
 
 def _other_blocks(first: Blocks, second: Blocks, times: _Times, *, has_plan: bool) -> _Judgement:
@@ -165,7 +167,7 @@ def _other_blocks(first: Blocks, second: Blocks, times: _Times, *, has_plan: boo
             f"Temporary files: {number(second.temp_written)} blocks instead of "
             f"{number(first.temp_written)}."
         )
-    return Outcome.BLOCKS, title, tuple(r for r in reasons if r), advice, ""
+    return PairOutcome.BLOCKS, title, tuple(r for r in reasons if r), advice, ""
 
 
 def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
@@ -191,7 +193,7 @@ def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
             "Look at what else fills the memory: the buffers and the page cache held less of it."
         )
         refuted_by = "The same part read from storage on both sides and the time still differs."
-        return Outcome.CACHE, title, tuple(reasons), advice, refuted_by
+        return PairOutcome.CACHE, title, tuple(reasons), advice, refuted_by
     title = f"Not the query: {over}, {_took(times)}."
     is_io = _io_share(first.blocks, second.blocks, times)
     advice = _STORAGE if is_io is None or is_io >= 0.5 else _WAITED
@@ -203,7 +205,7 @@ def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
         "The slow execution, captured again with other rows or blocks; or as slow while the storage is "
         "idle."
     )
-    return Outcome.NOT_THE_QUERY, title, tuple(reasons), advice, refuted_by
+    return PairOutcome.NOT_THE_QUERY, title, tuple(reasons), advice, refuted_by
 
 
 def _io_reasons(first: Blocks, second: Blocks, times: _Times) -> list[str]:

@@ -15,9 +15,9 @@ from plimsoll.model.explain import (
     Capture,
     CaptureFile,
     ExplainComparison,
-    Outcome,
-    Pair,
+    PairOutcome,
     Source,
+    StatementPair,
     likeness,
 )
 
@@ -63,9 +63,9 @@ def compare(
 
 def status_of(comparison: ExplainComparison) -> int:
     """0 all the same, 1 something differs, 2 could not tell."""
-    if {pair.outcome for pair in comparison.pairs} - {Outcome.SAME, Outcome.UNKNOWN}:
+    if {pair.outcome for pair in comparison.pairs} - {PairOutcome.SAME, PairOutcome.UNKNOWN}:
         return 1
-    known = {likeness(p.statement) for p in comparison.pairs if p.outcome is Outcome.SAME}
+    known = {likeness(p.statement) for p in comparison.pairs if p.outcome is PairOutcome.SAME}
     # A plan that was not run tells nothing, but the counters of the same statement may.
     unknown = {likeness(p.statement) for p in comparison.pairs} - known
     return 2 if unknown or not known else 0
@@ -86,7 +86,7 @@ def _pair_the_unnamed(before: dict[Key, Group], after: dict[Key, Group]) -> None
         after[one] = after.pop(other)
 
 
-def _pair(before: Group, after: Group) -> Pair:
+def _pair(before: Group, after: Group) -> StatementPair:
     (first, is_first_alone), (second, is_second_alone) = _typical(before), _typical(after)
     plans = [
         f"The {side} side has several plans for it; the one that took most of the time is compared."
@@ -110,7 +110,7 @@ def _typical(group: Sequence[Capture]) -> tuple[Capture, bool]:
     return ordered[(len(ordered) - 1) // 2], len(by_plan) == 1
 
 
-def _lost_s(pair: Pair) -> float:
+def _lost_s(pair: StatementPair) -> float:
     times = (pair.first.execution_s, pair.second.execution_s)
     calls = max(pair.second.calls, pair.counts[1])
     return abs((times[1] or 0.0) - (times[0] or 0.0)) * calls

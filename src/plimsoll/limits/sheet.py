@@ -13,12 +13,12 @@ from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.sheet import (
     SHEET_SCHEMA,
+    ChainRate,
     Knee,
     LimitSheet,
-    Rate,
     SheetRow,
     StageLine,
-    Unreachable,
+    UnusableStorage,
 )
 from plimsoll.units import KIB
 
@@ -70,8 +70,8 @@ def _rows(chain: tuple[Stage, ...], sizes: tuple[float, ...]) -> tuple[SheetRow,
     )
 
 
-def _rate(chain: tuple[Stage, ...], curve: Curve, at: int) -> Rate:
-    return Rate(
+def _rate(chain: tuple[Stage, ...], curve: Curve, at: int) -> ChainRate:
+    return ChainRate(
         bytes_per_s=float(curve.bytes_per_s[at]),
         ops_per_s=float(curve.ops_per_s[at]),
         binding=Family(chain[int(curve.stage[at])].name),
@@ -109,7 +109,7 @@ def _line(stage: Stage) -> StageLine:
     )
 
 
-def _unreachable(chain: tuple[Stage, ...]) -> tuple[Unreachable, ...]:
+def _unreachable(chain: tuple[Stage, ...]) -> tuple[UnusableStorage, ...]:
     """Volume rates that can be held, and that the instance cannot take for as long."""
     stages = {Family(stage.name): stage for stage in chain}
     found = []
@@ -120,7 +120,7 @@ def _unreachable(chain: tuple[Stage, ...]) -> tuple[Unreachable, ...]:
         bought = volume.baseline * volume.stripes
         if bought > instance.baseline:
             found.append(
-                Unreachable(
+                UnusableStorage(
                     family=volume_family,
                     unit=FAMILIES[volume_family].unit,
                     bought=bought,

@@ -14,7 +14,7 @@ from plimsoll.model.diagnosis import Diagnosis, Resource
 from plimsoll.model.snapshot import Gap
 
 
-class Outcome(StrEnum):
+class LimitsOutcome(StrEnum):
     """What became of the limits, from before to after."""
 
     BETTER = "better"
@@ -38,7 +38,7 @@ class StepResult(StrEnum):
     """After covers no hour of the day in which the ceiling bound before."""
 
 
-class Subject(StrEnum):
+class MeasuredQuantity(StrEnum):
     """What was measured on both sides; rates and latencies are of storage."""
 
     THROUGHPUT = "throughput"
@@ -61,7 +61,7 @@ class Subject(StrEnum):
     FREE_MEMORY = "free_memory"
 
 
-class Statistic(StrEnum):
+class WindowStatistic(StrEnum):
     """Which number stands for the window."""
 
     MEAN = "mean"
@@ -78,7 +78,7 @@ class Statistic(StrEnum):
     """Share of the measured time, 0–1, in which the value was below 10 %."""
 
 
-class Bought(Struct, frozen=True, kw_only=True):
+class SetupChange(Struct, frozen=True, kw_only=True):
     """One thing that is not the same on both sides: class, size, version …"""
 
     name: str
@@ -120,8 +120,8 @@ class TimePair(Struct, frozen=True, kw_only=True):
 class Quantity(Struct, frozen=True, kw_only=True):
     """One number on both sides."""
 
-    subject: Subject
-    statistic: Statistic
+    subject: MeasuredQuantity
+    statistic: WindowStatistic
     unit: str
     """`bytes/s`, `ops/s`, `bytes`, `s`, `requests`, `ratio`, `count`"""
     before: float | None
@@ -194,7 +194,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     before: Side
     after: Side
-    outcome: Outcome
+    outcome: LimitsOutcome
     step: StepResult | None = None
     """None where no ceiling bound before, or a side is unknown or of another instance."""
     lighter_ratio: float = 0.0
@@ -203,7 +203,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """What plans the next step, where this one was not enough; empty where it cannot be told."""
     next_where: str = ""
     """What a reader has to replace in it: `, with the prices of your region in place of us-east-1`."""
-    bought: tuple[Bought, ...]
+    bought: tuple[SetupChange, ...]
     """What differs; empty where the same was bought."""
     time_at: tuple[TimePair, ...]
     """Every limit that one side was at, the longest first."""

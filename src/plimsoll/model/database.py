@@ -8,11 +8,11 @@ may not see, is None. Counters grow since `reset_s`; what happened is the differ
 from msgspec import Struct
 
 from plimsoll.model.pooler import PooledDatabase, PooledUser
-from plimsoll.model.standing import Standing
+from plimsoll.model.standing import ServerHealth
 from plimsoll.model.toast import ToastSample
 
 
-class ServerSelf(Struct, frozen=True, kw_only=True):
+class ServerInfo(Struct, frozen=True, kw_only=True):
     """What a server says of itself once."""
 
     place: str
@@ -75,11 +75,11 @@ class Relation(Struct, frozen=True, kw_only=True):
     last_autovacuum_s: float | None = None
     vacuum_count: int = 0
     autovacuum_count: int = 0
-    columns: tuple["Column", ...] = ()
+    columns: tuple["ToastableColumn", ...] = ()
     """Of a table those that may be stored out of line; empty where they were not asked for."""
 
 
-class Column(Struct, frozen=True, kw_only=True):
+class ToastableColumn(Struct, frozen=True, kw_only=True):
     """A column whose values may be stored out of line."""
 
     name: str
@@ -329,7 +329,7 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
 class Observation(Struct, frozen=True, kw_only=True):
     """What one inspection brought home."""
 
-    server: ServerSelf
+    server: ServerInfo
     first: DatabaseReading
     last: DatabaseReading
     glances: tuple[Glance, ...] = ()
@@ -337,7 +337,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     """In order of time; several of one place are several moments."""
     toast_samples: tuple[ToastSample, ...] = ()
     """Of logical decoding, where somebody asked for it."""
-    standing: Standing | None = None
+    standing: ServerHealth | None = None
     """What stands on the server at the end; None where it was not asked for."""
     full: str = ""
     """What the server said where it took no more connections, so that only poolers were read; else empty."""

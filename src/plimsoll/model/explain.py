@@ -97,7 +97,7 @@ class Capture(Struct, frozen=True, kw_only=True):
     calls: int = 1
 
 
-class Unrecorded(Struct, frozen=True, kw_only=True):
+class UnrecordedStatement(Struct, frozen=True, kw_only=True):
     """A statement that was chosen and could not be captured."""
 
     statement: str
@@ -116,12 +116,12 @@ class CaptureFile(Struct, frozen=True, kw_only=True):
     time_s: float | None = None
     block_bytes: int = 8192
     captures: tuple[Capture, ...]
-    unrecorded: tuple[Unrecorded, ...] = ()
+    unrecorded: tuple[UnrecordedStatement, ...] = ()
     is_simulated: bool = False
     note: str = ""
 
 
-class Outcome(StrEnum):
+class PairOutcome(StrEnum):
     """What the difference between two captures of one statement is."""
 
     SAME = "same"
@@ -147,11 +147,11 @@ class DiffLine(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class StatementPair(Struct, frozen=True, kw_only=True):
     """One statement on both sides, and what differs."""
 
     statement: str
-    outcome: Outcome
+    outcome: PairOutcome
     title: str
     """One sentence: number, unit, comparison."""
     reasons: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class ExplainComparison(Struct, frozen=True, kw_only=True):
     first: str
     second: str
     """What they are called, for people."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[StatementPair, ...]
     """The largest difference in time first."""
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()

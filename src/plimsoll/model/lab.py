@@ -49,7 +49,7 @@ class LabProgress(Struct, frozen=True, kw_only=True):
         return self.elapsed_s * self.clock
 
 
-class HeldCeiling(Struct, frozen=True, kw_only=True):
+class ThrottledCeiling(Struct, frozen=True, kw_only=True):
     """One number of one stage: how long it really held requests back, and what the diagnosis said."""
 
     name: str
@@ -97,7 +97,7 @@ class GroundTruth(Struct, frozen=True, kw_only=True):
     clock: float
     recorded_s: float
     """Real seconds."""
-    held: tuple[HeldCeiling, ...]
+    held: tuple[ThrottledCeiling, ...]
     """The longest first."""
     wrong: tuple[WrongClaim, ...]
     is_void: bool

@@ -10,7 +10,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Gap
 
 
-class Unread(Struct, frozen=True, kw_only=True):
+class UnreadInstance(Struct, frozen=True, kw_only=True):
     """An instance that could not be read; the others still are."""
 
     identifier: str
@@ -54,7 +54,7 @@ class BoundTime(Struct, frozen=True, kw_only=True):
     """Epoch seconds UTC: start of its first interval, end of its last."""
 
 
-class Nearest(Struct, frozen=True, kw_only=True):
+class NearestResource(Struct, frozen=True, kw_only=True):
     """The resource of an instance with the least room."""
 
     family: Family
@@ -69,7 +69,7 @@ class Nearest(Struct, frozen=True, kw_only=True):
     """`bytes/s`, `ops/s`, `ratio`, `bytes`, `count`"""
 
 
-class Left(Struct, frozen=True, kw_only=True):
+class RemainingAmount(Struct, frozen=True, kw_only=True):
     """What is left of credits or space at the end of the window."""
 
     family: Family
@@ -114,11 +114,11 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     """The ceiling that bound for the longest time; None if none did."""
     now: BoundTime | None
     """The ceiling that binds at the end of the window; None if none does."""
-    nearest: Nearest | None
+    nearest: NearestResource | None
     """The resource with the least room; None where a ceiling bound, or no ratio is known."""
-    credits_left: Left | None
+    credits_left: RemainingAmount | None
     """The lowest balance; None where every balance is full, or none was read."""
-    space_left: Left | None
+    space_left: RemainingAmount | None
     """Storage that fills; None where it does not."""
     latency_ratio: float | None
     """Worst latency while pegged, as a ratio of what it is when the storage is not pressed."""
@@ -143,7 +143,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """Epoch seconds, [start, end)."""
     rows: tuple[OverviewRow, ...]
     """Ranked: bound now, bound, near, unknown, slack."""
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadInstance, ...]
     """By identifier; in rank they stand between unknown and slack."""
     stopped: str
     """Why the reading ended before its end; empty if it did not."""
@@ -153,7 +153,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """What that costs, US dollars; None where the price is not known, never zero for that."""
 
     @property
-    def ranked(self) -> tuple[OverviewRow | Unread, ...]:
+    def ranked(self) -> tuple[OverviewRow | UnreadInstance, ...]:
         """Every instance in its rank, those that could not be read too."""
         first_slack = next(
             (i for i, row in enumerate(self.rows) if row.verdict is Verdict.SLACK), len(self.rows)

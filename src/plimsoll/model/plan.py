@@ -25,7 +25,7 @@ class Judgement(StrEnum):
     """It depends on demand that nobody saw; `settled_by` says what would tell."""
 
 
-class Loop(StrEnum):
+class LoadResponse(StrEnum):
     """How the load answers to a faster storage."""
 
     OPEN = "open"
@@ -36,7 +36,7 @@ class Loop(StrEnum):
     """Storage metrics alone do not tell."""
 
 
-class Nature(StrEnum):
+class WorkloadKind(StrEnum):
     """Whether the load has an end of its own, or takes whatever it is given."""
 
     OPEN = "open"
@@ -95,7 +95,7 @@ class MoveKind(StrEnum):
     """Nothing is bought: work is moved to hours in which credits suffice."""
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
+class PlanConstraints(Struct, frozen=True, kw_only=True):
     """What the way past must keep to; the command line refuses what cannot be."""
 
     allowed_ratio: float = ALLOWED_RATIO
@@ -136,7 +136,7 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     """Seconds of the window that were measured."""
     held_back_s: float
     """Seconds of them in which a ceiling bound: demand was higher than what was served."""
-    loop: Loop
+    loop: LoadResponse
     loop_reason: str
     """A sentence: what tells it, or what would."""
     is_lower_bound: bool
@@ -148,7 +148,7 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     """Demand minus served over the window, bytes."""
     assumptions: tuple[str, ...]
     """Sentences: what was assumed to fill in what was not seen."""
-    nature: Nature = Nature.UNKNOWN
+    nature: WorkloadKind = WorkloadKind.UNKNOWN
     greedy_ratio: float = 0.0
     """Chance 0–1 that what was held back takes whatever it is given, weighted by held-back time."""
     nature_reason: str = ""
@@ -194,7 +194,7 @@ class NextCeiling(Struct, frozen=True, kw_only=True):
     """bytes/s or ops/s"""
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class WorkTime(Struct, frozen=True, kw_only=True):
     """
     How long exactly the work of the window's jobs would take, replayed from start to end of each.
 
@@ -227,7 +227,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     balance_min_s: int | None
     """Epoch seconds at which that lowest balance is reached."""
     next_ceiling: NextCeiling | None
-    work: Work | None = None
+    work: WorkTime | None = None
     """How long the jobs of the window would take; None where nothing was held back, or where no limit
     of the arrangement is documented."""
 
@@ -261,7 +261,7 @@ class Cost(Struct, frozen=True, kw_only=True):
         return None if self.usd_per_month is None else self.usd_per_month * 24 / 730
 
 
-class Rejected(Struct, frozen=True, kw_only=True):
+class RejectedOption(Struct, frozen=True, kw_only=True):
     """An arrangement that costs less than an option and is not proposed."""
 
     name: str
@@ -305,7 +305,7 @@ class Option(Struct, frozen=True, kw_only=True):
     """A sentence: why it is judged so, with numbers."""
     settled_by: str
     """What observation would settle `unsure`; empty otherwise."""
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedOption, ...] = ()
     """Cheaper ones and what is wrong with each: the nearest few."""
     break_even: BreakEven | None = None
     """Of an option without a price; None where it has one, or where nothing priced does as much."""
@@ -359,7 +359,7 @@ class WorkPoint(Struct, frozen=True, kw_only=True):
 
     name: str
     usd_per_day_more: Decimal
-    work: Work
+    work: WorkTime
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ class LoadPoint(Struct, frozen=True, kw_only=True):
     """Transactions per second."""
 
 
-class Curve(Struct, frozen=True, kw_only=True):
+class ScalabilityCurve(Struct, frozen=True, kw_only=True):
     """Throughput by busy sessions, as the universal scalability law has it."""
 
     rate_per_s: float
@@ -50,7 +50,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.containers * self.pool
 
 
-class Room(Struct, frozen=True, kw_only=True):
+class ServerCapacity(Struct, frozen=True, kw_only=True):
     """What a server takes and a machine runs; None for what is not known."""
 
     connection_max: int | None = None
@@ -58,7 +58,7 @@ class Room(Struct, frozen=True, kw_only=True):
     others: int = 0
     """Connections of everybody else, as people, backups and monitors."""
     vcpu_count: int | None = None
-    curve: Curve | None = None
+    curve: ScalabilityCurve | None = None
     busy: float | None = None
     """Sessions at work on average, as seen."""
     per_s: float | None = None
@@ -92,7 +92,7 @@ class PoolVerdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Recommended(Struct, frozen=True, kw_only=True):
+class RecommendedPool(Struct, frozen=True, kw_only=True):
     """A pool for the containers of one service."""
 
     service: Service
@@ -105,7 +105,7 @@ class PoolSizing(Struct, frozen=True, kw_only=True):
     """The whole answer."""
 
     services: tuple[Service, ...]
-    room: Room
+    room: ServerCapacity
     connections: int
     """The most that all pools together may open."""
     runs: int | None
@@ -114,7 +114,7 @@ class PoolSizing(Struct, frozen=True, kw_only=True):
     verdict: PoolVerdict
     target: int | None
     """Connections that the pools should have together; None where nothing bounds them."""
-    recommended: tuple[Recommended, ...]
+    recommended: tuple[RecommendedPool, ...]
     needs_pooler: bool
     """Whether even one connection per container is more than the target."""
     notes: tuple[str, ...]

@@ -13,7 +13,7 @@ from plimsoll.model.metric import Metric
 SHEET_SCHEMA = "plimsoll.limits/1"
 
 
-class Rate(Struct, frozen=True, kw_only=True):
+class ChainRate(Struct, frozen=True, kw_only=True):
     """What the chain lets through at one I/O size, and the family that bounds it there."""
 
     bytes_per_s: float
@@ -25,9 +25,9 @@ class SheetRow(Struct, frozen=True, kw_only=True):
     """One I/O size."""
 
     io_size_bytes: float
-    baseline: Rate
+    baseline: ChainRate
     """What can be held forever."""
-    burst: Rate
+    burst: ChainRate
     """What can be had while all credits last; equal to the baseline without any."""
 
 
@@ -59,7 +59,7 @@ class BalanceNote(Struct, frozen=True, kw_only=True):
     """A sentence part with numbers and units."""
 
 
-class Unreachable(Struct, frozen=True, kw_only=True):
+class UnusableStorage(Struct, frozen=True, kw_only=True):
     """Storage that was bought and that the instance cannot take."""
 
     family: Family
@@ -90,7 +90,7 @@ class LimitSheet(Struct, frozen=True, kw_only=True):
     ceilings: tuple[Ceiling, ...]
     """Every documented ceiling, former ones included."""
     balances: tuple[BalanceNote, ...]
-    unreachable: tuple[Unreachable, ...]
+    unreachable: tuple[UnusableStorage, ...]
     origins: tuple[Origin, ...]
     """Where the numbers come from, each once, in the order of the ceilings."""
     notes: tuple[str, ...]

@@ -20,7 +20,7 @@ class TableAge(Struct, frozen=True, kw_only=True):
     age: int
 
 
-class Slot(Struct, frozen=True, kw_only=True):
+class ReplicationSlot(Struct, frozen=True, kw_only=True):
     """A replication slot."""
 
     name: str
@@ -43,7 +43,7 @@ class Slot(Struct, frozen=True, kw_only=True):
     """Since it was used last (17 and later)."""
 
 
-class Prepared(Struct, frozen=True, kw_only=True):
+class PreparedTransaction(Struct, frozen=True, kw_only=True):
     """A prepared transaction that nobody has ended yet."""
 
     gid: str
@@ -53,7 +53,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     xid_age: int
 
 
-class Holder(Struct, frozen=True, kw_only=True):
+class XminHolder(Struct, frozen=True, kw_only=True):
     """A session whose snapshot or transaction keeps dead rows."""
 
     pid: int
@@ -127,16 +127,16 @@ class IndexSpace(Struct, frozen=True, kw_only=True):
     """Mean width of its columns together; None where one is not known."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class ServerHealth(Struct, frozen=True, kw_only=True):
     """Everything of this kind that was read; a part that was not is None."""
 
     databases: tuple[DatabaseAge, ...] | None = None
     oldest_tables: tuple[TableAge, ...] | None = None
     """Of the database that was connected to, by transaction ids."""
     oldest_multixact_tables: tuple[TableAge, ...] | None = None
-    slots: tuple[Slot, ...] | None = None
-    prepared: tuple[Prepared, ...] | None = None
-    holders: tuple[Holder, ...] | None = None
+    slots: tuple[ReplicationSlot, ...] | None = None
+    prepared: tuple[PreparedTransaction, ...] | None = None
+    holders: tuple[XminHolder, ...] | None = None
     sequences: tuple[Sequence, ...] | None = None
     invalid_indexes: tuple[InvalidIndex, ...] | None = None
     tables: tuple[TableSpace, ...] | None = None

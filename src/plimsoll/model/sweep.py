@@ -120,7 +120,7 @@ class Merge(Struct, frozen=True, kw_only=True):
     """Whether something else bound first, so that more may have been merged."""
 
 
-class LeftOut(Struct, frozen=True, kw_only=True):
+class ExcludedPoint(Struct, frozen=True, kw_only=True):
     """A point that no limit of the storage decided."""
 
     point: SweepPoint
@@ -145,7 +145,7 @@ class PhaseFit(Struct, frozen=True, kw_only=True):
     request_limit: Estimate | None
     """Most sequential requests per second, where it is another number: it knows no merging."""
     merges: tuple[Merge, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedPoint, ...]
     unknown: tuple[str, ...]
     """Sentences: what these sizes cannot tell."""
     scatter_ratio: float | None
@@ -161,7 +161,7 @@ class SweepFit(Struct, frozen=True, kw_only=True):
     """In the order in which they were measured."""
 
 
-class Truth(Struct, frozen=True, kw_only=True):
+class KnownNumber(Struct, frozen=True, kw_only=True):
     """A number that is known of what was measured, beside the one that was found."""
 
     name: str
@@ -177,7 +177,7 @@ class Truth(Struct, frozen=True, kw_only=True):
         return None if self.found is None else self.found.value / self.known - 1
 
 
-class Published(Struct, frozen=True, kw_only=True):
+class PublishedNumber(Struct, frozen=True, kw_only=True):
     """A number that someone measured before, beside the one that was found."""
 
     name: str
@@ -194,5 +194,5 @@ class SweepReport(Struct, frozen=True, kw_only=True):
 
     sweep: Sweep
     fit: SweepFit
-    truths: tuple[Truth, ...] = ()
-    published: tuple[Published, ...] = ()
+    truths: tuple[KnownNumber, ...] = ()
+    published: tuple[PublishedNumber, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from plimsoll.model.plan import Loop
+from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.arrivals import Arrivals
 from plimsoll.plan.held import ASSUMED_SIZE_BYTES, Held, Seen
@@ -83,12 +83,12 @@ def _of_stretches(held: Held, prior: Prior) -> str:
 
 
 def _of_habit(found: Found, weights: Mapping[Habit, float]) -> str:
-    if found.loop is Loop.CLOSED:
+    if found.loop is LoadResponse.CLOSED:
         return (
             f"Clients were counted and spend {1e3 * found.think_s:.2g} ms elsewhere for each request"
             + ("." if found.is_sure else "; a queue before a full pool would look the same.")
         )
-    if found.loop is Loop.OPEN:
+    if found.loop is LoadResponse.OPEN:
         return "What is not served at once is lost or done later; served faster, no more is asked."
     parts = [
         f"{100 * weights[habit]:.0f} % {text}" for habit, text in HABITS.items() if habit in weights

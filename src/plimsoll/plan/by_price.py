@@ -13,7 +13,7 @@ from math import isfinite
 
 import numpy as np
 
-from plimsoll.model.plan import Work
+from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.demand import Demand
@@ -33,14 +33,14 @@ class Sooner:
 
     index: int
     """Which one."""
-    work: Work
+    work: WorkTime
 
 
 def sooner_by_price(
     demand: Demand,
     vectors: Vectors,
     queue: Sequence[int] | IntArray,
-    present: Work,
+    present: WorkTime,
     *,
     growth: float = 1.0,
 ) -> tuple[Sooner, ...]:
@@ -71,7 +71,7 @@ def sooner_by_price(
 
 
 def most_for_the_money(
-    found: Sequence[Sooner], present: Work, usd_more: Sequence[float]
+    found: Sequence[Sooner], present: WorkTime, usd_more: Sequence[float]
 ) -> int | None:
     """
     The place of the one that saves the most time for each dollar more; None of none.

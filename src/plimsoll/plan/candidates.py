@@ -24,7 +24,7 @@ from plimsoll.errors import UsageError
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.needs import Needs, shortfall
 from plimsoll.plan.patterns import Patterns, patterns_of
@@ -48,7 +48,7 @@ class Arrangements:
     """Classes × storages; an arrangement is named by its place in the two index arrays."""
 
     before: Instance
-    """As it is, with what the wishes say of engine and standby."""
+    """As it is, with what the constraints say of engine and standby."""
     own: InstanceLimits | None
     """Of its class; None where it has none."""
     classes: tuple[InstanceLimits | None, ...]
@@ -120,7 +120,7 @@ def arranged(before: Instance, limits: InstanceLimits | None, storage: Storage) 
 
 
 def arrangements(
-    instance: Instance, catalog: Catalog, needs: Needs, wishes: Wishes
+    instance: Instance, catalog: Catalog, needs: Needs, constraints: PlanConstraints
 ) -> Arrangements:
     """
     Everything that can be bought for an instance and fits its needs; the present one is among it.
@@ -129,16 +129,16 @@ def arrangements(
         instance: as it is.
         catalog: classes and storage rules.
         needs: of its window.
-        wishes: what must stay, what is allowed and what is not.
+        constraints: what must stay, what is allowed and what is not.
 
     Raises:
-        UsageError: wishes that contradict each other or the instance, or an unknown engine.
+        UsageError: constraints that contradict each other or the instance, or an unknown engine.
         CatalogError: the instance's class is not in the catalog.
     """
-    before = _wished(instance, wishes)
-    patterns = patterns_of(before, wishes, catalog)
-    classes, refused = _classes(before, catalog, needs, wishes, patterns)
-    storages, notes = storages_of(before, catalog, patterns, is_kept=wishes.keep_storage)
+    before = _with_constraints(instance, constraints)
+    patterns = patterns_of(before, constraints, catalog)
+    classes, refused = _classes(before, catalog, needs, constraints, patterns)
+    storages, notes = storages_of(before, catalog, patterns, is_kept=constraints.keep_storage)
     if not storages or not classes:
         what = "storage" if not storages else "class"
         raise UsageError(
@@ -160,14 +160,14 @@ def arrangements(
     )
 
 
-def _wished(instance: Instance, wishes: Wishes) -> Instance:
-    engine = wishes.engine or instance.engine
-    if wishes.engine is not None and engine_family(wishes.engine) is None:
+def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Instance:
+    engine = constraints.engine or instance.engine
+    if constraints.engine is not None and engine_family(constraints.engine) is None:
         raise UsageError(
-            f"'{wishes.engine}' is not an engine that RDS has",
+            f"'{constraints.engine}' is not an engine that RDS has",
             "Use postgres, mysql, mariadb, oracle-ee, sqlserver-se, db2-se or an Aurora engine.",
         )
-    if None not in (wishes.engine, instance.engine) and engine_family(engine) != engine_family(
+    if None not in (constraints.engine, instance.engine) and engine_family(engine) != engine_family(
         instance.engine
     ):
         raise UsageError(
@@ -175,18 +175,22 @@ def _wished(instance: Instance, wishes: Wishes) -> Instance:
             "Leave --engine out.",
         )
     is_cluster = instance.deployment is Deployment.MULTI_AZ_CLUSTER
-    if is_cluster and wishes.multi_az is False:
+    if is_cluster and constraints.multi_az is False:
         raise UsageError(
             f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to "
             "a single instance",
             "Leave --single-az out.",
         )
-    multi_az = instance.multi_az if wishes.multi_az is None else wishes.multi_az
+    multi_az = instance.multi_az if constraints.multi_az is None else constraints.multi_az
     return replace(instance, engine=engine, multi_az=multi_az)
 
 
 def _classes(
-    before: Instance, catalog: Catalog, needs: Needs, wishes: Wishes, patterns: Patterns
+    before: Instance,
+    catalog: Catalog,
+    needs: Needs,
+    constraints: PlanConstraints,
+    patterns: Patterns,
 ) -> tuple[tuple[InstanceLimits | None, ...], tuple[RefusedClass, ...]]:
     """The present class as it is, and every other that fits, by family and size."""
     present = _class(before)
@@ -194,7 +198,7 @@ def _classes(
         return (None,), ()
     own = needs.present or catalog.instance_limits(present)
     kept = [] if patterns.denies_class(present) else [own]
-    if wishes.keep_class or is_serverless(before):
+    if constraints.keep_class or is_serverless(before):
         return tuple(kept), ()
     if before.engine is None:
         raise UsageError(

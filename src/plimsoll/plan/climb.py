@@ -171,7 +171,7 @@ def _cheapest_of_each(
             prices.order,
             roles,
             asked,
-            allowed_ratio=desk.wishes.allowed_ratio,
+            allowed_ratio=desk.constraints.allowed_ratio,
             keep=1,
             tie=tie,
         )

@@ -15,7 +15,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.family import BALANCES
-from plimsoll.model.plan import Band, DemandSummary, Loop
+from plimsoll.model.plan import Band, DemandSummary, LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
@@ -277,7 +277,7 @@ def _believed(found: Found, seen: Seen, held: Held) -> Found:
     least = float(np.median(longest.free_ops_per_s)) if is_seen(longest) else 0.0
     if float(np.median(counted)) >= COUNTED_LEAST * max(least, longest.bound_ops_per_s):
         return found
-    return Found(loop=Loop.UNKNOWN, reason=NEEDED)
+    return Found(loop=LoadResponse.UNKNOWN, reason=NEEDED)
 
 
 def _asked(
@@ -388,7 +388,7 @@ def _by_stretches(
 def _weights(found: Found, held: Held, prior: Prior) -> Mapping[Habit, float]:
     if found.arrivals is not None and found.arrivals.is_lost:
         return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
-    if found.arrivals is not None and found.loop is not Loop.CLOSED:
+    if found.arrivals is not None and found.loop is not LoadResponse.CLOSED:
         return DONE
     if found.is_kept:
         return KEPT
@@ -400,7 +400,7 @@ def _weights(found: Found, held: Held, prior: Prior) -> Mapping[Habit, float]:
     if found.queue_ops is not None:
         return TURNED_AWAY
     weights = weighed(prior, held)
-    if found.loop is not Loop.OPEN:
+    if found.loop is not LoadResponse.OPEN:
         return weights
     opened = {habit: weights[habit] for habit in (Habit.LOST, Habit.JOB)}
     if not any(opened.values()):

@@ -76,7 +76,7 @@ def _without_steps(
         return f"{first}{faster}; nothing that is allowed and priced lifts the ceiling altogether"
     if unpriced:
         return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
-    return f"{first}nothing that can be bought within these wishes lifts the ceiling"
+    return f"{first}nothing that can be bought within these constraints lifts the ceiling"
 
 
 def _tried(present: Option, option: Option) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import on_grid
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Loop
+from plimsoll.model.plan import LoadResponse
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, arrivals_of
@@ -61,7 +61,7 @@ NEEDED = (
 class Found:
     """How the load answers, and what is known of who asks."""
 
-    loop: Loop
+    loop: LoadResponse
     reason: str
     think_s: float = float("nan")
     """Time a connection is held outside storage for each request; NaN where connections do not tell."""
@@ -100,7 +100,7 @@ def _with_arrivals(found: Found, came: Arrivals | None) -> Found:
     if came.is_lost:
         return replace(
             found,
-            loop=Loop.OPEN,
+            loop=LoadResponse.OPEN,
             reason=(
                 f"for 100 requests that were done while the ceiling bound "
                 f"{100 * (1 + came.excess_ratio):.0f} came: they come whether or not others are done"
@@ -110,7 +110,7 @@ def _with_arrivals(found: Found, came: Arrivals | None) -> Found:
     if np.isfinite(found.think_s):
         return replace(
             found,
-            loop=Loop.CLOSED,
+            loop=LoadResponse.CLOSED,
             is_sure=True,
             reason=f"{_plain(found.reason)}; all that came was done: clients wait for their answers",
             arrivals=came,
@@ -130,7 +130,7 @@ def _counted(
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
     found = _clients(sessions, seen, in_flight, known, held)
     found = found or _newcomers(sessions, active, seen, in_flight, known, held)
-    return found or Found(loop=Loop.UNKNOWN, reason=NEEDED)
+    return found or Found(loop=LoadResponse.UNKNOWN, reason=NEEDED)
 
 
 def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found | None:
@@ -147,10 +147,10 @@ def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found 
         if not np.isfinite(counted.think_s):
             return None
         return replace(
-            counted, loop=Loop.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE
+            counted, loop=LoadResponse.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE
         )
     return Found(
-        loop=Loop.OPEN,
+        loop=LoadResponse.OPEN,
         reason=(
             f"work for up to {longest:.0f} s waited outside the database while the ceiling bound: "
             "it came whether or not other work was done"
@@ -208,7 +208,7 @@ def _pile(
     if during - usual <= PILE * stored or during < 1.5 * usual:
         return None
     return Found(
-        loop=Loop.OPEN,
+        loop=LoadResponse.OPEN,
         reason=(
             f"for each request {1e3 * during:.2g} ms were spent at work outside storage while the "
             f"ceiling bound, {1e3 * usual:.2g} ms at other times: requests pile up"
@@ -244,7 +244,7 @@ def _clients(
     if think is None:
         think = max(float(other / share), 0.0)
     return Found(
-        loop=Loop.UNKNOWN,
+        loop=LoadResponse.UNKNOWN,
         reason=(
             f"connections are explained to {100 * explained:.0f} % by requests in flight and "
             f"{1e3 * think:.2g} ms elsewhere for each: {ALIKE}"
@@ -285,7 +285,7 @@ def _newcomers(
     if think is None:
         return None
     return Found(
-        loop=Loop.UNKNOWN,
+        loop=LoadResponse.UNKNOWN,
         reason=(
             f"{number:.0f} connections came with the load and stayed as many while it was held back, "
             f"each with a request in flight or {1e3 * think:.2g} ms elsewhere: {ALIKE}"

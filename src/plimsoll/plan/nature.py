@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from plimsoll.model.plan import Nature
+from plimsoll.model.plan import WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.held import Held, Seen, Stretch
@@ -100,28 +100,28 @@ def without_greedy(
 
 def nature_of(
     held: Held, weights: Mapping[Habit, float], prior: Prior
-) -> tuple[Nature, float, str]:
+) -> tuple[WorkloadKind, float, str]:
     """
     The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
 
     A pile of work is greedy while it lasts: it is done as fast as the ceiling allows.
     """
     if not held.stretches:
-        return Nature.UNKNOWN, 0.0, ""
+        return WorkloadKind.UNKNOWN, 0.0, ""
     length = np.array([stretch.length_s for stretch in held.stretches])
     seen = np.array([is_seen(stretch) for stretch in held.stretches])
     greedy = weights.get(Habit.GREEDY, 0.0) + weights.get(Habit.JOB, 0.0)
     ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
     if ratio >= SAID_FROM:
-        nature = Nature.GREEDY
+        nature = WorkloadKind.GREEDY
     elif 1 - ratio >= SAID_FROM:
-        nature = Nature.OPEN
+        nature = WorkloadKind.OPEN
     else:
-        nature = Nature.UNKNOWN
+        nature = WorkloadKind.UNKNOWN
     return nature, ratio, _reason(held, nature, ratio, prior)
 
 
-def _reason(held: Held, nature: Nature, ratio: float, prior: Prior) -> str:
+def _reason(held: Held, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
     if all(is_seen(stretch) for stretch in held.stretches):
         return (
             "the load was seen below the ceiling of that moment, just before a lower one held it: it "
@@ -131,7 +131,7 @@ def _reason(held: Held, nature: Nature, ratio: float, prior: Prior) -> str:
     where = "at its burst ceiling and at its baseline" if is_twice_pegged(longest) else "at it"
     text = f"it stayed {where} for up to {format_duration(longest.length_s)}"
     chance = f"{100 * ratio:.0f} %"
-    if nature is Nature.OPEN:
+    if nature is WorkloadKind.OPEN:
         return f"{text}; a load that takes whatever it is given (a vacuum, a load job) is unlikely ({chance})"
     text = (
         f"{text}; with a chance of {chance} it takes whatever it is given (a vacuum, a load job, clients "

@@ -25,8 +25,8 @@ from plimsoll.model.plan import (
     MoveKind,
     NextCeiling,
     Option,
-    Wishes,
-    Work,
+    PlanConstraints,
+    WorkTime,
 )
 from plimsoll.model.price import PriceBook
 from plimsoll.model.series import BoolArray, FloatArray
@@ -83,16 +83,16 @@ class Desk:
     needs: Needs
     catalog: Catalog
     book: PriceBook
-    wishes: Wishes
+    constraints: PlanConstraints
     former: FormerLimits | None
     """Limits of another year that the instance was seen to have."""
     before: Instance
-    """As it is, with what the wishes say of engine and standby."""
+    """As it is, with what the constraints say of engine and standby."""
 
     @cached_property
     def unexplained(self) -> CeilingTime | None:
         """A limit that no document names and that bound for longer than is allowed."""
-        allowed_s = self.wishes.allowed_ratio * self.demand.summary.measured_s
+        allowed_s = self.constraints.allowed_ratio * self.demand.summary.measured_s
         unknown = (t for t in self.diagnosis.time_at if t.family is Family.UNKNOWN)
         return next((time for time in unknown if time.seconds > allowed_s), None)
 
@@ -133,7 +133,7 @@ class Desk:
     def refuted(self) -> Mapping[Stage, Stage | None]:
         """Documented limits of what is there that are not enforced, and what is left of each."""
         chain = chain_of(self.before, self.catalog, use_former=self.former)
-        return refuted_of(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
+        return refuted_of(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -145,21 +145,21 @@ class Desk:
                 "or storage has it is not known."
             )
         found += refuted_notes(self.refuted)
-        if self.wishes.growth == 1:
+        if self.constraints.growth == 1:
             found += unexplained_of(self.demand, self.present().effect.work)
         found += self._price_notes()
-        if self.wishes.growth == 1 and self.demand.summary.held_back_s == 0:
+        if self.constraints.growth == 1 and self.demand.summary.held_back_s == 0:
             found.append("Only this window was replayed; a busier day may need more.")
         return tuple(found)
 
     def _price_notes(self) -> Iterator[str]:
-        """What the wishes say of money and standby, where it is not what there is."""
+        """What the constraints say of money and standby, where it is not what there is."""
         if bool(self.before.multi_az) != bool(self.actual.multi_az):
             what = "with a standby" if self.before.multi_az else "without a standby"
             cost = self._cost(self.actual).usd_per_day
             now = f"; as it is now, it costs ${cost:,.2f} a day" if cost is not None else ""
             yield f"Everything is compared {what}, what is there too, as was asked{now}."
-        most, cost = self.wishes.usd_per_day_max, self.before_cost.usd_per_day
+        most, cost = self.constraints.usd_per_day_max, self.before_cost.usd_per_day
         if most is not None and cost is not None and cost > most:
             yield f"What is there costs ${cost:,.2f} a day, more than the ${most:,.2f} that were allowed."
 
@@ -175,13 +175,13 @@ class Desk:
     @cached_property
     def _present(self) -> Option:
         chain = self._chain(self.before, self.former)
-        is_seen = self.wishes.growth == 1 or not chain
+        is_seen = self.constraints.growth == 1 or not chain
         judged = (
             observed(
                 self.demand,
                 self.diagnosis,
                 self.snapshot,
-                allowed_ratio=self.wishes.allowed_ratio,
+                allowed_ratio=self.constraints.allowed_ratio,
             )
             if is_seen
             else self._judged(chain)
@@ -246,8 +246,8 @@ class Desk:
     def spread(self) -> Option | None:
         """The same work over more hours, so that credits suffice; None where it would not fit a day."""
         chain = self._chain(self.before, self.former)
-        ratio = self.wishes.allowed_ratio
-        found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.wishes.growth)
+        ratio = self.constraints.allowed_ratio
+        found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.constraints.growth)
         if found is None or self.unexplained is not None:
             return None
         present = self.present()
@@ -288,7 +288,7 @@ class Desk:
             settled_by="whether what was held back is a job that can wait: its schedule and its owner",
         )
 
-    def _work(self, chain: tuple[Stage, ...]) -> Work | None:
+    def _work(self, chain: tuple[Stage, ...]) -> WorkTime | None:
         """How long the same work takes; None where a limit that no document names set its pace."""
         if self.unexplained is not None:
             return None
@@ -298,7 +298,7 @@ class Desk:
         return work_of(
             self.demand,
             _known(left.get(_key(stage), stage) for stage in chain),
-            growth=self.wishes.growth,
+            growth=self.constraints.growth,
         )
 
     def helps(self, option: Option) -> bool:
@@ -345,7 +345,7 @@ class Desk:
         return cost_of(
             instance,
             self.book,
-            discount=self.wishes.discount,
+            discount=self.constraints.discount,
             cpu_credits_per_hour=surplus,
             catalog=self.catalog,
         )
@@ -357,7 +357,7 @@ class Desk:
 
     def _judged(self, chain: tuple[Stage, ...]) -> Judged:
         if chain not in self._known:
-            found = judge(self.demand, chain, allowed_ratio=self.wishes.allowed_ratio)
+            found = judge(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
             self._known[chain] = self._as_far_as_known(found)
         return self._known[chain]
 

@@ -20,7 +20,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 
 ARCHITECTURE = "graviton"
 SMALLER_CPU = "smaller-cpu"
@@ -67,44 +67,44 @@ class Patterns(Struct, frozen=True, kw_only=True):
         return is_allowed and not self.denies_kind(kind)
 
 
-def patterns_of(instance: Instance, wishes: Wishes, catalog: Catalog) -> Patterns:
+def patterns_of(instance: Instance, constraints: PlanConstraints, catalog: Catalog) -> Patterns:
     """
-    What the wishes allow and deny.
+    What the constraints allow and deny.
 
     Raises:
         UsageError: a pattern that matches nothing, a word both allowed and denied, or patterns that
             contradict what is to be kept.
     """
     known = catalog.classes()
-    for asked in set(wishes.allow) & set(wishes.deny):
+    for asked in set(constraints.allow) & set(constraints.deny):
         raise UsageError(f"'{asked}' is both allowed and denied", "Say it once.")
-    allow, deny = _words(wishes.allow), _words(wishes.deny)
+    allow, deny = _words(constraints.allow), _words(constraints.deny)
     if deny - {ARCHITECTURE}:
         word = min(deny - {ARCHITECTURE})
         raise UsageError(
             f"'{word}' is denied already", f"Leave it out, or say --allow {word} to permit it."
         )
     found = Patterns(
-        allowed_classes=_classes(wishes.allow, known),
-        denied_classes=_classes(wishes.deny, known),
-        allowed_kinds=_kinds(wishes.allow),
-        denied_kinds=_kinds(wishes.deny),
+        allowed_classes=_classes(constraints.allow, known),
+        denied_classes=_classes(constraints.deny, known),
+        allowed_kinds=_kinds(constraints.allow),
+        denied_kinds=_kinds(constraints.deny),
         words=frozenset(allow),
         is_architecture_kept=ARCHITECTURE in deny,
     )
-    for asked in (*wishes.allow, *wishes.deny):
+    for asked in (*constraints.allow, *constraints.deny):
         if not (_words((asked,)) or _classes((asked,), known) or _kinds((asked,))):
             raise UsageError(
                 f"'{asked}' matches no class and no storage type",
                 f"Patterns are like db.m6g.* or gp3; words are {', '.join(WORDS)}.",
             )
-    _check_kept(instance, wishes, found)
+    _check_kept(instance, constraints, found)
     return found
 
 
-def _check_kept(instance: Instance, wishes: Wishes, found: Patterns) -> None:
+def _check_kept(instance: Instance, constraints: PlanConstraints, found: Patterns) -> None:
     """Refuse to keep what is denied."""
-    if wishes.keep_class and instance.db_class is not None:
+    if constraints.keep_class and instance.db_class is not None:
         if found.denies_class(instance.db_class):
             raise UsageError(
                 f"--keep-class keeps {class_name(instance.db_class)}, which --deny rules out",
@@ -117,7 +117,7 @@ def _check_kept(instance: Instance, wishes: Wishes, found: Patterns) -> None:
                 "Leave one of the two out.",
             )
     kind = instance.storage.kind
-    if wishes.keep_storage and kind is not None:
+    if constraints.keep_storage and kind is not None:
         if found.denies_kind(kind):
             raise UsageError(
                 f"--keep-storage keeps {kind}, which --deny rules out", "Leave one of the two out."

@@ -19,11 +19,11 @@ from plimsoll.model.plan import (
     FREE,
     PROBABLY,
     CurvePoint,
-    Nature,
     Option,
     Plan,
+    PlanConstraints,
     RungKind,
-    Wishes,
+    WorkloadKind,
     WorkPoint,
 )
 from plimsoll.model.price import PriceBook, is_old
@@ -70,7 +70,7 @@ def plan(
     snapshot: Snapshot,
     catalog: Catalog,
     book: PriceBook,
-    wishes: Wishes,
+    constraints: PlanConstraints,
     *,
     today: str | None = None,
 ) -> Plan:
@@ -82,17 +82,17 @@ def plan(
         snapshot: the window.
         catalog: classes, limits and rules.
         book: prices of the instance's region.
-        wishes: what the way past must keep to.
+        constraints: what the way past must keep to.
         today: ISO date by which prices are old; None takes the end of the window.
 
     Raises:
         DataError: storage was not measured.
-        UsageError: wishes that contradict each other or the instance.
+        UsageError: constraints that contradict each other or the instance.
         CatalogError: the instance's class is not in the catalog.
     """
-    demand = recover(snapshot, diagnosis, growth=wishes.growth, prior=wishes.prior)
-    needs = needs_of(snapshot, catalog, growth=wishes.growth)
-    found = arrangements(snapshot.instance, catalog, needs, wishes)
+    demand = recover(snapshot, diagnosis, growth=constraints.growth, prior=constraints.prior)
+    needs = needs_of(snapshot, catalog, growth=constraints.growth)
+    found = arrangements(snapshot.instance, catalog, needs, constraints)
     held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]
     desk = Desk(
         diagnosis=diagnosis,
@@ -101,7 +101,7 @@ def plan(
         needs=needs,
         catalog=catalog,
         book=book,
-        wishes=wishes,
+        constraints=constraints,
         former=legacy_of(snapshot.instance, catalog, held),
         before=found.before,
     )
@@ -118,8 +118,8 @@ def plan(
         window_s=diagnosis.window_s,
         is_simulated=snapshot.is_simulated,
         source=snapshot.source,
-        allowed_ratio=wishes.allowed_ratio,
-        growth=wishes.growth,
+        allowed_ratio=constraints.allowed_ratio,
+        growth=constraints.growth,
         demand=demand.summary,
         present=present,
         options=options,
@@ -145,7 +145,7 @@ def plan(
             unpriced,
             desk.unexplained,
             ladder=ladder,
-            is_open=demand.summary.nature is Nature.OPEN,
+            is_open=demand.summary.nature is WorkloadKind.OPEN,
             greedy_ratio=_endless_ratio(demand),
         ),
         notes=(*found.notes, *desk.notes, *_refused(found)),
@@ -175,11 +175,13 @@ class _Shelf:
             io_size_bytes_max=float(desk.demand.io_size_bytes.max()),
         )
         self._prices: Priced = priced(
-            found, desk.book, needs=desk.needs, wishes=desk.wishes, catalog=desk.catalog
+            found, desk.book, needs=desk.needs, constraints=desk.constraints, catalog=desk.catalog
         )
         self._high, self._middle = desk.demands.high, desk.demands.middle
         self._asked: tuple[Asked, ...] = ()
-        self._roles = roles_of(found, self._prices, usd_per_day_max=desk.wishes.usd_per_day_max)
+        self._roles = roles_of(
+            found, self._prices, usd_per_day_max=desk.constraints.usd_per_day_max
+        )
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], Climb | None]:
         """The cheapest of every role that holds at the high demand, and the steps of the ladder."""
@@ -206,17 +208,17 @@ class _Shelf:
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first, each with its break-even."""
         desk = self._desk
-        if desk.present_is_sure or desk.wishes.usd_per_day_max is not None:
+        if desk.present_is_sure or desk.constraints.usd_per_day_max is not None:
             return ()
         places = smallest_unpriced(
             self._found,
             self.vectors,
             self._prices,
             (self._high, *(self._asked or (self._middle,))),
-            allowed_ratio=desk.wishes.allowed_ratio,
+            allowed_ratio=desk.constraints.allowed_ratio,
         )
         made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]
-        discount = desk.wishes.discount
+        discount = desk.constraints.discount
         return tuple(
             replace(option, break_even=break_even)
             for option, break_even in with_break_even(
@@ -234,7 +236,7 @@ class _Shelf:
             self._prices.order,
             self._roles,
             asked,
-            allowed_ratio=self._desk.wishes.allowed_ratio,
+            allowed_ratio=self._desk.constraints.allowed_ratio,
             keep=_TRIED,
             tie=preferred(self._found),
         )
@@ -257,7 +259,7 @@ class _Shelf:
 
     def _by_hours(self) -> Climb | None:
         """The steps for a load that takes whatever it is given; None for others."""
-        if self._desk.demand.summary.nature is not Nature.GREEDY:
+        if self._desk.demand.summary.nature is not WorkloadKind.GREEDY:
             return None
         return greedy_climb(self._desk, self._found, self._prices, self._sooner)
 
@@ -286,7 +288,9 @@ class _Shelf:
             self.vectors.of,
             tie=preferred(self._found),
         )
-        return sooner_by_price(desk.demand, self.vectors, queue, present, growth=desk.wishes.growth)
+        return sooner_by_price(
+            desk.demand, self.vectors, queue, present, growth=desk.constraints.growth
+        )
 
     def work_by_price(self) -> tuple[WorkPoint, ...]:
         """How long the same work takes, by what is paid more."""
@@ -338,7 +342,7 @@ class _Shelf:
     def _with_rejected(self, option: Option, index: int, result: Found, asked: Asked) -> Option:
         desk, found = self._desk, self._found
         cheaper = cheaper_failing(index, found, self._prices, self.vectors, result.state)
-        ratio = desk.wishes.allowed_ratio
+        ratio = desk.constraints.allowed_ratio
         reasons = tuple(
             rejected(one, found, self._prices, asked, desk.catalog, allowed_ratio=ratio)
             for one in cheaper
@@ -354,10 +358,10 @@ def _free(desk: Desk) -> tuple[Option, ...]:
         return usd_per_day_more(before, was, after, will)
 
     moves = free_moves(desk.before, desk.catalog, former=desk.former, usd_more=usd_more)
-    wishes = desk.wishes
+    constraints = desk.constraints
     options = []
     for move in moves:
-        if wishes.keep_storage and not move.is_restart:
+        if constraints.keep_storage and not move.is_restart:
             continue
         option = desk.option(move.instance, FREE, free=move)
         if move.is_restart or desk.helps(option):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import PriceBook
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.candidates import Arrangements, arranged
@@ -78,7 +78,7 @@ def priced(
     book: PriceBook,
     *,
     needs: Needs,
-    wishes: Wishes,
+    constraints: PlanConstraints,
     catalog: Catalog,
 ) -> Priced:
     """
@@ -88,7 +88,7 @@ def priced(
         found: the arrangements; `before` is what they are compared with.
         book: prices of the instance's region.
         needs: tells what CPU credits a T class would spend beyond those it earns.
-        wishes: for the discount on the instance.
+        constraints: for the discount on the instance.
         catalog: what gp3 includes.
     """
     before = found.before
@@ -99,7 +99,7 @@ def priced(
                 arranged(before, limits, before.storage),
                 book,
                 None if limits is None else needs.surplus_credits_per_hour(limits, catalog),
-                wishes.discount,
+                constraints.discount,
                 catalog,
             )
             for limits in found.classes
@@ -111,7 +111,7 @@ def priced(
         dtype=np.int64,
     )
     surplus = None if own is None else needs.surplus_credits_per_hour(own, catalog)
-    here = _class_cost(before, book, surplus, wishes.discount, catalog)
+    here = _class_cost(before, book, surplus, constraints.discount, catalog)
     there = _storage_cost(before, book, catalog)
     same_class = np.array([c is None or c == own for c in found.classes], dtype=np.bool_)
     same_storage = np.array([s == before.storage for s in found.storages], dtype=np.bool_)

@@ -11,7 +11,7 @@ from plimsoll.limits import chain_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.limit import InstanceLimits
-from plimsoll.model.plan import Rejected
+from plimsoll.model.plan import RejectedOption
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements
@@ -134,7 +134,7 @@ def rejected(
     catalog: Catalog,
     *,
     allowed_ratio: float,
-) -> Rejected:
+) -> RejectedOption:
     """What is wrong with an arrangement, by the exact replay of its own chain."""
     instance = found.instance(index)
     chain = chain_of(instance, catalog)
@@ -145,7 +145,7 @@ def rejected(
     share = steps / max(measured, 1)
     ceiling = _binding(asked, chain, late)
     at = f" at {ceiling}" if ceiling else ""
-    return Rejected(
+    return RejectedOption(
         name=found.name(index),
         usd_per_month=prices.usd_per_month(index),
         reason=(

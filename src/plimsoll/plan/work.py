@@ -23,7 +23,7 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import runs_of
 from plimsoll.kernel import Stage, replay
-from plimsoll.model.plan import Work
+from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import Demand
 from plimsoll.plan.effect import started
@@ -84,7 +84,7 @@ def jobs_of(demand: Demand) -> tuple[Job, ...]:
     return tuple(Job(tasks=tuple(_tasks(demand, group))) for group in groups)
 
 
-def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> Work | None:
+def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> WorkTime | None:
     """
     How long the jobs of a window take behind a chain; None where nothing was held back.
 
@@ -102,7 +102,7 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
         return None
     independent_s = _independent_s(demand, stages, jobs, growth)
     # Tasks that overlap because they take longer than they did count once.
-    return Work(
+    return WorkTime(
         chained_minutes=chained_s / 60,
         independent_minutes=min(independent_s, chained_s) / 60,
     )
@@ -113,7 +113,7 @@ def seconds_seen(demand: Demand) -> float:
     return sum(job.end - job.start for job in jobs_of(demand)) * demand.step_s
 
 
-def unexplained_of(demand: Demand, present: Work | None) -> tuple[str, ...]:
+def unexplained_of(demand: Demand, present: WorkTime | None) -> tuple[str, ...]:
     """
     Return a sentence where the limits that are there do not explain how long the jobs took.
 
@@ -136,7 +136,7 @@ def unexplained_of(demand: Demand, present: Work | None) -> tuple[str, ...]:
     return (text,)
 
 
-def text_of(before: Work, after: Work) -> str:
+def text_of(before: WorkTime, after: WorkTime) -> str:
     """
     Return `5.4 h instead of 12.1 h`, and how much less it is where tasks keep their start times.
 

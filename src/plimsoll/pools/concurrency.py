@@ -16,7 +16,7 @@ from math import inf, log
 import numpy as np
 from msgspec import Struct
 
-from plimsoll.model.pool_size import Curve, LoadPoint
+from plimsoll.model.pool_size import LoadPoint, ScalabilityCurve
 from plimsoll.model.series import FloatArray
 
 # Beyond this nobody runs a database; it bounds the search where nothing turns the curve down.
@@ -51,7 +51,7 @@ def medians(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
     )
 
 
-def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> Curve | None:
+def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> ScalabilityCurve | None:
     """
     The curve through measured throughputs; None where they are too few or too near together.
 
@@ -71,7 +71,7 @@ def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> Curve 
     )
     rate, contention, coherence = best.constants
     n95, most = _n95(rate, contention, coherence)
-    return Curve(
+    return ScalabilityCurve(
         rate_per_s=rate,
         contention=contention,
         coherence=coherence,
@@ -84,7 +84,7 @@ def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> Curve 
     )
 
 
-def throughput(curve: Curve, busy: float) -> float:
+def throughput(curve: ScalabilityCurve, busy: float) -> float:
     """Throughput of the curve at a number of busy sessions, per second."""
     return _law(curve.rate_per_s, curve.contention, curve.coherence, busy)
 

@@ -13,8 +13,8 @@ from plimsoll.model.pool_size import (
     Basis,
     PoolSizing,
     PoolVerdict,
-    Recommended,
-    Room,
+    RecommendedPool,
+    ServerCapacity,
     Service,
 )
 from plimsoll.pools.concurrency import erlang_sessions, little
@@ -34,7 +34,7 @@ _FAMILIES = ("db.t4g", "db.m7g", "db.r7g")
 _BUSY_LEAST = 0.1
 
 
-def size_pools(services: tuple[Service, ...], room: Room) -> PoolSizing:
+def size_pools(services: tuple[Service, ...], room: ServerCapacity) -> PoolSizing:
     """
     Hold the sum of all pools against the server and the machine, and divide what there is.
 
@@ -115,7 +115,7 @@ def _sessions(busy: float) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-def _runs(room: Room) -> tuple[int | None, Basis]:
+def _runs(room: ServerCapacity) -> tuple[int | None, Basis]:
     """N95 where throughput was measured; else the rule of thumb."""
     curve = room.curve
     if curve is not None:
@@ -126,14 +126,14 @@ def _runs(room: Room) -> tuple[int | None, Basis]:
     return None, Basis.UNKNOWN
 
 
-def _target(room: Room, runs: int | None) -> int | None:
+def _target(room: ServerCapacity, runs: int | None) -> int | None:
     bounds = [runs] if runs is not None else []
     if room.usable is not None:
         bounds.append(floor(room.usable * (1 - SPARE_RATIO)))
     return max(min(bounds), 1) if bounds else None
 
 
-def _verdict(connections: int, room: Room, runs: int | None) -> PoolVerdict:
+def _verdict(connections: int, room: ServerCapacity, runs: int | None) -> PoolVerdict:
     if room.usable is not None and connections > room.usable:
         return PoolVerdict.EXCEEDS_CONNECTIONS
     if runs is not None and connections > runs:
@@ -141,7 +141,7 @@ def _verdict(connections: int, room: Room, runs: int | None) -> PoolVerdict:
     return PoolVerdict.UNKNOWN if room.usable is None and runs is None else PoolVerdict.FITS
 
 
-def _divided(services: tuple[Service, ...], target: int) -> tuple[Recommended, ...]:
+def _divided(services: tuple[Service, ...], target: int) -> tuple[RecommendedPool, ...]:
     """To each service in proportion to what it asked for, to its containers alike, one at least."""
     asked = sum(service.connections for service in services)
     found = []
@@ -157,11 +157,11 @@ def _divided(services: tuple[Service, ...], target: int) -> tuple[Recommended, .
             arithmetic += f", as it is ({pool})"
         elif each < 1:
             arithmetic += ", but one is the least"
-        found.append(Recommended(service=service, pool=pool, arithmetic=arithmetic))
+        found.append(RecommendedPool(service=service, pool=pool, arithmetic=arithmetic))
     return tuple(found)
 
 
-def _notes(room: Room, runs: int | None, basis: Basis) -> tuple[str, ...]:
+def _notes(room: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str, ...]:
     notes = []
     curve = room.curve
     if basis is Basis.RULE:

@@ -10,20 +10,20 @@ from plimsoll.causes.vacuum import bloat, held_back, wraparound
 from plimsoll.model.database import Observation
 from plimsoll.model.standing import (
     DatabaseAge,
-    Holder,
     IndexSpace,
     InvalidIndex,
-    Prepared,
+    PreparedTransaction,
+    ReplicationSlot,
     Sequence,
-    Slot,
-    Standing,
+    ServerHealth,
     TableAge,
     TableSpace,
+    XminHolder,
 )
 
 GIB = 1024**3
 MIB = 1024**2
-SLOT = Slot(
+SLOT = ReplicationSlot(
     name="replica",
     kind="physical",
     database=None,
@@ -37,7 +37,7 @@ SLOT = Slot(
     safe_bytes=None,
     unused_s=None,
 )
-HOLDER = Holder(
+HOLDER = XminHolder(
     pid=7,
     backend_type="client backend",
     user="app",
@@ -57,7 +57,7 @@ def standing(relations=(EVENTS,), **parts) -> Observation:
     return observation(
         reading(START_S, relations=relations),
         reading(START_S + WINDOW_S, relations=relations),
-        standing=Standing(**parts),
+        standing=ServerHealth(**parts),
     )
 
 
@@ -127,7 +127,9 @@ def test_what_holds_the_oldest_id_back_is_named():
             slots=(replace(SLOT, xmin_age=1_650_000_000),),
             holders=(replace(HOLDER, xid_age=1_600_000_000), replace(HOLDER, pid=8)),
             prepared=(
-                Prepared(gid="x", owner="app", database="orders", age_s=9e6, xid_age=1_600_000_000),
+                PreparedTransaction(
+                    gid="x", owner="app", database="orders", age_s=9e6, xid_age=1_600_000_000
+                ),
             ),
         ),
         budget(),
@@ -171,7 +173,7 @@ def test_a_prepared_transaction_is_judged_by_its_age(age_s, severity):
     """
     Transaction managers end them within a second.
     """
-    one = Prepared(gid="it's", owner="app", database="orders", age_s=age_s, xid_age=3)
+    one = PreparedTransaction(gid="it's", owner="app", database="orders", age_s=age_s, xid_age=3)
     found = held_back.causes(standing(prepared=(one,)), budget())
 
     assert severity == [cause.severity for cause in found]
@@ -244,7 +246,7 @@ def test_a_sequence_that_ends_within_a_month_is_critical():
     """
     first = reading(START_S, relations=(EVENTS,))
     last = reading(START_S + WINDOW_S, relations=(replace(EVENTS, inserted=60_000),))
-    parts = Standing(sequences=(replace(SEQUENCE, last=1_247_483_647),))
+    parts = ServerHealth(sequences=(replace(SEQUENCE, last=1_247_483_647),))
     (cause,) = sequences.causes(observation(first, last, standing=parts), budget())
 
     assert "critical" == cause.severity

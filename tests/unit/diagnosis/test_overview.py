@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
-from plimsoll.model.overview import BoundTime, Left, Nearest, OverviewRow, Unread
+from plimsoll.model.overview import (
+    BoundTime,
+    NearestResource,
+    OverviewRow,
+    RemainingAmount,
+    UnreadInstance,
+)
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
 from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, ROWS, WINDOW, fleet, row
 from unit.reports.fixture_parts import (
@@ -204,7 +210,9 @@ def test_the_lowest_balance_is_told_and_space_apart_from_it():
         )
     )
 
-    assert Left(family=Family.VOLUME_IOPS, ratio=0.2, empty_in_s=None) == found.credits_left
+    assert (
+        RemainingAmount(family=Family.VOLUME_IOPS, ratio=0.2, empty_in_s=None) == found.credits_left
+    )
     assert (Family.LOCAL_STORAGE, 7200.0) == (found.space_left.family, found.space_left.empty_in_s)
 
 
@@ -288,7 +296,7 @@ def test_the_order_is_that_of_urgency():
     """
     overview = fleet()
     names = [
-        item.identifier if isinstance(item, Unread) else item.instance.identifier
+        item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier
         for item in overview.ranked
     ]
 
@@ -352,7 +360,7 @@ def rows(draw):
         first_s=WINDOW[0],
         last_s=WINDOW[1],
     )
-    close = Nearest(
+    close = NearestResource(
         family=Family.CPU,
         name="CPU",
         verdict=Verdict.SLACK,
@@ -372,7 +380,7 @@ def rows(draw):
 
 
 unread = st.builds(
-    Unread,
+    UnreadInstance,
     identifier=st.sampled_from("abc"),
     reason=st.sampled_from(["access denied", "timed out"]),
     remedy=st.sampled_from(["Allow it.", ""]),

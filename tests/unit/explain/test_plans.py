@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from plimsoll.explain import plans
 from plimsoll.explain.pair import compare_pair
 from plimsoll.explain.shapes import difference
-from plimsoll.model.explain import Blocks, Capture, CaptureFile, Node, Outcome, Source, likeness
+from plimsoll.model.explain import Blocks, Capture, CaptureFile, Node, PairOutcome, Source, likeness
 
 STATEMENT = "select * from orders where customer = 7"
 
@@ -81,7 +81,7 @@ def test_the_same_is_the_same():
     other = capture(scan(details=("Filter: (customer = 8)",), seconds=0.13))
     pair = compare_pair(capture(), replace(other, execution_s=0.13))
 
-    assert Outcome.SAME is pair.outcome
+    assert PairOutcome.SAME is pair.outcome
     assert () == pair.diff
 
 
@@ -91,7 +91,7 @@ def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
     """
     pair = compare_pair(capture(), slow(0.01))
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
     assert pytest.approx(80.2) == pair.time_ratio
     assert pytest.approx(100) == pair.io_time_ratio
     assert pytest.approx(100) == pair.block_time_ratio
@@ -106,7 +106,7 @@ def test_time_that_is_no_io_sends_one_elsewhere():
     """
     pair = compare_pair(capture(), slow(0.0001, other_s=5.0))
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
     assert "wait" in pair.advice
     assert "storage" not in pair.advice
 
@@ -119,7 +119,7 @@ def test_untimed_io_is_said():
     untimed = [capture(scan(blocks=blocks, seconds=s)) for s in (0.1, 9.0)]
     pair = compare_pair(*untimed)
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
     assert pair.io_time_ratio is None
     assert any("track_io_timing" in reason for reason in pair.reasons)
 
@@ -130,7 +130,7 @@ def test_more_reads_at_the_same_speed_are_the_cache():
     """
     pair = compare_pair(slow(0.001, hit=990, read=10), slow(0.001, hit=0, read=1000))
 
-    assert Outcome.CACHE is pair.outcome
+    assert PairOutcome.CACHE is pair.outcome
     assert "1,000" in pair.title
 
 
@@ -140,7 +140,7 @@ def test_more_reads_at_a_much_lower_speed_are_the_storage():
     """
     pair = compare_pair(slow(0.0001, hit=400, read=600), slow(0.01, hit=200, read=800))
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
 
 
 def test_another_plan_is_shown_line_by_line():
@@ -157,7 +157,7 @@ def test_another_plan_is_shown_line_by_line():
         capture(replace(above, children=(scan(),))), capture(replace(above, children=(index,)))
     )
 
-    assert Outcome.PLAN is pair.outcome
+    assert PairOutcome.PLAN is pair.outcome
     assert [
         (" ", "Limit"),
         ("-", "Seq Scan on orders"),
@@ -174,7 +174,7 @@ def test_another_number_of_workers_is_another_plan():
     gather = Node(label="Gather", details=("Workers Planned: 2",), loops=1.0, rows=1.0)
     other = replace(gather, details=("Workers Planned: 4",))
 
-    assert Outcome.PLAN is compare_pair(capture(gather), capture(other)).outcome
+    assert PairOutcome.PLAN is compare_pair(capture(gather), capture(other)).outcome
 
 
 def test_other_rows_are_no_verdict_on_the_storage():
@@ -183,7 +183,7 @@ def test_other_rows_are_no_verdict_on_the_storage():
     """
     pair = compare_pair(capture(), capture(scan(rows=250.0, seconds=0.9)))
 
-    assert Outcome.ROWS is pair.outcome
+    assert PairOutcome.ROWS is pair.outcome
     assert "250 instead of 100" in pair.title
 
 
@@ -193,7 +193,7 @@ def test_more_blocks_for_the_same_rows_are_bloat():
     """
     pair = compare_pair(capture(), slow(0.0001, hit=600, read=2400))
 
-    assert Outcome.BLOCKS is pair.outcome
+    assert PairOutcome.BLOCKS is pair.outcome
     assert "3,000 blocks instead of 1,000" in pair.title
 
 
@@ -206,7 +206,7 @@ def test_temporary_files_are_other_blocks():
         capture(settings={"work_mem": "64MB"}), capture(scan(blocks=spilled), settings={})
     )
 
-    assert Outcome.BLOCKS is pair.outcome
+    assert PairOutcome.BLOCKS is pair.outcome
     assert "500" in pair.title
     assert (("work_mem", "64MB", ""),) == pair.settings
     assert any("work_mem" in reason for reason in pair.reasons)
@@ -227,7 +227,7 @@ def test_what_was_only_planned_cannot_be_judged():
     """
     planned = capture(scan(rows=None, loops=None, seconds=None, blocks=None), was_run=False)
 
-    assert Outcome.UNKNOWN is compare_pair(capture(), planned).outcome
+    assert PairOutcome.UNKNOWN is compare_pair(capture(), planned).outcome
 
 
 def test_without_blocks_a_slower_execution_is_unknown():
@@ -236,8 +236,8 @@ def test_without_blocks_a_slower_execution_is_unknown():
     """
     bare = [capture(scan(blocks=None, seconds=s)) for s in (0.1, 5.0)]
 
-    assert Outcome.UNKNOWN is compare_pair(*bare).outcome
-    assert Outcome.SAME is compare_pair(bare[0], bare[0]).outcome
+    assert PairOutcome.UNKNOWN is compare_pair(*bare).outcome
+    assert PairOutcome.SAME is compare_pair(bare[0], bare[0]).outcome
 
 
 def test_counters_alone_tell_the_same_story():
@@ -247,9 +247,9 @@ def test_counters_alone_tell_the_same_story():
     blocks = Blocks(hit=200, read=800, read_s=8.0, write_s=0.0)
     pair = compare_pair(counted(), counted(blocks=blocks, execution_s=8.02))
 
-    assert Outcome.NOT_THE_QUERY is pair.outcome
+    assert PairOutcome.NOT_THE_QUERY is pair.outcome
     more = Blocks(hit=200, read=8000, read_s=0.8, write_s=0.0)
-    assert Outcome.BLOCKS is compare_pair(counted(), counted(blocks=more)).outcome
+    assert PairOutcome.BLOCKS is compare_pair(counted(), counted(blocks=more)).outcome
 
 
 def test_statements_are_paired_by_what_they_do():
@@ -291,7 +291,7 @@ def test_the_median_of_the_heaviest_plan_is_compared():
     comparison = plans.compare(file(capture()), file(*many, capture(index)), names=("a", "b"))
 
     (pair,) = comparison.pairs
-    assert Outcome.SAME is pair.outcome
+    assert PairOutcome.SAME is pair.outcome
     assert pytest.approx(0.11) == pair.second.execution_s
     assert (1, 4) == pair.counts
     assert any("several plans" in reason for reason in pair.reasons)

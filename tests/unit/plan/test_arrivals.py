@@ -7,7 +7,7 @@ import builders
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Judgement, Loop
+from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import Demand, recover
 from plimsoll.plan.effect import judge
@@ -52,7 +52,7 @@ def test_what_came_is_the_demand():
     )
     blind = recovered(storage)
 
-    assert counted.summary.loop == Loop.OPEN
+    assert counted.summary.loop == LoadResponse.OPEN
     assert "for 100 requests that were done while the ceiling bound 160 came" in (
         counted.summary.loop_reason
     )
@@ -106,7 +106,7 @@ def test_rollbacks_tell_of_what_gave_up():
         {Metric.TRANSACTIONS_PER_S: ops / COST + rolled, Metric.ROLLBACKS_PER_S: rolled},
     )
 
-    assert demand.summary.loop == Loop.OPEN
+    assert demand.summary.loop == LoadResponse.OPEN
     assert "done or rolled back" in " ".join(demand.summary.assumptions)
     assert demand.low.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
     assert demand.middle.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
@@ -126,7 +126,7 @@ def test_clients_who_get_all_they_ask_for_lose_nothing():
         },
     )
 
-    assert demand.summary.loop == Loop.CLOSED
+    assert demand.summary.loop == LoadResponse.CLOSED
     assert "all that came was done" in demand.summary.loop_reason
     assert judge(demand, fixed(18_000 * SIZE)).judgement == Judgement.LIFTS
 
@@ -142,7 +142,7 @@ def test_a_count_of_other_work_is_left_aside():
         {Metric.ARRIVALS_PER_S: other / COST, Metric.TRANSACTIONS_PER_S: ops / COST},
     )
 
-    assert demand.summary.loop == Loop.UNKNOWN
+    assert demand.summary.loop == LoadResponse.UNKNOWN
 
 
 def test_a_load_that_has_the_database_to_itself_is_told_from_one_that_shares_it():

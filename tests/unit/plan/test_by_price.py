@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from plimsoll.model.plan import Work
+from plimsoll.model.plan import WorkTime
 from plimsoll.plan.by_price import Sooner, most_for_the_money
 from unit.plan.test_plan import in_role, of_example
 
 
 def sooner(*hours: float) -> tuple[Sooner, ...]:
     return tuple(
-        Sooner(index, Work(chained_minutes=60 * one, independent_minutes=60 * one))
+        Sooner(index, WorkTime(chained_minutes=60 * one, independent_minutes=60 * one))
         for index, one in enumerate(hours)
     )
 
 
-PRESENT = Work(chained_minutes=720, independent_minutes=720)
+PRESENT = WorkTime(chained_minutes=720, independent_minutes=720)
 
 
 def test_every_step_up_in_price_saves_a_fifth_or_more():

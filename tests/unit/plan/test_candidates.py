@@ -343,7 +343,7 @@ def test_another_region_is_said_to_be_unlisted():
 
 
 @pytest.mark.parametrize(
-    ("before", "wishes", "message"),
+    ("before", "constraints", "message"),
     [
         (claims(engine=None), {}, "which classes can be ordered depends on the engine"),
         (claims(), {"engine": "mysql"}, "claims runs postgres and cannot be changed to mysql"),
@@ -356,12 +356,12 @@ def test_another_region_is_said_to_be_unlisted():
         (claims(), {"deny": ("db.*",)}, "--allow and --deny leave no class that could be bought"),
     ],
 )
-def test_what_cannot_be_is_refused(before: Instance, wishes: dict[str, object], message: str):
+def test_what_cannot_be_is_refused(before: Instance, constraints: dict[str, object], message: str):
     """
     One sentence each, with a remedy.
     """
     with pytest.raises(UsageError) as refused:
-        offered(before, calm(before), **wishes)
+        offered(before, calm(before), **constraints)
 
     assert message in refused.value.message
     assert refused.value.hint.endswith(".")

@@ -10,7 +10,7 @@ from plan_cases import asked, calm, claims, offered
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance
-from plimsoll.model.plan import CurvePoint, Wishes
+from plimsoll.model.plan import CurvePoint, PlanConstraints
 from plimsoll.plan.curve import Demands, curve_of, envelope, served_at_once
 from plimsoll.plan.priced import priced
 from plimsoll.plan.vectors import Slot, Vectors, vectors_of
@@ -33,7 +33,7 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
         found,
         CatalogPrices(catalog(), "us-east-1"),
         needs=known,
-        wishes=Wishes(),
+        constraints=PlanConstraints(),
         catalog=catalog(),
     )
     demands = Demands(low=steady(low), middle=steady(middle), high=steady(high))
@@ -110,7 +110,7 @@ def test_without_prices_there_is_no_curve():
         found,
         Lacking(lambda what: True),
         needs=calm(before),
-        wishes=Wishes(),
+        constraints=PlanConstraints(),
         catalog=catalog(),
     )
     demands = Demands(low=steady(50), middle=steady(60), high=steady(70))

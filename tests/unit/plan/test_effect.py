@@ -8,7 +8,7 @@ import pytest
 from plimsoll.errors import DataError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
-from plimsoll.model.plan import DemandSummary, Judgement, Loop
+from plimsoll.model.plan import DemandSummary, Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand import Demand, Path
 from plimsoll.plan.effect import judge, started
@@ -42,7 +42,7 @@ def demand_of(*asked: FloatArray, is_free_seen: bool = True, **more) -> Demand:
         "summary": DemandSummary(
             measured_s=6000.0,
             held_back_s=0.0,
-            loop=Loop.UNKNOWN,
+            loop=LoadResponse.UNKNOWN,
             loop_reason="",
             is_lower_bound=False,
             peak_bytes_per_s=None,

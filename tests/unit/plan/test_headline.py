@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 import plans
-from plimsoll.model.plan import FASTER, Judgement, Option, Work
+from plimsoll.model.plan import FASTER, Judgement, Option, WorkTime
 from plimsoll.plan.headline import headline_of
 
 
@@ -14,7 +14,7 @@ def taking(minutes: float, **changed: object) -> Option:
     return replace(
         made,
         effect=replace(
-            made.effect, work=Work(chained_minutes=minutes, independent_minutes=minutes)
+            made.effect, work=WorkTime(chained_minutes=minutes, independent_minutes=minutes)
         ),
     )
 

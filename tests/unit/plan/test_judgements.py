@@ -8,7 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Judgement, Loop
+from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.effect import judge
 from plimsoll.plan.held import held_of, seen_of
@@ -41,7 +41,7 @@ def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, said: 
     assert said == judge(demand, (stage,)).judgement
 
 
-def loop_with(sessions: FloatArray) -> Loop:
+def loop_with(sessions: FloatArray) -> LoadResponse:
     storage, _, ops = clients(60)
     counted = {
         Metric.CONNECTION_COUNT: sessions,
@@ -53,8 +53,8 @@ def loop_with(sessions: FloatArray) -> Loop:
     return loop_of(snapshot, seen, held_of(seen, diagnose(snapshot, catalog()))).loop
 
 
-@pytest.mark.parametrize(("others", "loop"), [(5, Loop.CLOSED), (25, Loop.UNKNOWN)])
-def test_clients_are_known_where_little_else_moves_the_connections(others: int, loop: Loop):
+@pytest.mark.parametrize(("others", "loop"), [(5, LoadResponse.CLOSED), (25, LoadResponse.UNKNOWN)])
+def test_clients_are_known_where_little_else_moves_the_connections(others: int, loop: LoadResponse):
     """
     60 clients among a few connections of others show; among others that vary as much they do not.
     """

@@ -8,7 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Judgement, Loop
+from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import Demand, recover
@@ -53,7 +53,7 @@ def test_storage_metrics_alone_do_not_tell():
     """
     demand = recovered(clients(60)[0])
 
-    assert demand.summary.loop == Loop.UNKNOWN
+    assert demand.summary.loop == LoadResponse.UNKNOWN
     assert "connections" in demand.summary.loop_reason
 
 
@@ -71,7 +71,7 @@ def test_connections_that_rate_and_latency_explain_are_clients():
         },
     )
 
-    assert demand.summary.loop == Loop.CLOSED
+    assert demand.summary.loop == LoadResponse.CLOSED
     assert "clients wait" in demand.summary.loop_reason
     assert demand.summary.peak_ops_per_s.high == pytest.approx(60 / (BASE_S + THINK_S), rel=0.2)
 
@@ -89,7 +89,7 @@ def test_a_connection_for_each_request_does_not_tell_open_from_closed():
     storage = builders.storage(ops * SIZE, size_bytes=SIZE, latency_s=latency)
     summary = recovered(storage, {Metric.CONNECTION_COUNT: 20 + ops * latency}).summary
 
-    assert summary.loop == Loop.UNKNOWN
+    assert summary.loop == LoadResponse.UNKNOWN
     assert "requests from outside with a connection each" in summary.loop_reason
     assert "work that waits outside the database, would tell" in summary.loop_reason
 
@@ -125,7 +125,7 @@ def test_sessions_that_pile_up_outside_storage_are_an_open_loop():
     pressed[4 * builders.HOUR : 8 * builders.HOUR] = 50
     demand = recovered(storage, {Metric.ACTIVE_SESSION_COUNT: in_flight + pressed})
 
-    assert demand.summary.loop == Loop.OPEN
+    assert demand.summary.loop == LoadResponse.OPEN
     assert "pile up" in demand.summary.loop_reason
 
 
@@ -140,7 +140,7 @@ def test_work_that_waits_outside_is_an_open_loop():
         storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: ops / 10}
     )
 
-    assert demand.summary.loop == Loop.OPEN
+    assert demand.summary.loop == LoadResponse.OPEN
     assert "waited outside the database" in demand.summary.loop_reason
 
 

@@ -6,7 +6,7 @@ import pytest
 import builders
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.model.plan import DemandSummary, Nature
+from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand import recover
 from plimsoll.plan.held import Held, Run, Stretch
@@ -36,7 +36,7 @@ def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
     """
     found = summary_of(900e6, burst_hours=1)
 
-    assert found.nature is Nature.GREEDY
+    assert found.nature is WorkloadKind.GREEDY
     assert found.greedy_ratio >= 0.7
     assert "compare hours of work" in found.nature_reason
 
@@ -47,7 +47,7 @@ def test_a_load_that_was_seen_below_its_ceiling_is_open():
     """
     found = summary_of(160e6, burst_hours=1)
 
-    assert (Nature.OPEN, 0.0) == (found.nature, found.greedy_ratio)
+    assert (WorkloadKind.OPEN, 0.0) == (found.nature, found.greedy_ratio)
     assert "so much and no more" in found.nature_reason
 
 
@@ -82,7 +82,7 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
 
     nature, _, reason = nature_of(held, {Habit.GREEDY: 1.0}, Prior())
 
-    assert nature is Nature.GREEDY
+    assert nature is WorkloadKind.GREEDY
     assert expected in reason
 
 
@@ -92,7 +92,7 @@ def test_a_lone_plateau_does_not_tell():
     """
     found = summary_of(200e6)
 
-    assert found.nature is Nature.UNKNOWN
+    assert found.nature is WorkloadKind.UNKNOWN
     assert f"{100 * found.greedy_ratio:.0f} %" in found.nature_reason
 
 
@@ -102,7 +102,11 @@ def test_nothing_is_said_of_the_nature_of_what_nothing_held_back():
     """
     found = summary_of(60e6)
 
-    assert (Nature.UNKNOWN, 0.0, "") == (found.nature, found.greedy_ratio, found.nature_reason)
+    assert (WorkloadKind.UNKNOWN, 0.0, "") == (
+        found.nature,
+        found.greedy_ratio,
+        found.nature_reason,
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import pytest
 from plan_cases import claims
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.plan.patterns import Patterns, patterns_of
 
 
-def of(**wishes: object) -> Patterns:
-    return patterns_of(claims(), Wishes(**wishes), catalog())  # type: ignore[arg-type]
+def of(**constraints: object) -> Patterns:
+    return patterns_of(claims(), PlanConstraints(**constraints), catalog())  # type: ignore[arg-type]
 
 
 def test_without_patterns_everything_may_be_proposed():
@@ -64,7 +64,7 @@ def test_graviton_is_a_change_of_architecture():
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("constraints", "message"),
     [
         ({"keep_class": True, "deny": ("db.t3.*",)}, "keeps db.t3.xlarge, which --deny rules out"),
         ({"keep_class": True, "allow": ("db.m6g.*",)}, "no other class can be allowed"),
@@ -75,12 +75,12 @@ def test_graviton_is_a_change_of_architecture():
         ({"deny": ("smaller-memory",)}, "'smaller-memory' is denied already"),
     ],
 )
-def test_contradictions_are_refused_in_one_sentence(wishes: dict[str, object], message: str):
+def test_contradictions_are_refused_in_one_sentence(constraints: dict[str, object], message: str):
     """
     What cannot be is said at once, with what to do.
     """
     with pytest.raises(UsageError) as refused:
-        of(**wishes)
+        of(**constraints)
 
     assert message in refused.value.message
     assert refused.value.hint.endswith(".")

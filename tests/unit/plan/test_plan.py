@@ -17,7 +17,7 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, Wishes
+from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, PlanConstraints
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot
@@ -28,19 +28,19 @@ DAY = 24 * HOUR
 
 
 @cache
-def of_example(name: str, **wishes) -> Plan:
+def of_example(name: str, **constraints) -> Plan:
     """
     The plan for an example, searched once in a session.
     """
-    return planned(example(name), **wishes)
+    return planned(example(name), **constraints)
 
 
 def planned(
-    snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **wishes
+    snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **constraints
 ) -> Plan:
     book = book or CatalogPrices(catalog(), snapshot.instance.region or "us-east-1")
     found = diagnose(snapshot, catalog())
-    return plan(found, snapshot, catalog(), book, Wishes(**wishes), today=today)
+    return plan(found, snapshot, catalog(), book, PlanConstraints(**constraints), today=today)
 
 
 @cache

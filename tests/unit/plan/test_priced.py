@@ -9,7 +9,7 @@ from plan_cases import calm, claims, needs, offered
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import PriceBook
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
@@ -20,13 +20,13 @@ CENT = Decimal("0.00001")
 
 
 def prices_of(
-    found: Arrangements, known: Needs, book: PriceBook | None = None, **wishes: object
+    found: Arrangements, known: Needs, book: PriceBook | None = None, **constraints: object
 ) -> Priced:
     return priced(
         found,
         book or CatalogPrices(catalog(), "us-east-1"),
         needs=known,
-        wishes=Wishes(**wishes),  # type: ignore[arg-type]
+        constraints=PlanConstraints(**constraints),  # type: ignore[arg-type]
         catalog=catalog(),
     )
 

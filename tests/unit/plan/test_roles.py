@@ -8,7 +8,7 @@ from plan_cases import asked, calm, claims, offered
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Storage
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.plan.asked import Asked
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.priced import UNKNOWN, Priced, priced
@@ -40,7 +40,7 @@ def claims_offered(cpu_ratio: float = BUSIER) -> Arrangements:
 def prices_of(found: Arrangements) -> Priced:
     book = CatalogPrices(catalog(), found.before.region or "us-east-1")
     known = calm(found.before)
-    return priced(found, book, needs=known, wishes=Wishes(), catalog=catalog())
+    return priced(found, book, needs=known, constraints=PlanConstraints(), catalog=catalog())
 
 
 def steady(days: int = 2) -> Asked:

@@ -12,7 +12,7 @@ from books import Lacking
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.diagnosis.diagnose import diagnose
-from plimsoll.model.plan import Option, Plan, Wishes
+from plimsoll.model.plan import Option, Plan, PlanConstraints
 from plimsoll.model.price import PriceBook
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.plan.cost import break_even_usd_per_hour, cost_of
@@ -24,14 +24,14 @@ CHEAPEST_OF_M6IN = "db.m6in.xlarge"
 
 
 @cache
-def claims(book: PriceBook | None = None, **wishes: Decimal) -> Plan:
+def claims(book: PriceBook | None = None, **constraints: Decimal) -> Plan:
     snapshot = decode_snapshot(CLAIMS.read_bytes())
     return plan(
         diagnose(snapshot, catalog()),
         snapshot,
         catalog(),
         book or CatalogPrices(catalog(), "us-east-1"),
-        Wishes(**wishes),
+        PlanConstraints(**constraints),
     )
 
 

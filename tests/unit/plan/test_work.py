@@ -12,7 +12,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import DemandSummary, Loop, Work
+from plimsoll.model.plan import DemandSummary, LoadResponse, WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import Demand, Path
 from plimsoll.plan.work import jobs_of, seconds_seen, text_of, unexplained_of, work_of
@@ -48,7 +48,7 @@ def at_a_ceiling(served_bytes_per_s: FloatArray, is_held: BoolArray) -> Demand:
         summary=DemandSummary(
             measured_s=60.0 * count,
             held_back_s=60.0 * float(is_held.sum()),
-            loop=Loop.UNKNOWN,
+            loop=LoadResponse.UNKNOWN,
             loop_reason="",
             is_lower_bound=False,
             peak_bytes_per_s=None,
@@ -342,7 +342,7 @@ def test_hours_are_said_with_their_range(
     One number where both readings are the same.
     """
     was, will = (
-        Work(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after)
+        WorkTime(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after)
     )
 
     assert said == text_of(was, will)

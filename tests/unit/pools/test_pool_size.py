@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, Room, Service
+from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, ServerCapacity, Service
 from plimsoll.pools.concurrency import erlang_sessions, fit_curve, little, medians, throughput
 from plimsoll.pools.pool_size import size_pools
 
@@ -145,7 +145,7 @@ def test_twelve_services_of_four_containers_make_960():
     """
     960 do not fit into 497; 8 processors run 16; one connection per container is 48 already.
     """
-    sizing = size_pools(TWELVE, Room(connection_max=500, vcpu_count=8))
+    sizing = size_pools(TWELVE, ServerCapacity(connection_max=500, vcpu_count=8))
 
     assert sizing.connections == 960
     assert sizing.verdict is PoolVerdict.EXCEEDS_CONNECTIONS
@@ -159,7 +159,7 @@ def test_the_server_bounds_where_the_machine_is_larger():
     """
     Nine tenths of 997 are 897, which 48 containers share: 18 each.
     """
-    sizing = size_pools(TWELVE, Room(connection_max=1000, vcpu_count=1000))
+    sizing = size_pools(TWELVE, ServerCapacity(connection_max=1000, vcpu_count=1000))
 
     assert sizing.verdict is PoolVerdict.FITS
     assert sizing.target == 897
@@ -175,8 +175,8 @@ def test_services_share_in_proportion_to_what_they_ask_for():
         Service(name="orders", containers=4, pool=40),
         Service(name="search", containers=2, pool=20),
     )
-    sizing = size_pools(services, Room(vcpu_count=50))
-    large = size_pools(services, Room(vcpu_count=500))
+    sizing = size_pools(services, ServerCapacity(vcpu_count=50))
+    large = size_pools(services, ServerCapacity(vcpu_count=500))
 
     assert [item.pool for item in sizing.recommended] == [20, 10]
     assert sizing.recommended[0].arithmetic == (
@@ -193,7 +193,7 @@ def test_a_curve_goes_before_the_rule_of_thumb():
     part = fit_curve(simulated(0.02, 1e-4, 8, 1))
     pegged = fit_curve(simulated(0.1, 1e-3, 128, 1), is_pegged=True)
     answers = [
-        size_pools(TWELVE, Room(curve=curve, vcpu_count=2, connection_max=1000))
+        size_pools(TWELVE, ServerCapacity(curve=curve, vcpu_count=2, connection_max=1000))
         for curve in (whole, part, pegged)
     ]
 
@@ -209,7 +209,7 @@ def test_nothing_known_gives_no_number():
     """
     Without a server and a machine there is a sum, and what is missing.
     """
-    sizing = size_pools(TWELVE, Room())
+    sizing = size_pools(TWELVE, ServerCapacity())
 
     assert (sizing.verdict, sizing.target, sizing.recommended) == (PoolVerdict.UNKNOWN, None, ())
     assert len(sizing.notes) == 2
@@ -220,7 +220,7 @@ def test_a_load_that_is_none_says_nothing_of_pools():
     Little's law is of sessions at work; of a server that does next to nothing that is said instead.
     """
     quiet, busy = (
-        " ".join(size_pools(TWELVE, Room(vcpu_count=8, busy=n, per_s=100.0)).notes)
+        " ".join(size_pools(TWELVE, ServerCapacity(vcpu_count=8, busy=n, per_s=100.0)).notes)
         for n in (0.04, 0.2)
     )
 

@@ -10,7 +10,14 @@ from plimsoll.diagnosis.overview import overview_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Missing, Verdict
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.overview import BoundTime, Left, Nearest, OverviewRow, Unread, Usage
+from plimsoll.model.overview import (
+    BoundTime,
+    NearestResource,
+    OverviewRow,
+    RemainingAmount,
+    UnreadInstance,
+    Usage,
+)
 
 END_S = 1_763_640_000  # 2025-11-20T12:00:00Z
 DAY_S = 86_400
@@ -68,7 +75,7 @@ def bound(family, phase, value, seconds, *, dimension=THROUGHPUT, former=None, c
 
 def near(name, family, ratio, verdict=Verdict.SLACK, *, unit="ops/s", headroom=100.0):
     """The nearest resource."""
-    return Nearest(
+    return NearestResource(
         family=family, name=name, verdict=verdict, peak_ratio=ratio, headroom=headroom, unit=unit
     )
 
@@ -105,7 +112,7 @@ PRESSED = (
         instance=instance("search-primary", pending=("class db.r5.4xlarge",)),
         binding=LEGACY,
         now=LEGACY,
-        credits_left=Left(family=Family.INSTANCE_EBS_THROUGHPUT, ratio=0.0, empty_in_s=0.0),
+        credits_left=RemainingAmount(family=Family.INSTANCE_EBS_THROUGHPUT, ratio=0.0, empty_in_s=0.0),
         latency_ratio=7.04,
     ),
     row(
@@ -114,7 +121,7 @@ PRESSED = (
         instance=instance("claims-pipeline-eu-central-1-loading", "db.t3.xlarge"),
         binding=BASELINE,
         now=BURST,
-        credits_left=Left(family=Family.INSTANCE_EBS_THROUGHPUT, ratio=0.12, empty_in_s=1140.0),
+        credits_left=RemainingAmount(family=Family.INSTANCE_EBS_THROUGHPUT, ratio=0.12, empty_in_s=1140.0),
         latency_ratio=3.2,
         contexts=("lazy loading after a restore",),
     ),
@@ -124,7 +131,7 @@ PRESSED = (
         instance=instance("billing", "db.m6g.large"),
         binding=VOLUME,
         latency_ratio=12.0,
-        space_left=Left(family=Family.STORAGE_SPACE, ratio=0.09, empty_in_s=183_600.0),
+        space_left=RemainingAmount(family=Family.STORAGE_SPACE, ratio=0.09, empty_in_s=183_600.0),
     ),
     row("legacy-host", Verdict.BINDS, instance=Instance(identifier="legacy-host"),
         binding=UNDOCUMENTED, gaps=(NO_CLASS,), is_simulated=True),
@@ -134,7 +141,7 @@ NEAR = (
         "reports",
         Verdict.NEAR,
         nearest=near("volume IOPS", Family.VOLUME_IOPS, 0.93, Verdict.NEAR),
-        credits_left=Left(family=Family.VOLUME_IOPS, ratio=0.62, empty_in_s=11_923.0),
+        credits_left=RemainingAmount(family=Family.VOLUME_IOPS, ratio=0.62, empty_in_s=11_923.0),
     ),
     row(
         "sessions",
@@ -149,14 +156,14 @@ UNKNOWN = (
 )  # fmt: skip
 UNREAD = (
     *(
-        Unread(
+        UnreadInstance(
             identifier=f"restricted-{n}",
             reason="access denied to cloudwatch:GetMetricData",
             remedy="Allow cloudwatch:GetMetricData for this role.",
         )
         for n in (2, 1)
     ),
-    Unread(
+    UnreadInstance(
         identifier="creating-now",
         reason="the instance is being created and has no metrics yet",
         remedy="Ask again when it is available.",

@@ -4,7 +4,7 @@ from functools import cache
 
 from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import Pattern, Published, SweepReport, Truth
+from plimsoll.model.sweep import KnownNumber, Pattern, PublishedNumber, SweepReport
 from simulated_sweeps import UNIT_BYTES, stage, sweep
 
 CHAIN = [
@@ -25,7 +25,7 @@ def report() -> SweepReport:
         sweep=measured,
         fit=fit,
         truths=(
-            Truth(
+            KnownNumber(
                 name="operations",
                 phase=Phase.BASELINE,
                 unit="ops/s",
@@ -34,7 +34,7 @@ def report() -> SweepReport:
             ),
         ),
         published=(
-            Published(
+            PublishedNumber(
                 name="throughput",
                 phase=Phase.BASELINE,
                 unit="bytes/s",

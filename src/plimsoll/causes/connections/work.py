@@ -5,7 +5,7 @@ from plimsoll.causes.connections import sessions as seen
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.model.pool_size import Curve
+from plimsoll.model.pool_size import ScalabilityCurve
 from plimsoll.pools.concurrency import erlang_sessions, fit_curve, little, throughput
 from plimsoll.pools.pool_size import SESSIONS_PER_VCPU
 from plimsoll.units import format_latency, format_ratio, number
@@ -21,7 +21,7 @@ PEGGED = 0.9
 BUSY_MIN = 4.0
 
 
-def curve_of(observation: Observation, budget: Budget) -> Curve | None:
+def curve_of(observation: Observation, budget: Budget) -> ScalabilityCurve | None:
     """Throughput by sessions at work, from the glances; None where they do not vary enough."""
     return fit_curve(seen.load_points(observation), is_pegged=is_pegged(observation, budget))
 
@@ -94,7 +94,7 @@ def room_of(observation: Observation, budget: Budget) -> Evidence:
     return _runs(observation, curve_of(observation, budget))[1]
 
 
-def _runs(observation: Observation, curve: Curve | None) -> tuple[int | None, Evidence]:
+def _runs(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int | None, Evidence]:
     """As measured, else by the rule of thumb; None where neither throughput nor vCPUs tell."""
     if curve is not None:
         told = (

@@ -22,7 +22,7 @@ from plimsoll.causes.toast.statements import Setter, setters_of
 from plimsoll.causes.toast.writes import Written, read_by, written_by
 from plimsoll.causes.toast_rewrites import Rewrite, rewrites_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
-from plimsoll.model.database import Column, Observation, Relation
+from plimsoll.model.database import Observation, Relation, ToastableColumn
 from plimsoll.model.diagnosis import Evidence, Missing
 from plimsoll.model.severity import Severity
 from plimsoll.model.shell import command_line
@@ -190,18 +190,18 @@ def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
     return tuple(c.name for c in ordered), "one or more of them; counters do not say which"
 
 
-def _holds(column: Column, value_bytes: float) -> bool:
+def _holds(column: ToastableColumn, value_bytes: float) -> bool:
     """Whether a value of that size fits its type; a character takes 4 bytes at most."""
     limit = _LIMITED.match(column.type)
     return limit is None or int(limit[1]) * _CHARACTER_BYTES_MOST >= value_bytes
 
 
-def _is_pointer(column: Column) -> bool:
+def _is_pointer(column: ToastableColumn) -> bool:
     width = column.mean_width_bytes
     return width is not None and abs(width - _POINTER_BYTES) <= _POINTER_SLACK_BYTES
 
 
-def _is_inline(column: Column) -> bool:
+def _is_inline(column: ToastableColumn) -> bool:
     """Whether its values are, on average, shorter than a pointer."""
     width = column.mean_width_bytes
     return width is not None and width < _POINTER_BYTES - _POINTER_SLACK_BYTES

@@ -16,7 +16,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.severity import Severity
-from plimsoll.model.standing import Holder, Prepared, Slot
+from plimsoll.model.standing import PreparedTransaction, ReplicationSlot, XminHolder
 from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, number
 
 # Judgements. Below five seconds a transaction is nobody's concern; after an hour nobody remembers it. A slot
@@ -71,7 +71,7 @@ def _dead(observation: Observation) -> Evidence:
     )
 
 
-def _of_slot(observation: Observation, slot: Slot) -> Cause | None:
+def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
     if slot.is_temporary:
         return None
     retained = slot.retained_bytes or 0.0
@@ -116,7 +116,7 @@ def _of_slot(observation: Observation, slot: Slot) -> Cause | None:
     )
 
 
-def _bound(slot: Slot) -> str:
+def _bound(slot: ReplicationSlot) -> str:
     if slot.wal_status == "lost":
         return "Its reader cannot go on and has to be set up anew."
     if slot.safe_bytes is None:
@@ -130,7 +130,7 @@ def _bound(slot: Slot) -> str:
     )
 
 
-def _kept_rows(observation: Observation, slot: Slot) -> tuple[Evidence, ...]:
+def _kept_rows(observation: Observation, slot: ReplicationSlot) -> tuple[Evidence, ...]:
     if slot.xmin_age:
         return (_dead(observation),)
     if slot.catalog_xmin_age:
@@ -145,7 +145,7 @@ def _kept_rows(observation: Observation, slot: Slot) -> tuple[Evidence, ...]:
     return ()
 
 
-def _slot_remedies(slot: Slot) -> tuple[Remedy, ...]:
+def _slot_remedies(slot: ReplicationSlot) -> tuple[Remedy, ...]:
     name = slot.name.replace("'", "''")
     drop = Remedy(
         text="If nobody reads it any more, drop it. A subscriber or a standby that still needs it must then "
@@ -170,7 +170,7 @@ def _slot_remedies(slot: Slot) -> tuple[Remedy, ...]:
     return (drop, keep) if slot.safe_bytes is None else (drop,)
 
 
-def _of_prepared(observation: Observation, one: Prepared) -> Cause | None:
+def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | None:
     if one.age_s < _NOTABLE_S:
         return None
     notable, forgotten = _PREPARED_S
@@ -211,7 +211,7 @@ def _of_prepared(observation: Observation, one: Prepared) -> Cause | None:
     )
 
 
-def _of_holders(observation: Observation, holders: Sequence[Holder]) -> Cause | None:
+def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Cause | None:
     """The oldest snapshot, and who would be next."""
     old = [one for one in holders if (one.transaction_s or 0.0) >= _NOTABLE_S]
     if not old:
@@ -259,7 +259,7 @@ def _of_holders(observation: Observation, holders: Sequence[Holder]) -> Cause | 
     )
 
 
-def _line(one: Holder) -> Evidence:
+def _line(one: XminHolder) -> Evidence:
     told = (
         f"process {one.pid}, {_name(one)}: {one.state or one.backend_type or 'state hidden'} for "
     )
@@ -269,6 +269,6 @@ def _line(one: Holder) -> Evidence:
     return Evidence(kind="holder", text=told, value=float(one.xid_age))
 
 
-def _name(one: Holder) -> str:
+def _name(one: XminHolder) -> str:
     name = one.user or one.backend_type or "unknown user"
     return f"{name} '{one.application}'" if one.application else name

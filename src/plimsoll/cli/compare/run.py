@@ -10,9 +10,14 @@ from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli.next_command import plan_after
 from plimsoll.cli.output import Format, show, write_page
 from plimsoll.cli.waiting import TERMINAL
-from plimsoll.model.comparison import Outcome, StepResult
+from plimsoll.model.comparison import LimitsOutcome, StepResult
 
-EXIT = {Outcome.BETTER: 0, Outcome.SAME: 0, Outcome.WORSE: 1, Outcome.UNKNOWN: 2}
+EXIT = {
+    LimitsOutcome.BETTER: 0,
+    LimitsOutcome.SAME: 0,
+    LimitsOutcome.WORSE: 1,
+    LimitsOutcome.UNKNOWN: 2,
+}
 
 
 def run_compare(

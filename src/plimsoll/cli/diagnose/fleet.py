@@ -10,13 +10,13 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
 from plimsoll.cli.output import Format, show, write_text
 from plimsoll.cli.waiting import told_while
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
 
 
 def run(
     target: str,
-    stream: Iterator[Snapshot | Unread],
+    stream: Iterator[Snapshot | UnreadInstance],
     *,
     form: Format = Format.TEXT,
     width: int | None = None,

@@ -26,7 +26,7 @@ from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.plan import Plan, Wishes
+from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
@@ -164,7 +164,7 @@ def _planned(
     """The way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
     check_window(snapshot, is_short_allowed=False)
     placed = in_region(snapshot, target, reach)
-    found = plan_snapshot(diagnosis, placed, Wishes())
+    found = plan_snapshot(diagnosis, placed, PlanConstraints())
     if form == Format.MARKDOWN:
         from plimsoll.reports.plan.markdown import render_plan_markdown_section
 

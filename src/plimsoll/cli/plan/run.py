@@ -14,7 +14,7 @@ from plimsoll.cli.next_command import check_command
 from plimsoll.cli.output import Format, say_written, show, write_text
 from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
-    check_wishes,
+    check_constraints,
     factor_of,
     growth_of,
     license_of,
@@ -24,7 +24,7 @@ from plimsoll.cli.plan.texts import (
 )
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.plan import Judgement, Plan, Wishes
+from plimsoll.model.plan import Judgement, Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
     Returns:
         Exit status: 0 nothing needs a way past, 1 a ceiling binds, 2 could not tell.
     """
-    wishes = _wishes(wanted, flags.engine)
+    constraints = _constraints(wanted, flags.engine)
     said = license_of(wanted.license_model)
     if wanted.chart is not None:
         from plimsoll.reports.plan.chart import check_picture
@@ -72,7 +72,7 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
     snapshot = with_license(snapshot, said)
     check_window(snapshot, is_short_allowed=split_permissions(wanted.allow)[1])
     diagnosis = diagnose_snapshot(snapshot)
-    found = plan_snapshot(diagnosis, snapshot, wishes, wanted.prices)
+    found = plan_snapshot(diagnosis, snapshot, constraints, wanted.prices)
     if found.ladder is not None:
         step = found.options[found.ladder.rungs[found.ladder.recommended].option]
         check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
@@ -82,8 +82,8 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
     return status_of(diagnosis, found)
 
 
-def _wishes(wanted: Wanted, engine: str | None) -> Wishes:
-    wishes = Wishes(
+def _constraints(wanted: Wanted, engine: str | None) -> PlanConstraints:
+    constraints = PlanConstraints(
         allowed_ratio=allowed_ratio_of(wanted.slo),
         usd_per_day_max=None if wanted.max_usd_per_day is None else usd_of(wanted.max_usd_per_day),
         keep_class=wanted.keep_class,
@@ -96,8 +96,8 @@ def _wishes(wanted: Wanted, engine: str | None) -> Wishes:
         deny=wanted.deny,
         discount=factor_of(wanted.discount),
     )
-    check_wishes(wishes)
-    return wishes
+    check_constraints(constraints)
+    return constraints
 
 
 def status_of(diagnosis: Diagnosis, found: Plan) -> int:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from plimsoll.app.plan import SHORT_WINDOW
 from plimsoll.errors import UsageError
-from plimsoll.model.plan import Wishes
+from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import LICENSES
 from plimsoll.model.prior import Prior
 
@@ -142,14 +142,14 @@ def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     return kept, len(kept) < len(allow)
 
 
-def check_wishes(wishes: Wishes) -> None:
+def check_constraints(constraints: PlanConstraints) -> None:
     """
     Refuse what leaves nothing to propose, before anything is read.
 
     Raises:
         UsageError: class and storage are both kept.
     """
-    if wishes.keep_class and wishes.keep_storage:
+    if constraints.keep_class and constraints.keep_storage:
         raise UsageError(
             "--keep-class and --keep-storage together leave nothing to change",
             "Leave one of them out.",

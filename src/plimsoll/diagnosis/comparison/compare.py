@@ -15,18 +15,18 @@ from plimsoll.diagnosis.comparison.step import lighter_by, step_result_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.comparison import (
-    Bought,
     Caveat,
     CeilingPair,
     Comparison,
-    Outcome,
+    LimitsOutcome,
+    MeasuredQuantity,
     Quantity,
     ResourcePair,
+    SetupChange,
     SharedHours,
     Side,
-    Statistic,
-    Subject,
     TimePair,
+    WindowStatistic,
 )
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Verdict
 from plimsoll.model.instance import Instance
@@ -104,7 +104,7 @@ def compare(
     )
 
 
-def outcome_of(before: Side, after: Side) -> Outcome:
+def outcome_of(before: Side, after: Side) -> LimitsOutcome:
     """
     Whether after is better or worse: first by the verdict, then by the time at a ceiling.
 
@@ -113,15 +113,15 @@ def outcome_of(before: Side, after: Side) -> Outcome:
     """
     verdicts = (before.diagnosis.verdict, after.diagnosis.verdict)
     if Verdict.UNKNOWN in verdicts:
-        return Outcome.UNKNOWN
+        return LimitsOutcome.UNKNOWN
     change: float = _RANK[verdicts[1]] - _RANK[verdicts[0]]
     shares = (before.at_ceiling_share, after.at_ceiling_share)
     if not change and shares[0] is not None and shares[1] is not None:
         change = shares[1] - shares[0]
         change = 0.0 if abs(change) < SAME_SHARE else change
     if not change:
-        return Outcome.SAME
-    return Outcome.WORSE if change > 0 else Outcome.BETTER
+        return LimitsOutcome.SAME
+    return LimitsOutcome.WORSE if change > 0 else LimitsOutcome.BETTER
 
 
 def _side(diagnosis: Diagnosis) -> Side:
@@ -139,7 +139,7 @@ def _pegged_s(diagnosis: Diagnosis) -> float:
     return float(total)
 
 
-def _bought(before: Instance, after: Instance) -> tuple[Bought, ...]:
+def _bought(before: Instance, after: Instance) -> tuple[SetupChange, ...]:
     found = []
     for name in _FIELDS:
         found.append((name, getattr(before, name), getattr(after, name)))
@@ -148,7 +148,7 @@ def _bought(before: Instance, after: Instance) -> tuple[Bought, ...]:
                 (f"storage.{field}", getattr(before.storage, field), getattr(after.storage, field))
                 for field in _STORAGE_FIELDS
             ]
-    return tuple(Bought(name=n, before=a, after=b) for n, a, b in found if a != b)
+    return tuple(SetupChange(name=n, before=a, after=b) for n, a, b in found if a != b)
 
 
 def _quantities(
@@ -161,7 +161,9 @@ def _quantities(
     return tuple(_quantity(*key, before[key], after[key]) for key in before)
 
 
-def _quantity(subject: Subject, statistic: Statistic, before: Measure, after: Measure) -> Quantity:
+def _quantity(
+    subject: MeasuredQuantity, statistic: WindowStatistic, before: Measure, after: Measure
+) -> Quantity:
     return Quantity(
         subject=subject,
         statistic=statistic,
@@ -329,7 +331,9 @@ def _caveats(
 ) -> tuple[Caveat, ...]:
     before, after = (side.diagnosis for side in sides)
     mean = next(
-        q for q in quantities if q.subject is Subject.THROUGHPUT and q.statistic is Statistic.MEAN
+        q
+        for q in quantities
+        if q.subject is MeasuredQuantity.THROUGHPUT and q.statistic is WindowStatistic.MEAN
     )
     found = alike.demand_caveat(before, after, mean.difference)
     if before.instance.identifier != after.instance.identifier:

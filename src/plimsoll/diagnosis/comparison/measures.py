@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.diagnosis.frame import Frame, sample_widths
-from plimsoll.model.comparison import Statistic, Subject
+from plimsoll.model.comparison import MeasuredQuantity, WindowStatistic
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.model.snapshot import Gap, Snapshot
@@ -27,55 +27,61 @@ Weigh = Callable[[IntArray, FloatArray], FloatArray]
 # leaves three minutes.
 LOW_BALANCE_RATIO = 0.1
 
-_QUANTILES = {Statistic.MEDIAN: 0.5, Statistic.P95: 0.95, Statistic.P99: 0.99}
-_RATE = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95, Statistic.P99, Statistic.PEAK)
-_LATENCY = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95)
-_QUEUE = (Statistic.MEAN, Statistic.MEDIAN, Statistic.P95, Statistic.PEAK)
-_BALANCE = (Statistic.LOWEST, Statistic.BELOW_TENTH)
+_QUANTILES = {WindowStatistic.MEDIAN: 0.5, WindowStatistic.P95: 0.95, WindowStatistic.P99: 0.99}
+_RATE = (
+    WindowStatistic.MEAN,
+    WindowStatistic.MEDIAN,
+    WindowStatistic.P95,
+    WindowStatistic.P99,
+    WindowStatistic.PEAK,
+)
+_LATENCY = (WindowStatistic.MEAN, WindowStatistic.MEDIAN, WindowStatistic.P95)
+_QUEUE = (WindowStatistic.MEAN, WindowStatistic.MEDIAN, WindowStatistic.P95, WindowStatistic.PEAK)
+_BALANCE = (WindowStatistic.LOWEST, WindowStatistic.BELOW_TENTH)
 
-STATISTICS: dict[Subject, tuple[Statistic, ...]] = {
-    Subject.THROUGHPUT: _RATE,
-    Subject.READ_THROUGHPUT: _RATE,
-    Subject.WRITE_THROUGHPUT: _RATE,
-    Subject.IOPS: _RATE,
-    Subject.READ_IOPS: _RATE,
-    Subject.WRITE_IOPS: _RATE,
-    Subject.IO_SIZE: (Statistic.MEAN,),
-    Subject.READ_LATENCY: _LATENCY,
-    Subject.WRITE_LATENCY: _LATENCY,
-    Subject.QUEUE_DEPTH: _QUEUE,
-    Subject.BYTE_BALANCE: _BALANCE,
-    Subject.IO_BALANCE: _BALANCE,
-    Subject.VOLUME_BALANCE: _BALANCE,
-    Subject.CPU: (Statistic.MEAN, Statistic.P95, Statistic.PEAK),
-    Subject.CONNECTIONS: (Statistic.MEAN, Statistic.PEAK),
-    Subject.FREE_MEMORY: (Statistic.MEAN, Statistic.LOWEST),
+STATISTICS: dict[MeasuredQuantity, tuple[WindowStatistic, ...]] = {
+    MeasuredQuantity.THROUGHPUT: _RATE,
+    MeasuredQuantity.READ_THROUGHPUT: _RATE,
+    MeasuredQuantity.WRITE_THROUGHPUT: _RATE,
+    MeasuredQuantity.IOPS: _RATE,
+    MeasuredQuantity.READ_IOPS: _RATE,
+    MeasuredQuantity.WRITE_IOPS: _RATE,
+    MeasuredQuantity.IO_SIZE: (WindowStatistic.MEAN,),
+    MeasuredQuantity.READ_LATENCY: _LATENCY,
+    MeasuredQuantity.WRITE_LATENCY: _LATENCY,
+    MeasuredQuantity.QUEUE_DEPTH: _QUEUE,
+    MeasuredQuantity.BYTE_BALANCE: _BALANCE,
+    MeasuredQuantity.IO_BALANCE: _BALANCE,
+    MeasuredQuantity.VOLUME_BALANCE: _BALANCE,
+    MeasuredQuantity.CPU: (WindowStatistic.MEAN, WindowStatistic.P95, WindowStatistic.PEAK),
+    MeasuredQuantity.CONNECTIONS: (WindowStatistic.MEAN, WindowStatistic.PEAK),
+    MeasuredQuantity.FREE_MEMORY: (WindowStatistic.MEAN, WindowStatistic.LOWEST),
 }
 
 _BYTES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
 _OPS = (Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 # What each subject is made of; the first is the one whose unit it has.
-METRICS_OF: dict[Subject, tuple[Metric, ...]] = {
-    Subject.THROUGHPUT: _BYTES,
-    Subject.READ_THROUGHPUT: _BYTES[:1],
-    Subject.WRITE_THROUGHPUT: _BYTES[1:],
-    Subject.IOPS: _OPS,
-    Subject.READ_IOPS: _OPS[:1],
-    Subject.WRITE_IOPS: _OPS[1:],
-    Subject.IO_SIZE: (*_BYTES, *_OPS),
-    Subject.READ_LATENCY: (Metric.READ_LATENCY_S,),
-    Subject.WRITE_LATENCY: (Metric.WRITE_LATENCY_S,),
-    Subject.QUEUE_DEPTH: (Metric.QUEUE_DEPTH,),
-    Subject.BYTE_BALANCE: (Metric.BYTE_BALANCE_RATIO,),
-    Subject.IO_BALANCE: (Metric.IO_BALANCE_RATIO,),
-    Subject.VOLUME_BALANCE: (Metric.VOLUME_BALANCE_RATIO,),
-    Subject.CPU: (Metric.CPU_RATIO,),
-    Subject.CONNECTIONS: (Metric.CONNECTION_COUNT,),
-    Subject.FREE_MEMORY: (Metric.FREEABLE_MEMORY_BYTES,),
+METRICS_OF: dict[MeasuredQuantity, tuple[Metric, ...]] = {
+    MeasuredQuantity.THROUGHPUT: _BYTES,
+    MeasuredQuantity.READ_THROUGHPUT: _BYTES[:1],
+    MeasuredQuantity.WRITE_THROUGHPUT: _BYTES[1:],
+    MeasuredQuantity.IOPS: _OPS,
+    MeasuredQuantity.READ_IOPS: _OPS[:1],
+    MeasuredQuantity.WRITE_IOPS: _OPS[1:],
+    MeasuredQuantity.IO_SIZE: (*_BYTES, *_OPS),
+    MeasuredQuantity.READ_LATENCY: (Metric.READ_LATENCY_S,),
+    MeasuredQuantity.WRITE_LATENCY: (Metric.WRITE_LATENCY_S,),
+    MeasuredQuantity.QUEUE_DEPTH: (Metric.QUEUE_DEPTH,),
+    MeasuredQuantity.BYTE_BALANCE: (Metric.BYTE_BALANCE_RATIO,),
+    MeasuredQuantity.IO_BALANCE: (Metric.IO_BALANCE_RATIO,),
+    MeasuredQuantity.VOLUME_BALANCE: (Metric.VOLUME_BALANCE_RATIO,),
+    MeasuredQuantity.CPU: (Metric.CPU_RATIO,),
+    MeasuredQuantity.CONNECTIONS: (Metric.CONNECTION_COUNT,),
+    MeasuredQuantity.FREE_MEMORY: (Metric.FREEABLE_MEMORY_BYTES,),
 }
 _OPERATIONS_OF = {
-    Subject.READ_LATENCY: Metric.READ_OPS_PER_S,
-    Subject.WRITE_LATENCY: Metric.WRITE_OPS_PER_S,
+    MeasuredQuantity.READ_LATENCY: Metric.READ_OPS_PER_S,
+    MeasuredQuantity.WRITE_LATENCY: Metric.WRITE_OPS_PER_S,
 }
 
 
@@ -103,16 +109,16 @@ def by_time(_time_s: IntArray, width_s: FloatArray) -> FloatArray:
     return width_s
 
 
-def unit_of(subject: Subject, statistic: Statistic) -> str:
+def unit_of(subject: MeasuredQuantity, statistic: WindowStatistic) -> str:
     """The unit of a number: that of its metric, but a share is a ratio."""
-    if statistic is Statistic.BELOW_TENTH:
+    if statistic is WindowStatistic.BELOW_TENTH:
         return "ratio"
-    return "bytes" if subject is Subject.IO_SIZE else METRICS[METRICS_OF[subject][0]].unit
+    return "bytes" if subject is MeasuredQuantity.IO_SIZE else METRICS[METRICS_OF[subject][0]].unit
 
 
 def measures_of(
     snapshot: Snapshot, frame: Frame | None, weigh: Weigh = by_time
-) -> dict[tuple[Subject, Statistic], Measure]:
+) -> dict[tuple[MeasuredQuantity, WindowStatistic], Measure]:
     """
     Every number of `STATISTICS`, in its order.
 
@@ -146,7 +152,7 @@ def weighted_quantile(value: FloatArray, weight: FloatArray, q: float) -> float:
 
 
 def _samples(
-    subject: Subject, snapshot: Snapshot, frame: Frame | None, weigh: Weigh
+    subject: MeasuredQuantity, snapshot: Snapshot, frame: Frame | None, weigh: Weigh
 ) -> _Samples | None:
     columns = _columns(frame) if frame is not None else {}
     operations = None
@@ -174,41 +180,44 @@ def _samples(
     )
 
 
-def _columns(frame: Frame) -> dict[Subject, FloatArray]:
+def _columns(frame: Frame) -> dict[MeasuredQuantity, FloatArray]:
     """What the frame holds on one grid; a sum is unknown where either direction is."""
     plain_ops = frame.read_ops_per_s + frame.write_ops_per_s
     with np.errstate(all="ignore"):
         size = np.where(plain_ops > 0, frame.bytes_per_s / plain_ops, np.nan)
     return {
-        Subject.THROUGHPUT: frame.bytes_per_s,
-        Subject.READ_THROUGHPUT: frame.read_bytes_per_s,
-        Subject.WRITE_THROUGHPUT: frame.write_bytes_per_s,
-        Subject.IOPS: frame.ops_per_s,
-        Subject.READ_IOPS: frame.read_ops_per_s,
-        Subject.WRITE_IOPS: frame.write_ops_per_s,
-        Subject.IO_SIZE: size,
-        Subject.READ_LATENCY: frame.read_latency_s,
-        Subject.WRITE_LATENCY: frame.write_latency_s,
+        MeasuredQuantity.THROUGHPUT: frame.bytes_per_s,
+        MeasuredQuantity.READ_THROUGHPUT: frame.read_bytes_per_s,
+        MeasuredQuantity.WRITE_THROUGHPUT: frame.write_bytes_per_s,
+        MeasuredQuantity.IOPS: frame.ops_per_s,
+        MeasuredQuantity.READ_IOPS: frame.read_ops_per_s,
+        MeasuredQuantity.WRITE_IOPS: frame.write_ops_per_s,
+        MeasuredQuantity.IO_SIZE: size,
+        MeasuredQuantity.READ_LATENCY: frame.read_latency_s,
+        MeasuredQuantity.WRITE_LATENCY: frame.write_latency_s,
     }
 
 
-def _operations(subject: Subject, frame: Frame) -> FloatArray | None:
+def _operations(subject: MeasuredQuantity, frame: Frame) -> FloatArray | None:
     """What the mean of this subject is weighted by, where it counts operations."""
     operations = {
-        Subject.READ_LATENCY: frame.read_ops_per_s,
-        Subject.WRITE_LATENCY: frame.write_ops_per_s,
-        Subject.IO_SIZE: frame.read_ops_per_s + frame.write_ops_per_s,
+        MeasuredQuantity.READ_LATENCY: frame.read_ops_per_s,
+        MeasuredQuantity.WRITE_LATENCY: frame.write_ops_per_s,
+        MeasuredQuantity.IO_SIZE: frame.read_ops_per_s + frame.write_ops_per_s,
     }.get(subject)
     return None if operations is None or not np.isfinite(operations).any() else operations
 
 
 def _measure(
-    subject: Subject, statistic: Statistic, samples: _Samples | None, snapshot: Snapshot
+    subject: MeasuredQuantity,
+    statistic: WindowStatistic,
+    samples: _Samples | None,
+    snapshot: Snapshot,
 ) -> Measure:
     if samples is None:
         return Measure(value=None, gaps=_gaps(METRICS_OF[subject], snapshot))
     value, weight = samples.value, samples.weight
-    if statistic is Statistic.MEAN and subject in (*_OPERATIONS_OF, Subject.IO_SIZE):
+    if statistic is WindowStatistic.MEAN and subject in (*_OPERATIONS_OF, MeasuredQuantity.IO_SIZE):
         operations = samples.operations
         if operations is None or not np.isfinite(operations).any():
             return Measure(value=None, gaps=_gaps((_OPERATIONS_OF[subject],), snapshot))
@@ -217,16 +226,16 @@ def _measure(
     return Measure(value=_number(statistic, value, weight))
 
 
-def _number(statistic: Statistic, value: FloatArray, weight: FloatArray) -> float:
-    if statistic is Statistic.MEAN:
+def _number(statistic: WindowStatistic, value: FloatArray, weight: FloatArray) -> float:
+    if statistic is WindowStatistic.MEAN:
         # From a value that occurs, so that equal samples have exactly that mean.
         first = float(value[0])
         return first + float(np.average(value - first, weights=weight))
-    if statistic is Statistic.PEAK:
+    if statistic is WindowStatistic.PEAK:
         return float(value.max())
-    if statistic is Statistic.LOWEST:
+    if statistic is WindowStatistic.LOWEST:
         return float(value.min())
-    if statistic is Statistic.BELOW_TENTH:
+    if statistic is WindowStatistic.BELOW_TENTH:
         return float(weight[value < LOW_BALANCE_RATIO].sum() / weight.sum())
     return weighted_quantile(value, weight, _QUANTILES[statistic])
 

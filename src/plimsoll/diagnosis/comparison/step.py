@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from plimsoll.diagnosis.comparison.alike import ALIKE_SHARE
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.comparison import (
+    MeasuredQuantity,
     Quantity,
     SharedHours,
     Side,
-    Statistic,
     StepResult,
-    Subject,
+    WindowStatistic,
 )
 from plimsoll.model.plan import ALLOWED_RATIO
 
-_SERVED = {Dimension.THROUGHPUT: Subject.THROUGHPUT, Dimension.IOPS: Subject.IOPS}
+_SERVED = {Dimension.THROUGHPUT: MeasuredQuantity.THROUGHPUT, Dimension.IOPS: MeasuredQuantity.IOPS}
 
 
 def step_result_of(
@@ -62,6 +62,6 @@ def lighter_by(before: Side, quantities: Iterable[Quantity]) -> float:
     binding = before.diagnosis.binding
     subject = _SERVED.get(binding.dimension) if binding else None
     for one in quantities:
-        if one.subject is subject and one.statistic is Statistic.MEAN:
+        if one.subject is subject and one.statistic is WindowStatistic.MEAN:
             return max(-(one.change_ratio or 0.0), 0.0)
     return 0.0

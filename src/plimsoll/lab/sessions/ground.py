@@ -13,7 +13,7 @@ from plimsoll.gate.record import MINUTE_S, Moment, Truth
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
-from plimsoll.model.lab import GroundTruth, HeldCeiling, WrongClaim
+from plimsoll.model.lab import GroundTruth, ThrottledCeiling, WrongClaim
 
 # The diagnosis believes a level that is held for eight samples, and CloudWatch has one a minute.
 LONG_ENOUGH_S = 8 * MINUTE_S
@@ -52,7 +52,7 @@ def beside(
         if claim is not None:
             claims.remove(claim)
         held.append(
-            HeldCeiling(
+            ThrottledCeiling(
                 name=name,
                 phase=phase,
                 dimension=dimension_of(stage),

@@ -33,12 +33,12 @@ from plimsoll.lab.sweep.server import VERSION_COUNTS, Server
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.sweep import (
     Estimate,
+    KnownNumber,
     PhaseFit,
-    Published,
+    PublishedNumber,
     Sweep,
     SweepFit,
     SweepPoint,
-    Truth,
 )
 from plimsoll.units import MIB, format_bytes, kib
 
@@ -276,12 +276,12 @@ def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], N
 
 def truths_of(
     chain: Sequence[Stage], fit: SweepFit, sizes_bytes: Sequence[int] = LAB_SIZES_BYTES
-) -> tuple[Truth, ...]:
+) -> tuple[KnownNumber, ...]:
     """What the chain enforces over these sizes beside what the fit found, phase by phase."""
     return tuple(truth for phase in fit.phases for truth in _truths(chain, phase, sizes_bytes))
 
 
-def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -> list[Truth]:
+def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -> list[KnownNumber]:
     is_burst = fit.phase == Phase.BURST
     first, last = min(sizes_bytes), max(sizes_bytes)
     curve = ceiling_curve(chain, [first, last], burst=is_burst)
@@ -298,12 +298,12 @@ def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -
         size = None if fit.unit is None else fit.unit.size
         known.append(("accounting unit", "bytes", binding.unit_bytes, size))
     return [
-        Truth(name=name, phase=fit.phase, unit=unit, known=value, found=found)
+        KnownNumber(name=name, phase=fit.phase, unit=unit, known=value, found=found)
         for name, unit, value, found in known
     ]
 
 
-def published_of(case: Case, fit: SweepFit) -> tuple[Published, ...]:
+def published_of(case: Case, fit: SweepFit) -> tuple[PublishedNumber, ...]:
     """What was published of a configuration beside what was found now."""
     phases = {phase.phase: phase for phase in fit.phases}
     found = []
@@ -313,7 +313,7 @@ def published_of(case: Case, fit: SweepFit) -> tuple[Published, ...]:
         if phase is not None:
             limit = phase.ops_limit if figure.name == "operations" else phase.bytes_limit
         found.append(
-            Published(
+            PublishedNumber(
                 name=figure.name,
                 phase=figure.phase,
                 unit=figure.unit,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from plimsoll.model.comparison import Comparison, Outcome
+from plimsoll.model.comparison import Comparison, LimitsOutcome
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.reports.compare.outline import (
     BADGES,
@@ -33,10 +33,10 @@ _NARROW = 76
 _WIDE = 100
 
 _OUTCOMES = {
-    Outcome.BETTER: Tone.GOOD,
-    Outcome.SAME: Tone.PLAIN,
-    Outcome.WORSE: Tone.BAD,
-    Outcome.UNKNOWN: Tone.UNKNOWN,
+    LimitsOutcome.BETTER: Tone.GOOD,
+    LimitsOutcome.SAME: Tone.PLAIN,
+    LimitsOutcome.WORSE: Tone.BAD,
+    LimitsOutcome.UNKNOWN: Tone.UNKNOWN,
 }
 _VERDICTS = {
     Verdict.BINDS: Tone.BAD,

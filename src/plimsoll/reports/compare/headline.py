@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.comparison import (
     Comparison,
+    MeasuredQuantity,
     Quantity,
     Side,
-    Statistic,
     StepResult,
-    Subject,
+    WindowStatistic,
 )
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import ALLOWED_RATIO
@@ -126,9 +126,13 @@ def limit_of(diagnosis: Diagnosis) -> str:
 def _latencies(quantities: Iterable[Quantity]) -> str:
     """`reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
     said: list[str] = []
-    for subject, noun in ((Subject.READ_LATENCY, "reads"), (Subject.WRITE_LATENCY, "writes")):
+    for subject, noun in (
+        (MeasuredQuantity.READ_LATENCY, "reads"),
+        (MeasuredQuantity.WRITE_LATENCY, "writes"),
+    ):
         mean = next(
-            (q for q in quantities if q.subject is subject and q.statistic is Statistic.MEAN), None
+            (q for q in quantities if q.subject is subject and q.statistic is WindowStatistic.MEAN),
+            None,
         )
         if mean is None or mean.before is None or mean.after is None:
             continue

@@ -8,10 +8,10 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
 
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.comparison import (
-    Bought,
     CeilingPair,
     Comparison,
     ResourcePair,
+    SetupChange,
     Side,
     TimePair,
     change_ratio_of,
@@ -94,7 +94,7 @@ def _binding(found: Diagnosis) -> BindingObject | None:
     )
 
 
-def _bought(bought: Bought) -> BoughtObject:
+def _bought(bought: SetupChange) -> BoughtObject:
     if bought.name != "launched_s":
         return same_fields(BoughtObject, bought)
     before, after = (

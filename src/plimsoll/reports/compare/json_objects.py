@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.comparison import Outcome, Statistic, StepResult, Subject
+from plimsoll.model.comparison import LimitsOutcome, MeasuredQuantity, StepResult, WindowStatistic
 from plimsoll.model.diagnosis import Verdict
 
 Unit = Literal["bytes/s", "ops/s", "bytes", "s", "requests", "ratio", "count", "credits"]
@@ -147,9 +147,9 @@ class ComparisonGapObject(Struct, frozen=True, kw_only=True):
 class QuantityObject(Struct, frozen=True, kw_only=True):
     """One number on both sides."""
 
-    subject: Subject
+    subject: MeasuredQuantity
     """What was measured; `throughput` and `iops` are reads and writes together."""
-    statistic: Statistic
+    statistic: WindowStatistic
     """Which number stands for the window: means over time, of latency over operations; `p95` is
     what 95 % of the time stayed at or below; `below_tenth` is the share of time below 10 %."""
     unit: Unit
@@ -273,7 +273,7 @@ class ComparisonDocument(Struct, frozen=True, kw_only=True):
     """Name and version of this form."""
     headline: str
     """The comparison in one sentence for people."""
-    outcome: Outcome
+    outcome: LimitsOutcome
     """What became of the limits; the exit status follows it: `worse` 1, `unknown` 2, otherwise 0."""
     step: StepObject | None
     """Whether what lies between the windows was enough; null where no ceiling bound before, a side

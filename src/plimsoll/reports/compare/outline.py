@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family
 from plimsoll.model.comparison import (
-    Bought,
     CeilingPair,
     Comparison,
-    Outcome,
+    LimitsOutcome,
+    MeasuredQuantity,
     Quantity,
     ResourcePair,
-    Statistic,
-    Subject,
+    SetupChange,
     TimePair,
+    WindowStatistic,
 )
 from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
 from plimsoll.model.metric import METRICS, Metric
@@ -43,55 +43,64 @@ from plimsoll.units import (
 )
 
 BADGES = {
-    Outcome.BETTER: "better",
-    Outcome.SAME: "no worse, no better",
-    Outcome.WORSE: "worse",
-    Outcome.UNKNOWN: "cannot be told",
+    LimitsOutcome.BETTER: "better",
+    LimitsOutcome.SAME: "no worse, no better",
+    LimitsOutcome.WORSE: "worse",
+    LimitsOutcome.UNKNOWN: "cannot be told",
 }
 NOTHING_CHANGED = "Nothing: the same was bought on both sides."
 
 _SUBJECTS = {
-    Subject.THROUGHPUT: "throughput",
-    Subject.READ_THROUGHPUT: "  reads",
-    Subject.WRITE_THROUGHPUT: "  writes",
-    Subject.IOPS: "IOPS",
-    Subject.READ_IOPS: "  reads",
-    Subject.WRITE_IOPS: "  writes",
-    Subject.IO_SIZE: "I/O size",
-    Subject.READ_LATENCY: "read latency",
-    Subject.WRITE_LATENCY: "write latency",
-    Subject.QUEUE_DEPTH: "queue depth",
-    Subject.BYTE_BALANCE: METRICS[Metric.BYTE_BALANCE_RATIO].cloudwatch or "",
-    Subject.IO_BALANCE: METRICS[Metric.IO_BALANCE_RATIO].cloudwatch or "",
-    Subject.VOLUME_BALANCE: METRICS[Metric.VOLUME_BALANCE_RATIO].cloudwatch or "",
-    Subject.CPU: "CPU",
-    Subject.CONNECTIONS: "connections",
-    Subject.FREE_MEMORY: "freeable memory",
+    MeasuredQuantity.THROUGHPUT: "throughput",
+    MeasuredQuantity.READ_THROUGHPUT: "  reads",
+    MeasuredQuantity.WRITE_THROUGHPUT: "  writes",
+    MeasuredQuantity.IOPS: "IOPS",
+    MeasuredQuantity.READ_IOPS: "  reads",
+    MeasuredQuantity.WRITE_IOPS: "  writes",
+    MeasuredQuantity.IO_SIZE: "I/O size",
+    MeasuredQuantity.READ_LATENCY: "read latency",
+    MeasuredQuantity.WRITE_LATENCY: "write latency",
+    MeasuredQuantity.QUEUE_DEPTH: "queue depth",
+    MeasuredQuantity.BYTE_BALANCE: METRICS[Metric.BYTE_BALANCE_RATIO].cloudwatch or "",
+    MeasuredQuantity.IO_BALANCE: METRICS[Metric.IO_BALANCE_RATIO].cloudwatch or "",
+    MeasuredQuantity.VOLUME_BALANCE: METRICS[Metric.VOLUME_BALANCE_RATIO].cloudwatch or "",
+    MeasuredQuantity.CPU: "CPU",
+    MeasuredQuantity.CONNECTIONS: "connections",
+    MeasuredQuantity.FREE_MEMORY: "freeable memory",
 }
 _STATISTICS = {
-    Statistic.MEAN: "mean",
-    Statistic.MEDIAN: "median",
-    Statistic.P95: "p95",
-    Statistic.P99: "p99",
-    Statistic.PEAK: "peak",
-    Statistic.LOWEST: "lowest",
-    Statistic.BELOW_TENTH: "below 10 %",
+    WindowStatistic.MEAN: "mean",
+    WindowStatistic.MEDIAN: "median",
+    WindowStatistic.P95: "p95",
+    WindowStatistic.P99: "p99",
+    WindowStatistic.PEAK: "peak",
+    WindowStatistic.LOWEST: "lowest",
+    WindowStatistic.BELOW_TENTH: "below 10 %",
 }
-_BALANCES = (Subject.BYTE_BALANCE, Subject.IO_BALANCE, Subject.VOLUME_BALANCE)
-_MACHINE = (Subject.CPU, Subject.CONNECTIONS, Subject.FREE_MEMORY)
+_BALANCES = (
+    MeasuredQuantity.BYTE_BALANCE,
+    MeasuredQuantity.IO_BALANCE,
+    MeasuredQuantity.VOLUME_BALANCE,
+)
+_MACHINE = (MeasuredQuantity.CPU, MeasuredQuantity.CONNECTIONS, MeasuredQuantity.FREE_MEMORY)
 # Reads and writes apart are shown by their mean, IOPS by what is needed beside throughput; the
 # JSON form has all of them.
 _MEAN_ONLY = frozenset(
-    {Subject.READ_THROUGHPUT, Subject.WRITE_THROUGHPUT, Subject.READ_IOPS, Subject.WRITE_IOPS}
+    {
+        MeasuredQuantity.READ_THROUGHPUT,
+        MeasuredQuantity.WRITE_THROUGHPUT,
+        MeasuredQuantity.READ_IOPS,
+        MeasuredQuantity.WRITE_IOPS,
+    }
 )
-_FEWER = frozenset({Subject.IOPS, Subject.QUEUE_DEPTH})
+_FEWER = frozenset({MeasuredQuantity.IOPS, MeasuredQuantity.QUEUE_DEPTH})
 _SHARED = frozenset(
     {
-        Subject.THROUGHPUT,
-        Subject.IOPS,
-        Subject.READ_LATENCY,
-        Subject.WRITE_LATENCY,
-        Subject.QUEUE_DEPTH,
+        MeasuredQuantity.THROUGHPUT,
+        MeasuredQuantity.IOPS,
+        MeasuredQuantity.READ_LATENCY,
+        MeasuredQuantity.WRITE_LATENCY,
+        MeasuredQuantity.QUEUE_DEPTH,
     }
 )
 
@@ -159,7 +168,7 @@ class Section:
 class CompareOutline:
     """Everything a comparison says."""
 
-    outcome: Outcome
+    outcome: LimitsOutcome
     headline: str
     step: str
     """Whether what lies between was enough; empty where that is no question."""
@@ -229,7 +238,7 @@ def _window(diagnosis: Diagnosis) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _bought_row(bought: Bought) -> Row:
+def _bought_row(bought: SetupChange) -> Row:
     said: list[str] = []
     for value in (bought.before, bought.after):
         form = _FORMS.get(bought.name)
@@ -308,9 +317,9 @@ def _bound(diagnosis: Diagnosis) -> str:
 
 
 def _sections(comparison: Comparison) -> Iterable[Section]:
-    rates = [s for s in Subject if s not in (*_BALANCES, *_MACHINE)]
-    storage = rates[: rates.index(Subject.READ_LATENCY)]
-    waiting = rates[rates.index(Subject.READ_LATENCY) :]
+    rates = [s for s in MeasuredQuantity if s not in (*_BALANCES, *_MACHINE)]
+    storage = rates[: rates.index(MeasuredQuantity.READ_LATENCY)]
+    waiting = rates[rates.index(MeasuredQuantity.READ_LATENCY) :]
     for title, subjects in (
         ("Served", storage),
         ("Latency and queue", waiting),
@@ -326,7 +335,7 @@ def _sections(comparison: Comparison) -> Iterable[Section]:
     rows = tuple(
         _quantity_row(q)
         for q in shared.quantities
-        if q.subject in _SHARED and q.statistic is Statistic.MEAN and _is_known(q)
+        if q.subject in _SHARED and q.statistic is WindowStatistic.MEAN and _is_known(q)
     )
     shares = pair(shared.at_ceiling_before, shared.at_ceiling_after, "ratio")
     share = Row(
@@ -340,10 +349,12 @@ def _sections(comparison: Comparison) -> Iterable[Section]:
     yield Section(title=f"In the {hours} of the day that both cover", rows=(*rows, share))
 
 
-def _quantity_rows(quantities: Iterable[Quantity], subjects: Iterable[Subject]) -> Iterable[Row]:
+def _quantity_rows(
+    quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]
+) -> Iterable[Row]:
     """What people read of these subjects; the name stands on the first line of each."""
     wanted = tuple(subjects)
-    told: Subject | None = None
+    told: MeasuredQuantity | None = None
     for quantity in quantities:
         if quantity.subject in wanted and _is_shown(quantity) and _is_known(quantity):
             yield _quantity_row(quantity, is_first=quantity.subject is not told)
@@ -352,9 +363,13 @@ def _quantity_rows(quantities: Iterable[Quantity], subjects: Iterable[Subject]) 
 
 def _is_shown(quantity: Quantity) -> bool:
     if quantity.subject in _MEAN_ONLY:
-        return quantity.statistic is Statistic.MEAN
+        return quantity.statistic is WindowStatistic.MEAN
     if quantity.subject in _FEWER:
-        return quantity.statistic in (Statistic.MEAN, Statistic.P95, Statistic.PEAK)
+        return quantity.statistic in (
+            WindowStatistic.MEAN,
+            WindowStatistic.P95,
+            WindowStatistic.PEAK,
+        )
     return True
 
 

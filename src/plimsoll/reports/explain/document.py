@@ -12,9 +12,9 @@ from plimsoll.model.explain import (
     CaptureFile,
     DiffLine,
     ExplainComparison,
-    Outcome,
-    Pair,
+    PairOutcome,
     Source,
+    StatementPair,
 )
 from plimsoll.reports.document.parts import (
     Card,
@@ -32,18 +32,18 @@ from plimsoll.reports.document.parts import (
 from plimsoll.units import format_latency, number
 
 WORDS = {
-    Outcome.SAME: "same",
-    Outcome.NOT_THE_QUERY: "not the query",
-    Outcome.CACHE: "less from memory",
-    Outcome.ROWS: "other rows",
-    Outcome.BLOCKS: "other blocks",
-    Outcome.PLAN: "another plan",
-    Outcome.UNKNOWN: "could not tell",
+    PairOutcome.SAME: "same",
+    PairOutcome.NOT_THE_QUERY: "not the query",
+    PairOutcome.CACHE: "less from memory",
+    PairOutcome.ROWS: "other rows",
+    PairOutcome.BLOCKS: "other blocks",
+    PairOutcome.PLAN: "another plan",
+    PairOutcome.UNKNOWN: "could not tell",
 }
 _TONES = {
-    Outcome.SAME: Tone.GOOD,
-    Outcome.NOT_THE_QUERY: Tone.NEAR,
-    Outcome.UNKNOWN: Tone.UNKNOWN,
+    PairOutcome.SAME: Tone.GOOD,
+    PairOutcome.NOT_THE_QUERY: Tone.NEAR,
+    PairOutcome.UNKNOWN: Tone.UNKNOWN,
 }
 # A plan of hundreds of nodes would bury the rest; the JSON form has all of it.
 _DIFF_LINES_MOST = 60
@@ -93,21 +93,21 @@ def time_of(seconds: float | None) -> str:
     return f"{number(seconds, 3)} s" if seconds >= 1 else format_latency(seconds)
 
 
-def _worst(pairs: Sequence[Pair]) -> Tone:
+def _worst(pairs: Sequence[StatementPair]) -> Tone:
     tones = {_TONES.get(pair.outcome, Tone.BAD) for pair in pairs}
     order = (Tone.BAD, Tone.NEAR, Tone.UNKNOWN, Tone.GOOD)
     return next((tone for tone in order if tone in tones), Tone.UNKNOWN)
 
 
-def _summary(pairs: Sequence[Pair]) -> str:
+def _summary(pairs: Sequence[StatementPair]) -> str:
     if not pairs:
         return "No statement is on both sides."
-    counts = {o: sum(pair.outcome is o for pair in pairs) for o in Outcome}
+    counts = {o: sum(pair.outcome is o for pair in pairs) for o in PairOutcome}
     told = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
     return f"{len(pairs)} {'statement' if len(pairs) == 1 else 'statements'} on both sides: {told}."
 
 
-def _pair(pair: Pair) -> Card:
+def _pair(pair: StatementPair) -> Card:
     lines = [*pair.reasons, *([f"Next: {pair.advice}"] if pair.advice else [])]
     if pair.refuted_by:
         lines.append(f"Refuted by: {pair.refuted_by}")
@@ -127,7 +127,7 @@ def _pair(pair: Pair) -> Card:
     )
 
 
-def _numbers(pair: Pair) -> Table:
+def _numbers(pair: StatementPair) -> Table:
     return Table(
         columns=(
             Column(title=""),

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from plimsoll.model.explain import CaptureFile, ExplainComparison, Outcome, Source
+from plimsoll.model.explain import CaptureFile, ExplainComparison, PairOutcome, Source
 from plimsoll.reports.render.json_values import json_text, same_fields
 
 
@@ -110,7 +110,7 @@ class PairObject(Struct, frozen=True, kw_only=True):
 
     statement: str
     """The statement."""
-    outcome: Outcome
+    outcome: PairOutcome
     """What differs."""
     title: str
     """One sentence: number, unit, comparison."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
-from plimsoll.model.lab import GroundTruth, HeldCeiling, LabProgress, StageNow, WrongClaim
+from plimsoll.model.lab import GroundTruth, LabProgress, StageNow, ThrottledCeiling, WrongClaim
 from plimsoll.reports.render.terminal import (
     bullets,
     columns_of,
@@ -150,7 +150,7 @@ def _table(truth: GroundTruth) -> Table:
     return table
 
 
-def _row(held: HeldCeiling, clock: float) -> str:
+def _row(held: ThrottledCeiling, clock: float) -> str:
     """A row of the table where there is no room for one."""
     emulated = f" ({format_duration(held.held_s * clock)} emulated)" if clock != 1 else ""
     delivered = f", delivering {_delivered(held)}" if held.delivered is not None else ""
@@ -162,19 +162,19 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else format_duration(seconds)
 
 
-def _limit(held: HeldCeiling) -> str:
+def _limit(held: ThrottledCeiling) -> str:
     return f"{_name(held.name, held.phase)}, {_level(held.limit, held.dimension)}"
 
 
-def _delivered(held: HeldCeiling) -> str:
+def _delivered(held: ThrottledCeiling) -> str:
     return "" if held.delivered is None else _level(held.delivered, held.dimension, digits=4)
 
 
-def _error(held: HeldCeiling) -> str:
+def _error(held: ThrottledCeiling) -> str:
     return "" if held.level_error_ratio is None else _signed(held.level_error_ratio)
 
 
-def _found(held: HeldCeiling) -> str:
+def _found(held: ThrottledCeiling) -> str:
     """For how much emulated time the diagnosis found it, or that it did not."""
     if held.found_s is None:
         return "not found" if held.is_long_enough else "too short"

@@ -16,7 +16,7 @@ from msgspec import Struct
 from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
-from plimsoll.model.sheet import LimitSheet, Rate, StageLine
+from plimsoll.model.sheet import ChainRate, LimitSheet, StageLine
 from plimsoll.reports.chart.drawing import VEGALITE, VEGALITE_SCHEMA, Spec, svg, write_png
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
@@ -284,7 +284,7 @@ def _curve_layer(sheet: LimitSheet, look: Look, *, is_burst: bool) -> Spec:
     return {"data": {"values": rows}, "mark": mark, "encoding": {"tooltip": tooltip}}
 
 
-def _point(rate: Rate) -> Spec:
+def _point(rate: ChainRate) -> Spec:
     return {
         "mb": rate.bytes_per_s / 1e6,
         "iops": rate.ops_per_s,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from plimsoll.model.ceiling import Ceiling, Phase
 from plimsoll.model.family import FAMILIES, INSTANCE_FAMILIES
 from plimsoll.model.metric import METRICS
-from plimsoll.model.sheet import Knee, LimitSheet, Rate, Unreachable
+from plimsoll.model.sheet import ChainRate, Knee, LimitSheet, UnusableStorage
 from plimsoll.reports.chart.drawing import Spec
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.document.parts import (
@@ -107,7 +107,7 @@ def _curve(sheet: LimitSheet) -> Picture:
     return Picture(characters=characters, spec=spec)
 
 
-def _rate(rate: Rate) -> list[str]:
+def _rate(rate: ChainRate) -> list[str]:
     return [
         number(rate.bytes_per_s / 1e6, 5),
         f"{rate.ops_per_s:,.0f}",
@@ -186,7 +186,7 @@ def _balances(sheet: LimitSheet) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def _unreachable(item: Unreachable) -> str:
+def _unreachable(item: UnusableStorage) -> str:
     bought, baseline, burst = (
         words.quantity(v, item.unit) if item.unit == "ops/s" else format_bytes_per_s(v, 5)
         for v in (item.bought, item.baseline, item.burst)

@@ -8,7 +8,14 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
 
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import BoundTime, Overview, OverviewRow, Unread, Usage, WaitingTime
+from plimsoll.model.overview import (
+    BoundTime,
+    Overview,
+    OverviewRow,
+    UnreadInstance,
+    Usage,
+    WaitingTime,
+)
 from plimsoll.reports.overview.json_objects import (
     BoundObject,
     CallObject,
@@ -40,7 +47,7 @@ def render_overview_json(overview: Overview) -> bytes:
         unread=tuple(
             same_fields(UnreadObject, item, rank=rank)
             for rank, item in ranked
-            if isinstance(item, Unread)
+            if isinstance(item, UnreadInstance)
         ),
         failed=tuple(
             FailedObject(reason=reason, remedy=remedy, identifiers=tuple(sorted(names)))

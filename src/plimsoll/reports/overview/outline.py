@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.overview import BoundTime, Left, Overview, OverviewRow, Unread
+from plimsoll.model.overview import (
+    BoundTime,
+    Overview,
+    OverviewRow,
+    RemainingAmount,
+    UnreadInstance,
+)
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
 
@@ -222,7 +228,7 @@ def _word(row: OverviewRow) -> str:
     return f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}"
 
 
-def _unread_row(item: Unread, rank: int) -> RowSaid:
+def _unread_row(item: UnreadInstance, rank: int) -> RowSaid:
     return RowSaid(
         rank=rank,
         name=words.plain(item.identifier),
@@ -259,7 +265,7 @@ def _limit(row: OverviewRow) -> str:
     return f"{words.plain(row.nearest.name)} {format_ratio(row.nearest.peak_ratio)}"
 
 
-def _credits(left: Left | None) -> str:
+def _credits(left: RemainingAmount | None) -> str:
     if left is None:
         return NOTHING
     if left.ratio <= 0.005:

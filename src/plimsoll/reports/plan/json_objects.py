@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.plan import Judgement, Loop, MoveKind, Nature, RungKind
+from plimsoll.model.plan import Judgement, LoadResponse, MoveKind, RungKind, WorkloadKind
 from plimsoll.reports.render.json_values import InstanceObject, Ratio, WindowObject
 
 
@@ -29,12 +29,12 @@ class DemandObject(Struct, frozen=True, kw_only=True):
     """Seconds of the window that were measured."""
     held_back_s: float
     """Seconds of them in which a ceiling bound: more was asked for than was served."""
-    loop: Loop
+    loop: LoadResponse
     """How the load answers to faster storage: `open` requests come whether or not earlier ones are
     done, `closed` a fixed number of clients asks again when answered."""
     loop_reason: str
     """What tells it, or what would; may be empty."""
-    nature: Nature
+    nature: WorkloadKind
     """Whether the load asks for so much and no more (`open`), or takes whatever it is given
     (`greedy`), such as a vacuum or a load job; said from a chance of 0.7 on."""
     nature_reason: str

@@ -15,10 +15,10 @@ from plimsoll.model.plan import (
     CurvePoint,
     DemandSummary,
     Judgement,
-    Loop,
-    Nature,
+    LoadResponse,
     Option,
     Plan,
+    WorkloadKind,
 )
 from plimsoll.model.price import LICENSES
 from plimsoll.model.shell import shell_word
@@ -46,16 +46,16 @@ NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
 BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
 
 _LOOPS = {
-    Loop.OPEN: "Open loop: requests come whether or not earlier ones are done, so what is held back "
+    LoadResponse.OPEN: "Open loop: requests come whether or not earlier ones are done, so what is held back "
     "is done later.",
-    Loop.CLOSED: "Closed loop: a fixed number of clients asks again when answered, so more supply "
+    LoadResponse.CLOSED: "Closed loop: a fixed number of clients asks again when answered, so more supply "
     "means more throughput.",
-    Loop.UNKNOWN: "Open or closed loop: not known.",
+    LoadResponse.UNKNOWN: "Open or closed loop: not known.",
 }
 _NATURES = {
-    Nature.OPEN: "The load asks for so much and no more (likely).",
-    Nature.GREEDY: "The load takes whatever it is given (likely).",
-    Nature.UNKNOWN: "It is not known whether the load takes whatever it is given.",
+    WorkloadKind.OPEN: "The load asks for so much and no more (likely).",
+    WorkloadKind.GREEDY: "The load takes whatever it is given (likely).",
+    WorkloadKind.UNKNOWN: "It is not known whether the load takes whatever it is given.",
 }
 
 

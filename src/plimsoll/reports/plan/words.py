@@ -20,7 +20,7 @@ from plimsoll.model.plan import (
     NextCeiling,
     Plan,
     RungKind,
-    Work,
+    WorkTime,
 )
 from plimsoll.reports.render import words
 from plimsoll.units import GIB, KIB, MIB, format_latency, number
@@ -109,7 +109,7 @@ def minutes(at: Band, *, is_observed: bool) -> str:
     return f"under {text[2:]}" if text.startswith("< ") and _DASH not in text else text
 
 
-def work(done: Work | None) -> str:
+def work(done: WorkTime | None) -> str:
     """How long the same work takes with its tasks back to back: `6.9 h`; empty where it is not known."""
     if done is None:
         return ""

@@ -13,7 +13,7 @@ import msgspec
 
 from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import METRICS
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.aws import described as describing
 from plimsoll.sources.aws import insights, instance_types, metric_data, os_metrics
@@ -100,7 +100,7 @@ def read_instances(
     *,
     ec2_type_of: Ec2TypeOf,
     fine_s: int = 0,
-) -> Iterator[Snapshot | Unread]:
+) -> Iterator[Snapshot | UnreadInstance]:
     """
     The snapshots of every instance whose name fits, in the order of names.
 
@@ -356,5 +356,7 @@ def _not_rds(described: Described) -> UsageError:
     )
 
 
-def _unread(described: Described, error: PlimsollError) -> Unread:
-    return Unread(identifier=described.instance.identifier, reason=error.message, remedy=error.hint)
+def _unread(described: Described, error: PlimsollError) -> UnreadInstance:
+    return UnreadInstance(
+        identifier=described.instance.identifier, reason=error.message, remedy=error.hint
+    )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
-from plimsoll.model.explain import Capture, Source, Unrecorded, likeness
+from plimsoll.model.explain import Capture, Source, UnrecordedStatement, likeness
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.explain.allowed import parameter_count, refusal
 from plimsoll.sources.explain.json_plan import capture_of
@@ -85,7 +85,7 @@ class Recorder:
 
     def explain(
         self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
-    ) -> Capture | Unrecorded:
+    ) -> Capture | UnrecordedStatement:
         """
         Run a statement under EXPLAIN and roll it back; one without its parameters is only planned.
 
@@ -104,10 +104,10 @@ class Recorder:
         if reason:
             remedy = "" if allows_writes else "--allow-writes runs changes, and rolls them back."
             remedy = "" if "a rollback is sure" in reason or "more than" in reason else remedy
-            return Unrecorded(statement=wanted.statement, reason=reason, remedy=remedy)
+            return UnrecordedStatement(statement=wanted.statement, reason=reason, remedy=remedy)
         count = parameter_count(wanted.statement)
         if wanted.parameters is not None and len(wanted.parameters) != count:
-            return Unrecorded(
+            return UnrecordedStatement(
                 statement=wanted.statement,
                 reason=f"it has {count} parameters, and {len(wanted.parameters)} were given",
             )
@@ -157,7 +157,7 @@ class Recorder:
 
     def wanted_of(
         self, statements: Sequence[Statement], count: int
-    ) -> tuple[list[Wanted], list[Unrecorded]]:
+    ) -> tuple[list[Wanted], list[UnrecordedStatement]]:
         """The first `count` statements that only read, of tables, and what hid others from us."""
         wanted: list[Wanted] = []
         hidden = others = 0
@@ -175,7 +175,7 @@ class Recorder:
             return wanted, unrecorded
         reason = f"{hidden} statements of other users are hidden from the role '{self.role}'"
         remedy = f"GRANT pg_read_all_stats TO {_quoted(self.role)};"
-        hid = Unrecorded(statement=_HIDDEN, reason=reason, remedy=remedy)
+        hid = UnrecordedStatement(statement=_HIDDEN, reason=reason, remedy=remedy)
         return wanted, [*unrecorded, hid]
 
     def _explained(
@@ -281,18 +281,20 @@ class Recorder:
     def _setting(self, name: str) -> str:
         return str(next(iter(self._rows(sql.setting(name))[0].values())))
 
-    def _failure(self, wanted: Wanted, error: "psycopg.Error", timeout_s: int) -> Unrecorded:
+    def _failure(
+        self, wanted: Wanted, error: "psycopg.Error", timeout_s: int
+    ) -> UnrecordedStatement:
         import psycopg
 
         if self._connection.closed:
             raise self._refusal(error) from None
         if isinstance(error, psycopg.errors.QueryCanceled):
-            return Unrecorded(
+            return UnrecordedStatement(
                 statement=wanted.statement,
                 reason=f"the server ended it after {timeout_s} s",
                 remedy="--timeout gives it more.",
             )
-        return Unrecorded(statement=wanted.statement, reason=self._told(error))
+        return UnrecordedStatement(statement=wanted.statement, reason=self._told(error))
 
     def _told(self, error: "psycopg.Error") -> str:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -343,8 +345,8 @@ def _reads_tables(statement: str) -> bool:
     )
 
 
-def _of_others(count: int) -> Unrecorded:
-    return Unrecorded(
+def _of_others(count: int) -> UnrecordedStatement:
+    return UnrecordedStatement(
         statement="statements of other roles",
         reason=f"{count} statements were left out: other roles wrote them, and their functions would run "
         "with your rights, which reach beyond this database",

@@ -13,7 +13,7 @@ import msgspec
 
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
-from plimsoll.model.standing import Standing
+from plimsoll.model.standing import ServerHealth
 from plimsoll.sources.postgres.connect import Asker, Silent
 from plimsoll.sources.postgres.moment import Moment, Run, compared, has_gone_back
 from plimsoll.sources.postgres.reader import EVERYTHING, Reader, Want
@@ -167,7 +167,7 @@ class _Watch:
             asked_s=asker.asked_s,
         )
 
-    def _standing(self) -> Standing | None:
+    def _standing(self) -> ServerHealth | None:
         try:
             return self._reader.standing()
         except Silent as why:

@@ -17,10 +17,10 @@ from plimsoll.model.database import (
     Index,
     IoRow,
     Relation,
-    ServerSelf,
+    ServerInfo,
     Statement,
 )
-from plimsoll.model.standing import Standing
+from plimsoll.model.standing import ServerHealth
 from plimsoll.sources.postgres.connect import Asker, Rows, Silent
 from plimsoll.sources.postgres.locks import with_locks
 from plimsoll.sources.postgres.moment import (
@@ -83,7 +83,7 @@ class Reader:
         """Keep whom to ask; nothing is asked yet."""
         self._asker = asker
         self._wants = wants
-        self._server: ServerSelf | None = None
+        self._server: ServerInfo | None = None
         self._statements_at: tuple[str, str] | None = None
         self._owners: dict[int, int] = {}
         self._tables: tuple[int, ...] = ()
@@ -94,12 +94,12 @@ class Reader:
         """What could not be read, and what would supply it."""
 
     @property
-    def server(self) -> ServerSelf:
+    def server(self) -> ServerInfo:
         """Whom we met."""
         assert self._server is not None
         return self._server
 
-    def meet(self) -> ServerSelf:
+    def meet(self) -> ServerInfo:
         """
         Ask the server what it is.
 
@@ -121,7 +121,7 @@ class Reader:
         role, version, version_number, is_standby, block_bytes, rights = facts
         chunk = self._part("toast chunk size", queries.TOAST_CHUNK)
         values: dict[str, str] = dict(settings)
-        self._server = ServerSelf(
+        self._server = ServerInfo(
             place=self._asker.place,
             role=role,
             version=version.split(" ", maxsplit=1)[0],
@@ -234,7 +234,7 @@ class Reader:
             last = self._with_definitions(first, last)
         return first, with_parents(self._part, self._with_texts(first, last))
 
-    def standing(self) -> Standing | None:
+    def standing(self) -> ServerHealth | None:
         """
         What stands on the server, whatever it does now; None where tables are not asked for.
 

@@ -13,7 +13,7 @@ from plimsoll.model.database import (
     DatabaseReading,
     Observation,
     PoolerReading,
-    ServerSelf,
+    ServerInfo,
 )
 from plimsoll.sources.postgres.pg_stat import place_of
 
@@ -64,7 +64,7 @@ def observe_poolers(
         read_all()
     end_s = clock()
     return Observation(
-        server=ServerSelf(
+        server=ServerInfo(
             place=place_of(dsn),
             role="",
             version="",

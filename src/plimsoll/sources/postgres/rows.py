@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plimsoll.model.database import (
-    Column,
     DecodingSlot,
     Index,
     IoRow,
     Relation,
     Session,
     Statement,
+    ToastableColumn,
     VacuumRun,
 )
 
@@ -154,12 +154,12 @@ def masked(text: str | None) -> str | None:
     return _NUMBER.sub("?", " ".join(without_literals(text).split()))
 
 
-def columns_of(rows: Iterable[Row]) -> dict[int, tuple[Column, ...]]:
+def columns_of(rows: Iterable[Row]) -> dict[int, tuple[ToastableColumn, ...]]:
     """Rows of `columns`, by table."""
-    found: dict[int, list[Column]] = {}
+    found: dict[int, list[ToastableColumn]] = {}
     for table_oid, name, kind, storage, compression, width, _ in rows:
         found.setdefault(table_oid, []).append(
-            Column(
+            ToastableColumn(
                 name=name,
                 type=kind,
                 storage=_STORAGES.get(_letter(storage), ""),

@@ -15,7 +15,7 @@ Part = Callable[[str, str], Rows | None]
 _Noun = TypeVar("_Noun", bound=msgspec.Struct)
 
 
-def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Standing:
+def read_standing(part: Part, version_number: int, block_bytes: int) -> model.ServerHealth:
     """
     Ask for everything that stands, once.
 
@@ -40,7 +40,7 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.St
     indexes = part("invalid indexes", queries.INVALID_INDEXES)
     tables = part("bloat", queries.TABLE_BLOAT)
     spaces = part("bloat", queries.INDEX_BLOAT) if tables is not None else None
-    return model.Standing(
+    return model.ServerHealth(
         databases=told(
             "ages of databases",
             queries.DATABASES,
@@ -54,14 +54,14 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.St
         slots=told(
             "replication slots",
             queries.slots(version_number),
-            model.Slot,
-            model.Slot.__struct_fields__,
+            model.ReplicationSlot,
+            model.ReplicationSlot.__struct_fields__,
         ),
         prepared=told(
             "prepared transactions",
             queries.PREPARED,
-            model.Prepared,
-            model.Prepared.__struct_fields__,
+            model.PreparedTransaction,
+            model.PreparedTransaction.__struct_fields__,
         ),
         holders=_holders(part),
         sequences=told(
@@ -75,13 +75,14 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.St
     )
 
 
-def _holders(part: Part) -> tuple[model.Holder, ...] | None:
+def _holders(part: Part) -> tuple[model.XminHolder, ...] | None:
     rows = part("sessions", queries.HOLDERS)
     if rows is None:
         return None
-    names = model.Holder.__struct_fields__
+    names = model.XminHolder.__struct_fields__
     return tuple(
-        model.Holder(**dict(zip(names, (*row[:-1], masked(row[-1])), strict=True))) for row in rows
+        model.XminHolder(**dict(zip(names, (*row[:-1], masked(row[-1])), strict=True)))
+        for row in rows
     )
 
 

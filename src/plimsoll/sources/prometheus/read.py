@@ -23,7 +23,7 @@ from plimsoll.errors import (
     UsageError,
 )
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
@@ -100,7 +100,7 @@ def read_prometheus_fleet(
     *,
     bounds: Bounds | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Snapshot | Unread]:
+) -> Iterator[Snapshot | UnreadInstance]:
     """
     The snapshots of every instance and host whose name fits, in the order of names.
 
@@ -148,7 +148,9 @@ def read_prometheus_fleet(
             # The next one would fare alike; what was read is shown.
             raise
         except PlimsollError as error:
-            yield Unread(identifier=shown(every[name], 63), reason=error.message, remedy=error.hint)
+            yield UnreadInstance(
+                identifier=shown(every[name], 63), reason=error.message, remedy=error.hint
+            )
 
 
 def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:

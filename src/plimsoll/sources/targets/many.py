@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from plimsoll.errors import DataError, PlimsollError, SourceError
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.export.read import FORMATS, data_files, read_bytes, read_instance_file
 from plimsoll.sources.files.bytes import load
@@ -31,7 +31,9 @@ _UNNAMED = Gap(
 )
 
 
-def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snapshot | Unread]:
+def read_all(
+    path: Path, *, instance_file: Path | None = None
+) -> Iterator[Snapshot | UnreadInstance]:
     """
     The instances that a folder or file holds, recorded snapshots first, then exports by name.
 
@@ -72,7 +74,7 @@ def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snaps
 
 def _added(
     file: Path, path: Path, reading: Reading, failures: list[PlimsollError]
-) -> Snapshot | Unread | None:
+) -> Snapshot | UnreadInstance | None:
     """The snapshot of a recorded file; anything else is added to the reading."""
     is_snapshot = False
     try:
@@ -84,13 +86,15 @@ def _added(
     except (DataError, SourceError) as error:
         name = shown(file.relative_to(path) if path.is_dir() else file.name, 120)
         if is_snapshot:
-            return Unread(identifier=name, reason=error.message, remedy=error.hint)
+            return UnreadInstance(identifier=name, reason=error.message, remedy=error.hint)
         failures.append(error)
         reading.gaps.append(Gap(metric=f"file {name}", reason=error.message, remedy=error.hint))
     return None
 
 
-def _exported(path: Path, reading: Reading, recorded: set[str]) -> Iterator[Snapshot | Unread]:
+def _exported(
+    path: Path, reading: Reading, recorded: set[str]
+) -> Iterator[Snapshot | UnreadInstance]:
     """A snapshot for each name among the samples, then who is described and has none."""
     source = f"export {'folder' if path.is_dir() else 'file'} {shown(path, 200)}"
     blocks, nobodys = _by_instance(reading)
@@ -103,11 +107,13 @@ def _exported(path: Path, reading: Reading, recorded: set[str]) -> Iterator[Snap
             try:
                 yield assemble(mine, identifier=name, source=source)
             except DataError as error:
-                yield Unread(identifier=shown(name, 63), reason=error.message, remedy=error.hint)
+                yield UnreadInstance(
+                    identifier=shown(name, 63), reason=error.message, remedy=error.hint
+                )
     named = {name.lower() for name in blocks} | recorded
     for identifier in sorted({i.identifier for i in reading.described}):
         if named and identifier.lower() not in named:
-            yield Unread(
+            yield UnreadInstance(
                 identifier=shown(identifier, 63),
                 reason="described, but no metric of it is in the export",
                 remedy="Export its metrics, or leave it out.",

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from databases import START_S, budget, observation, reading
 from plimsoll.causes.vacuum import wraparound
 from plimsoll.model.cause import Cause
-from plimsoll.model.standing import DatabaseAge, Standing
+from plimsoll.model.standing import DatabaseAge, ServerHealth
 
 DAY_S = 86_400
 NEWEST_XID = 7 * 2**32 + 1_000
@@ -35,7 +35,7 @@ def near(given: int | None, *, multixacts: int | None = None, seconds: float = 6
     seen = observation(
         first,
         last,
-        standing=Standing(
+        standing=ServerHealth(
             databases=(DatabaseAge(name="orders", takes_connections=True, **ages),),
         ),
     )

@@ -22,12 +22,12 @@ from plimsoll.cli.output import Format
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.overview import Unread, Usage
+from plimsoll.model.overview import UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from situations import R5_2XLARGE
 
-UNREAD = Unread(
+UNREAD = UnreadInstance(
     identifier="restricted", reason="access denied to rds:DescribeEvents", remedy="Allow it."
 )
 
@@ -63,13 +63,13 @@ def blind(name: str = "blind") -> Snapshot:
     return builders.snapshot({Metric.CPU_RATIO: np.full(480, 0.3)}, instance=named(name))
 
 
-def ran(capsys: pytest.CaptureFixture[str], *items: Snapshot | Unread, **options: object):
+def ran(capsys: pytest.CaptureFixture[str], *items: Snapshot | UnreadInstance, **options: object):
     """The exit status and what was printed."""
     status = fleet.run("rds:*", iter(items), **options)
     return status, capsys.readouterr().out
 
 
-def overview(stream: Iterator[Snapshot | Unread], **options):
+def overview(stream: Iterator[Snapshot | UnreadInstance], **options):
     """The overview of a stream through the real diagnosis."""
     options = {"diagnose": diagnose_snapshot, "source": "rds:*"} | options
     return fleet.diagnose_fleet(stream, **options)
@@ -115,7 +115,9 @@ def test_a_stopped_reading_is_not_fine():
     assert 2 == fleet.exit_status(found)
 
 
-def failing(*items: Snapshot | Unread, error: Exception) -> Iterator[Snapshot | Unread]:
+def failing(
+    *items: Snapshot | UnreadInstance, error: Exception
+) -> Iterator[Snapshot | UnreadInstance]:
     """A stream that breaks after its items."""
     yield from items
     raise error
@@ -245,7 +247,7 @@ class Terminal(io.StringIO):
 class Counted:
     """A stream that knows how many it will give."""
 
-    def __init__(self, *items: Snapshot | Unread) -> None:
+    def __init__(self, *items: Snapshot | UnreadInstance) -> None:
         self.items = list(items)
 
     def __iter__(self):
@@ -334,7 +336,7 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
 
     assert [3600, 3600] == [s.window_s[1] - s.window_s[0] for s in last]
     assert ["late", "quiet"] == [
-        i.identifier if isinstance(i, Unread) else i.instance.identifier for i in day
+        i.identifier if isinstance(i, UnreadInstance) else i.instance.identifier for i in day
     ]
     assert "holds no sample of that window" in day[0].reason
 

@@ -34,7 +34,7 @@ from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
-from plimsoll.model.plan import Judgement, Wishes
+from plimsoll.model.plan import Judgement, PlanConstraints
 from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 from unit.reports.fixture_diagnosis import CASES
@@ -48,10 +48,10 @@ DAY_STEPS = 1440
 
 
 class Ran:
-    """What one call of the command printed, its exit status, and the wishes that it passed on."""
+    """What one call of the command printed, its exit status, and the constraints that it passed on."""
 
-    def __init__(self, status, out, err, wishes):
-        self.status, self.out, self.err, self.wishes = status, out, err, wishes
+    def __init__(self, status, out, err, constraints):
+        self.status, self.out, self.err, self.constraints = status, out, err, constraints
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def run(monkeypatch, capsys):
     def call(*arguments, made=None):
         asked = []
 
-        def planned(diagnosis, snapshot, wishes, prices=None):
-            asked.append((snapshot, wishes, prices))
+        def planned(diagnosis, snapshot, constraints, prices=None):
+            asked.append((snapshot, constraints, prices))
             return made or plans.claims()
 
         monkeypatch.setattr(plan_run, "plan_snapshot", planned)
@@ -117,15 +117,15 @@ def test_wishes_are_passed_on_as_numbers(run):
     """
     Every option reaches the plan: shares as ratios, money as decimals, patterns in their order.
     """
-    _, wishes, prices = run(
+    _, constraints, prices = run(
         *(PRESSED, "--slo", "0.5%", "--max-usd-per-day", "$12.50", "--keep-storage"),
         *("--multi-az", "--growth", "1.5x", "--discount", "20%", "--engine", "postgres"),
         *("--allow", "db.m6g.*", "--allow", "short-window", "--deny", "db.t*"),
         *("--prices", "offers.json"),
-    ).wishes
+    ).constraints
 
     assert (
-        Wishes(
+        PlanConstraints(
             allowed_ratio=0.005,
             usd_per_day_max=Decimal("12.50"),
             keep_storage=True,
@@ -136,7 +136,7 @@ def test_wishes_are_passed_on_as_numbers(run):
             deny=("db.t*",),
             discount=Decimal("0.8"),
         )
-        == wishes
+        == constraints
     )
     assert Path("offers.json") == prices
 
@@ -145,14 +145,14 @@ def test_nothing_is_wished_for_unasked(run):
     """
     Without options one percent of the minutes is allowed, and all else is free.
     """
-    assert Wishes() == run(PRESSED).wishes[1]
+    assert PlanConstraints() == run(PRESSED).constraints[1]
 
 
 def test_the_region_may_be_given_for_a_file(run):
     """
     An export names no region, and prices differ by it.
     """
-    snapshot, _, _ = run(PRESSED, "--region", "eu-central-1").wishes
+    snapshot, _, _ = run(PRESSED, "--region", "eu-central-1").constraints
 
     assert "eu-central-1" == snapshot.instance.region
 
@@ -202,7 +202,7 @@ def test_a_window_of_less_than_a_day_is_refused(run, hour):
     with pytest.raises(DataError, match="the window of 1 h is shorter than a day"):
         run(hour)
 
-    assert () == run(hour, "--allow", "short-window").wishes[1].allow
+    assert () == run(hour, "--allow", "short-window").constraints[1].allow
 
 
 def test_a_day_is_long_enough():
@@ -433,8 +433,8 @@ def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_pa
     file = tmp_path / "day.json"
     file.write_bytes(encode_snapshot(day(engine="oracle-se2", license_model="license-included")))
 
-    there, _, _ = run(file, "--license", "Bring-Your-Own-License").wishes
-    kept, _, _ = run(file).wishes
+    there, _, _ = run(file, "--license", "Bring-Your-Own-License").constraints
+    kept, _, _ = run(file).constraints
 
     assert "bring-your-own-license" == there.instance.license_model
     assert "license-included" == kept.instance.license_model

@@ -11,7 +11,13 @@ from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.comparison.measures import weighted_quantile
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.comparison import Comparison, Outcome, Quantity, Statistic, Subject
+from plimsoll.model.comparison import (
+    Comparison,
+    LimitsOutcome,
+    MeasuredQuantity,
+    Quantity,
+    WindowStatistic,
+)
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -55,7 +61,9 @@ def compared(before: Snapshot, after: Snapshot) -> Comparison:
     return compare(diagnose(before, facts), before, diagnose(after, facts), after)
 
 
-def number(comparison: Comparison, subject: Subject, statistic: Statistic) -> Quantity:
+def number(
+    comparison: Comparison, subject: MeasuredQuantity, statistic: WindowStatistic
+) -> Quantity:
     """One quantity of a comparison."""
     return next(
         q for q in comparison.quantities if (q.subject, q.statistic) == (subject, statistic)
@@ -82,7 +90,7 @@ def test_a_ceiling_that_is_gone_is_better():
     found = compared(pressed(), calm(start_s=LATER_S, instance=M6G))
     (at,) = [t for t in found.time_at if t.phase is Phase.BASELINE]
 
-    assert Outcome.BETTER is found.outcome
+    assert LimitsOutcome.BETTER is found.outcome
     assert (Verdict.BINDS, Verdict.SLACK) == (
         found.before.diagnosis.verdict,
         found.after.diagnosis.verdict,
@@ -96,7 +104,7 @@ def test_a_ceiling_that_is_new_is_worse():
     """
     From slack to binding is worse.
     """
-    assert Outcome.WORSE is compared(calm(), pressed(start_s=LATER_S)).outcome
+    assert LimitsOutcome.WORSE is compared(calm(), pressed(start_s=LATER_S)).outcome
 
 
 def test_where_both_bind_the_share_of_time_decides():
@@ -105,8 +113,8 @@ def test_where_both_bind_the_share_of_time_decides():
     """
     long, short = pressed(), pressed(start_s=LATER_S, busy_share=0.5)
 
-    assert Outcome.BETTER is compared(long, short).outcome
-    assert Outcome.WORSE is compared(short, long).outcome
+    assert LimitsOutcome.BETTER is compared(long, short).outcome
+    assert LimitsOutcome.WORSE is compared(short, long).outcome
 
 
 def test_some_minutes_more_are_no_difference():
@@ -117,7 +125,7 @@ def test_some_minutes_more_are_no_difference():
     found = compared(long, shorter)
 
     assert found.before.at_ceiling_s != found.after.at_ceiling_s
-    assert Outcome.SAME is found.outcome
+    assert LimitsOutcome.SAME is found.outcome
 
 
 def test_what_was_not_judged_makes_the_outcome_unknown():
@@ -127,7 +135,7 @@ def test_what_was_not_judged_makes_the_outcome_unknown():
     blind = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)}, instance=T3)
     found = compared(pressed(), blind)
 
-    assert Outcome.UNKNOWN is found.outcome
+    assert LimitsOutcome.UNKNOWN is found.outcome
     assert found.after.at_ceiling_s is None
     assert found.after.at_ceiling_share is None
     assert {None} == {at.after_s for at in found.time_at}
@@ -195,8 +203,10 @@ def test_means_of_latency_count_operations():
     shot = builders.snapshot(values)
     found = compared(shot, shot)
 
-    assert number(found, Subject.READ_LATENCY, Statistic.MEAN).before == pytest.approx(0.0091)
-    assert 0.001 == number(found, Subject.READ_LATENCY, Statistic.MEDIAN).before
+    assert number(
+        found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEAN
+    ).before == pytest.approx(0.0091)
+    assert 0.001 == number(found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEDIAN).before
 
 
 def test_the_mean_of_a_latency_is_unknown_without_operations():
@@ -206,12 +216,12 @@ def test_the_mean_of_a_latency_is_unknown_without_operations():
     after = calm(start_s=LATER_S)
     series = {m: s for m, s in after.series.items() if m is not Metric.READ_OPS_PER_S}
     found = compared(calm(), replace(after, series=series))
-    mean = number(found, Subject.READ_LATENCY, Statistic.MEAN)
+    mean = number(found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEAN)
 
     assert mean.before is not None
     assert (None, (gap("ReadIOPS"),)) == (mean.after, mean.gaps_after)
     assert (None, None) == (mean.difference, mean.change_ratio)
-    assert number(found, Subject.READ_LATENCY, Statistic.MEDIAN).after is not None
+    assert number(found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEDIAN).after is not None
 
 
 def test_what_one_side_lacks_is_unknown_with_the_reason():
@@ -223,13 +233,15 @@ def test_what_one_side_lacks_is_unknown_with_the_reason():
     told = Gap(metric="byte_balance_ratio", reason="access denied", remedy="Allow it.")
     after = replace(calm(start_s=LATER_S), gaps=(told,))
     found = compared(before, after)
-    lowest = number(found, Subject.BYTE_BALANCE, Statistic.LOWEST)
+    lowest = number(found, MeasuredQuantity.BYTE_BALANCE, WindowStatistic.LOWEST)
 
     assert (0.05, None) == (lowest.before, lowest.after)
     assert () == lowest.gaps_before
     assert (replace(told, metric="EBSByteBalance%"),) == lowest.gaps_after
-    assert 1.0 == number(found, Subject.BYTE_BALANCE, Statistic.BELOW_TENTH).before
-    assert (gap("CPUUtilization"),) == number(found, Subject.CPU, Statistic.MEAN).gaps_before
+    assert 1.0 == number(found, MeasuredQuantity.BYTE_BALANCE, WindowStatistic.BELOW_TENTH).before
+    assert (gap("CPUUtilization"),) == number(
+        found, MeasuredQuantity.CPU, WindowStatistic.MEAN
+    ).gaps_before
 
 
 def test_a_total_is_unknown_without_one_direction():
@@ -239,10 +251,10 @@ def test_a_total_is_unknown_without_one_direction():
     after = calm(start_s=LATER_S)
     series = {m: s for m, s in after.series.items() if m is not Metric.WRITE_BYTES_PER_S}
     found = compared(calm(), replace(after, series=series))
-    total = number(found, Subject.THROUGHPUT, Statistic.MEAN)
+    total = number(found, MeasuredQuantity.THROUGHPUT, WindowStatistic.MEAN)
 
     assert (None, (gap("WriteThroughput"),)) == (total.after, total.gaps_after)
-    assert number(found, Subject.READ_THROUGHPUT, Statistic.MEAN).after is not None
+    assert number(found, MeasuredQuantity.READ_THROUGHPUT, WindowStatistic.MEAN).after is not None
 
 
 def test_longer_samples_count_for_longer():
@@ -255,7 +267,7 @@ def test_longer_samples_count_for_longer():
     value = np.concatenate((np.full(10, 0.2), np.full(60, 0.9)))
     cpu = builders.timed(Metric.CPU_RATIO, times, value, step_s=60)
     shot = builders.snapshot(cpu)
-    mean = number(compared(shot, shot), Subject.CPU, Statistic.MEAN).before
+    mean = number(compared(shot, shot), MeasuredQuantity.CPU, WindowStatistic.MEAN).before
 
     assert mean == pytest.approx((10 * 0.2 + 0.9) / 11)
 
@@ -275,8 +287,13 @@ def test_quantiles_are_those_of_their_name():
     Of a hundred minutes that rise by one MB/s each: half lie below the median, 95 below P95, 99 below P99.
     """
     rising = compared(calm(), builders.snapshot(builders.storage(np.arange(1, 101) * 1e6)))
-    wanted = (Statistic.MEDIAN, Statistic.P95, Statistic.P99, Statistic.PEAK)
-    found = [number(rising, Subject.THROUGHPUT, statistic).after for statistic in wanted]
+    wanted = (
+        WindowStatistic.MEDIAN,
+        WindowStatistic.P95,
+        WindowStatistic.P99,
+        WindowStatistic.PEAK,
+    )
+    found = [number(rising, MeasuredQuantity.THROUGHPUT, statistic).after for statistic in wanted]
 
     assert [50e6, 95e6, 99e6, 100e6] == pytest.approx(found)
 
@@ -304,7 +321,7 @@ def test_other_hours_of_the_day_are_compared_by_those_both_cover():
     assert tuple(range(12, 18)) == shared.hours
     assert "hours" in kinds(found)
     assert any("12:00–18:00 UTC" in c.text for c in found.caveats)
-    mean = next(q for q in shared.quantities if q.subject is Subject.THROUGHPUT)
+    mean = next(q for q in shared.quantities if q.subject is MeasuredQuantity.THROUGHPUT)
     cut = first.series[Metric.READ_BYTES_PER_S].value[12 * 60 :]
     assert mean.before == pytest.approx(2 * cut.mean())
 
@@ -321,7 +338,7 @@ def test_an_hour_that_one_side_has_twice_counts_once():
     shared = compared(before, after).shared_hours
 
     assert shared is not None
-    mean = next(q for q in shared.quantities if q.subject is Subject.CPU)
+    mean = next(q for q in shared.quantities if q.subject is MeasuredQuantity.CPU)
     # Midnight to one came twice, at 10 % and at 90 %; one to two o'clock once, at 10 %.
     assert (0, 1) == shared.hours
     assert mean.before == pytest.approx((0.5 + 0.1) / 2)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from plimsoll.app.render import render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.comparison import Statistic, Subject
+from plimsoll.model.comparison import MeasuredQuantity, WindowStatistic
 from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.reports.compare.headline import compare_headline
 from plimsoll.reports.compare.json import render_compare_json
@@ -259,7 +259,7 @@ def test_an_unknown_side_has_no_mean():
     mean = next(
         q
         for q in found.quantities
-        if (q.subject, q.statistic) == (Subject.THROUGHPUT, Statistic.MEAN)
+        if (q.subject, q.statistic) == (MeasuredQuantity.THROUGHPUT, WindowStatistic.MEAN)
     )
     row = next(
         row

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.lab import GroundTruth, HeldCeiling, LabProgress, StageNow, WrongClaim
+from plimsoll.model.lab import GroundTruth, LabProgress, StageNow, ThrottledCeiling, WrongClaim
 from plimsoll.reports.lab.text import live, progress_line, progress_lines, render_truth
 
 MB = 1e6
@@ -39,7 +39,7 @@ PROGRESS = LabProgress(
     stages=(BYTES, OPS),
     transactions_per_s=45.2,
 )
-BASELINE = HeldCeiling(
+BASELINE = ThrottledCeiling(
     name="instance_ebs_throughput",
     phase=Phase.BASELINE,
     dimension=Dimension.THROUGHPUT,
@@ -50,7 +50,7 @@ BASELINE = HeldCeiling(
     found_s=5340,
     is_long_enough=True,
 )
-BURST = HeldCeiling(
+BURST = ThrottledCeiling(
     name="instance_ebs_throughput",
     phase=Phase.BURST,
     dimension=Dimension.THROUGHPUT,
@@ -227,7 +227,7 @@ def test_a_limit_that_was_missed_is_not_called_too_short():
     """
     It was held for long enough to be found.
     """
-    missed = HeldCeiling(
+    missed = ThrottledCeiling(
         **{
             **{f: getattr(BASELINE, f) for f in BASELINE.__struct_fields__},
             "found_level": None,

@@ -5,17 +5,24 @@ import pytest
 from plimsoll.app.render import render
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.sheet import SHEET_SCHEMA, Knee, LimitSheet, Rate, SheetRow, Unreachable
+from plimsoll.model.sheet import (
+    SHEET_SCHEMA,
+    ChainRate,
+    Knee,
+    LimitSheet,
+    SheetRow,
+    UnusableStorage,
+)
 from plimsoll.reports.limits.curve import curve_text, has_burst, mb_ticks
 
 KIB = 1024.0
 
 
-def rate(mb: float, iops: float, binding: Family = Family.VOLUME_IOPS) -> Rate:
-    return Rate(bytes_per_s=mb * 1e6, ops_per_s=iops, binding=binding)
+def rate(mb: float, iops: float, binding: Family = Family.VOLUME_IOPS) -> ChainRate:
+    return ChainRate(bytes_per_s=mb * 1e6, ops_per_s=iops, binding=binding)
 
 
-def row(kib: float, held: Rate, most: Rate | None = None) -> SheetRow:
+def row(kib: float, held: ChainRate, most: ChainRate | None = None) -> SheetRow:
     return SheetRow(io_size_bytes=kib * KIB, baseline=held, burst=most or held)
 
 
@@ -140,7 +147,7 @@ def test_what_cannot_be_reached_is_said_in_words(
     """
     Above the burst it is lost, below it it is had while credits last.
     """
-    item = Unreachable(
+    item = UnusableStorage(
         family=Family.VOLUME_IOPS, unit="ops/s", bought=bought, burst=burst, baseline=baseline
     )
     text = " ".join(render(sheet(unreachable=(item,)), width=80).split())

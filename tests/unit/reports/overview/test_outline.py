@@ -6,7 +6,7 @@ import re
 import pytest
 
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.html import render_overview_html
 from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.overview.markdown import render_overview_markdown
@@ -62,7 +62,7 @@ def test_markdown_rows_have_as_many_cells_as_titles():
     """
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
     text = render_overview_markdown(
-        fleet(rows, (Unread(identifier=EVIL, reason=EVIL, remedy=EVIL),))
+        fleet(rows, (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),))
     )
     cells = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line[:1] == "|"}
 
@@ -90,7 +90,7 @@ def test_a_hostile_name_stays_text():
     Markup in any text is shown, never run.
     """
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
-    lost = (Unread(identifier=EVIL, reason=EVIL, remedy=EVIL),)
+    lost = (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)
     text = render_overview_html(fleet(rows, lost, source=EVIL, stopped=EVIL))
     found = Reader(text)
 

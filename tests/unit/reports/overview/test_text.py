@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.outline import headline, overview_outline
 from plimsoll.reports.overview.text import render_overview
 from unit.reports.fixture_fleet import (
@@ -114,7 +114,7 @@ def test_no_text_from_outside_breaks_the_width_or_escapes(name, reason):
     Whatever an instance is called and an API answers, lines fit and nothing but text is printed.
     """
     rows = (binding(name), row(name))
-    unread = (Unread(identifier=name, reason=reason, remedy=reason),)
+    unread = (UnreadInstance(identifier=name, reason=reason, remedy=reason),)
     text = shown(fleet(rows, unread), width=60)
 
     assert 60 >= max(cell_len(line) for line in text.split("\n"))
@@ -239,7 +239,7 @@ def test_the_numbers_of_the_sentence_add_up(found, unread):
     rows = [
         row(str(n), v, binding=LEGACY if v is Verdict.BINDS else None) for n, v in enumerate(found)
     ]
-    lost = [Unread(identifier=f"u{n}", reason="x", remedy="") for n in range(unread)]
+    lost = [UnreadInstance(identifier=f"u{n}", reason="x", remedy="") for n in range(unread)]
     said = headline(fleet(rows, lost))
     total = len(found) + unread
     unjudged = found.count(Verdict.UNKNOWN) + unread

@@ -7,7 +7,7 @@ from plimsoll.errors import (
     UsageError,
 )
 from plimsoll.model.metric import Metric
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
 from plimsoll.sources.aws.read import planned_calls, read_instance
 from unit.sources.aws.cloud import (
@@ -69,7 +69,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     first, bad, last = read_fleet(fleet(GetMetricData=metrics))
 
     assert ["billing", "orders-replica"] == [first.instance.identifier, last.instance.identifier]
-    assert isinstance(bad, Unread)
+    assert isinstance(bad, UnreadInstance)
     assert bad.identifier == "orders-primary"
     assert bad.reason == "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)"
     assert bad.remedy.endswith(".")
@@ -95,7 +95,7 @@ def test_other_services_instances_are_unread():
     )
     found = list(read_fleet(cloud))
 
-    assert [type(f).__name__ for f in found] == ["Snapshot", "Unread", "Snapshot"]
+    assert [type(f).__name__ for f in found] == ["Snapshot", "UnreadInstance", "Snapshot"]
     assert "neptune" in found[1].reason
 
 
@@ -119,7 +119,7 @@ def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
     cloud = fleet(*names, GetMetricData=lambda _: gone, DescribeEvents=lambda _: gone)
     found = list(read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S)))
 
-    assert all(isinstance(f, Unread) for f in found)
+    assert all(isinstance(f, UnreadInstance) for f in found)
     assert len(found) == 100
     # Three failures end it; as many as run at once may have been under way by then.
     assert cloud.counts["GetMetricData"] <= (3 + 8) * 4
@@ -194,7 +194,7 @@ def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
         ),
     )
     found = list(read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S), most=64))
-    unread = [f for f in found if isinstance(f, Unread)]
+    unread = [f for f in found if isinstance(f, UnreadInstance)]
 
     assert 64 == len(cloud.sent)
     assert 0 < len(unread) < 30 == len(found)

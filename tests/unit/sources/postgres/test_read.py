@@ -2,13 +2,13 @@
 
 import pytest
 
-from plimsoll.model.database import DatabaseReading, Glance, ServerSelf
+from plimsoll.model.database import DatabaseReading, Glance, ServerInfo
 from plimsoll.sources.postgres import read
 from plimsoll.sources.postgres.connect import Silent
 from plimsoll.sources.postgres.moment import Moment, Run, counters_of
 from plimsoll.sources.postgres.reader import EVERYTHING
 
-SERVER = ServerSelf(
+SERVER = ServerInfo(
     place="127.0.0.1:5432/app",
     role="plimsoll",
     version="18.6",
@@ -41,7 +41,7 @@ class Server:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def meet(self) -> ServerSelf:
+    def meet(self) -> ServerInfo:
         return SERVER
 
     def run(self) -> Run:

@@ -12,7 +12,7 @@ from plimsoll.app.read import read_prometheus_instances
 from plimsoll.cli.commands import run
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.prometheus.client import Allowance, Bounds
 from plimsoll.sources.prometheus.read import read_prometheus, read_prometheus_fleet, server_of
 from plimsoll.units import format_time
@@ -83,8 +83,8 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     with Double(held) as double:
         found = fleet(double)
 
-    assert ["Snapshot", "Unread", "Snapshot"] == [type(f).__name__ for f in found]
-    assert isinstance(found[1], Unread)
+    assert ["Snapshot", "UnreadInstance", "Snapshot"] == [type(f).__name__ for f in found]
+    assert isinstance(found[1], UnreadInstance)
     assert "'orders' is in 2 regions" in found[1].reason
 
 

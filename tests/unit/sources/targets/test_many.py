@@ -5,7 +5,7 @@ import pytest
 from fuzz import corpus
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.metric import Metric
-from plimsoll.model.overview import Unread
+from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from plimsoll.sources.export.read import read_export
@@ -19,7 +19,10 @@ def stream(*identifiers, seed=1):
 
 def names(found):
     """Who was found, in order; the unread in brackets."""
-    return [f"({i.identifier})" if isinstance(i, Unread) else i.instance.identifier for i in found]
+    return [
+        f"({i.identifier})" if isinstance(i, UnreadInstance) else i.instance.identifier
+        for i in found
+    ]
 
 
 def test_a_stream_of_several_instances_gives_a_snapshot_of_each(tmp_path):
