@@ -51,10 +51,11 @@ Documented = (
     | PoolSizing
     | ToastProof
     | ExplainComparison
+    | Overview
 )
 """What is written as a document, and so has every form."""
 
-Found = Report | Plan | Overview | Documented
+Found = Report | Plan | Documented
 
 
 def render(
@@ -89,8 +90,12 @@ def render(
     return _text(found, width=width, color=color, lists_all=lists_all)
 
 
-def document_of(found: Documented) -> "Document":
+def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, Overview):
+        from plimsoll.reports.overview.document import overview_document
+
+        return overview_document(found, lists_all=lists_all)
     if isinstance(found, Comparison):
         from plimsoll.reports.compare.document import compare_document
 
@@ -142,13 +147,9 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
         from plimsoll.reports.plan.text import render_plan
 
         return render_plan(found, width=width, color=color)
-    if isinstance(found, Documented):
-        from plimsoll.reports.document.text import document_text
+    from plimsoll.reports.document.text import document_text
 
-        return document_text(document_of(found), width=width, color=color)
-    from plimsoll.reports.overview.text import render_overview
-
-    return render_overview(found, width=width, color=color, lists_all=lists_all)
+    return document_text(document_of(found, lists_all=lists_all), width=width, color=color)
 
 
 def _json(found: Found) -> str:
@@ -160,14 +161,14 @@ def _json(found: Found) -> str:
         from plimsoll.reports.plan.json import render_plan_json
 
         return render_plan_json(found).decode()
-    if isinstance(found, Documented):
-        return _document_json(found)
-    from plimsoll.reports.overview.json import render_overview_json
-
-    return render_overview_json(found).decode()
+    return _document_json(found)
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, Overview):
+        from plimsoll.reports.overview.json import render_overview_json
+
+        return render_overview_json(found).decode()
     if isinstance(found, Comparison):
         from plimsoll.reports.compare.json import render_compare_json
 
@@ -212,13 +213,9 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
         from plimsoll.reports.plan.markdown import render_plan_markdown
 
         return render_plan_markdown(found)
-    if isinstance(found, Documented):
-        from plimsoll.reports.document.markdown import document_markdown
+    from plimsoll.reports.document.markdown import document_markdown
 
-        return document_markdown(document_of(found))
-    from plimsoll.reports.overview.markdown import render_overview_markdown
-
-    return render_overview_markdown(found, lists_all=lists_all)
+    return document_markdown(document_of(found, lists_all=lists_all))
 
 
 def _html(found: Found) -> str:
@@ -226,14 +223,10 @@ def _html(found: Found) -> str:
         from plimsoll.reports.diagnosis.html import render_html
 
         return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection)
-    if isinstance(found, Overview):
-        from plimsoll.reports.overview.html import render_overview_html
-
-        return render_overview_html(found)
     if isinstance(found, Documented):
         from plimsoll.reports.document.page import document_page
 
-        return document_page(document_of(found))
+        return document_page(document_of(found, lists_all=True))
     raise UsageError(
         f"a {type(found).__name__.lower()} alone has no page",
         "Use text, json or markdown; a report has a page.",

@@ -4,10 +4,9 @@ import pytest
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import diagnose_fleet, exit_status
+from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.reports.overview.json import render_overview_json
-from plimsoll.reports.overview.markdown import render_overview_markdown
-from plimsoll.reports.overview.text import render_overview
 from unit.sources.aws.cloud import (
     WINDOW_S,
     Cloud,
@@ -22,6 +21,11 @@ from unit.sources.aws.conftest import alone
 from unit.sources.aws.readings import fleet, read_fleet
 
 __all__ = ["alone"]
+
+
+def as_markdown(overview):
+    """The Markdown form."""
+    return render(overview, "markdown")
 
 
 def quiet(query):
@@ -82,12 +86,12 @@ def test_the_table_says_what_was_denied(operation, action, lost):
         **{operation: lambda _: error("AccessDenied", status=403)},
     )
     overview = overview_of(cloud)
-    text = render_overview(overview, width=200, color=False)
+    text = render(overview, "text", width=200, color=False)
     document = json.loads(render_overview_json(overview))
 
     assert 1 == text.count(f"{lost}: access denied to {action}")
     assert f"Allow {action}" in text
-    assert f"{lost}: access denied to {action}" in render_overview_markdown(overview)
+    assert f"{lost}: access denied to {action}" in as_markdown(overview)
     (failed,) = document["failed"]
     assert failed["reason"].startswith(f"{lost}: access denied to {action}")
     concerned = ["a1"] if operation == "DescribeDBClusters" else ["a1", "b1", "c1"]
@@ -101,7 +105,7 @@ def test_nothing_is_said_where_nothing_was_denied():
     overview = overview_of(fleet())
 
     assert [] == json.loads(render_overview_json(overview))["failed"]
-    assert "Read only in part" not in render_overview(overview, width=100, color=False)
+    assert "Read only in part" not in render(overview, "text", width=100, color=False)
 
 
 @pytest.mark.parametrize("status", ["PartialData", "Forbidden", "InternalError"])
@@ -127,7 +131,7 @@ def test_another_metric_that_came_in_part_does_not():
     overview = overview_of(fleet(GetMetricData=metrics))
 
     assert 0 == exit_status(overview)
-    assert "FreeStorageSpace: access denied" in render_overview(overview, width=200, color=False)
+    assert "FreeStorageSpace: access denied" in render(overview, "text", width=200, color=False)
 
 
 def test_every_metric_refused_is_said_of_the_metrics():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
-from plimsoll.cli.output import Format, show, write_text
+from plimsoll.cli.output import Format, show, write_page
 from plimsoll.cli.waiting import told_while
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
@@ -62,9 +62,7 @@ def run(
             progress.clear()
     show(overview, form, width, lists_all=lists_all)
     if html is not None:
-        from plimsoll.reports.overview.html import render_overview_html
-
-        write_text(html, render_overview_html(overview), "report")
+        write_page(overview, html)
     return exit_status(overview)
 
 

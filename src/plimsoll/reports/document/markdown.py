@@ -50,11 +50,18 @@ def _part(part: d.Part, level: int) -> str:
             return "\n\n".join(f"**→** {escaped(item)}" for item in items)
         return numbered(items) if part.is_numbered else bullets(items)
     if isinstance(part, d.Table):
-        return table(
-            [_plain(c.title.replace("\n", ", ").strip(", ")) for c in part.columns],
-            ([_cell(cell) for cell in row] for row in part.rows),
-        )
+        return _table(part)
     return _fenced(part)
+
+
+def _table(part: d.Table) -> str:
+    titles = [_plain(c.title.replace("\n", ", ").strip(", ")) for c in part.columns]
+    rows = [[_cell(cell) for cell in row] for row in part.rows]
+    if any(part.remarks):
+        titles.append("Remarks")
+        rows = [[*row, words.plain(said)] for row, said in zip(rows, part.remarks, strict=True)]
+    legend = " ".join(_plain(column.legend) for column in part.columns if column.legend)
+    return _joined([table(titles, rows), legend])
 
 
 def _fenced(part: d.Code | d.Command | d.Diff | d.Picture) -> str:

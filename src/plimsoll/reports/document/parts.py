@@ -54,6 +54,12 @@ class Column:
     """Terminals with fewer columns leave it out, because the others imply it."""
     is_cut: bool = False
     """A terminal shows as much of each cell as fits in one line; JSON and pages have the whole."""
+    leaves: int = 0
+    """Rank in which it is left out where not all columns fit a terminal; 0 for never."""
+    least: int = 0
+    """Columns of a terminal to which its words may be narrowed; 0 for not at all."""
+    legend: str = ""
+    """A sentence below the table that explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,13 @@ class Table:
     rows: tuple[tuple[str | Cell, ...], ...]
     stacks: bool = False
     """Whether a phone shows each row as a list of names with values; for wide tables."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of each row, below it; empty, or one text a row."""
+
+    @property
+    def head(self) -> int:
+        """Which column names the row: the first, or the one behind a rank."""
+        return 1 if self.columns[0].title == "#" else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +208,8 @@ class Document:
     simulated: tuple[str, ...] = ()
     """What is simulated, a note each; an empty note where nothing is known of it."""
     parts: tuple[Part, ...] = ()
+    is_wide: bool = False
+    """Whether its table needs more columns than others: at least 60, and 100 where nobody says."""
 
 
 def facts_of(named: Sequence[tuple[str, str]], *, are_sentences: bool = False) -> Facts:

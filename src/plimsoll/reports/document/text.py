@@ -13,12 +13,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from plimsoll.reports.document import parts as d
+from plimsoll.reports.document.fitted import fitted_table, is_fitted
 from plimsoll.reports.render import terminal, words
 from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.terminal import glued, styled
 
 WIDTH_MIN, WIDTH_MAX = 40, 120
+# Of a document whose rows stand side by side.
+WIDE_MIN, WIDE = 60, 100
 # Below this names and values have no room beside each other: each is a paragraph.
 _NARROW = 60
 
@@ -34,24 +37,21 @@ _SIGNS = {"-": "red", "+": "green", " ": "dim"}
 
 
 def document_text(
-    document: d.Document,
-    *,
-    width: int | None,
-    color: bool,
-    least: int = WIDTH_MIN,
-    most: int = WIDTH_MAX,
+    document: d.Document, *, width: int | None, color: bool, least: int = WIDTH_MIN
 ) -> str:
     """
     Return the document as text that ends with a newline.
 
     Args:
         document: what is said.
-        width: columns; None takes the terminal's, and 80 in a pipe.
+        width: columns; None takes the terminal's, and 80 in a pipe, or 100 where rows are long.
         color: whether escape sequences for colour may be used.
         least: fewer columns are taken as this; for tables that do not fit in fewer.
-        most: a terminal that is wider keeps a margin.
     """
-    columns = terminal.columns_of(width, least=least, most=most)
+    if document.is_wide:
+        columns = terminal.columns_of(width, least=WIDE_MIN, most=WIDE, piped=WIDE)
+    else:
+        columns = terminal.columns_of(width, least=least, most=WIDTH_MAX)
     return terminal.rendered([*_whole(document, columns)], width=columns, color=color)
 
 
@@ -106,7 +106,7 @@ def _flowing(
         mark = "→" if part.are_moves else "-"
         marks = (f"{n}." if part.is_numbered else mark for n in range(1, len(part.items) + 1))
         return _marked(zip(marks, (styled(words.plain(i)) for i in part.items), strict=True))
-    return _diff(part, room) if isinstance(part, d.Diff) else _table(part, width)
+    return _diff(part, room) if isinstance(part, d.Diff) else _table(part, width, room)
 
 
 def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
@@ -123,7 +123,12 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
         if isinstance(inner, d.Section):
             yield from _section(inner, width)
         else:
-            yield from _part(inner, width, 0 if isinstance(inner, d.Picture) else 2)
+            yield from _part(inner, width, 0 if _needs_all(inner) else 2)
+
+
+def _needs_all(part: d.Part) -> bool:
+    """Whether a part stands at the margin, because it is as wide as there is room."""
+    return isinstance(part, d.Picture) or (isinstance(part, d.Table) and is_fitted(part))
 
 
 def _card(card: d.Card, width: int, indent: int) -> Iterable[RenderableType]:
@@ -165,8 +170,10 @@ def _marked(rows: Iterable[tuple[str, Text]]) -> RenderableType:
     return grid
 
 
-def _table(part: d.Table, width: int) -> RenderableType:
+def _table(part: d.Table, width: int, room: int) -> RenderableType:
     """A table without a frame, with the columns that are shown at this width."""
+    if is_fitted(part):
+        return fitted_table(part, room, lambda cell: _cell(cell, width))
     shown = [n for n, column in enumerate(part.columns) if width >= column.from_width]
     made = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for n in shown:

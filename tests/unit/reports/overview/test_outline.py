@@ -5,16 +5,25 @@ import re
 
 import pytest
 
+from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import UnreadInstance
-from plimsoll.reports.overview.html import render_overview_html
 from plimsoll.reports.overview.json import render_overview_json
-from plimsoll.reports.overview.markdown import render_overview_markdown
 from unit.reports.diagnosis.test_html import Reader
 from unit.reports.fixture_fleet import LEGACY, ROWS, UNREAD, fleet, instance, row
 
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
 EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(2)>|`*_\"'"
+
+
+def as_markdown(overview):
+    """The Markdown form."""
+    return render(overview, "markdown")
+
+
+def as_page(overview):
+    """The page."""
+    return render(overview, "html")
 
 
 def document(overview=None):
@@ -26,7 +35,7 @@ def test_golden_markdown(golden):
     """
     What goes into a ticket is as it was last reviewed.
     """
-    golden("overview/fleet.md", render_overview_markdown(fleet()))
+    golden("overview/fleet.md", as_markdown(fleet()))
 
 
 def test_golden_json(golden):
@@ -39,9 +48,9 @@ def test_golden_json(golden):
 @pytest.mark.parametrize(
     "render",
     [
-        render_overview_markdown,
-        lambda o: render_overview_markdown(o, lists_all=True),
-        render_overview_html,
+        as_markdown,
+        lambda o: render(o, "markdown", lists_all=True),
+        as_page,
         lambda o: render_overview_json(o).decode(),
     ],
 )
@@ -61,9 +70,7 @@ def test_markdown_rows_have_as_many_cells_as_titles():
     No text from outside can add a cell, a heading or markup.
     """
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
-    text = render_overview_markdown(
-        fleet(rows, (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),))
-    )
+    text = as_markdown(fleet(rows, (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)))
     cells = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line[:1] == "|"}
 
     assert {11} == cells
@@ -74,7 +81,7 @@ def test_a_page_is_well_formed_and_loads_nothing():
     """
     Every tag is closed, ids are unique, no reference leaves the page, and there is no script.
     """
-    text = render_overview_html(fleet())
+    text = as_page(fleet())
     found = Reader(text)
 
     assert ([], []) == (found.open, found.wrong)
@@ -91,7 +98,7 @@ def test_a_hostile_name_stays_text():
     """
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
     lost = (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)
-    text = render_overview_html(fleet(rows, lost, source=EVIL, stopped=EVIL))
+    text = as_page(fleet(rows, lost, source=EVIL, stopped=EVIL))
     found = Reader(text)
 
     assert "<script" not in text
@@ -104,7 +111,7 @@ def test_every_colour_of_the_page_is_defined():
     """
     Each CSS variable that is used has a value.
     """
-    text = render_overview_html(fleet())
+    text = as_page(fleet())
     style = text[text.index("<style>") : text.index("</style>")]
 
     assert [] == [n for n in set(re.findall(r"var\((--[a-z-]+)\)", text)) if f"{n}:" not in style]
@@ -116,8 +123,8 @@ def test_an_empty_fleet_has_every_form():
     """
     nothing = fleet((), (), usage=None, usd=None, window_s=None)
 
-    assert "No instance was found." in render_overview_html(nothing)
-    assert render_overview_markdown(nothing).startswith("# No instance was found.")
+    assert "No instance was found." in as_page(nothing)
+    assert as_markdown(nothing).startswith("# No instance was found.")
     assert {"instances": 0, "binds_now": 0} == {
         key: document(nothing)["counts"][key] for key in ("instances", "binds_now")
     }
@@ -193,8 +200,8 @@ def test_a_stopped_reading_is_in_every_form():
     stopped = fleet(stopped="the token expired")
 
     assert "the token expired" == document(stopped)["stopped"]
-    assert "Reading stopped early: the token expired." in render_overview_html(stopped)
-    assert "Reading stopped early: the token expired." in render_overview_markdown(stopped)
+    assert "Reading stopped early: the token expired." in as_page(stopped)
+    assert "Reading stopped early: the token expired." in as_markdown(stopped)
     assert document()["stopped"] is None
 
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from plimsoll.app.render import render
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.outline import headline, overview_outline
-from plimsoll.reports.overview.text import render_overview
 from unit.reports.fixture_fleet import (
     BURST,
     LEGACY,
@@ -35,7 +35,7 @@ EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNRE
 
 def shown(overview=None, *, width=100, color=False, lists_all=False):
     """The fleet of fifty as text."""
-    return render_overview(overview or fleet(), width=width, color=color, lists_all=lists_all)
+    return render(overview or fleet(), "text", width=width, color=color, lists_all=lists_all)
 
 
 def binding(name, *, now=False):
@@ -131,7 +131,8 @@ def test_columns_leave_in_their_order():
     }
 
     assert left[200] is None
-    assert ["Share", "Share, Class, #", "Share, Class, #, Credits, At it"] == [
+    first = "Engine and storage, Share"
+    assert [first, f"{first}, Class, #", f"{first}, Class, #, Credits, At it"] == [
         left[width][1] for width in (100, 80, 60)
     ]
 
@@ -347,7 +348,7 @@ def test_the_default_width_is_a_hundred(monkeypatch):
     """
     for columns, expected in ((None, 100), (72, 72), (240, 100)):
         monkeypatch.setenv("COLUMNS", str(columns or 0))
-        text = render_overview(fleet(), width=None, color=False)
+        text = render(fleet(), "text", width=None, color=False)
 
         assert shown(width=expected) == text
 
