@@ -29,13 +29,13 @@ from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.needs import Needs, needs_of
-from plimsoll.plan.priced import Priced, priced
+from plimsoll.plan.needs import ResourceNeeds, needs_of
+from plimsoll.plan.priced import ArrangementPrices, priced
 from plimsoll.plan.roles import preferred, roles_of
-from plimsoll.plan.search import FAILS, HOLDS, OPEN, Trial, search, search_all
-from plimsoll.plan.vectors import Vectors, vectors_of
+from plimsoll.plan.search import FAILS, HOLDS, OPEN, DemandSearch, search, search_all
+from plimsoll.plan.vectors import LimitVectors, vectors_of
 
 PROMISES_S = {14: 0.5, 365: 3.0}
 """Days of one-minute steps, and CPU seconds for the whole search and for replaying all limits."""
@@ -115,10 +115,10 @@ def bench(days: int, promise_s: float, runs: int) -> list[str]:
     return broken
 
 
-def demand(days: int, scale: float) -> Asked:
+def demand(days: int, scale: float) -> StepDemand:
     ops, size = busy_days(days)
     assert ops.size == days * DAY_STEPS
-    return Asked(
+    return StepDemand(
         ops_per_s=ops * scale,
         io_size_bytes=size,
         step_s=MINUTE_S,
@@ -137,17 +137,17 @@ def timed(compute: Callable[[], Any], runs: int) -> tuple[float, Any]:
     return best, result
 
 
-def _listed() -> tuple[Needs, Arrangements]:
+def _listed() -> tuple[ResourceNeeds, Arrangements]:
     snapshot = Snapshot(instance=INSTANCE, series={}, source="made up", is_simulated=True)
     needs = needs_of(snapshot, catalog())
     return needs, arrangements(INSTANCE, catalog(), needs, PlanConstraints())
 
 
-def _limits(found: Arrangements) -> Vectors:
+def _limits(found: Arrangements) -> LimitVectors:
     return vectors_of(found, catalog(), io_size_bytes_max=UNIT_BYTES)
 
 
-def _prices(needs: Needs, found: Arrangements) -> Priced:
+def _prices(needs: ResourceNeeds, found: Arrangements) -> ArrangementPrices:
     facts = catalog()
     return priced(
         found,
@@ -158,7 +158,9 @@ def _prices(needs: Needs, found: Arrangements) -> Priced:
     )
 
 
-def _search(vectors: Vectors, found: Arrangements, prices: Priced, asked: Asked) -> Any:
+def _search(
+    vectors: LimitVectors, found: Arrangements, prices: ArrangementPrices, asked: StepDemand
+) -> Any:
     return search(
         vectors,
         prices.more,
@@ -169,13 +171,13 @@ def _search(vectors: Vectors, found: Arrangements, prices: Priced, asked: Asked)
     )
 
 
-def _all(vectors: Vectors, asked: Asked) -> Any:
+def _all(vectors: LimitVectors, asked: StepDemand) -> Any:
     return search_all(vectors, asked, allowed_ratio=ALLOWED_RATIO)
 
 
-def _forced(vectors: Vectors, asked: Asked) -> Any:
+def _forced(vectors: LimitVectors, asked: StepDemand) -> Any:
     """Every distinct limit replayed, as if no comparison settled any."""
-    trial = Trial(vectors, asked, allowed_ratio=ALLOWED_RATIO)
+    trial = DemandSearch(vectors, asked, allowed_ratio=ALLOWED_RATIO)
     trial.state[:] = OPEN
     trial.settle(np.arange(len(vectors)))
     return trial.state

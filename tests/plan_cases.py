@@ -10,9 +10,9 @@ from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import PlanConstraints
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.needs import Needs, needs_of
+from plimsoll.plan.needs import ResourceNeeds, needs_of
 
 GIB = 1024.0**3
 DAY_MINUTES = 1440
@@ -34,7 +34,7 @@ def claims(**fields: Any) -> Instance:
     return Instance(**(known | fields))
 
 
-def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> Needs:
+def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> ResourceNeeds:
     """
     The needs of a day in which some metrics were measured; a number is the same every minute.
     """
@@ -45,7 +45,7 @@ def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> 
     return needs_of(snapshot(series, instance=instance), catalog(), growth=growth)
 
 
-def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> Needs:
+def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> ResourceNeeds:
     """
     The needs of a machine with next to nothing to do, but for what is said of its CPU.
     """
@@ -59,7 +59,9 @@ def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> Needs:
     )
 
 
-def offered(instance: Instance, found: Needs | None = None, **constraints: Any) -> Arrangements:
+def offered(
+    instance: Instance, found: ResourceNeeds | None = None, **constraints: Any
+) -> Arrangements:
     return arrangements(
         instance, catalog(), found or calm(instance), PlanConstraints(**constraints)
     )
@@ -69,12 +71,14 @@ def classes(found: Arrangements) -> set[str]:
     return {limits.db_class for limits in found.classes if limits is not None}
 
 
-def asked(ops_per_s: ArrayLike, io_size_bytes: float = 16 * 1024, *, carried: bool = True) -> Asked:
+def asked(
+    ops_per_s: ArrayLike, io_size_bytes: float = 16 * 1024, *, carried: bool = True
+) -> StepDemand:
     """
     A demand by the minute, all of it measured.
     """
     ops = np.asarray(ops_per_s, dtype=np.float64)
-    return Asked(
+    return StepDemand(
         ops_per_s=ops,
         io_size_bytes=np.full(ops.shape, io_size_bytes),
         step_s=60.0,

@@ -8,17 +8,17 @@ from numpy.random import Generator, default_rng
 
 from plimsoll.kernel import Stage, replay_candidates
 from plimsoll.model.series import BoolArray, IntArray
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.priced import UNKNOWN
 from plimsoll.plan.search import HOLDS, held_back, search, search_all
-from plimsoll.plan.vectors import Slot, Vectors, without_idle
+from plimsoll.plan.vectors import LimitColumn, LimitVectors, without_idle
 from plimsoll.units import KIB
 
 SLOTS = (
-    Slot("instance_ebs_throughput", "bytes", None),
-    Slot("instance_ebs_iops", "ops", None),
-    Slot("volume_throughput", "bytes", None),
-    Slot("volume_iops", "ops", 256 * KIB),
+    LimitColumn("instance_ebs_throughput", "bytes", None),
+    LimitColumn("instance_ebs_iops", "ops", None),
+    LimitColumn("volume_throughput", "bytes", None),
+    LimitColumn("volume_iops", "ops", 256 * KIB),
 )
 GRIDS = 200
 
@@ -38,7 +38,7 @@ def limits(rng: Generator, size: int) -> np.ndarray:
     return table
 
 
-def demand(rng: Generator) -> Asked:
+def demand(rng: Generator) -> StepDemand:
     """
     A noisy demand with jobs in it; in some grids with gaps, in some with sizes that vary.
     """
@@ -51,7 +51,7 @@ def demand(rng: Generator) -> Asked:
     varies = not has_gaps and rng.random() < 0.6
     size = rng.uniform(8, 60, steps if varies else 1) * KIB * np.ones(steps)
     size = np.where(rng.random(steps) < 0.05 * varies, 300.0 * KIB, size)
-    return Asked(
+    return StepDemand(
         ops_per_s=ops,
         io_size_bytes=size,
         step_s=float(rng.choice([60.0, 300.0])),
@@ -60,7 +60,7 @@ def demand(rng: Generator) -> Asked:
     )
 
 
-def clip(table: np.ndarray, asked: Asked) -> np.ndarray:
+def clip(table: np.ndarray, asked: StepDemand) -> np.ndarray:
     return without_idle(table, SLOTS, io_size_bytes_max=float(asked.io_size_bytes.max()))
 
 
@@ -68,7 +68,7 @@ def chain(row: np.ndarray) -> tuple[Stage, ...]:
     return tuple(slot.stage(*numbers) for slot, numbers in zip(SLOTS, row.tolist(), strict=True))
 
 
-def truth(asked: Asked, row: np.ndarray, allowed: int) -> bool:
+def truth(asked: StepDemand, row: np.ndarray, allowed: int) -> bool:
     """
     Whether a demand passes, by one replay to the end.
     """
@@ -117,7 +117,7 @@ def test_the_search_finds_what_trying_everything_finds():
         allowed = asked.allowed_steps(allowed_ratio)
         holds = np.array([truth(asked, row, allowed) for row in table])
 
-        vectors = Vectors(slots=SLOTS, limits=clip(table, asked), of=of)
+        vectors = LimitVectors(slots=SLOTS, limits=clip(table, asked), of=of)
         found = search(vectors, more, roles, asked, allowed_ratio=allowed_ratio, keep=3)
 
         expected = {
@@ -177,14 +177,14 @@ def test_a_search_stops_where_nothing_dearer_matters():
     table[:, 1:] = (np.inf, np.inf, 0.0)
     # A demand that some steps alone hold up, so that no comparison settles anything above 60 MB/s.
     ops = np.where(np.arange(steps) % 50 == 0, 6000.0, 400.0)
-    asked = Asked(
+    asked = StepDemand(
         ops_per_s=ops,
         io_size_bytes=np.full(steps, 10e3),
         step_s=60.0,
         is_carried=True,
         is_measured=np.ones(steps, dtype=np.bool_),
     )
-    vectors = Vectors(slots=SLOTS, limits=table, of=np.arange(size))
+    vectors = LimitVectors(slots=SLOTS, limits=table, of=np.arange(size))
     prices = np.array([price for price, _ in zip(count(1), range(size), strict=False)])
 
     found = search(vectors, prices, {"all": prices > 0}, asked, allowed_ratio=0.05)

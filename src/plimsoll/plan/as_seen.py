@@ -10,13 +10,13 @@ from plimsoll.model.plan import Band, Effect, Judgement, NextCeiling
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand import Demand
-from plimsoll.plan.effect import Judged
+from plimsoll.plan.effect import JudgedChange
 from plimsoll.units import format_ratio
 
 
 def observed(
     demand: Demand, diagnosis: Diagnosis, snapshot: Snapshot, *, allowed_ratio: float
-) -> Judged:
+) -> JudgedChange:
     """
     Judge what is there by the time it was seen at a ceiling.
 
@@ -32,7 +32,7 @@ def observed(
     is_within = ratio <= allowed_ratio
     mean, tail = latencies_of(demand)
     lowest = _lowest_balance(snapshot)
-    return Judged(
+    return JudgedChange(
         judgement=Judgement.LIFTS if is_within else Judgement.DOES_NOT,
         probability=1.0 if is_within else 0.0,
         effect=Effect(

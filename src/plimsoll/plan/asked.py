@@ -12,7 +12,7 @@ from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.model.series import BoolArray, FloatArray
 
 
-class OnePath(Protocol):
+class PathProtocol(Protocol):
     """A plausible demand; `demand.Path` is one."""
 
     @property
@@ -26,7 +26,7 @@ class OnePath(Protocol):
         ...
 
 
-class Window(Protocol):
+class WindowProtocol(Protocol):
     """What all plausible demands of a window share; `demand.Demand` is one."""
 
     @property
@@ -51,7 +51,7 @@ class Window(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
+class StepDemand:
     """A demand, by the step."""
 
     ops_per_s: FloatArray
@@ -115,9 +115,9 @@ class Asked:
         return found
 
 
-def asked_of(window: Window, path: OnePath) -> Asked:
+def asked_of(window: WindowProtocol, path: PathProtocol) -> StepDemand:
     """A plausible demand of a window."""
-    return Asked(
+    return StepDemand(
         ops_per_s=path.ops_per_s,
         io_size_bytes=window.io_size_bytes,
         step_s=window.step_s,

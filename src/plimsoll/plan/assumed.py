@@ -7,24 +7,24 @@ import numpy as np
 from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.arrivals import Arrivals
-from plimsoll.plan.held import ASSUMED_SIZE_BYTES, Held, Seen
-from plimsoll.plan.loop import Found
-from plimsoll.plan.overload import Habit, growth_quantiles, is_seen
+from plimsoll.plan.held import ASSUMED_SIZE_BYTES, Measured, Throttled
+from plimsoll.plan.loop import LoopEstimate
+from plimsoll.plan.overload import Overflow, growth_quantiles, is_seen
 
 NINE_IN_TEN = np.array([0.9])
 HABITS = {
-    Habit.LOST: "dropped",
-    Habit.JOB: "queued and done later",
-    Habit.CLIENTS: "asked by clients that wait",
-    Habit.GREEDY: "part of a load that takes whatever it is given",
+    Overflow.LOST: "dropped",
+    Overflow.JOB: "queued and done later",
+    Overflow.CLIENTS: "asked by clients that wait",
+    Overflow.GREEDY: "part of a load that takes whatever it is given",
 }
 
 
 def assumptions_of(
-    seen: Seen,
-    held: Held,
-    found: Found,
-    weights: Mapping[Habit, float],
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    weights: Mapping[Overflow, float],
     prior: Prior,
     *,
     is_lower_bound: bool,
@@ -65,7 +65,7 @@ def _of_arrivals(came: Arrivals) -> str:
     )
 
 
-def _of_stretches(held: Held, prior: Prior) -> str:
+def _of_stretches(held: Throttled, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
     if shown == count:
@@ -82,7 +82,7 @@ def _of_stretches(held: Held, prior: Prior) -> str:
     )
 
 
-def _of_habit(found: Found, weights: Mapping[Habit, float]) -> str:
+def _of_habit(found: LoopEstimate, weights: Mapping[Overflow, float]) -> str:
     if found.loop is LoadResponse.CLOSED:
         return (
             f"Clients were counted and spend {1e3 * found.think_s:.2g} ms elsewhere for each request"

@@ -15,9 +15,9 @@ import numpy as np
 
 from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.demand import Demand
-from plimsoll.plan.vectors import BASELINE, BURST, CAPACITY, Vectors
+from plimsoll.plan.vectors import BASELINE, BURST, CAPACITY, LimitVectors
 from plimsoll.plan.work import Job, jobs_of, work_of
 
 # Judgement: for less than a fifth of the time nobody changes an instance, and a replay whose demand
@@ -28,7 +28,7 @@ _LOOSELY = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class Sooner:
+class FasterArrangement:
     """An arrangement that does the work sooner than all that cost less."""
 
     index: int
@@ -38,12 +38,12 @@ class Sooner:
 
 def sooner_by_price(
     demand: Demand,
-    vectors: Vectors,
+    vectors: LimitVectors,
     queue: Sequence[int] | IntArray,
     present: WorkTime,
     *,
     growth: float = 1.0,
-) -> tuple[Sooner, ...]:
+) -> tuple[FasterArrangement, ...]:
     """
     Arrangements in order of price, each at least a fifth sooner than the one before and what is there.
 
@@ -65,13 +65,13 @@ def sooner_by_price(
         limited = tuple(stage for stage in chain if isfinite(stage.burst))
         work = work_of(demand, limited, growth=growth)
         if work is not None and work.chained_minutes <= most:
-            found.append(Sooner(index, work))
+            found.append(FasterArrangement(index, work))
             most = _SOONER * work.chained_minutes
     return tuple(found)
 
 
 def most_for_the_money(
-    found: Sequence[Sooner], present: WorkTime, usd_more: Sequence[float]
+    found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]
 ) -> int | None:
     """
     The place of the one that saves the most time for each dollar more; None of none.
@@ -96,9 +96,11 @@ def most_for_the_money(
     return max(range(len(found)), key=saved_per_usd)
 
 
-def _least_s(demand: Demand, vectors: Vectors, jobs: Sequence[Job], growth: float) -> FloatArray:
+def _least_s(
+    demand: Demand, vectors: LimitVectors, jobs: Sequence[Job], growth: float
+) -> FloatArray:
     """No vector does the jobs in less, seconds, shape (vectors,)."""
-    asked = Asked(
+    asked = StepDemand(
         ops_per_s=demand.served_ops_per_s * growth,
         io_size_bytes=demand.io_size_bytes,
         step_s=demand.step_s,

@@ -26,8 +26,8 @@ from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.series import BoolArray, IntArray
-from plimsoll.plan.needs import Needs, shortfall
-from plimsoll.plan.patterns import Patterns, patterns_of
+from plimsoll.plan.needs import ResourceNeeds, shortfall
+from plimsoll.plan.patterns import ProposalPatterns, patterns_of
 from plimsoll.plan.storages import describe_storage, storages_of
 
 # The only region whose classes are listed by engine; elsewhere a list says how many regions have one.
@@ -35,7 +35,7 @@ _LISTED_REGION = "us-east-1"
 _KNOWN_EBS = ("ebs_burst_bytes_per_s", "ebs_burst_ops_per_s")
 
 
-class RefusedClass(Struct, frozen=True, kw_only=True):
+class ExcludedClass(Struct, frozen=True, kw_only=True):
     """A class that can be ordered and is not proposed."""
 
     db_class: str
@@ -58,7 +58,7 @@ class Arrangements:
     """Place in `classes`, shape (n,)."""
     storage_index: IntArray
     """Place in `storages`, shape (n,)."""
-    refused: tuple[RefusedClass, ...]
+    refused: tuple[ExcludedClass, ...]
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ def arranged(before: Instance, limits: InstanceLimits | None, storage: Storage) 
 
 
 def arrangements(
-    instance: Instance, catalog: Catalog, needs: Needs, constraints: PlanConstraints
+    instance: Instance, catalog: Catalog, needs: ResourceNeeds, constraints: PlanConstraints
 ) -> Arrangements:
     """
     Everything that can be bought for an instance and fits its needs; the present one is among it.
@@ -188,10 +188,10 @@ def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Insta
 def _classes(
     before: Instance,
     catalog: Catalog,
-    needs: Needs,
+    needs: ResourceNeeds,
     constraints: PlanConstraints,
-    patterns: Patterns,
-) -> tuple[tuple[InstanceLimits | None, ...], tuple[RefusedClass, ...]]:
+    patterns: ProposalPatterns,
+) -> tuple[tuple[InstanceLimits | None, ...], tuple[ExcludedClass, ...]]:
     """The present class as it is, and every other that fits, by family and size."""
     present = _class(before)
     if present is None:
@@ -212,7 +212,7 @@ def _classes(
         limits = catalog.instance_limits(name)
         reason = _refusal(limits, own, before, needs, catalog, patterns)
         if reason:
-            refused.append(RefusedClass(db_class=name, reason=reason))
+            refused.append(ExcludedClass(db_class=name, reason=reason))
         else:
             kept.append(limits)
     return tuple(sorted(kept, key=lambda one: size_order(one.db_class))), tuple(refused)
@@ -240,9 +240,9 @@ def _refusal(
     limits: InstanceLimits,
     own: InstanceLimits,
     before: Instance,
-    needs: Needs,
+    needs: ResourceNeeds,
     catalog: Catalog,
-    patterns: Patterns,
+    patterns: ProposalPatterns,
 ) -> str:
     if not limits.is_offered:
         return "no list of RDS names it"

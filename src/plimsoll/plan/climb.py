@@ -19,36 +19,36 @@ from plimsoll.catalog.names import class_name, size_order
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import A_SIZE_UP, FREE, Judgement, Ladder, Option, Rung, RungKind
 from plimsoll.model.series import BoolArray
-from plimsoll.plan.asked import Asked, asked_of
+from plimsoll.plan.asked import StepDemand, asked_of
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.demand import Path
+from plimsoll.plan.demand import DemandPath
 from plimsoll.plan.ladder import WORTH_A_TRY, Candidate, Steps, chance_of, steps_of
 from plimsoll.plan.moves import FreeMove, free_moves
-from plimsoll.plan.options import Desk
-from plimsoll.plan.priced import Priced
+from plimsoll.plan.options import PlanContext
+from plimsoll.plan.priced import ArrangementPrices
 from plimsoll.plan.roles import CHEAPEST, SAME_STORAGE, preferred
-from plimsoll.plan.search import Found, search
-from plimsoll.plan.vectors import Vectors
+from plimsoll.plan.search import SearchResult, search
+from plimsoll.plan.vectors import LimitVectors
 
 _PARTS_PER_USD = 1_000_000
 _MONTH_DAYS = 730 / 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class CheapestArrangement:
     """An arrangement that is the cheapest to pass some demand, and the search that found it."""
 
     index: int
-    asked: Asked
-    result: Found
+    asked: StepDemand
+    result: SearchResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LadderStep:
     """A step of the ladder before it has a place among the options."""
 
     option: Option
-    tried: Tried | None
+    tried: CheapestArrangement | None
     """None for what no search found: what is free, or a size up."""
     chance: float
     chance_after: float
@@ -56,10 +56,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Climb:
+class LadderDraft:
     """A ladder before its steps have places among the options."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
     recommended: int
     usd_per_day_more: Decimal | None
     step_count: float
@@ -67,20 +67,20 @@ class Climb:
 
 
 def climb_of(
-    desk: Desk,
+    context: PlanContext,
     found: Arrangements,
-    vectors: Vectors,
-    prices: Priced,
+    vectors: LimitVectors,
+    prices: ArrangementPrices,
     roles: Mapping[str, BoolArray],
     *,
     role: str,
-    also: Sequence[Tried] = (),
-) -> Climb | None:
+    also: Sequence[CheapestArrangement] = (),
+) -> LadderDraft | None:
     """
     The steps to try, cheapest first; None where nothing that is allowed and priced is ever enough.
 
     Args:
-        desk: makes and judges options.
+        context: makes and judges options.
         found: all arrangements.
         vectors: their limits.
         prices: their prices.
@@ -89,36 +89,38 @@ def climb_of(
         also: further arrangements to consider.
     """
     wanted = {name: roles[name] for name in (CHEAPEST, SAME_STORAGE)}
-    every = [*also, *_cheapest_of_each(desk, found, vectors, prices, wanted)]
+    every = [*also, *_cheapest_of_each(context, found, vectors, prices, wanted)]
     tried = list({one.index: one for one in reversed(every)}.values())[::-1]
     usd = _usd_per_day(prices, [one.index for one in tried])
     tried = [one for one in tried if one.index in usd]
-    candidates = [_candidate(desk, found, one.index, usd[one.index]) for one in tried]
-    move = restart_of(desk)
+    candidates = [_candidate(context, found, one.index, usd[one.index]) for one in tried]
+    move = restart_of(context)
     if move is not None:
-        candidates.append(_free(desk, move))
-    now = desk.before_cost.usd_per_day
+        candidates.append(_free(context, move))
+    now = context.before_cost.usd_per_day
     steps = steps_of(
         candidates,
-        desk.demand_weights,
+        context.demand_weights,
         free=None if move is None else len(tried),
         usd_per_day_now=float(now or 0),
     )
     if steps is None:
         return None
-    climb = _climb(desk, found, tried, move, steps, role)
-    up = _size_up(desk, found, roles[SAME_STORAGE])
+    climb = _climb(context, found, tried, move, steps, role)
+    up = _size_up(context, found, roles[SAME_STORAGE])
     known = _usd_per_day(prices, [] if up is None else [up])
-    return climb if up is None or up not in known else _with_size_up(climb, desk, found, up, move)
+    return (
+        climb if up is None or up not in known else _with_size_up(climb, context, found, up, move)
+    )
 
 
-def restart_of(desk: Desk) -> FreeMove | None:
+def restart_of(context: PlanContext) -> FreeMove | None:
     """The stop and start that brings an old instance the present limits; None where it has them."""
-    every = free_moves(desk.before, desk.catalog, former=desk.former)
+    every = free_moves(context.before, context.catalog, former=context.former)
     return next((move for move in every if move.is_restart), None)
 
 
-def ladder_of(climb: Climb | None, options: Sequence[Option]) -> Ladder | None:
+def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | None:
     """
     The ladder with its steps as places among the options.
 
@@ -156,79 +158,81 @@ def key_of(option: Option) -> tuple[Instance, bool]:
 
 
 def _cheapest_of_each(
-    desk: Desk,
+    context: PlanContext,
     found: Arrangements,
-    vectors: Vectors,
-    prices: Priced,
+    vectors: LimitVectors,
+    prices: ArrangementPrices,
     roles: Mapping[str, BoolArray],
-) -> list[Tried]:
+) -> list[CheapestArrangement]:
     """For every plausible demand the cheapest arrangements that pass it."""
     tie, tried = preferred(found), []
-    for path in _distinct(desk.demand.paths):
-        asked = asked_of(desk.demand, path)
+    for path in _distinct(context.demand.paths):
+        asked = asked_of(context.demand, path)
         result = search(
             vectors,
             prices.order,
             roles,
             asked,
-            allowed_ratio=desk.constraints.allowed_ratio,
+            allowed_ratio=context.constraints.allowed_ratio,
             keep=1,
             tie=tie,
         )
         tried += [
-            Tried(index=index, asked=asked, result=result)
+            CheapestArrangement(index=index, asked=asked, result=result)
             for chosen in result.roles.values()
             for index in chosen
         ]
     return tried
 
 
-def _distinct(paths: Sequence[Path]) -> list[Path]:
+def _distinct(paths: Sequence[DemandPath]) -> list[DemandPath]:
     return list({(p.is_carried, p.ops_per_s.tobytes()): p for p in paths}.values())
 
 
-def _usd_per_day(prices: Priced, which: Sequence[int]) -> dict[int, float]:
+def _usd_per_day(prices: ArrangementPrices, which: Sequence[int]) -> dict[int, float]:
     """What arrangements cost more in a day; the whole sums where no difference is known."""
     known = [index for index in which if prices.is_known[index]]
     column = prices.more if known else prices.total
     return {index: float(column[index]) / _PARTS_PER_USD / _MONTH_DAYS for index in known or which}
 
 
-def _candidate(desk: Desk, found: Arrangements, index: int, usd_per_day: float) -> Candidate:
-    passed = desk.passed(found.instance(index))
+def _candidate(
+    context: PlanContext, found: Arrangements, index: int, usd_per_day: float
+) -> Candidate:
+    passed = context.passed(found.instance(index))
     return Candidate(
         usd_per_day=usd_per_day,
-        chance=float(desk.demand_weights[passed].sum()),
+        chance=float(context.demand_weights[passed].sum()),
         passed=passed,
         trouble=int(not found.is_same_class[index]) + int(not found.is_same_storage[index]),
     )
 
 
-def _free(desk: Desk, move: FreeMove) -> Candidate:
-    passed = desk.passed(move.instance, free=move)
+def _free(context: PlanContext, move: FreeMove) -> Candidate:
+    passed = context.passed(move.instance, free=move)
     return Candidate(
-        usd_per_day=0.0, chance=float(desk.demand_weights[passed].sum()), passed=passed
+        usd_per_day=0.0, chance=float(context.demand_weights[passed].sum()), passed=passed
     )
 
 
 def _climb(
-    desk: Desk,
+    context: PlanContext,
     found: Arrangements,
-    tried: Sequence[Tried],
+    tried: Sequence[CheapestArrangement],
     move: FreeMove | None,
     steps: Steps,
     role: str,
-) -> Climb:
+) -> LadderDraft:
     made = []
     for place, chance in zip(steps.places, steps.chances_after, strict=True):
         if place == len(tried):
             assert move is not None
-            option, one = desk.option(move.instance, FREE, free=move), None
+            option, one = context.option(move.instance, FREE, free=move), None
         else:
             one = tried[place]
-            option = desk.option(found.instance(one.index), role)
+            option = context.option(found.instance(one.index), role)
         made.append(
-            Step(
+            LadderStep(
                 option=option,
                 tried=one,
                 chance=option.probability,
@@ -236,7 +240,7 @@ def _climb(
                 kind=RungKind.FREE if one is None else RungKind.ENOUGH,
             )
         )
-    return Climb(
+    return LadderDraft(
         steps=tuple(made),
         recommended=steps.recommended,
         usd_per_day_more=round(Decimal(steps.usd_per_day), 4),
@@ -244,9 +248,9 @@ def _climb(
     )
 
 
-def _size_up(desk: Desk, found: Arrangements, is_allowed: BoolArray) -> int | None:
+def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -> int | None:
     """The next larger size of the class that is worth a try, with the storage as it is."""
-    own = desk.before.db_class
+    own = context.before.db_class
     if own is None:
         return None
     family, size = class_name(own).rpartition(".")[0], size_order(own)
@@ -255,28 +259,28 @@ def _size_up(desk: Desk, found: Arrangements, is_allowed: BoolArray) -> int | No
     larger = [i for i, name in names.items() if name.rpartition(".")[0] == family]
     for index in sorted(larger, key=lambda i: size_order(names[i])):
         if size_order(names[index]) > size:
-            passed = desk.passed(found.instance(index))
-            if float(desk.demand_weights[passed].sum()) >= WORTH_A_TRY:
+            passed = context.passed(found.instance(index))
+            if float(context.demand_weights[passed].sum()) >= WORTH_A_TRY:
                 return index
     return None
 
 
 def _with_size_up(
-    climb: Climb, desk: Desk, found: Arrangements, index: int, move: FreeMove | None
-) -> Climb:
+    climb: LadderDraft, context: PlanContext, found: Arrangements, index: int, move: FreeMove | None
+) -> LadderDraft:
     """The ladder with a size up before the steps that are bought, unless it is one of them."""
-    option = desk.option(found.instance(index), A_SIZE_UP)
+    option = context.option(found.instance(index), A_SIZE_UP)
     if any(key_of(step.option) == key_of(option) for step in climb.steps):
         return climb
-    is_left = np.ones(desk.demand_weights.size, dtype=np.bool_)
+    is_left = np.ones(context.demand_weights.size, dtype=np.bool_)
     if move is not None:
-        is_left = ~desk.passed(move.instance, free=move)
-    step = Step(
+        is_left = ~context.passed(move.instance, free=move)
+    step = LadderStep(
         option=option,
         tried=None,
         chance=option.probability,
         chance_after=round(
-            chance_of(desk.passed(option.instance), is_left, desk.demand_weights), 4
+            chance_of(context.passed(option.instance), is_left, context.demand_weights), 4
         ),
         kind=RungKind.SIZE_UP,
     )

@@ -33,7 +33,7 @@ _ARM = "arm64"
 _PROVISIONED = ("io1", "io2")
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class BillItem(Struct, frozen=True, kw_only=True):
     """One part of a bill."""
 
     usd_per_month: Decimal | None
@@ -48,9 +48,9 @@ class Part(Struct, frozen=True, kw_only=True):
 class StorageParts(Struct, frozen=True, kw_only=True):
     """What storage costs: space, IOPS and throughput above what is included."""
 
-    space: Part
-    ops: Part
-    throughput: Part
+    space: BillItem
+    ops: BillItem
+    throughput: BillItem
 
 
 def cost_of(
@@ -86,7 +86,7 @@ def cost_of(
 
 
 def summed(
-    hours: Part, storage: StorageParts, surplus: Part, *, discount: Decimal = Decimal(1)
+    hours: BillItem, storage: StorageParts, surplus: BillItem, *, discount: Decimal = Decimal(1)
 ) -> Cost:
     """The cost of parts that were priced on their own, as a search over many arrangements does."""
     assert 0 < discount <= 1
@@ -202,7 +202,7 @@ def _changed(before: Instance, after: Instance) -> Iterable[str]:
         yield from ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
 
 
-def instance_part(instance: Instance, book: PriceBook) -> Part:
+def instance_part(instance: Instance, book: PriceBook) -> BillItem:
     """The hours of the class, without discount; the licence is in them where it is included."""
     if instance.region is not None and instance.region != book.region:
         return _unknown(
@@ -239,7 +239,7 @@ def instance_part(instance: Instance, book: PriceBook) -> Part:
                 license_model=license_model,
             )
         )
-    return Part(
+    return BillItem(
         usd_per_month=price.usd * HOURS_PER_MONTH, prices=(price,), notes=tuple(_taken(instance))
     )
 
@@ -284,7 +284,7 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
     return _gp3(instance, space, book, catalog)
 
 
-def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> Part:
+def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> BillItem:
     """io1 and io2 pay for every IOPS."""
     if storage.provisioned_ops_per_s is None:
         return _unknown(
@@ -294,7 +294,7 @@ def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -
     return _priced(item, storage.provisioned_ops_per_s, book, deployment=deployment)
 
 
-def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> StorageParts:
+def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog) -> StorageParts:
     """Only what is above the included IOPS and throughput is paid; below that no rule is needed."""
     storage, deployment = instance.storage, instance.deployment
     ops, rate = storage.provisioned_ops_per_s, storage.provisioned_bytes_per_s
@@ -322,7 +322,7 @@ def _gp3(instance: Instance, space: Part, book: PriceBook, catalog: Catalog) -> 
     )
 
 
-def _by_request(book: PriceBook) -> Part:
+def _by_request(book: PriceBook) -> BillItem:
     """Magnetic storage: the sum cannot be known without the number of requests to come."""
     price = book.storage_price("standard_io")
     rate = f", at ${price.usd} a million" if price else ""
@@ -352,7 +352,7 @@ def credits_part(
     cpu_credits_per_hour: float | None,
     *,
     catalog: Catalog | None = None,
-) -> Part:
+) -> BillItem:
     """
     CPU credits beyond those a T class earns; zero for another class.
 
@@ -374,7 +374,7 @@ def credits_part(
     if cpu_credits_per_hour is None:
         rate = f" at ${price.usd:f} a vCPU-hour" if price else ""
         note = f"CPU credits beyond those that {limits.db_class} earns are paid{rate}, not counted"
-        return Part(usd_per_month=None, notes=(note,))
+        return BillItem(usd_per_month=None, notes=(note,))
     if not earned.is_unlimited:
         return _unknown(
             f"whether {limits.db_class} buys CPU credits beyond those it earns is not documented"
@@ -384,7 +384,7 @@ def credits_part(
     if price is None:
         return _unknown(book.why_unknown(item))
     vcpu_hours = _decimal(cpu_credits_per_hour) / _CREDITS_PER_VCPU_HOUR
-    return Part(usd_per_month=vcpu_hours * price.usd * HOURS_PER_MONTH, prices=(price,))
+    return BillItem(usd_per_month=vcpu_hours * price.usd * HOURS_PER_MONTH, prices=(price,))
 
 
 def _credit_item(instance: Instance, cpu_arch: str | None) -> str:
@@ -395,18 +395,18 @@ def _credit_item(instance: Instance, cpu_arch: str | None) -> str:
     return "cpu_surplus_credits"
 
 
-def _priced(item: str, amount: float, book: PriceBook, *, deployment: Deployment) -> Part:
+def _priced(item: str, amount: float, book: PriceBook, *, deployment: Deployment) -> BillItem:
     if amount == 0:
         return _free()
     price = book.storage_price(item, deployment=deployment)
     if price is None:
         return _unknown(book.why_unknown(item, deployment=deployment))
-    return Part(usd_per_month=_decimal(amount) * price.usd, prices=(price,))
+    return BillItem(usd_per_month=_decimal(amount) * price.usd, prices=(price,))
 
 
-def _together(parts: list[Part]) -> Part:
+def _together(parts: list[BillItem]) -> BillItem:
     known = [part.usd_per_month for part in parts if part.usd_per_month is not None]
-    return Part(
+    return BillItem(
         usd_per_month=sum(known, _ZERO) if len(known) == len(parts) else None,
         prices=tuple(price for part in parts for price in part.prices),
         unknown=tuple(text for part in parts for text in part.unknown),
@@ -414,13 +414,13 @@ def _together(parts: list[Part]) -> Part:
     )
 
 
-def _free() -> Part:
+def _free() -> BillItem:
     """Nothing is to be paid, which is known."""
-    return Part(usd_per_month=_ZERO)
+    return BillItem(usd_per_month=_ZERO)
 
 
-def _unknown(text: str) -> Part:
-    return Part(usd_per_month=None, unknown=(text,))
+def _unknown(text: str) -> BillItem:
+    return BillItem(usd_per_month=None, unknown=(text,))
 
 
 def _decimal(amount: float) -> Decimal:

@@ -17,11 +17,11 @@ import numpy as np
 from plimsoll import kernel
 from plimsoll.model.plan import Band, CurvePoint, MoveKind, Option
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.priced import UNKNOWN, Priced
+from plimsoll.plan.priced import UNKNOWN, ArrangementPrices
 from plimsoll.plan.storages import describe_storage
-from plimsoll.plan.vectors import Vectors
+from plimsoll.plan.vectors import LimitVectors
 
 # Judgement: a curve of steps smaller than two percent has points that nobody could tell apart.
 _BETTER_RATIO = 0.02
@@ -33,13 +33,13 @@ _CHUNK = 512
 class Demands:
     """The band of demand, lowest first."""
 
-    low: Asked
-    middle: Asked
-    high: Asked
+    low: StepDemand
+    middle: StepDemand
+    high: StepDemand
 
 
 def curve_of(
-    found: Arrangements, vectors: Vectors, prices: Priced, demands: Demands
+    found: Arrangements, vectors: LimitVectors, prices: ArrangementPrices, demands: Demands
 ) -> tuple[CurvePoint, ...]:
     """
     Points of the curve in order of price; the present arrangement is one of them if it has a price.
@@ -84,7 +84,7 @@ def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
     return places
 
 
-def served_at_once(vectors: Vectors, which: IntArray, asked: Asked) -> FloatArray:
+def served_at_once(vectors: LimitVectors, which: IntArray, asked: StepDemand) -> FloatArray:
     """Share 0–1 of the asked bytes that some vectors serve at once, shape of `which`."""
     whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum()) * asked.step_s
     if whole <= 0 or not which.size:
@@ -154,7 +154,7 @@ def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tup
     return tuple(sorted(kept, key=lambda point: (point.usd_per_month, not point.is_present)))
 
 
-def _served_in_order(vectors: Vectors, queue: IntArray, asked: Asked) -> FloatArray:
+def _served_in_order(vectors: LimitVectors, queue: IntArray, asked: StepDemand) -> FloatArray:
     """Shares served by arrangements in order, as far as there is something to gain."""
     found: list[FloatArray] = []
     for start in range(0, queue.size, _CHUNK):
@@ -165,7 +165,7 @@ def _served_in_order(vectors: Vectors, queue: IntArray, asked: Asked) -> FloatAr
     return np.concatenate(found) if found else np.empty(0)
 
 
-def _bands(vectors: Vectors, points: IntArray, demands: Demands) -> list[Band]:
+def _bands(vectors: LimitVectors, points: IntArray, demands: Demands) -> list[Band]:
     of: Mapping[str, FloatArray] = {
         name: served_at_once(vectors, vectors.of[points], getattr(demands, name))
         for name in ("low", "middle", "high")

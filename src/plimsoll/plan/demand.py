@@ -21,13 +21,13 @@ from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, Mix
 from plimsoll.plan.assumed import assumptions_of
-from plimsoll.plan.held import CLEAR, TURN_STEPS, Held, Seen, Stretch, held_of, seen_of
+from plimsoll.plan.held import CLEAR, TURN_STEPS, Episode, Measured, Throttled, held_of, seen_of
 from plimsoll.plan.in_flight import follow_waiting
-from plimsoll.plan.loop import NEEDED, Found, loop_of
+from plimsoll.plan.loop import NEEDED, LoopEstimate, loop_of
 from plimsoll.plan.nature import nature_of, weighed, without_greedy
 from plimsoll.plan.overload import (
     NORMAL,
-    Habit,
+    Overflow,
     counted_of,
     greedy_beside,
     is_bounded,
@@ -41,30 +41,30 @@ from plimsoll.plan.overload import (
 SURE_LOST, PAUSING_LOST = 0.35, 0.03
 # Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
 # one load of five some of it are clients who wait, and would come more often were they served faster.
-CAME: Mapping[Mix, Mapping[Habit, float]] = {
-    Mix.UNKNOWN: {Habit.LOST: 0.4, Habit.JOB: 0.4, Habit.CLIENTS: 0.2},
-    Mix.ALONE: {Habit.LOST: 0.48, Habit.JOB: 0.48, Habit.CLIENTS: 0.04},
-    Mix.SHARED: {Habit.LOST: 0.1, Habit.CLIENTS: 0.5, Habit.GREEDY: 0.4},
+CAME: Mapping[Mix, Mapping[Overflow, float]] = {
+    Mix.UNKNOWN: {Overflow.LOST: 0.4, Overflow.JOB: 0.4, Overflow.CLIENTS: 0.2},
+    Mix.ALONE: {Overflow.LOST: 0.48, Overflow.JOB: 0.48, Overflow.CLIENTS: 0.04},
+    Mix.SHARED: {Overflow.LOST: 0.1, Overflow.CLIENTS: 0.5, Overflow.GREEDY: 0.4},
 }
 # Rollbacks tell of what reached the database and gave up there; what was refused before left none.
-ROLLED: Mapping[Habit, float] = {Habit.LOST: 0.25, Habit.JOB: 0.25, Habit.CLIENTS: 0.5}
+ROLLED: Mapping[Overflow, float] = {Overflow.LOST: 0.25, Overflow.JOB: 0.25, Overflow.CLIENTS: 0.5}
 # What turned away a part of a queue's work turned away what was lost: hardly any of it comes back.
-TURNED_AWAY: Mapping[Habit, float] = {Habit.LOST: 0.9, Habit.JOB: 0.1}
-WAITING = (Habit.CLIENTS, Habit.GREEDY)
+TURNED_AWAY: Mapping[Overflow, float] = {Overflow.LOST: 0.9, Overflow.JOB: 0.1}
+WAITING = (Overflow.CLIENTS, Overflow.GREEDY)
 # How much of such a load they are: half, for nothing tells.
 CLIENTS_SHARE = 0.5
 # Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
 # The work that waits may be a small part of a load whose greater part are clients.
-DONE: Mapping[Habit, float] = {Habit.JOB: 0.25, Habit.CLIENTS: 0.75}
-KEPT: Mapping[Habit, float] = {Habit.LOST: 0.1, Habit.JOB: 0.45, Habit.CLIENTS: 0.45}
+DONE: Mapping[Overflow, float] = {Overflow.JOB: 0.25, Overflow.CLIENTS: 0.75}
+KEPT: Mapping[Overflow, float] = {Overflow.LOST: 0.1, Overflow.JOB: 0.45, Overflow.CLIENTS: 0.45}
 DEFAULT_PRIOR = Prior()
 # What came is counted to a few percent, and what it costs in storage is that of what was done.
 CAME_LOG_SD = 0.05
-QUANTILES: Mapping[Habit, int] = {
-    Habit.LOST: 12,
-    Habit.JOB: 6,
-    Habit.CLIENTS: 8,
-    Habit.GREEDY: 3,
+QUANTILES: Mapping[Overflow, int] = {
+    Overflow.LOST: 12,
+    Overflow.JOB: 6,
+    Overflow.CLIENTS: 8,
+    Overflow.GREEDY: 3,
 }
 # The printed band holds the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
@@ -78,7 +78,7 @@ SAME = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Path:
+class DemandPath:
     """One plausible demand."""
 
     ops_per_s: FloatArray
@@ -114,11 +114,11 @@ class Demand:
     """Least and most seconds for which a bucket pays burst − baseline, where it was learned."""
     is_joined: bool = False
     """Whether the volume joins requests: more were served than it may count as operations."""
-    paths: tuple[Path, ...]
-    low: Path
+    paths: tuple[DemandPath, ...]
+    low: DemandPath
     """At least this was asked for."""
-    middle: Path
-    high: Path
+    middle: DemandPath
+    high: DemandPath
     """More than this is not plausible."""
     is_free_seen: bool
     """Whether everything that was held back was also seen, or can be bounded, at liberty."""
@@ -184,7 +184,7 @@ def recover(
     )
 
 
-def _balances(snapshot: Snapshot, seen: Seen) -> dict[str, float]:
+def _balances(snapshot: Snapshot, seen: Measured) -> dict[str, float]:
     """The first reading of each balance, if it is of the window's first hour."""
     found = {}
     for metric, family in BALANCES.items():
@@ -212,7 +212,7 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _is_joined(seen: Seen, diagnosis: Diagnosis) -> bool:
+def _is_joined(seen: Measured, diagnosis: Diagnosis) -> bool:
     """
     Whether more requests were served than the volume's limit of operations, however many it bursts.
 
@@ -233,15 +233,15 @@ def _is_joined(seen: Seen, diagnosis: Diagnosis) -> bool:
 
 
 def _paths(
-    seen: Seen,
-    held: Held,
-    found: Found,
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
     wanted: tuple[float, Prior],
-    weights: Mapping[Habit, float],
-) -> tuple[Path, ...]:
+    weights: Mapping[Overflow, float],
+) -> tuple[DemandPath, ...]:
     growth, prior = wanted
     if not held.stretches:
-        return (Path(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
+        return (DemandPath(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
     paths = []
     for habit, weight in weights.items():
         if not weight:
@@ -249,26 +249,26 @@ def _paths(
         u = middles(QUANTILES[habit])
         # Clients or arrivals that were counted are known: they do not take whatever there is.
         is_counted = np.isfinite(found.think_s) or found.arrivals is not None
-        is_greedy = habit is Habit.GREEDY and not is_counted and not greedy_beside(held)
+        is_greedy = habit is Overflow.GREEDY and not is_counted and not greedy_beside(held)
         rates = overloads_of(held, habit, u, prior)
         for q, row in zip(u, rates, strict=True):
             ops = _asked(seen, held, found, habit, (float(q), row))
             paths += [
-                Path(
+                DemandPath(
                     ops_per_s=asked * growth,
-                    is_carried=habit is Habit.JOB,
+                    is_carried=habit is Overflow.JOB,
                     weight=share * weight / u.size,
                     is_greedy=is_greedy,
                     is_endless=is_greedy and not is_bounded(held, prior),
                 )
                 for asked, share in without_greedy(
-                    ops, seen, held, prior, is_greedy=habit is Habit.GREEDY
+                    ops, seen, held, prior, is_greedy=habit is Overflow.GREEDY
                 )
             ]
     return tuple(paths)
 
 
-def _believed(found: Found, seen: Seen, held: Held) -> Found:
+def _believed(found: LoopEstimate, seen: Measured, held: Throttled) -> LoopEstimate:
     """What was found of the loop, unless clients so counted could not have asked for what was seen."""
     if not np.isfinite(found.think_s) or not held.stretches:
         return found
@@ -277,11 +277,15 @@ def _believed(found: Found, seen: Seen, held: Held) -> Found:
     least = float(np.median(longest.free_ops_per_s)) if is_seen(longest) else 0.0
     if float(np.median(counted)) >= COUNTED_LEAST * max(least, longest.bound_ops_per_s):
         return found
-    return Found(loop=LoadResponse.UNKNOWN, reason=NEEDED)
+    return LoopEstimate(loop=LoadResponse.UNKNOWN, reason=NEEDED)
 
 
 def _asked(
-    seen: Seen, held: Held, found: Found, habit: Habit, at: tuple[float, FloatArray]
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    habit: Overflow,
+    at: tuple[float, FloatArray],
 ) -> FloatArray:
     """One path: what was asked for under a habit, at a quantile and its rates for each stretch."""
     q, rates = at
@@ -290,24 +294,26 @@ def _asked(
     came = found.arrivals
     if came is not None and came.is_lost:
         asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
-        if habit is Habit.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
+        if habit is Overflow.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
             # It may be any part of all that is done.
             return seen.ops_per_s + q * (asked - seen.ops_per_s)
         return _with_clients(seen, held, came, asked, rates) if habit in WAITING else asked
-    is_all = habit is Habit.GREEDY or (habit is Habit.CLIENTS and found.is_sure)
+    is_all = habit is Overflow.GREEDY or (habit is Overflow.CLIENTS and found.is_sure)
     # What was seen at liberty is measured, and what clients might ask for is inferred.
     if most is not None and is_all and not all(is_seen(stretch) for stretch in held.stretches):
         return _by_clients(seen, held, most, is_wide=q > 0.5)
-    if habit is Habit.JOB and found.queue_ops is not None:
+    if habit is Overflow.JOB and found.queue_ops is not None:
         return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
     ops = _by_stretches(seen, held, rates, habit, is_wide=q > 0.5)
-    if most is None or habit is Habit.LOST:
+    if most is None or habit is Overflow.LOST:
         # Requests that are turned away are not among those in flight.
         return ops
     return np.clip(ops, None, np.maximum(most, seen.ops_per_s))
 
 
-def _by_clients(seen: Seen, held: Held, counted: FloatArray, *, is_wide: bool) -> FloatArray:
+def _by_clients(
+    seen: Measured, held: Throttled, counted: FloatArray, *, is_wide: bool
+) -> FloatArray:
     """The demand of clients that were counted, where they were held back."""
     ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
     if is_wide:
@@ -316,7 +322,7 @@ def _by_clients(seen: Seen, held: Held, counted: FloatArray, *, is_wide: bool) -
     return ops
 
 
-def _by_arrivals(seen: Seen, held: Held, came: Arrivals, factor: float) -> FloatArray:
+def _by_arrivals(seen: Measured, held: Throttled, came: Arrivals, factor: float) -> FloatArray:
     """What came, as it was counted, in the stretches that were held back."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
@@ -327,7 +333,7 @@ def _by_arrivals(seen: Seen, held: Held, came: Arrivals, factor: float) -> Float
 
 
 def _with_clients(
-    seen: Seen, held: Held, came: Arrivals, asked: FloatArray, rates: FloatArray
+    seen: Measured, held: Throttled, came: Arrivals, asked: FloatArray, rates: FloatArray
 ) -> FloatArray:
     """What came, and clients beside it who wait: of all that is served, or of the share not counted."""
     more = _more(seen, held, rates)
@@ -337,7 +343,7 @@ def _with_clients(
     return asked * (1 - others) + (seen.ops_per_s + more) * others
 
 
-def _more(seen: Seen, held: Held, rates: FloatArray) -> FloatArray:
+def _more(seen: Measured, held: Throttled, rates: FloatArray) -> FloatArray:
     """What clients would ask for beyond what they are served, were all of it theirs."""
     more = np.zeros(seen.ops_per_s.size)
     for stretch, rate in zip(held.stretches, rates, strict=True):
@@ -346,7 +352,7 @@ def _more(seen: Seen, held: Held, rates: FloatArray) -> FloatArray:
     return more
 
 
-def _by_queue(seen: Seen, held: Held, queue: FloatArray, most: FloatArray) -> FloatArray:
+def _by_queue(seen: Measured, held: Throttled, queue: FloatArray, most: FloatArray) -> FloatArray:
     """What came, by what was served and what waited, taken up no faster than the workers can."""
     ops = seen.ops_per_s.copy()
     for index, stretch in enumerate(held.stretches):
@@ -369,23 +375,23 @@ def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
 
 
 def _by_stretches(
-    seen: Seen, held: Held, rates: FloatArray, habit: Habit, *, is_wide: bool
+    seen: Measured, held: Throttled, rates: FloatArray, habit: Overflow, *, is_wide: bool
 ) -> FloatArray:
     """A demand of one rate in each stretch; wide ones fill the samples at its edges too."""
     ops = seen.ops_per_s.copy()
     for stretch, rate in zip(held.stretches, rates, strict=True):
-        if habit is Habit.JOB:
+        if habit is Overflow.JOB:
             _finish_sooner(ops, seen, stretch, np.full(stretch.length, float(rate)))
             continue
         _lift(ops, seen, held, stretch, float(rate))
-        if habit is Habit.CLIENTS:
+        if habit is Overflow.CLIENTS:
             follow_waiting(ops, seen, held, stretch, float(rate))
         if is_wide:
             _lift_edges(ops, held, stretch, float(rate))
     return ops
 
 
-def _weights(found: Found, held: Held, prior: Prior) -> Mapping[Habit, float]:
+def _weights(found: LoopEstimate, held: Throttled, prior: Prior) -> Mapping[Overflow, float]:
     if found.arrivals is not None and found.arrivals.is_lost:
         return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
     if found.arrivals is not None and found.loop is not LoadResponse.CLOSED:
@@ -393,22 +399,22 @@ def _weights(found: Found, held: Held, prior: Prior) -> Mapping[Habit, float]:
     if found.is_kept:
         return KEPT
     if found.arrivals is not None and found.is_sure:
-        return {Habit.CLIENTS: 1.0}
+        return {Overflow.CLIENTS: 1.0}
     if found.is_sure:
         lost = PAUSING_LOST if found.is_pausing else SURE_LOST
-        return {Habit.LOST: lost, Habit.CLIENTS: 1 - lost}
+        return {Overflow.LOST: lost, Overflow.CLIENTS: 1 - lost}
     if found.queue_ops is not None:
         return TURNED_AWAY
     weights = weighed(prior, held)
     if found.loop is not LoadResponse.OPEN:
         return weights
-    opened = {habit: weights[habit] for habit in (Habit.LOST, Habit.JOB)}
+    opened = {habit: weights[habit] for habit in (Overflow.LOST, Overflow.JOB)}
     if not any(opened.values()):
         return TURNED_AWAY
     return {habit: weight / sum(opened.values()) for habit, weight in opened.items()}
 
 
-def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
+def _lift(ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float) -> None:
     """Put a demand of `rate` in the place of what a stretch was served."""
     for run in stretch.runs:
         inside = slice(run.start, run.end)
@@ -416,7 +422,7 @@ def _lift(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float
         ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
 
 
-def _lift_edges(ops: FloatArray, held: Held, stretch: Stretch, rate: float) -> None:
+def _lift_edges(ops: FloatArray, held: Throttled, stretch: Episode, rate: float) -> None:
     """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
     edge = np.zeros(ops.size, dtype=bool)
     for run in stretch.runs:
@@ -427,7 +433,7 @@ def _lift_edges(ops: FloatArray, held: Held, stretch: Stretch, rate: float) -> N
     ops[edge] = np.fmax(ops[edge], rate)
 
 
-def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch, asked: FloatArray) -> None:
+def _finish_sooner(ops: FloatArray, seen: Measured, stretch: Episode, asked: FloatArray) -> None:
     """Let the work of a stretch come as fast as `asked`, until all that was served has come."""
     served = np.cumsum(seen.ops_per_s[stretch.span])
     # All that was served by a moment had come by then, and nothing comes after the last of it.
@@ -435,7 +441,7 @@ def _finish_sooner(ops: FloatArray, seen: Seen, stretch: Stretch, asked: FloatAr
     ops[stretch.span] = np.maximum(np.diff(came, prepend=0.0), 0.0)
 
 
-def _chosen(paths: tuple[Path, ...]) -> tuple[Path, Path, Path]:
+def _chosen(paths: tuple[DemandPath, ...]) -> tuple[DemandPath, DemandPath, DemandPath]:
     """
     Paths at the band's quantiles of how much is asked for at once and in all.
 
@@ -447,19 +453,19 @@ def _chosen(paths: tuple[Path, ...]) -> tuple[Path, Path, Path]:
     return low, _at_quantile(ended, BAND[1]), high
 
 
-def _at_quantile(order: Sequence[Path], quantile: float) -> Path:
+def _at_quantile(order: Sequence[DemandPath], quantile: float) -> DemandPath:
     reached = np.cumsum([p.weight for p in order])
     return order[min(int(np.searchsorted(reached, quantile * reached[-1])), len(order) - 1)]
 
 
 def _summary(
-    seen: Seen,
-    held: Held,
-    found: Found,
-    chosen: tuple[Path, Path, Path],
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    chosen: tuple[DemandPath, DemandPath, DemandPath],
     *,
     is_unclear: bool,
-    believed: tuple[Mapping[Habit, float], Prior],
+    believed: tuple[Mapping[Overflow, float], Prior],
 ) -> DemandSummary:
     step = seen.step_s
     measured_s = float(np.count_nonzero(seen.is_measured)) * step

@@ -21,7 +21,7 @@ from plimsoll.model.plan import ALLOWED_RATIO, Band, Effect, Judgement
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand import BAND, Demand
 from plimsoll.plan.trials import Trial, trials_of
-from plimsoll.plan.verdict import Share, verdict_of
+from plimsoll.plan.verdict import PassShare, verdict_of
 from plimsoll.units import in_cases
 
 # A smaller share of time is not told apart from nothing.
@@ -47,7 +47,7 @@ _FAMILIES = {family.value for family in Family}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedChange:
     """A change, judged."""
 
     judgement: Judgement
@@ -62,7 +62,7 @@ class Judged:
 
 def passing_weights(demand: Demand) -> FloatArray:
     """
-    Belief in each of the demands of `Judged.passed`, sum 1.
+    Belief in each of the demands of `JudgedChange.passed`, sum 1.
 
     A demand that no size ends tells nothing of sizes: its weight is zero, unless there is no other.
     """
@@ -70,7 +70,7 @@ def passing_weights(demand: Demand) -> FloatArray:
 
 
 def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
-    """Belief in each of the demands of `Judged.passed` but some, sum 1; in all if none would be left."""
+    """Belief in each of the demands of `JudgedChange.passed` but some, sum 1; in all if none would be left."""
     weight = np.array([path.weight for path in demand.paths])
     if not all(is_left_out):
         weight = np.where(is_left_out, 0.0, weight)
@@ -80,7 +80,7 @@ def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
 
 def judge(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO
-) -> Judged:
+) -> JudgedChange:
     """
     Whether the demand passes a chain, and what the window would have been.
 
@@ -109,14 +109,14 @@ def judge(
     )
     # A change lifts only if it does so for every demand; it fails only if it does for those with an end
     # and for those that are not greedy too.
-    share = Share(
+    share = PassShare(
         strict=float(every[:half] @ passed[:half]),
         nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each, opened)),
     )
     chance = float(each @ passed) / 2
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
     effect = _effect(demand, trials)
-    return Judged(
+    return JudgedChange(
         judgement=judgement,
         probability=round(chance, 4),
         effect=effect,

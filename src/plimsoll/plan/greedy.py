@@ -11,12 +11,12 @@ from decimal import Decimal
 
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.plan import FASTER, FASTER_STILL, FREE, Option, RungKind
-from plimsoll.plan.by_price import Sooner, most_for_the_money
+from plimsoll.plan.by_price import FasterArrangement, most_for_the_money
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.climb import Climb, Step, restart_of
+from plimsoll.plan.climb import LadderDraft, LadderStep, restart_of
 from plimsoll.plan.demand import FREE_RATIO
-from plimsoll.plan.options import Desk
-from plimsoll.plan.priced import Priced
+from plimsoll.plan.options import PlanContext
+from plimsoll.plan.priced import ArrangementPrices
 from plimsoll.units import format_bytes_per_s, format_ratio
 
 # A step is worth a restart where it saves a fifth of the time: as for what is shown by price.
@@ -24,23 +24,26 @@ _SOONER = 0.8
 
 
 def greedy_climb(
-    desk: Desk, found: Arrangements, prices: Priced, sooner: Sequence[Sooner]
-) -> Climb | None:
+    context: PlanContext,
+    found: Arrangements,
+    prices: ArrangementPrices,
+    sooner: Sequence[FasterArrangement],
+) -> LadderDraft | None:
     """
     The steps for a greedy load; None where nothing does its work sooner.
 
     Args:
-        desk: makes and judges options.
+        context: makes and judges options.
         found: all arrangements.
         prices: their prices.
         sooner: what does the same work sooner than all that cost less, by price.
     """
-    work = desk.present().effect.work
-    ratio = desk.demand.summary.greedy_ratio
+    work = context.present().effect.work
+    ratio = context.demand.summary.greedy_ratio
     steps = []
-    move = restart_of(desk)
+    move = restart_of(context)
     if move is not None:
-        option = desk.option(move.instance, FREE, free=move)
+        option = context.option(move.instance, FREE, free=move)
         steps.append(_step(option, option.probability, RungKind.FREE))
         work = option.effect.work or work
     if work is None:
@@ -53,30 +56,30 @@ def greedy_climb(
         if place is None:
             break
         chosen = left[place]
-        option = desk.option(found.instance(chosen.index), role)
+        option = context.option(found.instance(chosen.index), role)
         steps.append(_step(option, ratio, RungKind.SOONER))
         paid, work, left = usd[chosen.index], chosen.work, left[place + 1 :]
     if len(steps) == first:
         return None
     recommended = steps[first].option
     more = recommended.usd_per_day_more
-    return Climb(
+    return LadderDraft(
         steps=tuple(steps),
         recommended=first,
         usd_per_day_more=None if more is None else round(Decimal(more), 4),
         step_count=1.0,
-        note=_note(desk, recommended),
+        note=_note(context, recommended),
     )
 
 
-def _step(option: Option, chance: float, kind: RungKind) -> Step:
-    return Step(option=option, tried=None, chance=chance, chance_after=chance, kind=kind)
+def _step(option: Option, chance: float, kind: RungKind) -> LadderStep:
+    return LadderStep(option=option, tried=None, chance=chance, chance_after=chance, kind=kind)
 
 
-def _note(desk: Desk, recommended: Option) -> str:
+def _note(context: PlanContext, recommended: Option) -> str:
     """What no size changes, and how much everybody else asks for, where that was seen."""
     said = "no size makes a load that takes whatever it is given stop running at its ceiling"
-    demand, ceiling = desk.demand, recommended.effect.next_ceiling
+    demand, ceiling = context.demand, recommended.effect.next_ceiling
     free = demand.is_measured & ~demand.is_held_back
     is_seen = free.sum() >= FREE_RATIO * demand.is_measured.sum()
     if not is_seen or ceiling is None or ceiling.dimension is not Dimension.THROUGHPUT:

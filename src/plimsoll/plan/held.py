@@ -44,7 +44,7 @@ NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Measured:
     """What was measured, on a regular grid; shape (n,)."""
 
     time_s: IntArray
@@ -68,7 +68,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class CeilingRun:
     """One stretch at one ceiling: grid steps [start, end)."""
 
     start: int
@@ -80,10 +80,10 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class Episode:
     """One piece of work: plateaus close together, and what it asked for when it was free."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[CeilingRun, ...]
     floor_ops_per_s: float
     """Its lowest ceiling."""
     bound_ops_per_s: float
@@ -111,7 +111,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Throttled:
     """The steps that were held back."""
 
     is_held: BoolArray
@@ -124,10 +124,10 @@ class Held:
     """Share 0–1 of the measured time in which requests waited and no ceiling was found."""
     ceiling_ops_per_s: FloatArray
     """What the ceiling lets through at the step's I/O size; NaN where nothing was held back."""
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[Episode, ...]
 
 
-def seen_of(snapshot: Snapshot) -> Seen:
+def seen_of(snapshot: Snapshot) -> Measured:
     """
     What was measured, on a regular grid with gaps filled in.
 
@@ -153,7 +153,7 @@ def seen_of(snapshot: Snapshot) -> Seen:
     ops, size, counted, has_size = _rates(frame)
     ops = column(ops)
     is_measured = np.isfinite(ops)
-    return Seen(
+    return Measured(
         time_s=time_s,
         step_s=float(step),
         is_measured=is_measured,
@@ -190,7 +190,7 @@ def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
     return np.interp(index, index[known], values[known])
 
 
-def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
+def held_of(seen: Measured, diagnosis: Diagnosis) -> Throttled:
     """The held-back steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
@@ -207,7 +207,7 @@ def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
     is_held = np.isfinite(ceiling)
     lowest = _lowest(seen, levels)
     partly = is_waiting & ~is_held & seen.is_measured & (seen.ops_per_s < lowest)
-    return Held(
+    return Throttled(
         is_held=is_held,
         is_partly=partly & np.isfinite(lowest),
         full_log_rise=_full_log_rise(seen, is_held, lowest),
@@ -217,7 +217,7 @@ def held_of(seen: Seen, diagnosis: Diagnosis) -> Held:
     )
 
 
-def _full_log_rise(seen: Seen, is_held: BoolArray, lowest: FloatArray) -> tuple[float, float]:
+def _full_log_rise(seen: Measured, is_held: BoolArray, lowest: FloatArray) -> tuple[float, float]:
     """How much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
@@ -232,13 +232,13 @@ def _is_rate(interval: Interval) -> bool:
     return interval.dimension in (Dimension.THROUGHPUT, Dimension.IOPS) and interval.level > 0
 
 
-def _in_ops(seen: Seen, level: float, dimension: Dimension) -> FloatArray:
+def _in_ops(seen: Measured, level: float, dimension: Dimension) -> FloatArray:
     """A level as operations per second at every step's I/O size."""
     per_op = seen.io_size_bytes if dimension == Dimension.THROUGHPUT else seen.counted_ratio
     return level / np.maximum(per_op, 1e-9)
 
 
-def _at_a_limit(seen: Seen, diagnosis: Diagnosis) -> BoolArray:
+def _at_a_limit(seen: Measured, diagnosis: Diagnosis) -> BoolArray:
     """Steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
     found = np.zeros(seen.time_s.size, dtype=bool)
     rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
@@ -253,16 +253,16 @@ def _at_a_limit(seen: Seen, diagnosis: Diagnosis) -> BoolArray:
     return found
 
 
-def _lowest(seen: Seen, levels: set[tuple[float, Dimension]]) -> FloatArray:
+def _lowest(seen: Measured, levels: set[tuple[float, Dimension]]) -> FloatArray:
     found = np.full(seen.time_s.size, np.nan)
     for level, dimension in levels:
         found = np.fmin(found, _in_ops(seen, level, dimension))
     return found
 
 
-def _stretches(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Stretch, ...]:
+def _stretches(seen: Measured, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Episode, ...]:
     runs = [
-        Run(
+        CeilingRun(
             start=int(a),
             end=int(b),
             level_ops_per_s=float(np.median(ceiling[a:b])),
@@ -270,7 +270,7 @@ def _stretches(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[
         )
         for a, b in _plateaus(ceiling)
     ]
-    groups: list[list[Run]] = []
+    groups: list[list[CeilingRun]] = []
     for run in runs:
         if groups and _is_same_work(groups[-1][-1], run, seen.step_s):
             groups[-1].append(run)
@@ -279,7 +279,7 @@ def _stretches(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[
     return tuple(_stretch(seen, ceiling, at_a_limit, group) for group in groups)
 
 
-def _is_same_work(before: Run, after: Run, step_s: float) -> bool:
+def _is_same_work(before: CeilingRun, after: CeilingRun, step_s: float) -> bool:
     """Close together, and of requests of one size: other requests are other work."""
     ratio = after.io_size_bytes / before.io_size_bytes
     return (after.start - before.end) * step_s <= JOINED_S and 1 / SAME_SIZE < ratio < SAME_SIZE
@@ -296,7 +296,9 @@ def _plateaus(ceiling: FloatArray) -> IntArray:
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _stretch(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[Run]) -> Stretch:
+def _stretch(
+    seen: Measured, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[CeilingRun]
+) -> Episode:
     floor = min(run.level_ops_per_s for run in runs)
     bound = max(run.level_ops_per_s for run in runs)
     before = np.concatenate([_before(seen, ceiling, run, floor) for run in runs])
@@ -307,7 +309,7 @@ def _stretch(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[
     if pressed.size >= 2:
         # Requests waited at a rate that no interval covers: a ceiling that bound too briefly.
         bound = max(bound, float(np.median(pressed)))
-    return Stretch(
+    return Episode(
         runs=tuple(runs),
         floor_ops_per_s=floor,
         bound_ops_per_s=bound,
@@ -319,7 +321,7 @@ def _stretch(seen: Seen, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[
     )
 
 
-def _before(seen: Seen, ceiling: FloatArray, run: Run, floor: float) -> IntArray:
+def _before(seen: Measured, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
     """Steps that lead up to a run without a break, above its level, before anything held them."""
     longest = max(int(BEFORE_S / seen.step_s), 4)
     start = max(run.start - longest, 0)
@@ -332,7 +334,7 @@ def _before(seen: Seen, ceiling: FloatArray, run: Run, floor: float) -> IntArray
     return (start + found[found >= first]).astype(np.int64)
 
 
-def _waiting(seen: Seen, runs: list[Run], least: float) -> float:
+def _waiting(seen: Measured, runs: list[CeilingRun], least: float) -> float:
     highest = [run for run in runs if run.level_ops_per_s >= least] or runs
     inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
     return float(np.fmax(np.exp(_known_median(inside)), 1.0)) if np.isfinite(inside).any() else NAN

@@ -11,7 +11,7 @@ Whoever is turned away, or waits before the database, is not among the requests 
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.held import BEFORE_S, Held, Seen, Stretch
+from plimsoll.plan.held import BEFORE_S, Episode, Measured, Throttled
 from plimsoll.plan.overload import is_seen
 
 # A tenth below the highest ceiling is another one.
@@ -20,7 +20,9 @@ HIGHEST = 0.9
 LEAST_OVERLOAD = 1.02
 
 
-def follow_waiting(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, rate: float) -> None:
+def follow_waiting(
+    ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float
+) -> None:
     """Let clients ask for as much more as more of their requests were in flight, in place."""
     asked = asked_by_waiting(seen, held, stretch, rate)
     if asked is not None:
@@ -29,7 +31,9 @@ def follow_waiting(ops: FloatArray, seen: Seen, held: Held, stretch: Stretch, ra
         ops[at] = np.where(np.isfinite(asked), most, ops[at])
 
 
-def asked_by_waiting(seen: Seen, held: Held, stretch: Stretch, rate: float) -> FloatArray | None:
+def asked_by_waiting(
+    seen: Measured, held: Throttled, stretch: Episode, rate: float
+) -> FloatArray | None:
     """
     What clients asked for in the steps of a stretch, ops/s; NaN where nothing held them back.
 
@@ -65,14 +69,14 @@ def asked_by_waiting(seen: Seen, held: Held, stretch: Stretch, rate: float) -> F
     return found
 
 
-def _is_first(seen: Seen, held_back: BoolArray) -> BoolArray:
+def _is_first(seen: Measured, held_back: BoolArray) -> BoolArray:
     """The first half hour that was held back."""
     steps = max(int(BEFORE_S / seen.step_s), 1)
     found: BoolArray = np.cumsum(held_back) <= steps
     return found
 
 
-def _is_highest(stretch: Stretch, size: int) -> BoolArray:
+def _is_highest(stretch: Episode, size: int) -> BoolArray:
     """The plateaus at the highest ceiling; all of them where it bound too briefly for one."""
     runs = [r for r in stretch.runs if r.level_ops_per_s >= HIGHEST * stretch.bound_ops_per_s]
     found = np.zeros(size, dtype=np.bool_)

@@ -146,8 +146,8 @@ def _bought(
     rungs = frontier(candidates, usd_per_day_now=usd_per_day_now)
     if not rungs:
         return [], []
-    climb = _Climb(candidates, weight, rungs, FAILED_STEP_USD)
-    by_price = _Climb(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
+    climb = _LadderCosts(candidates, weight, rungs, FAILED_STEP_USD)
+    by_price = _LadderCosts(candidates, weight, rungs, FAILED_STEP * usd_per_day_now)
     marks = (PROBABLY, WORTH_A_TRY)
     likely = ([n for n in rungs if candidates[n].chance >= mark] for mark in marks)
     begin = min(next((some for some in likely if some), rungs[-1:]), key=climb.cost)
@@ -173,7 +173,7 @@ def _is_nearly(cheaper: Candidate, likelier: Candidate, usd_per_day_now: float) 
     return likelier.usd_per_day - cheaper.usd_per_day <= max(NEARLY_USD, NEARLY * whole)
 
 
-class _Climb:
+class _LadderCosts:
     """Expected costs of trying one rung after another, from the last rung backwards."""
 
     def __init__(

@@ -23,7 +23,7 @@ from plimsoll.model.plan import LoadResponse
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.arrivals import Arrivals, arrivals_of
-from plimsoll.plan.held import Held, Seen
+from plimsoll.plan.held import Measured, Throttled
 
 # Each client has about one request in flight: some read ahead, and some also compute.
 SHARE_RANGE = (0.5, 1.6)
@@ -58,7 +58,7 @@ NEEDED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LoopEstimate:
     """How the load answers, and what is known of who asks."""
 
     loop: LoadResponse
@@ -77,7 +77,7 @@ class Found:
     """What came, where it was counted."""
 
 
-def loop_of(snapshot: Snapshot, seen: Seen, held: Held) -> Found:
+def loop_of(snapshot: Snapshot, seen: Measured, held: Throttled) -> LoopEstimate:
     """
     Open, closed or unknown, with the sentence that says why.
 
@@ -93,7 +93,7 @@ def loop_of(snapshot: Snapshot, seen: Seen, held: Held) -> Found:
     return _with_arrivals(queued or piled or counted, arrivals_of(snapshot, seen, held))
 
 
-def _with_arrivals(found: Found, came: Arrivals | None) -> Found:
+def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
     """What is found of the loop once it is known what came: more than was done, or not."""
     if came is None:
         return found
@@ -124,16 +124,18 @@ def _plain(reason: str) -> str:
 
 
 def _counted(
-    snapshot: Snapshot, seen: Seen, in_flight: FloatArray, known: BoolArray, held: Held
-) -> Found:
+    snapshot: Snapshot, seen: Measured, in_flight: FloatArray, known: BoolArray, held: Throttled
+) -> LoopEstimate:
     sessions = _column(snapshot, Metric.CONNECTION_COUNT, seen)
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
     found = _clients(sessions, seen, in_flight, known, held)
     found = found or _newcomers(sessions, active, seen, in_flight, known, held)
-    return found or Found(loop=LoadResponse.UNKNOWN, reason=NEEDED)
+    return found or LoopEstimate(loop=LoadResponse.UNKNOWN, reason=NEEDED)
 
 
-def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found | None:
+def _queue(
+    snapshot: Snapshot, seen: Measured, held: Throttled, counted: LoopEstimate
+) -> LoopEstimate | None:
     """What work that waits outside tells: that there is none, that it is done later, or lost."""
     waiting = _column(snapshot, Metric.WAITING_WORK_COUNT, seen)
     done = _column(snapshot, Metric.TRANSACTIONS_PER_S, seen)
@@ -149,7 +151,7 @@ def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found 
         return replace(
             counted, loop=LoadResponse.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE
         )
-    return Found(
+    return LoopEstimate(
         loop=LoadResponse.OPEN,
         reason=(
             f"work for up to {longest:.0f} s waited outside the database while the ceiling bound: "
@@ -160,7 +162,7 @@ def _queue(snapshot: Snapshot, seen: Seen, held: Held, counted: Found) -> Found 
     )
 
 
-def _is_kept(waiting: FloatArray, done: FloatArray, held: Held, step_s: float) -> bool:
+def _is_kept(waiting: FloatArray, done: FloatArray, held: Throttled, step_s: float) -> bool:
     """
     Whether a queue lost nothing: it grew and shrank, and what left it was done.
 
@@ -188,14 +190,14 @@ def _sums(values: FloatArray, width: int) -> FloatArray:
     return found
 
 
-def _column(snapshot: Snapshot, metric: Metric, seen: Seen) -> FloatArray:
+def _column(snapshot: Snapshot, metric: Metric, seen: Measured) -> FloatArray:
     width = np.full(seen.time_s.size, seen.step_s)
     return on_grid(snapshot.series.get(metric), seen.time_s, width)
 
 
 def _pile(
-    active: FloatArray, seen: Seen, in_flight: FloatArray, known: BoolArray, held: Held
-) -> Found | None:
+    active: FloatArray, seen: Measured, in_flight: FloatArray, known: BoolArray, held: Throttled
+) -> LoopEstimate | None:
     """Sessions at work that are not in storage, more of them for each request while it binds."""
     counts = known & np.isfinite(active)
     pressed, free = counts & held.is_held, counts & ~held.is_held & ~held.is_partly
@@ -207,7 +209,7 @@ def _pile(
     stored = float(np.median(seen.latency_s[pressed]))
     if during - usual <= PILE * stored or during < 1.5 * usual:
         return None
-    return Found(
+    return LoopEstimate(
         loop=LoadResponse.OPEN,
         reason=(
             f"for each request {1e3 * during:.2g} ms were spent at work outside storage while the "
@@ -218,11 +220,11 @@ def _pile(
 
 def _clients(
     sessions: FloatArray,
-    seen: Seen,
+    seen: Measured,
     in_flight: FloatArray,
     known: BoolArray,
-    held: Held,
-) -> Found | None:
+    held: Throttled,
+) -> LoopEstimate | None:
     """Sessions explained by rate and latency, pressed and free alike."""
     counts = known & np.isfinite(sessions)
     if (counts & held.is_held).sum() < LEAST_STEPS or (counts & ~held.is_held).sum() < LEAST_STEPS:
@@ -243,7 +245,7 @@ def _clients(
     think = _think_s(sessions, seen, in_flight, counts, held)
     if think is None:
         think = max(float(other / share), 0.0)
-    return Found(
+    return LoopEstimate(
         loop=LoadResponse.UNKNOWN,
         reason=(
             f"connections are explained to {100 * explained:.0f} % by requests in flight and "
@@ -257,11 +259,11 @@ def _clients(
 def _newcomers(
     sessions: FloatArray,
     active: FloatArray,
-    seen: Seen,
+    seen: Measured,
     in_flight: FloatArray,
     known: BoolArray,
-    held: Held,
-) -> Found | None:
+    held: Throttled,
+) -> LoopEstimate | None:
     """
     Connections that came with a load and stayed as many while it was held back, nearly all at work.
 
@@ -284,7 +286,7 @@ def _newcomers(
     think = _think_s(sessions, seen, in_flight, counts, held)
     if think is None:
         return None
-    return Found(
+    return LoopEstimate(
         loop=LoadResponse.UNKNOWN,
         reason=(
             f"{number:.0f} connections came with the load and stayed as many while it was held back, "
@@ -301,7 +303,7 @@ def _is_like(active: float, stored: float) -> bool:
 
 
 def _think_s(
-    sessions: FloatArray, seen: Seen, in_flight: FloatArray, counts: BoolArray, held: Held
+    sessions: FloatArray, seen: Measured, in_flight: FloatArray, counts: BoolArray, held: Throttled
 ) -> float | None:
     """
     Time elsewhere of those who came with the load: what changes as it comes and goes is theirs.

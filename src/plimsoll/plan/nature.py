@@ -17,9 +17,9 @@ import numpy as np
 from plimsoll.model.plan import WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.held import Held, Seen, Stretch
+from plimsoll.plan.held import Episode, Measured, Throttled
 from plimsoll.plan.overload import (
-    Habit,
+    Overflow,
     exceeding,
     greedy_beside,
     is_bounded,
@@ -36,13 +36,13 @@ LEAP = 0.25
 SAID_FROM = 0.7
 
 
-def weighed(prior: Prior, held: Held) -> Mapping[Habit, float]:
+def weighed(prior: Prior, held: Throttled) -> Mapping[Overflow, float]:
     """Weights of the habits, sum 1, once it is known how long a load was held back, and where."""
     weights = {
-        Habit.LOST: prior.lost,
-        Habit.JOB: prior.job,
-        Habit.CLIENTS: prior.clients,
-        Habit.GREEDY: prior.greedy,
+        Overflow.LOST: prior.lost,
+        Overflow.JOB: prior.job,
+        Overflow.CLIENTS: prior.clients,
+        Overflow.GREEDY: prior.greedy,
     }
     beside = greedy_beside(held)
     unseen = [
@@ -52,20 +52,20 @@ def weighed(prior: Prior, held: Held) -> Mapping[Habit, float]:
     ]
     if unseen:
         stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
-        weights[Habit.LOST] *= stays
-        weights[Habit.CLIENTS] *= stays
+        weights[Overflow.LOST] *= stays
+        weights[Overflow.CLIENTS] *= stays
     whole = sum(weights.values())
     return {habit: weight / whole for habit, weight in weights.items()}
 
 
-def greedy_chance(prior: Prior, stretch: Stretch) -> float:
+def greedy_chance(prior: Prior, stretch: Episode) -> float:
     """Chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
     greedy = prior.job + prior.greedy
     still_open = (prior.lost + prior.clients) * _stays(prior, stretch)
     return greedy / (greedy + still_open)
 
 
-def _stays(prior: Prior, stretch: Stretch) -> float:
+def _stays(prior: Prior, stretch: Episode) -> float:
     """Chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
     stays = staying(prior, stretch.length_s)
     if is_twice_pegged(stretch):
@@ -75,7 +75,7 @@ def _stays(prior: Prior, stretch: Stretch) -> float:
 
 
 def without_greedy(
-    ops: FloatArray, seen: Seen, held: Held, prior: Prior, *, is_greedy: bool
+    ops: FloatArray, seen: Measured, held: Throttled, prior: Prior, *, is_greedy: bool
 ) -> list[tuple[FloatArray, float]]:
     """
     Return a demand as it is, and with greedy work beside it as it was served, each with its share.
@@ -99,7 +99,7 @@ def without_greedy(
 
 
 def nature_of(
-    held: Held, weights: Mapping[Habit, float], prior: Prior
+    held: Throttled, weights: Mapping[Overflow, float], prior: Prior
 ) -> tuple[WorkloadKind, float, str]:
     """
     The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
@@ -110,7 +110,7 @@ def nature_of(
         return WorkloadKind.UNKNOWN, 0.0, ""
     length = np.array([stretch.length_s for stretch in held.stretches])
     seen = np.array([is_seen(stretch) for stretch in held.stretches])
-    greedy = weights.get(Habit.GREEDY, 0.0) + weights.get(Habit.JOB, 0.0)
+    greedy = weights.get(Overflow.GREEDY, 0.0) + weights.get(Overflow.JOB, 0.0)
     ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
     if ratio >= SAID_FROM:
         nature = WorkloadKind.GREEDY
@@ -121,7 +121,7 @@ def nature_of(
     return nature, ratio, _reason(held, nature, ratio, prior)
 
 
-def _reason(held: Held, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
+def _reason(held: Throttled, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
     if all(is_seen(stretch) for stretch in held.stretches):
         return (
             "the load was seen below the ceiling of that moment, just before a lower one held it: it "

@@ -48,7 +48,7 @@ _CREDITS_PER_VCPU_HOUR = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Needs:
+class ResourceNeeds:
     """What the window used, growth included; None where it was not measured."""
 
     instance: Instance
@@ -89,7 +89,7 @@ class Needs:
         return surplus_vcpus * _CREDITS_PER_VCPU_HOUR
 
 
-def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> Needs:
+def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> ResourceNeeds:
     """
     What a class must offer to a window.
 
@@ -110,7 +110,7 @@ def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> Ne
     both = (Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S)
     network = [peak for peak in (_highest(snapshot, metric) for metric in both) if peak is not None]
     busy = None if cpu is None or vcpus is None else _quantile(cpu)
-    found = Needs(
+    found = ResourceNeeds(
         instance=instance,
         present=present,
         busy_vcpus=None if busy is None or vcpus is None else busy * vcpus * growth,
@@ -125,7 +125,9 @@ def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> Ne
     return _with_notes(found)
 
 
-def shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: frozenset[str]) -> str:
+def shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]
+) -> str:
     """
     What a class does not offer, as the rest of a sentence; empty where it offers all.
 
@@ -148,7 +150,9 @@ def shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: froze
     return ""
 
 
-def _cpu_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: bool) -> str:
+def _cpu_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
     if may:
         return ""
     count = limits.vcpu_count
@@ -169,7 +173,7 @@ def _cpu_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: 
 
 
 def _credit_shortfall(
-    limits: InstanceLimits, needs: Needs, catalog: Catalog, vcpu_count: int
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int
 ) -> str:
     """A burstable class must earn what the busiest day uses, or be allowed to borrow it."""
     if not limits.is_cpu_burstable:
@@ -191,7 +195,7 @@ def _credit_shortfall(
     )
 
 
-def _held_vcpus(needs: Needs, catalog: Catalog) -> float | None:
+def _held_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
     """How many vCPUs the present class can hold forever; None where it is not known."""
     if needs.present is None or needs.present.vcpu_count is None:
         return None
@@ -200,7 +204,9 @@ def _held_vcpus(needs: Needs, catalog: Catalog) -> float | None:
     return ratio * needs.present.vcpu_count
 
 
-def _memory_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: bool) -> str:
+def _memory_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
     del catalog
     present = needs.present.memory_bytes if needs.present else needs.instance.memory_bytes
     if limits.memory_bytes is None:
@@ -215,7 +221,9 @@ def _memory_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, ma
     return ""
 
 
-def _connection_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: bool) -> str:
+def _connection_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
     if may:
         return ""
     has = _default_connections(needs.instance, limits, catalog)
@@ -250,7 +258,9 @@ def _default_connections(
     return found[0].value if found else None
 
 
-def _network_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, may: bool) -> str:
+def _network_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
     del catalog
     present, has = needs.present, limits.network_baseline_bytes_per_s
     if may or present is None:
@@ -273,7 +283,7 @@ def _network_shortfall(limits: InstanceLimits, needs: Needs, catalog: Catalog, m
     )
 
 
-def _with_notes(needs: Needs) -> Needs:
+def _with_notes(needs: ResourceNeeds) -> ResourceNeeds:
     notes = []
     if needs.busy_vcpus is None:
         notes.append("CPU was not measured: no class with fewer vCPUs is proposed.")

@@ -36,10 +36,10 @@ from plimsoll.plan.asked import asked_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import Demands, share_of
 from plimsoll.plan.demand import Demand
-from plimsoll.plan.effect import Judged, judge, passing_weights
+from plimsoll.plan.effect import JudgedChange, judge, passing_weights
 from plimsoll.plan.enforced import refuted_notes, refuted_of
 from plimsoll.plan.moves import FreeMove, free_moves, moves_of
-from plimsoll.plan.needs import Needs
+from plimsoll.plan.needs import ResourceNeeds
 from plimsoll.plan.rules import commands_of, disruption_of
 from plimsoll.plan.schedule import spread_of
 from plimsoll.plan.storages import describe_storage
@@ -74,13 +74,13 @@ def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Desk:
+class PlanContext:
     """Everything that options are made of."""
 
     diagnosis: Diagnosis
     snapshot: Snapshot
     demand: Demand
-    needs: Needs
+    needs: ResourceNeeds
     catalog: Catalog
     book: PriceBook
     constraints: PlanConstraints
@@ -351,17 +351,17 @@ class Desk:
         )
 
     @cached_property
-    def _known(self) -> dict[tuple[Stage, ...], Judged]:
+    def _known(self) -> dict[tuple[Stage, ...], JudgedChange]:
         """What was judged: options that differ in price alone are replayed once."""
         return {}
 
-    def _judged(self, chain: tuple[Stage, ...]) -> Judged:
+    def _judged(self, chain: tuple[Stage, ...]) -> JudgedChange:
         if chain not in self._known:
             found = judge(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
             self._known[chain] = self._as_far_as_known(found)
         return self._known[chain]
 
-    def _as_far_as_known(self, judged: Judged) -> Judged:
+    def _as_far_as_known(self, judged: JudgedChange) -> JudgedChange:
         """A judgement, less sure where the limit that bound may be one that no document names."""
         chance = round(judged.probability * self.explained_ratio, 4)
         is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT

@@ -18,7 +18,7 @@ import numpy as np
 
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.held import CLEAR, SAME_SIZE, Held, Seen, Stretch
+from plimsoll.plan.held import CLEAR, SAME_SIZE, Episode, Measured, Throttled
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -45,7 +45,7 @@ GROWTH_PARTS = 60
 NORMAL = NormalDist()
 
 
-class Habit(StrEnum):
+class Overflow(StrEnum):
     """What the load does with what it is not served."""
 
     LOST = "lost"
@@ -63,19 +63,19 @@ def middles(count: int) -> FloatArray:
     return (np.arange(count) + 0.5) / count
 
 
-def is_seen(stretch: Stretch) -> bool:
+def is_seen(stretch: Episode) -> bool:
     """Whether the stretch's own demand was measured while nothing held it back."""
     free = stretch.free_ops_per_s
     is_enough = free.size >= FREE_LEAST and free.size > stretch.pressed_count
     return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
-def is_twice_pegged(stretch: Stretch) -> bool:
+def is_twice_pegged(stretch: Episode) -> bool:
     """Whether it was held back at two ceilings, well apart."""
     return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
 
 
-def is_same_work(one: Stretch, other: Stretch) -> bool:
+def is_same_work(one: Episode, other: Episode) -> bool:
     """Whether two stretches are the same work on two days: of one size, ceiling and time of day."""
     level = one.floor_ops_per_s / other.floor_ops_per_s
     size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
@@ -86,7 +86,7 @@ def is_same_work(one: Stretch, other: Stretch) -> bool:
     return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
 
 
-def greedy_beside(held: Held) -> tuple[int, ...]:
+def greedy_beside(held: Throttled) -> tuple[int, ...]:
     """
     Return places of stretches that may be greedy work beside a load that was seen.
 
@@ -102,7 +102,7 @@ def greedy_beside(held: Held) -> tuple[int, ...]:
     )
 
 
-def is_bounded(held: Held, prior: Prior) -> bool:
+def is_bounded(held: Throttled, prior: Prior) -> bool:
     """
     Return whether a greedy load would stop at a rate that an open load may well ask for too.
 
@@ -153,7 +153,7 @@ def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
     return overload, np.array(stays)
 
 
-def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
+def overloads_of(held: Throttled, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     """
     What every stretch asked for at the quantiles u of a habit, ops/s.
 
@@ -169,7 +169,7 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> Float
     for stretch in held.stretches:
         demand = _alone(stretch, habit, u, prior)
         # A greedy load that ran at both its ceilings is not like one that asked for less than either.
-        is_own = is_seen(stretch) or (habit is Habit.GREEDY and is_twice_pegged(stretch))
+        is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_twice_pegged(stretch))
         if not is_own:
             others = [other for other in held.stretches if is_seen(other)]
             twins = [other for other in others if is_same_work(other, stretch)]
@@ -179,12 +179,12 @@ def overloads_of(held: Held, habit: Habit, u: FloatArray, prior: Prior) -> Float
             if found:
                 witnesses = found if twins else [demand, *found]
                 demand = np.quantile(np.concatenate(witnesses), u)
-        least = stretch.mean_ops_per_s if habit is Habit.JOB else stretch.bound_ops_per_s
+        least = stretch.mean_ops_per_s if habit is Overflow.JOB else stretch.bound_ops_per_s
         columns.append(np.maximum(demand, least))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
 
 
-def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
+def counted_of(seen: Measured, held: Throttled, think_s: float, u: float) -> FloatArray:
     """
     What clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
 
@@ -210,7 +210,7 @@ def counted_of(seen: Seen, held: Held, think_s: float, u: float) -> FloatArray:
     return found
 
 
-def _elsewhere(other: Stretch, stretch: Stretch, u: FloatArray) -> FloatArray:
+def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
     """
     Demand of a stretch that was seen, as a guide to another.
 
@@ -224,23 +224,23 @@ def _elsewhere(other: Stretch, stretch: Stretch, u: FloatArray) -> FloatArray:
     return found / apart if is_same else np.maximum(found, stretch.bound_ops_per_s)
 
 
-def _alone(stretch: Stretch, habit: Habit, u: FloatArray, prior: Prior) -> FloatArray:
+def _alone(stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     bound = stretch.bound_ops_per_s
     waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
     top = np.maximum(_seen(stretch, u, 0.0), bound) if is_seen(stretch) else None
-    if habit is Habit.JOB:
+    if habit is Overflow.JOB:
         # A rate that was seen tells how fast work is taken up, not that all of it was there by then.
         return _arrivals(stretch, np.full(u.size, bound * waiting) if top is None else top, u)
     if top is not None:
         return top
-    if habit is Habit.GREEDY:
+    if habit is Overflow.GREEDY:
         return np.full(u.size, bound * waiting)
     overload = growth_quantiles(prior, u, length_s=stretch.length_s)
     # Clients that wait have a request in flight each: at full speed they ask for no more than that.
-    return bound * (np.minimum(overload, waiting) if habit is Habit.CLIENTS else overload)
+    return bound * (np.minimum(overload, waiting) if habit is Overflow.CLIENTS else overload)
 
 
-def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:
+def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
     rates = np.log(stretch.free_ops_per_s)
     few = FEW_LOG_SD**2 / rates.size
@@ -251,7 +251,7 @@ def _seen(stretch: Stretch, u: FloatArray, more: float) -> FloatArray:
     return found
 
 
-def _arrivals(stretch: Stretch, top: FloatArray, u: FloatArray) -> FloatArray:
+def _arrivals(stretch: Episode, top: FloatArray, u: FloatArray) -> FloatArray:
     """
     How fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
 

@@ -31,7 +31,7 @@ WORDS = (ARCHITECTURE, SMALLER_CPU, SMALLER_MEMORY, SMALLER_CONNECTIONS, SMALLER
 STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard")
 
 
-class Patterns(Struct, frozen=True, kw_only=True):
+class ProposalPatterns(Struct, frozen=True, kw_only=True):
     """What may be proposed."""
 
     allowed_classes: tuple[str, ...] = ()
@@ -67,7 +67,9 @@ class Patterns(Struct, frozen=True, kw_only=True):
         return is_allowed and not self.denies_kind(kind)
 
 
-def patterns_of(instance: Instance, constraints: PlanConstraints, catalog: Catalog) -> Patterns:
+def patterns_of(
+    instance: Instance, constraints: PlanConstraints, catalog: Catalog
+) -> ProposalPatterns:
     """
     What the constraints allow and deny.
 
@@ -84,7 +86,7 @@ def patterns_of(instance: Instance, constraints: PlanConstraints, catalog: Catal
         raise UsageError(
             f"'{word}' is denied already", f"Leave it out, or say --allow {word} to permit it."
         )
-    found = Patterns(
+    found = ProposalPatterns(
         allowed_classes=_classes(constraints.allow, known),
         denied_classes=_classes(constraints.deny, known),
         allowed_kinds=_kinds(constraints.allow),
@@ -102,7 +104,7 @@ def patterns_of(instance: Instance, constraints: PlanConstraints, catalog: Catal
     return found
 
 
-def _check_kept(instance: Instance, constraints: PlanConstraints, found: Patterns) -> None:
+def _check_kept(instance: Instance, constraints: PlanConstraints, found: ProposalPatterns) -> None:
     """Refuse to keep what is denied."""
     if constraints.keep_class and instance.db_class is not None:
         if found.denies_class(instance.db_class):

@@ -28,10 +28,10 @@ from plimsoll.model.plan import (
 )
 from plimsoll.model.price import PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.asked import Asked
-from plimsoll.plan.by_price import Sooner, most_for_the_money, sooner_by_price
+from plimsoll.plan.asked import StepDemand
+from plimsoll.plan.by_price import FasterArrangement, most_for_the_money, sooner_by_price
 from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.climb import Climb, Tried, climb_of, key_of, ladder_of
+from plimsoll.plan.climb import CheapestArrangement, LadderDraft, climb_of, key_of, ladder_of
 from plimsoll.plan.cost import cost_of, usd_per_day_more
 from plimsoll.plan.curve import curve_of, served_at_once, with_options
 from plimsoll.plan.demand import Demand, recover
@@ -39,8 +39,8 @@ from plimsoll.plan.greedy import greedy_climb
 from plimsoll.plan.headline import headline_of
 from plimsoll.plan.moves import free_moves, legacy_of
 from plimsoll.plan.needs import needs_of
-from plimsoll.plan.options import Desk, better_first, is_sure
-from plimsoll.plan.priced import Priced, priced
+from plimsoll.plan.options import PlanContext, better_first, is_sure
+from plimsoll.plan.priced import ArrangementPrices, priced
 from plimsoll.plan.roles import (
     CHEAPEST,
     SMALLER,
@@ -49,9 +49,9 @@ from plimsoll.plan.roles import (
     rejected,
     roles_of,
 )
-from plimsoll.plan.search import Found, queue_of, search
+from plimsoll.plan.search import SearchResult, queue_of, search
 from plimsoll.plan.unpriced import smallest_unpriced, with_break_even
-from plimsoll.plan.vectors import Vectors, vectors_of
+from plimsoll.plan.vectors import LimitVectors, vectors_of
 from plimsoll.units import format_time
 
 UNSURE = "cheaper but unsure"
@@ -94,7 +94,7 @@ def plan(
     needs = needs_of(snapshot, catalog, growth=constraints.growth)
     found = arrangements(snapshot.instance, catalog, needs, constraints)
     held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]
-    desk = Desk(
+    context = PlanContext(
         diagnosis=diagnosis,
         snapshot=snapshot,
         demand=demand,
@@ -105,12 +105,12 @@ def plan(
         former=legacy_of(snapshot.instance, catalog, held),
         before=found.before,
     )
-    present = desk.present()
-    shelf = _Shelf(desk, found)
-    free = _free(desk)
-    bought, climb = shelf.priced(present)
+    present = context.present()
+    market = _Market(context, found)
+    free = _free(context)
+    bought, climb = market.priced(present)
     options = _without_doubles((*free, *bought))
-    unpriced = shelf.unpriced(options)
+    unpriced = market.unpriced(options)
     as_of = _oldest(present, options)
     ladder = ladder_of(climb, options)
     return Plan(
@@ -129,13 +129,13 @@ def plan(
                 replace(point, served_ratio=present.effect.served_ratio)
                 if point.is_present
                 else point
-                for point in shelf.curve()
+                for point in market.curve()
             ],
             options,
         ),
-        work_by_price=shelf.work_by_price(),
+        work_by_price=market.work_by_price(),
         candidate_count=len(found),
-        vector_count=len(shelf.vectors),
+        vector_count=len(market.vectors),
         prices_as_of=as_of,
         are_prices_old=as_of is not None
         and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
@@ -143,12 +143,12 @@ def plan(
             present,
             options,
             unpriced,
-            desk.unexplained,
+            context.unexplained,
             ladder=ladder,
             is_open=demand.summary.nature is WorkloadKind.OPEN,
             greedy_ratio=_endless_ratio(demand),
         ),
-        notes=(*found.notes, *desk.notes, *_refused(found)),
+        notes=(*found.notes, *context.notes, *_refused(found)),
         ladder=ladder,
     )
 
@@ -158,32 +158,36 @@ def _endless_ratio(demand: Demand) -> float:
     return sum(path.weight for path in demand.paths if path.is_endless)
 
 
-def _asked_by(climb: Climb | None) -> tuple[Asked, ...]:
+def _asked_by(climb: LadderDraft | None) -> tuple[StepDemand, ...]:
     """Return the demands for which the steps of a ladder were found."""
     steps = climb.steps if climb is not None else ()
     return tuple(step.tried.asked for step in steps if step.tried is not None)
 
 
-class _Shelf:
+class _Market:
     """What can be bought, with its limits and prices; searched once for each demand."""
 
-    def __init__(self, desk: Desk, found: Arrangements) -> None:
-        self._desk, self._found = desk, found
-        self.vectors: Vectors = vectors_of(
+    def __init__(self, context: PlanContext, found: Arrangements) -> None:
+        self._context, self._found = context, found
+        self.vectors: LimitVectors = vectors_of(
             found,
-            desk.catalog,
-            io_size_bytes_max=float(desk.demand.io_size_bytes.max()),
+            context.catalog,
+            io_size_bytes_max=float(context.demand.io_size_bytes.max()),
         )
-        self._prices: Priced = priced(
-            found, desk.book, needs=desk.needs, constraints=desk.constraints, catalog=desk.catalog
+        self._prices: ArrangementPrices = priced(
+            found,
+            context.book,
+            needs=context.needs,
+            constraints=context.constraints,
+            catalog=context.catalog,
         )
-        self._high, self._middle = desk.demands.high, desk.demands.middle
-        self._asked: tuple[Asked, ...] = ()
+        self._high, self._middle = context.demands.high, context.demands.middle
+        self._asked: tuple[StepDemand, ...] = ()
         self._roles = roles_of(
-            found, self._prices, usd_per_day_max=desk.constraints.usd_per_day_max
+            found, self._prices, usd_per_day_max=context.constraints.usd_per_day_max
         )
 
-    def priced(self, present: Option) -> tuple[tuple[Option, ...], Climb | None]:
+    def priced(self, present: Option) -> tuple[tuple[Option, ...], LadderDraft | None]:
         """The cheapest of every role that holds at the high demand, and the steps of the ladder."""
         sure = self._search(self._high)
         options = []
@@ -207,48 +211,48 @@ class _Shelf:
 
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """What holds and has no price, the smallest first, each with its break-even."""
-        desk = self._desk
-        if desk.present_is_sure or desk.constraints.usd_per_day_max is not None:
+        context = self._context
+        if context.present_is_sure or context.constraints.usd_per_day_max is not None:
             return ()
         places = smallest_unpriced(
             self._found,
             self.vectors,
             self._prices,
             (self._high, *(self._asked or (self._middle,))),
-            allowed_ratio=desk.constraints.allowed_ratio,
+            allowed_ratio=context.constraints.allowed_ratio,
         )
-        made = [desk.option(self._found.instance(index), NO_PRICE) for index in places]
-        discount = desk.constraints.discount
+        made = [context.option(self._found.instance(index), NO_PRICE) for index in places]
+        discount = context.constraints.discount
         return tuple(
             replace(option, break_even=break_even)
             for option, break_even in with_break_even(
-                made, options, desk.present(), discount=discount
+                made, options, context.present(), discount=discount
             )
         )
 
     def curve(self) -> tuple[CurvePoint, ...]:
         """Price against the share that is served without waiting."""
-        return curve_of(self._found, self.vectors, self._prices, self._desk.demands)
+        return curve_of(self._found, self.vectors, self._prices, self._context.demands)
 
-    def _search(self, asked: Asked) -> Found:
+    def _search(self, asked: StepDemand) -> SearchResult:
         return search(
             self.vectors,
             self._prices.order,
             self._roles,
             asked,
-            allowed_ratio=self._desk.constraints.allowed_ratio,
+            allowed_ratio=self._context.constraints.allowed_ratio,
             keep=_TRIED,
             tie=preferred(self._found),
         )
 
-    def _climb(self, sure: Found, role: str) -> Climb | None:
+    def _climb(self, sure: SearchResult, role: str) -> LadderDraft | None:
         """The steps to try; what holds at the high demand or works sooner may be one of them."""
         places = [index for chosen in sure.roles.values() for index in chosen]
         faster = self._fastest_for_the_money
         places += [] if faster is None else [faster]
-        also = [Tried(index=index, asked=self._high, result=sure) for index in places]
+        also = [CheapestArrangement(index=index, asked=self._high, result=sure) for index in places]
         return climb_of(
-            self._desk,
+            self._context,
             self._found,
             self.vectors,
             self._prices,
@@ -257,13 +261,13 @@ class _Shelf:
             also=also,
         )
 
-    def _by_hours(self) -> Climb | None:
+    def _by_hours(self) -> LadderDraft | None:
         """The steps for a load that takes whatever it is given; None for others."""
-        if self._desk.demand.summary.nature is not WorkloadKind.GREEDY:
+        if self._context.demand.summary.nature is not WorkloadKind.GREEDY:
             return None
-        return greedy_climb(self._desk, self._found, self._prices, self._sooner)
+        return greedy_climb(self._context, self._found, self._prices, self._sooner)
 
-    def _steps(self, climb: Climb | None) -> list[Option]:
+    def _steps(self, climb: LadderDraft | None) -> list[Option]:
         """The steps that are bought, each with what is cheaper and fails where it just passes."""
         return [
             step.option
@@ -276,10 +280,10 @@ class _Shelf:
         ]
 
     @cached_property
-    def _sooner(self) -> tuple[Sooner, ...]:
+    def _sooner(self) -> tuple[FasterArrangement, ...]:
         """What does the same work sooner, by price; none where the difference is not known."""
-        desk = self._desk
-        present = desk.present().effect.work
+        context = self._context
+        present = context.present().effect.work
         if present is None:
             return ()
         queue = queue_of(
@@ -289,7 +293,7 @@ class _Shelf:
             tie=preferred(self._found),
         )
         return sooner_by_price(
-            desk.demand, self.vectors, queue, present, growth=desk.constraints.growth
+            context.demand, self.vectors, queue, present, growth=context.constraints.growth
         )
 
     def work_by_price(self) -> tuple[WorkPoint, ...]:
@@ -307,7 +311,7 @@ class _Shelf:
     @cached_property
     def _fastest_for_the_money(self) -> int | None:
         """What saves the most time of the same work for each dollar more; None where nothing does."""
-        present = self._desk.present().effect.work
+        present = self._context.present().effect.work
         if present is None:
             return None
         usd = [float(self._prices.usd_per_month_more(one.index) or 0) for one in self._sooner]
@@ -316,7 +320,7 @@ class _Shelf:
 
     def _faster(self) -> list[Option]:
         index = self._fastest_for_the_money
-        return [] if index is None else [self._desk.option(self._found.instance(index), FASTER)]
+        return [] if index is None else [self._context.option(self._found.instance(index), FASTER)]
 
     def _most(self) -> list[Option]:
         """Where nothing holds: the cheapest of those that serve the most at once."""
@@ -327,46 +331,48 @@ class _Shelf:
         ratio = served[self.vectors.of[places]]
         best = places[ratio >= ratio.max() - _AS_MUCH]
         index = best[np.argmin(self._prices.order[best])]
-        return [self._desk.option(self._found.instance(int(index)), MOST)]
+        return [self._context.option(self._found.instance(int(index)), MOST)]
 
-    def _best(self, chosen: tuple[int, ...], role: str, result: Found) -> Option | None:
+    def _best(self, chosen: tuple[int, ...], role: str, result: SearchResult) -> Option | None:
         """The first that is judged to lift; failing that the first."""
         options = []
         for index in chosen:
-            option = self._desk.option(self._found.instance(index), role)
+            option = self._context.option(self._found.instance(index), role)
             if is_sure(option):
                 return self._with_rejected(option, index, result, self._high)
             options.append((option, index))
         return self._with_rejected(*options[0], result, self._high) if options else None
 
-    def _with_rejected(self, option: Option, index: int, result: Found, asked: Asked) -> Option:
-        desk, found = self._desk, self._found
+    def _with_rejected(
+        self, option: Option, index: int, result: SearchResult, asked: StepDemand
+    ) -> Option:
+        context, found = self._context, self._found
         cheaper = cheaper_failing(index, found, self._prices, self.vectors, result.state)
-        ratio = desk.constraints.allowed_ratio
+        ratio = context.constraints.allowed_ratio
         reasons = tuple(
-            rejected(one, found, self._prices, asked, desk.catalog, allowed_ratio=ratio)
+            rejected(one, found, self._prices, asked, context.catalog, allowed_ratio=ratio)
             for one in cheaper
         )
         return replace(option, rejected=reasons)
 
 
-def _free(desk: Desk) -> tuple[Option, ...]:
+def _free(context: PlanContext) -> tuple[Option, ...]:
     """What costs nothing; a restart is shown whatever it does, the rest where it helps."""
 
     def usd_more(before: Instance, after: Instance) -> Decimal | None:
-        was, will = (cost_of(one, desk.book, catalog=desk.catalog) for one in (before, after))
+        was, will = (cost_of(one, context.book, catalog=context.catalog) for one in (before, after))
         return usd_per_day_more(before, was, after, will)
 
-    moves = free_moves(desk.before, desk.catalog, former=desk.former, usd_more=usd_more)
-    constraints = desk.constraints
+    moves = free_moves(context.before, context.catalog, former=context.former, usd_more=usd_more)
+    constraints = context.constraints
     options = []
     for move in moves:
         if constraints.keep_storage and not move.is_restart:
             continue
-        option = desk.option(move.instance, FREE, free=move)
-        if move.is_restart or desk.helps(option):
+        option = context.option(move.instance, FREE, free=move)
+        if move.is_restart or context.helps(option):
             options.append(option)
-    spread = desk.spread()
+    spread = context.spread()
     if spread is not None:
         options.append(replace(spread, role=FREE))
     return tuple(options)

@@ -19,18 +19,18 @@ from plimsoll.model.price import PriceBook
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.candidates import Arrangements, arranged
 from plimsoll.plan.cost import credits_part, instance_part, storage_parts
-from plimsoll.plan.needs import Needs
+from plimsoll.plan.needs import ResourceNeeds
 
 # Prices have at most ten digits behind the point an hour; a millionth of a dollar a month orders them.
 _PARTS_PER_USD = 1_000_000
 UNKNOWN = np.iinfo(np.int64).max
-"""In `Priced.more`: what it costs more is not known. It sorts last."""
+"""In `ArrangementPrices.more`: what it costs more is not known. It sorts last."""
 # No arrangement costs a trillion dollars a month; what is added to it stays below UNKNOWN.
 _MOST = 10**18
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Priced:
+class ArrangementPrices:
     """Prices of arrangements, in the order of their indices."""
 
     more: IntArray
@@ -77,10 +77,10 @@ def priced(
     found: Arrangements,
     book: PriceBook,
     *,
-    needs: Needs,
+    needs: ResourceNeeds,
     constraints: PlanConstraints,
     catalog: Catalog,
-) -> Priced:
+) -> ArrangementPrices:
     """
     The prices of arrangements.
 
@@ -120,7 +120,7 @@ def priced(
         _difference(of_storage, there, same_storage)[found.storage_index],
     )
     total = _sum(of_class[found.class_index], of_storage[found.storage_index])
-    return Priced(more=more, total=total, storage=of_storage[found.storage_index])
+    return ArrangementPrices(more=more, total=total, storage=of_storage[found.storage_index])
 
 
 def _class_cost(

@@ -13,11 +13,11 @@ from plimsoll.model.family import FAMILIES
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import RejectedOption
 from plimsoll.model.series import BoolArray, IntArray
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.priced import UNKNOWN, Priced
+from plimsoll.plan.priced import UNKNOWN, ArrangementPrices
 from plimsoll.plan.search import FAILS, held_back
-from plimsoll.plan.vectors import Vectors
+from plimsoll.plan.vectors import LimitVectors
 from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio, number
 
 CHEAPEST = "cheapest"
@@ -30,7 +30,7 @@ _WHOSE = {"instance": "the instance's EBS", "volume": "the storage's", None: "a"
 
 
 def roles_of(
-    found: Arrangements, prices: Priced, *, usd_per_day_max: Decimal | None = None
+    found: Arrangements, prices: ArrangementPrices, *, usd_per_day_max: Decimal | None = None
 ) -> dict[str, BoolArray]:
     """
     Which arrangements are in which role; what changes nothing is in none, and what is too dear.
@@ -69,7 +69,7 @@ def preferred(found: Arrangements) -> IntArray:
     return np.where(found.is_same_storage, rank, rank + len(found.classes))
 
 
-def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
+def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:
     """
     What to search instead of prices where none is known: size, then storage that costs less.
 
@@ -95,8 +95,8 @@ def unpriced_order(found: Arrangements, prices: Priced) -> IntArray:
 def cheaper_failing(
     index: int,
     found: Arrangements,
-    prices: Priced,
-    vectors: Vectors,
+    prices: ArrangementPrices,
+    vectors: LimitVectors,
     state: IntArray,
     *,
     count: int = 3,
@@ -129,8 +129,8 @@ def cheaper_failing(
 def rejected(
     index: int,
     found: Arrangements,
-    prices: Priced,
-    asked: Asked,
+    prices: ArrangementPrices,
+    asked: StepDemand,
     catalog: Catalog,
     *,
     allowed_ratio: float,
@@ -155,7 +155,7 @@ def rejected(
     )
 
 
-def _binding(asked: Asked, chain: Sequence[Stage], late: BoolArray) -> str:
+def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
     """The ceiling that was tight in most of the late steps, with its number; empty without any."""
     finite = asked.started(chain)
     if not finite or not late.any():

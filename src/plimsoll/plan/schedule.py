@@ -27,7 +27,7 @@ BUSIER = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class LoadSpread:
     """A window of the day in which the held-back work would pass."""
 
     hours: int
@@ -42,7 +42,7 @@ class Spread:
 
 def spread_of(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01, growth: float = 1.0
-) -> Spread | None:
+) -> LoadSpread | None:
     """
     The shortest window of the day over which the work could be spread evenly to pass a chain.
 
@@ -71,7 +71,7 @@ def spread_of(
         in_hours = demand.is_measured & (evenly.ops > 0)
         if in_hours.any() and float(found.throttled_ratio[in_hours].mean()) < allowed_ratio:
             ratio = float(found.throttled_ratio[demand.is_measured].mean())
-            return Spread(
+            return LoadSpread(
                 hours=hours,
                 start_s=days.start_s,
                 ratio_at_ceiling=ratio,

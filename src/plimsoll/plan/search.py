@@ -17,9 +17,9 @@ import numpy as np
 
 from plimsoll import kernel
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.priced import UNKNOWN
-from plimsoll.plan.vectors import BASELINE, BURST, Vectors
+from plimsoll.plan.vectors import BASELINE, BURST, LimitVectors
 
 HOLDS, FAILS, OPEN = 1, 0, -1
 """What is known of a vector: the demand passes, it does not, or nobody looked."""
@@ -31,7 +31,7 @@ _CHUNK_FIRST, _CHUNK_MAX = 128, 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class SearchResult:
     """What a search found."""
 
     roles: Mapping[str, tuple[int, ...]]
@@ -42,10 +42,10 @@ class Found:
     """How many vectors a comparison settled and how many were replayed, shape (2,)."""
 
 
-class Trial:
+class DemandSearch:
     """One demand against distinct limits: what is known of each, looked up or replayed once."""
 
-    def __init__(self, vectors: Vectors, asked: Asked, *, allowed_ratio: float) -> None:
+    def __init__(self, vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float) -> None:
         """Compare peaks with limits; nothing is replayed yet."""
         self._vectors = vectors
         self._asked = asked
@@ -106,15 +106,15 @@ class Trial:
 
 
 def search(
-    vectors: Vectors,
+    vectors: LimitVectors,
     more: IntArray,
     roles: Mapping[str, BoolArray],
-    asked: Asked,
+    asked: StepDemand,
     *,
     allowed_ratio: float,
     keep: int = 3,
     tie: IntArray | None = None,
-) -> Found:
+) -> SearchResult:
     """
     The cheapest arrangements that hold, for each role on its own.
 
@@ -127,7 +127,7 @@ def search(
         keep: how many arrangements to return for each role, each with another vector.
         tie: what goes first among equal prices, least first, shape (n,); then the index decides.
     """
-    trial = Trial(vectors, asked, allowed_ratio=allowed_ratio)
+    trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     compared = int(np.count_nonzero(trial.state != OPEN))
     queues = {name: queue_of(more, is_in, vectors.of, tie=tie) for name, is_in in roles.items()}
     chunk = _CHUNK_FIRST
@@ -145,21 +145,21 @@ def search(
         name: tuple(int(one) for one in queue[trial.state[vectors.of[queue]] == HOLDS][:keep])
         for name, queue in queues.items()
     }
-    return Found(
+    return SearchResult(
         roles=chosen,
         state=trial.state,
         settled=np.array([compared, trial.replayed_count], dtype=np.int64),
     )
 
 
-def search_all(vectors: Vectors, asked: Asked, *, allowed_ratio: float) -> IntArray:
+def search_all(vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float) -> IntArray:
     """HOLDS or FAILS for every vector, shape (vectors,); for what has no price to go by."""
-    trial = Trial(vectors, asked, allowed_ratio=allowed_ratio)
+    trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     trial.settle(np.arange(len(vectors)))
     return trial.state
 
 
-def held_back(asked: Asked, chain: Sequence[kernel.Stage]) -> BoolArray:
+def held_back(asked: StepDemand, chain: Sequence[kernel.Stage]) -> BoolArray:
     """Which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
     found = kernel.replay(
         asked.ops_per_s,

@@ -17,7 +17,7 @@ from plimsoll.limits.layout import is_aurora
 from plimsoll.limits.purchase import check_purchase
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import StorageRule
-from plimsoll.plan.patterns import Patterns
+from plimsoll.plan.patterns import ProposalPatterns
 from plimsoll.units import MIB, mib_per_s, number
 
 # Judgement: ladders and factors, see above.
@@ -40,7 +40,7 @@ _SQLSERVER_IO1_OPS_MAX = 32_000
 
 
 def storages_of(
-    before: Instance, catalog: Catalog, patterns: Patterns, *, is_kept: bool
+    before: Instance, catalog: Catalog, patterns: ProposalPatterns, *, is_kept: bool
 ) -> tuple[tuple[Storage, ...], tuple[str, ...]]:
     """
     The present storage, unless it is denied, then others by type, size, IOPS and throughput.

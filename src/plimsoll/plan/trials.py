@@ -13,14 +13,14 @@ import numpy as np
 
 from plimsoll.kernel import Replay, Stage, replay
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
-from plimsoll.plan.demand import Demand, Path
+from plimsoll.plan.demand import Demand, DemandPath
 
 # A replay of parts costs more for each of its steps than it saves if little is left out.
 _KEPT_MOST = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class TrialOutcome:
     """What a chain makes of a demand, by the step."""
 
     throttled: FloatArray
@@ -35,17 +35,17 @@ class Outcome:
 class Trial:
     """One demand on one chain."""
 
-    path: Path
+    path: DemandPath
     is_generous: bool
     chain: tuple[Stage, ...]
-    outcome: Outcome
+    outcome: TrialOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Shared:
     """A replayed demand, and the steps in which the others need a replay of their own."""
 
-    outcome: Outcome
+    outcome: TrialOutcome
     kept: IntArray
     """Indices of the steps, rising."""
     cuts: IntArray
@@ -87,10 +87,12 @@ def trials_of(
     ]
 
 
-def _outcomes(demand: Demand, paths: Sequence[Path], chain: tuple[Stage, ...]) -> list[Outcome]:
+def _outcomes(
+    demand: Demand, paths: Sequence[DemandPath], chain: tuple[Stage, ...]
+) -> list[TrialOutcome]:
     """One for each path, in their order."""
-    found: dict[int, Outcome] = {}
-    known: dict[tuple[bool, bytes], Outcome] = {}
+    found: dict[int, TrialOutcome] = {}
+    known: dict[tuple[bool, bytes], TrialOutcome] = {}
     is_same = _is_same(paths)
     shared: _Shared | None = None
     # The heaviest first: where its buckets are full, those of the lighter ones are too.
@@ -108,12 +110,12 @@ def _outcomes(demand: Demand, paths: Sequence[Path], chain: tuple[Stage, ...]) -
     return [found[n] for n in range(len(paths))]
 
 
-def _key(path: Path) -> tuple[bool, bytes]:
+def _key(path: DemandPath) -> tuple[bool, bytes]:
     """What two paths have in common that are the same demand."""
     return path.is_carried, path.ops_per_s.tobytes()
 
 
-def _is_same(paths: Sequence[Path]) -> BoolArray:
+def _is_same(paths: Sequence[DemandPath]) -> BoolArray:
     """Where all paths ask for the same, shape (n,)."""
     if not paths:
         return np.empty(0, dtype=np.bool_)
@@ -125,7 +127,7 @@ def _is_same(paths: Sequence[Path]) -> BoolArray:
 
 
 def _replayed(
-    demand: Demand, path: Path, chain: tuple[Stage, ...], kept: IntArray | None = None
+    demand: Demand, path: DemandPath, chain: tuple[Stage, ...], kept: IntArray | None = None
 ) -> Replay:
     """A replay of all steps, or of some."""
     ops, size = path.ops_per_s, demand.io_size_bytes
@@ -138,8 +140,8 @@ def _replayed(
     )
 
 
-def _outcome(found: Replay) -> Outcome:
-    return Outcome(
+def _outcome(found: Replay) -> TrialOutcome:
+    return TrialOutcome(
         throttled=found.throttled_ratio, served_ops=found.served_ops, balance=found.balance
     )
 
@@ -163,8 +165,8 @@ def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Sha
 
 
 def _in_parts(
-    demand: Demand, path: Path, chain: tuple[Stage, ...], shared: _Shared
-) -> Outcome | None:
+    demand: Demand, path: DemandPath, chain: tuple[Stage, ...], shared: _Shared
+) -> TrialOutcome | None:
     """A replay of the steps that are not shared; None if it is not at rest where some are left out."""
     found = _replayed(demand, path, chain, shared.kept)
     is_rest = (found.backlog_ops[shared.cuts] == 0).all()
@@ -178,7 +180,7 @@ def _in_parts(
         assert shared.outcome.balance is not None
         balance = shared.outcome.balance.copy()
         balance[:, shared.kept] = found.balance
-    return Outcome(throttled=throttled, served_ops=served, balance=balance)
+    return TrialOutcome(throttled=throttled, served_ops=served, balance=balance)
 
 
 def _capacities(chain: Sequence[Stage]) -> FloatArray:

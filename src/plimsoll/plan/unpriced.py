@@ -13,13 +13,13 @@ from decimal import Decimal
 import numpy as np
 
 from plimsoll.model.plan import BreakEven, MoveKind, Option
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.cost import break_even_usd_per_hour
-from plimsoll.plan.priced import UNKNOWN, Priced
+from plimsoll.plan.priced import UNKNOWN, ArrangementPrices
 from plimsoll.plan.roles import unpriced_order
 from plimsoll.plan.search import search
-from plimsoll.plan.vectors import Vectors
+from plimsoll.plan.vectors import LimitVectors
 
 # Shown for one demand, each of another family; the family tells more than a second size of it.
 _SHOWN = 3
@@ -29,9 +29,9 @@ _AS_PROBABLE = 1e-9
 
 def smallest_unpriced(
     found: Arrangements,
-    vectors: Vectors,
-    prices: Priced,
-    demands: Iterable[Asked],
+    vectors: LimitVectors,
+    prices: ArrangementPrices,
+    demands: Iterable[StepDemand],
     *,
     allowed_ratio: float,
 ) -> tuple[int, ...]:

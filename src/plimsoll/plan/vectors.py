@@ -29,12 +29,12 @@ from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.candidates import Arrangements, arranged
 
 BASELINE, BURST, CAPACITY = 0, 1, 2
-"""Places in the last axis of `Vectors.limits`."""
+"""Places in the last axis of `LimitVectors.limits`."""
 _NONE = (inf, inf, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class LimitColumn:
     """What a column of limits bounds; equal in all arrangements."""
 
     name: str
@@ -56,10 +56,10 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Vectors:
+class LimitVectors:
     """Distinct limits of many arrangements."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[LimitColumn, ...]
     limits: FloatArray
     """Baseline, burst and capacity, all stripes together, shape (vectors, slots, 3)."""
     of: IntArray
@@ -89,7 +89,7 @@ def vectors_of(
     *,
     io_size_bytes_max: float = inf,
     former: FormerLimits | None = None,
-) -> Vectors:
+) -> LimitVectors:
     """
     The distinct limits of arrangements.
 
@@ -130,11 +130,11 @@ def vectors_of(
         first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
     )
     limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
-    return Vectors(slots=slots, limits=limits, of=of[back])
+    return LimitVectors(slots=slots, limits=limits, of=of[back])
 
 
 def without_idle(
-    table: FloatArray, slots: tuple[Slot, ...], *, io_size_bytes_max: float = inf
+    table: FloatArray, slots: tuple[LimitColumn, ...], *, io_size_bytes_max: float = inf
 ) -> FloatArray:
     """
     The limits without those that cannot bind before another of the same row.
@@ -175,9 +175,9 @@ def _drop(table: FloatArray, place: int, most: FloatArray) -> None:
     table[idle, place] = _NONE
 
 
-def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[Slot, ...]:
+def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[LimitColumn, ...]:
     found = (
-        Slot(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
+        LimitColumn(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
         for chain in chains
         for stage in chain
     )
@@ -186,12 +186,12 @@ def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[Slot, ...]:
     return tuple(sorted(distinct, key=lambda slot: (order.get(slot.name, len(order)), str(slot))))
 
 
-def _table(chains: Sequence[Sequence[Stage]], slots: tuple[Slot, ...]) -> FloatArray:
+def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) -> FloatArray:
     """Limits of chains, shape (chains, slots, 3)."""
     table = np.tile(np.array(_NONE), (len(chains), len(slots), 1))
     for row, chain in enumerate(chains):
         for stage in chain:
-            slot = Slot(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
+            slot = LimitColumn(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
             numbers = np.array((stage.baseline, stage.burst, stage.capacity))
             table[row, slots.index(slot)] = numbers * stage.stripes
     return table

@@ -17,7 +17,7 @@ DOES_NOT_FROM = 0.98
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class PassShare:
     """Belief 0–1 in demands that pass."""
 
     strict: float
@@ -26,7 +26,7 @@ class Share:
     """Belief 0–1 in demands that do not fail clearly: with the most credits and an error of replay."""
 
 
-def verdict_of(share: Share, *, is_lower_bound: bool) -> Judgement:
+def verdict_of(share: PassShare, *, is_lower_bound: bool) -> Judgement:
     """
     What is said of a change.
 

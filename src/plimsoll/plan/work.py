@@ -97,7 +97,7 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
     if not jobs or not chain:
         return None
     stages = started(demand, chain, is_generous=False)
-    chained_s = _Clock(demand, stages, growth).seconds(jobs)
+    chained_s = _ChainClock(demand, stages, growth).seconds(jobs)
     if not np.isfinite(chained_s):
         return None
     independent_s = _independent_s(demand, stages, jobs, growth)
@@ -158,7 +158,7 @@ def _span(minutes: float, whole: float) -> str:
     return f"{minutes / 60:,.1f} h" if is_long else f"{minutes:,.0f} min"
 
 
-class _Clock:
+class _ChainClock:
     """A chain at work: the moment, and the credits it has then."""
 
     def __init__(self, demand: Demand, chain: tuple[Stage, ...], growth: float) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plimsoll.plan.as_seen import asked_and_served
-from plimsoll.plan.demand import Path
+from plimsoll.plan.demand import DemandPath
 from unit.plan.test_work import LEVEL, at_a_ceiling
 
 
@@ -19,7 +19,7 @@ def test_the_share_that_was_served_at_once_is_a_share_of_bytes():
     demand = replace(
         at_a_ceiling(ops * size, np.array([False, True])), io_size_bytes=size, served_ops_per_s=ops
     )
-    path = Path(ops_per_s=ops * [1, 2], is_carried=True, weight=1.0)
+    path = DemandPath(ops_per_s=ops * [1, 2], is_carried=True, weight=1.0)
 
     share = asked_and_served(replace(demand, low=path, middle=path, high=path))
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from plimsoll.model.plan import WorkTime
-from plimsoll.plan.by_price import Sooner, most_for_the_money
+from plimsoll.plan.by_price import FasterArrangement, most_for_the_money
 from unit.plan.test_plan import in_role, of_example
 
 
-def sooner(*hours: float) -> tuple[Sooner, ...]:
+def sooner(*hours: float) -> tuple[FasterArrangement, ...]:
     return tuple(
-        Sooner(index, WorkTime(chained_minutes=60 * one, independent_minutes=60 * one))
+        FasterArrangement(index, WorkTime(chained_minutes=60 * one, independent_minutes=60 * one))
         for index, one in enumerate(hours)
     )
 

@@ -13,7 +13,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.plan import CurvePoint, PlanConstraints
 from plimsoll.plan.curve import Demands, curve_of, envelope, served_at_once
 from plimsoll.plan.priced import priced
-from plimsoll.plan.vectors import Slot, Vectors, vectors_of
+from plimsoll.plan.vectors import LimitColumn, LimitVectors, vectors_of
 
 DAY = 1440
 SIZE = 64 * 1024
@@ -44,8 +44,8 @@ def test_a_steady_demand_is_served_by_what_the_limit_is_of_it():
     """
     100 of 160 MB/s are 62.5 %; half of the day at 150 and half at 50 are 150 of 200.
     """
-    slot = Slot("instance_ebs_throughput", "bytes", None)
-    vectors = Vectors(
+    slot = LimitColumn("instance_ebs_throughput", "bytes", None)
+    vectors = LimitVectors(
         slots=(slot,), limits=np.array([[[1e8, 1e8, 0.0]]]), of=np.zeros(1, dtype=np.int64)
     )
     halves = asked(np.repeat([150e6, 50e6], DAY // 2) / SIZE, SIZE)
@@ -59,7 +59,7 @@ def test_no_demand_is_served_whole():
     """
     Nothing asked for is nothing refused.
     """
-    vectors = Vectors(slots=(), limits=np.empty((1, 0, 3)), of=np.zeros(1, dtype=np.int64))
+    vectors = LimitVectors(slots=(), limits=np.empty((1, 0, 3)), of=np.zeros(1, dtype=np.int64))
 
     assert served_at_once(vectors, np.zeros(1, dtype=np.int64), steady(0)).tolist() == [1.0]
 

@@ -10,9 +10,9 @@ from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
 from plimsoll.model.plan import DemandSummary, Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand import Demand, Path
+from plimsoll.plan.demand import Demand, DemandPath
 from plimsoll.plan.effect import judge, started
-from plimsoll.plan.verdict import Share, verdict_of
+from plimsoll.plan.verdict import PassShare, verdict_of
 
 SIZE = 10_000.0
 N = 100
@@ -20,7 +20,7 @@ N = 100
 
 def demand_of(*asked: FloatArray, is_free_seen: bool = True, **more) -> Demand:
     """A simulated window of 100 minutes with equally likely demands in ops/s; the first was served."""
-    paths = tuple(Path(ops_per_s=a, is_carried=False, weight=1 / len(asked)) for a in asked)
+    paths = tuple(DemandPath(ops_per_s=a, is_carried=False, weight=1 / len(asked)) for a in asked)
     ones = np.ones(N)
     fields = {
         "step_s": 60.0,
@@ -209,7 +209,7 @@ def test_verdicts_need_nearly_all_of_the_belief(
     """
     Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone.
     """
-    share = Share(strict=strict, nearly=nearly)
+    share = PassShare(strict=strict, nearly=nearly)
 
     assert verdict_of(share, is_lower_bound=is_lower_bound) == said
 

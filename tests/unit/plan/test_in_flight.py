@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.plan.held import Held, Run, Seen, Stretch
+from plimsoll.plan.held import CeilingRun, Episode, Measured, Throttled
 from plimsoll.plan.in_flight import asked_by_waiting, follow_waiting
 
 STEP, N = 60.0, 240
@@ -11,11 +11,11 @@ SERVICE_S, THINK_S, CEILING = 0.001, 0.009, 1000.0
 FREE = 2000.0
 
 
-def seen_of(clients: np.ndarray) -> Seen:
+def seen_of(clients: np.ndarray) -> Measured:
     """What N clients are served behind 1,000 a second: R = N/X - Z, at 1 ms when nothing waits."""
     ones = np.ones(N)
     latency = clients / CEILING - THINK_S
-    return Seen(
+    return Measured(
         time_s=60 * np.arange(N),
         step_s=STEP,
         is_measured=ones > 0,
@@ -30,9 +30,9 @@ def seen_of(clients: np.ndarray) -> Seen:
     )
 
 
-def stretch() -> Stretch:
-    return Stretch(
-        runs=(Run(start=0, end=N, level_ops_per_s=CEILING, io_size_bytes=1e4),),
+def stretch() -> Episode:
+    return Episode(
+        runs=(CeilingRun(start=0, end=N, level_ops_per_s=CEILING, io_size_bytes=1e4),),
         floor_ops_per_s=CEILING,
         bound_ops_per_s=CEILING,
         mean_ops_per_s=CEILING,
@@ -43,9 +43,9 @@ def stretch() -> Stretch:
     )
 
 
-def held() -> Held:
+def held() -> Throttled:
     ones = np.ones(N)
-    return Held(
+    return Throttled(
         is_held=ones > 0,
         full_log_rise=(0.0, 1.0),
         is_partly=ones < 0,

@@ -9,9 +9,9 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand import recover
-from plimsoll.plan.held import Held, Run, Stretch
+from plimsoll.plan.held import CeilingRun, Episode, Throttled
 from plimsoll.plan.nature import nature_of
-from plimsoll.plan.overload import Habit
+from plimsoll.plan.overload import Overflow
 
 CEILING, BURST = 100e6, 400e6
 HOUR = builders.HOUR
@@ -60,8 +60,8 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
     Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end.
     """
     none = np.zeros(600)
-    run = Run(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
-    stretch = Stretch(
+    run = CeilingRun(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
+    stretch = Episode(
         runs=(run,),
         floor_ops_per_s=1e3,
         bound_ops_per_s=1e3,
@@ -71,7 +71,7 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
         pressed_count=0,
         waiting=waiting,
     )
-    held = Held(
+    held = Throttled(
         is_held=none == 0,
         full_log_rise=(0.0, 1.0),
         is_partly=none > 0,
@@ -80,7 +80,7 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
         stretches=(stretch,),
     )
 
-    nature, _, reason = nature_of(held, {Habit.GREEDY: 1.0}, Prior())
+    nature, _, reason = nature_of(held, {Overflow.GREEDY: 1.0}, Prior())
 
     assert nature is WorkloadKind.GREEDY
     assert expected in reason

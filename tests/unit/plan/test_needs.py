@@ -6,12 +6,12 @@ import pytest
 from plan_cases import GIB, calm, claims, needs
 from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.plan.needs import Needs, shortfall
+from plimsoll.plan.needs import ResourceNeeds, shortfall
 
 NOTHING: frozenset[str] = frozenset()
 
 
-def lacks(db_class: str, found: Needs, *may: str) -> str:
+def lacks(db_class: str, found: ResourceNeeds, *may: str) -> str:
     return shortfall(catalog().instance_limits(db_class), found, catalog(), frozenset(may))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from plimsoll.model.prior import Prior
-from plimsoll.plan.held import Held, Run, Stretch
+from plimsoll.plan.held import CeilingRun, Episode, Throttled
 from plimsoll.plan.overload import (
-    Habit,
+    Overflow,
     greedy_beside,
     is_bounded,
     is_same_work,
@@ -21,10 +21,10 @@ U = middles(20)
 
 def stretch(
     ceiling: float, *, free: tuple[float, ...] = (), start: int = 0, hours: int = 1
-) -> Stretch:
+) -> Episode:
     end = start + 60 * hours
-    run = Run(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=1e4)
-    return Stretch(
+    run = CeilingRun(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=1e4)
+    return Episode(
         runs=(run,),
         floor_ops_per_s=ceiling,
         bound_ops_per_s=ceiling,
@@ -36,9 +36,9 @@ def stretch(
     )
 
 
-def held_of(*stretches: Stretch) -> Held:
+def held_of(*stretches: Episode) -> Throttled:
     none = np.zeros(600)
-    return Held(
+    return Throttled(
         is_held=none > 0,
         full_log_rise=(0.0, 1.0),
         is_partly=none > 0,
@@ -48,8 +48,8 @@ def held_of(*stretches: Stretch) -> Held:
     )
 
 
-def lost(*stretches: Stretch) -> np.ndarray:
-    return overloads_of(held_of(*stretches), Habit.LOST, U, Prior())
+def lost(*stretches: Episode) -> np.ndarray:
+    return overloads_of(held_of(*stretches), Overflow.LOST, U, Prior())
 
 
 def test_demand_does_not_grow_with_the_ceiling_it_meets():
@@ -124,7 +124,9 @@ def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
     once or bit by bit. Users who were seen to ask for 3,000 go on asking for about as much.
     """
     seen = held_of(stretch(1000.0, free=(3000.0,) * 30, hours=4))
-    job, users = (overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Habit.JOB, Habit.LOST))
+    job, users = (
+        overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Overflow.JOB, Overflow.LOST)
+    )
 
     assert 1000 == pytest.approx(job[0], rel=0.05)
     assert job[-1] > 3000

@@ -6,10 +6,10 @@ from plan_cases import claims
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
 from plimsoll.model.plan import PlanConstraints
-from plimsoll.plan.patterns import Patterns, patterns_of
+from plimsoll.plan.patterns import ProposalPatterns, patterns_of
 
 
-def of(**constraints: object) -> Patterns:
+def of(**constraints: object) -> ProposalPatterns:
     return patterns_of(claims(), PlanConstraints(**constraints), catalog())  # type: ignore[arg-type]
 
 

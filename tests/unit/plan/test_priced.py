@@ -13,15 +13,15 @@ from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import PriceBook
 from plimsoll.plan.candidates import Arrangements
 from plimsoll.plan.cost import cost_of, usd_per_day_more
-from plimsoll.plan.needs import Needs
-from plimsoll.plan.priced import Priced, priced
+from plimsoll.plan.needs import ResourceNeeds
+from plimsoll.plan.priced import ArrangementPrices, priced
 
 CENT = Decimal("0.00001")
 
 
 def prices_of(
-    found: Arrangements, known: Needs, book: PriceBook | None = None, **constraints: object
-) -> Priced:
+    found: Arrangements, known: ResourceNeeds, book: PriceBook | None = None, **constraints: object
+) -> ArrangementPrices:
     return priced(
         found,
         book or CatalogPrices(catalog(), "us-east-1"),

@@ -9,9 +9,9 @@ from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Storage
 from plimsoll.model.plan import PlanConstraints
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.priced import UNKNOWN, Priced, priced
+from plimsoll.plan.priced import UNKNOWN, ArrangementPrices, priced
 from plimsoll.plan.roles import (
     CHEAPEST,
     SAME_ARCHITECTURE,
@@ -37,13 +37,13 @@ def claims_offered(cpu_ratio: float = BUSIER) -> Arrangements:
     return offered(claims(), calm(claims(), cpu_ratio=cpu_ratio))
 
 
-def prices_of(found: Arrangements) -> Priced:
+def prices_of(found: Arrangements) -> ArrangementPrices:
     book = CatalogPrices(catalog(), found.before.region or "us-east-1")
     known = calm(found.before)
     return priced(found, book, needs=known, constraints=PlanConstraints(), catalog=catalog())
 
 
-def steady(days: int = 2) -> Asked:
+def steady(days: int = 2) -> StepDemand:
     """
     120 MB/s in operations of 64 KiB, around the clock.
     """

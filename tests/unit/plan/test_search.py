@@ -6,40 +6,40 @@ import numpy as np
 import pytest
 
 from plan_cases import asked
-from plimsoll.plan.asked import Asked
+from plimsoll.plan.asked import StepDemand
 from plimsoll.plan.priced import UNKNOWN
-from plimsoll.plan.search import FAILS, HOLDS, OPEN, Trial, held_back, search
-from plimsoll.plan.vectors import Slot, Vectors
+from plimsoll.plan.search import FAILS, HOLDS, OPEN, DemandSearch, held_back, search
+from plimsoll.plan.vectors import LimitColumn, LimitVectors
 
-SLOT = Slot("instance_ebs_throughput", "bytes", None)
+SLOT = LimitColumn("instance_ebs_throughput", "bytes", None)
 KB = 1000.0
 
 
-def fixed(*mb_per_s: float) -> Vectors:
+def fixed(*mb_per_s: float) -> LimitVectors:
     """
     Limits without credits, one arrangement each.
     """
     rates = np.array(mb_per_s) * 1e6
     limits = np.stack([rates, rates, np.zeros(rates.size)], axis=1)[:, None, :]
-    return Vectors(slots=(SLOT,), limits=limits, of=np.arange(rates.size))
+    return LimitVectors(slots=(SLOT,), limits=limits, of=np.arange(rates.size))
 
 
-def bucket(baseline: float, burst: float, seconds: float) -> Vectors:
+def bucket(baseline: float, burst: float, seconds: float) -> LimitVectors:
     """
     One bucket that pays for so many seconds at its maximum, MB/s.
     """
     row = (baseline * 1e6, burst * 1e6, (burst - baseline) * 1e6 * seconds)
-    return Vectors(slots=(SLOT,), limits=np.array([[row]]), of=np.zeros(1, dtype=np.int64))
+    return LimitVectors(slots=(SLOT,), limits=np.array([[row]]), of=np.zeros(1, dtype=np.int64))
 
 
-def load(*mb_per_s: float, carried: bool = True) -> Asked:
+def load(*mb_per_s: float, carried: bool = True) -> StepDemand:
     """
     A demand by the minute, in operations of 100 kB.
     """
     return asked(np.array(mb_per_s) * 10, 100 * KB, carried=carried)
 
 
-def everyone(vectors: Vectors) -> dict[str, np.ndarray]:
+def everyone(vectors: LimitVectors) -> dict[str, np.ndarray]:
     return {"all": np.ones(vectors.of.size, dtype=np.bool_)}
 
 
@@ -84,7 +84,7 @@ def test_the_same_limits_are_chosen_once_for_the_least_money():
     Two arrangements under equal limits: the dearer one adds nothing.
     """
     vectors = fixed(100, 150)
-    twice = Vectors(slots=vectors.slots, limits=vectors.limits, of=np.array([0, 0, 1]))
+    twice = LimitVectors(slots=vectors.slots, limits=vectors.limits, of=np.array([0, 0, 1]))
 
     found = search(twice, np.array([5, 3, 9]), everyone(twice), load(90), allowed_ratio=0)
 
@@ -113,9 +113,9 @@ def test_credits_pay_for_a_peak():
     """
     short, long = load(*[50] * 5, *[200] * 10, *[50] * 30), load(*[50] * 5, *[200] * 11, *[50] * 30)
 
-    assert Trial(bucket(100, 200, 600), short, allowed_ratio=0).state.tolist() == [OPEN]
+    assert DemandSearch(bucket(100, 200, 600), short, allowed_ratio=0).state.tolist() == [OPEN]
     for demand, state in ((short, HOLDS), (long, FAILS)):
-        trial = Trial(bucket(100, 200, 600), demand, allowed_ratio=0)
+        trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
         trial.settle([0])
         assert trial.state.tolist() == [state]
 
@@ -132,7 +132,7 @@ def test_what_waits_is_counted_until_it_is_served():
     assert held_back(carried, vectors.chains([0])[0]).tolist() == [True] * 4 + [False] * 3
     assert held_back(lost, vectors.chains([0])[0]).tolist() == [True] + [False] * 6
     for demand, allowed, state in ((carried, 3, FAILS), (carried, 4, HOLDS), (lost, 1, HOLDS)):
-        trial = Trial(vectors, demand, allowed_ratio=allowed / 7)
+        trial = DemandSearch(vectors, demand, allowed_ratio=allowed / 7)
         trial.settle([0])
         assert trial.state.tolist() == [state]
 
@@ -155,7 +155,7 @@ def test_what_was_not_measured_is_held_against_nobody(allowed: int, state: int):
     rates = np.array([50.0] * 5 + [200.0] * 5 + [50.0] * 10) * 10
     measured = np.ones(20, dtype=np.bool_)
     measured[5:7] = False
-    demand = Asked(
+    demand = StepDemand(
         ops_per_s=rates,
         io_size_bytes=np.full(20, 100 * KB),
         step_s=60.0,
@@ -164,7 +164,7 @@ def test_what_was_not_measured_is_held_against_nobody(allowed: int, state: int):
     )
     assert demand.gap_count == 2
 
-    trial = Trial(fixed(100), demand, allowed_ratio=allowed / 18)
+    trial = DemandSearch(fixed(100), demand, allowed_ratio=allowed / 18)
     trial.settle([0])
 
     assert trial.state.tolist() == [state]
@@ -175,14 +175,14 @@ def test_nothing_is_concluded_about_dearer_ones():
     Shedding is not monotone: of two buckets of 120 GB the one with the higher maximum sheds more.
     """
     small, large = bucket(100, 150, 2400), bucket(100, 300, 600)
-    both = Vectors(
+    both = LimitVectors(
         slots=(SLOT,),
         limits=np.concatenate([small.limits, large.limits]),
         of=np.arange(2),
     )
     demand = load(*[50] * 2, *[300] * 12, *[120] * 20, carried=False)
 
-    trial = Trial(both, demand, allowed_ratio=20 / 34)
+    trial = DemandSearch(both, demand, allowed_ratio=20 / 34)
     trial.settle([0, 1])
 
     # At 150 MB/s all twelve minutes of 300 are shed in part and cost 36 GB; the rest pays for 120.
@@ -210,7 +210,7 @@ def test_a_window_begins_with_the_credits_it_had():
         demand = replace(
             load(*[200] * minutes, *[50] * 30), balance_at_start={SLOT.name: 0.5, "another": 0.1}
         )
-        trial = Trial(bucket(100, 200, 600), demand, allowed_ratio=0)
+        trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
         trial.settle([0])
 
         assert trial.state.tolist() == [state]

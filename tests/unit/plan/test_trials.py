@@ -8,7 +8,7 @@ import pytest
 from plimsoll import kernel
 from plimsoll.kernel import Stage
 from plimsoll.plan import trials
-from plimsoll.plan.demand import Demand, Path
+from plimsoll.plan.demand import Demand, DemandPath
 from plimsoll.plan.trials import trials_of
 
 SIZE = 16_384.0
@@ -41,13 +41,13 @@ def window(*factors: float, seed: int = 1, hours: float = 3.0) -> Demand:
         for day in range(DAYS):
             start = day * DAY + 300 + 40 * day
             ops[start : start + int(hours * 60)] = factor * 1000
-        paths.append(Path(ops_per_s=ops, is_carried=n % 2 == 1, weight=1 / len(factors)))
+        paths.append(DemandPath(ops_per_s=ops, is_carried=n % 2 == 1, weight=1 / len(factors)))
     fields = dict.fromkeys(Demand.__dataclass_fields__)
     given = {"step_s": 60.0, "io_size_bytes": size, "paths": tuple(paths), "high": paths[-1]}
     return Demand(**(fields | given))
 
 
-def alone(demand: Demand, path: Path, stages: tuple[Stage, ...]) -> kernel.Replay:
+def alone(demand: Demand, path: DemandPath, stages: tuple[Stage, ...]) -> kernel.Replay:
     return kernel.replay(
         path.ops_per_s,
         demand.io_size_bytes,

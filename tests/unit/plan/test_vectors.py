@@ -10,13 +10,13 @@ from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Storage
 from plimsoll.plan.candidates import Arrangements
-from plimsoll.plan.vectors import Slot, Vectors, vectors_of, without_idle
+from plimsoll.plan.vectors import LimitColumn, LimitVectors, vectors_of, without_idle
 from plimsoll.units import KIB
 
-THROUGHPUT = Slot("instance_ebs_throughput", "bytes", None)
-OPS = Slot("instance_ebs_iops", "ops", None)
-VOLUME_THROUGHPUT = Slot("volume_throughput", "bytes", None)
-VOLUME_OPS = Slot("volume_iops", "ops", 256 * KIB)
+THROUGHPUT = LimitColumn("instance_ebs_throughput", "bytes", None)
+OPS = LimitColumn("instance_ebs_iops", "ops", None)
+VOLUME_THROUGHPUT = LimitColumn("volume_throughput", "bytes", None)
+VOLUME_OPS = LimitColumn("volume_iops", "ops", 256 * KIB)
 SLOTS = (THROUGHPUT, OPS, VOLUME_THROUGHPUT, VOLUME_OPS)
 
 
@@ -35,7 +35,9 @@ def finite(chain: tuple[Stage, ...]) -> dict[str, tuple[float, float, float]]:
     }
 
 
-def of(found: Arrangements, index: int, vectors: Vectors) -> dict[str, tuple[float, float, float]]:
+def of(
+    found: Arrangements, index: int, vectors: LimitVectors
+) -> dict[str, tuple[float, float, float]]:
     return finite(vectors.chains([int(vectors.of[index])])[0])
 
 

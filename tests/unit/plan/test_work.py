@@ -14,7 +14,7 @@ from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import DemandSummary, LoadResponse, WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.demand import Demand, Path
+from plimsoll.plan.demand import Demand, DemandPath
 from plimsoll.plan.work import jobs_of, seconds_seen, text_of, unexplained_of, work_of
 
 HOUR = 60
@@ -27,7 +27,7 @@ def at_a_ceiling(served_bytes_per_s: FloatArray, is_held: BoolArray) -> Demand:
     """A window of minutes in which so much was served, some of it held back."""
     ops = served_bytes_per_s / SIZE
     count = ops.size
-    path = Path(ops_per_s=ops, is_carried=True, weight=1.0)
+    path = DemandPath(ops_per_s=ops, is_carried=True, weight=1.0)
     return Demand(
         step_s=60.0,
         time_s=60 * np.arange(count),
