@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import plans
+from plimsoll.app.render import render
 from plimsoll.reports.plan.json import render_plan_json
-from plimsoll.reports.plan.markdown import render_plan_markdown
-from plimsoll.reports.plan.text import render_plan
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -16,14 +15,14 @@ def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str
     """
     Narrow, in a pipe and wide, without colour, the whole plan is what was reviewed.
     """
-    golden(f"plan/{name}-{width}.txt", render_plan(plans.PLANS[name](), width=width, color=False))
+    golden(f"plan/{name}-{width}.txt", render(plans.PLANS[name](), width=width, color=False))
 
 
 def test_the_markdown_reads_as_reviewed(golden: Callable[[str, str], None]):
     """
     What goes into a ticket is what was reviewed.
     """
-    golden("plan/claims.md", render_plan_markdown(plans.claims()))
+    golden("plan/claims.md", render(plans.claims(), "markdown"))
 
 
 def test_the_json_is_as_reviewed(golden: Callable[[str, str], None]):

@@ -52,10 +52,11 @@ Documented = (
     | ToastProof
     | ExplainComparison
     | Overview
+    | Plan
 )
 """What is written as a document, and so has every form."""
 
-Found = Report | Plan | Documented
+Found = Report | Documented
 
 
 def render(
@@ -71,7 +72,7 @@ def render(
 
     Args:
         found: a report, plan, comparison, inspection, overview of several instances, or findings.
-        form: HTML is there for all but plans alone.
+        form: text, json, markdown or html.
         width: columns of the text; None takes the terminal's, and 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview has a row for each instance that is near no limit, too.
@@ -92,6 +93,10 @@ def render(
 
 def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
     """Return what was found as a document, which any form can be made of."""
+    if isinstance(found, Plan):
+        from plimsoll.reports.plan.document import plan_document
+
+        return plan_document(found)
     if isinstance(found, Overview):
         from plimsoll.reports.overview.document import overview_document
 
@@ -129,10 +134,22 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
     return lint_document(found)
 
 
+def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool = False) -> str:
+    """Return a plan as text or Markdown that follows a diagnosis, which has named the instance."""
+    from plimsoll.reports.plan.document import plan_section
+
+    if form == "markdown":
+        from plimsoll.reports.document.markdown import part_in_markdown
+
+        return f"\n{part_in_markdown(plan_section(plan))}\n"
+    from plimsoll.reports.document.text import section_text
+
+    return section_text(plan_section(plan), width=width, color=color)
+
+
 def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> str:
     if isinstance(found, Report):
         from plimsoll.reports.diagnosis.text import render_text
-        from plimsoll.reports.plan.text import render_plan_section
 
         text = render_text(
             found.diagnosis,
@@ -141,12 +158,7 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
             color=color,
             inspection=found.inspection,
         )
-        plan = found.plan
-        return text + (render_plan_section(plan, width=width, color=color) if plan else "")
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.text import render_plan
-
-        return render_plan(found, width=width, color=color)
+        return text + (plan_below(found.plan, "text", width, color=color) if found.plan else "")
     from plimsoll.reports.document.text import document_text
 
     return document_text(document_of(found, lists_all=lists_all), width=width, color=color)
@@ -157,14 +169,14 @@ def _json(found: Found) -> str:
         from plimsoll.reports.diagnosis.json import render_json
 
         return render_json(found.diagnosis, found.inspection).decode()
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.json import render_plan_json
-
-        return render_plan_json(found).decode()
     return _document_json(found)
 
 
 def _document_json(found: Documented) -> str:
+    if isinstance(found, Plan):
+        from plimsoll.reports.plan.json import render_plan_json
+
+        return render_plan_json(found).decode()
     if isinstance(found, Overview):
         from plimsoll.reports.overview.json import render_overview_json
 
@@ -205,14 +217,9 @@ def _document_json(found: Documented) -> str:
 def _markdown(found: Found, *, lists_all: bool) -> str:
     if isinstance(found, Report):
         from plimsoll.reports.diagnosis.markdown import render_markdown
-        from plimsoll.reports.plan.markdown import render_plan_markdown_section
 
         text = render_markdown(found.diagnosis, found.snapshot, found.inspection)
-        return text + (f"\n{render_plan_markdown_section(found.plan)}" if found.plan else "")
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.markdown import render_plan_markdown
-
-        return render_plan_markdown(found)
+        return text + (plan_below(found.plan, "markdown") if found.plan else "")
     from plimsoll.reports.document.markdown import document_markdown
 
     return document_markdown(document_of(found, lists_all=lists_all))
@@ -223,11 +230,6 @@ def _html(found: Found) -> str:
         from plimsoll.reports.diagnosis.html import render_html
 
         return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection)
-    if isinstance(found, Documented):
-        from plimsoll.reports.document.page import document_page
+    from plimsoll.reports.document.page import document_page
 
-        return document_page(document_of(found, lists_all=True))
-    raise UsageError(
-        f"a {type(found).__name__.lower()} alone has no page",
-        "Use text, json or markdown; a report has a page.",
-    )
+    return document_page(document_of(found, lists_all=True))

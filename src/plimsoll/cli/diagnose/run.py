@@ -16,7 +16,7 @@ from plimsoll.app.read import (
     read_prometheus_instances,
     read_target,
 )
-from plimsoll.app.render import Report
+from plimsoll.app.render import Form, Report, plan_below
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
@@ -165,14 +165,8 @@ def _planned(
     check_window(snapshot, is_short_allowed=False)
     placed = in_region(snapshot, target, reach)
     found = plan_snapshot(diagnosis, placed, PlanConstraints())
-    if form == Format.MARKDOWN:
-        from plimsoll.reports.plan.markdown import render_plan_markdown_section
-
-        return Planned(plan=found, text=f"\n{render_plan_markdown_section(found)}")
-    from plimsoll.reports.plan.text import render_plan_section
-
-    color = is_color()
-    return Planned(plan=found, text=render_plan_section(found, width=width, color=color))
+    told: Form = "markdown" if form == Format.MARKDOWN else "text"
+    return Planned(plan=found, text=plan_below(found, told, width, color=is_color()))
 
 
 def _fleet(target: str, wanted: Wanted) -> int:

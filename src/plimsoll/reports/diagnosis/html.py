@@ -20,7 +20,7 @@ from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_sp
 from plimsoll.reports.diagnosis.outline import outline
 from plimsoll.reports.document.page import part_values
 from plimsoll.reports.inspect.document import causes_section
-from plimsoll.reports.plan.html import plan_values
+from plimsoll.reports.plan.document import plan_section
 from plimsoll.reports.render import words
 from plimsoll.reports.render.page import rendered_page, template_text
 
@@ -75,7 +75,7 @@ def render_html(
         document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
         script=Markup(template_text("report.js")),  # noqa: S704  package data
         vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
-        **plan_values(plan),
+        plan=plan_section(plan) if plan else None,
         causes=causes_section(inspection) if inspection else None,
         **part_values(),
     )

@@ -7,6 +7,7 @@ Rule 2: without colour there is no escape sequence in the text.
 
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -53,6 +54,12 @@ def document_text(
     else:
         columns = terminal.columns_of(width, least=least, most=WIDTH_MAX)
     return terminal.rendered([*_whole(document, columns)], width=columns, color=color)
+
+
+def section_text(section: d.Section, *, width: int | None, color: bool) -> str:
+    """Return a section that follows the text of a report which is no document yet."""
+    columns = terminal.columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
+    return terminal.rendered([*_section(section, columns)], width=columns, color=color)
 
 
 def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
@@ -187,7 +194,46 @@ def _table(part: d.Table, width: int, room: int) -> RenderableType:
         )
     for row in part.rows:
         made.add_row(*(_cell(row[n], width) for n in shown))
+    if part.stacks and _least_width(part, shown, width) > room:
+        return _stacked(part, shown, width)
     return made
+
+
+def _least_width(part: d.Table, shown: Sequence[int], width: int) -> int:
+    """How many terminal columns a table needs: its numbers whole, its words broken where they may."""
+    least = 2 * (len(shown) - 1)
+    for n in shown:
+        texts = [glued(part.columns[n].title), *(_cell(row[n], width).plain for row in part.rows)]
+        pieces = (
+            piece
+            for text in texts
+            for line in text.split("\n")
+            for piece in (line.split(" ") if part.columns[n].may_break else [line])
+        )
+        least += max(map(cell_len, pieces))
+    return least
+
+
+def _stacked(part: d.Table, shown: Sequence[int], width: int) -> RenderableType:
+    """Each row as a paragraph, where its numbers do not fit beside each other."""
+    return _marked(("-", _paragraph(part, shown, row, width)) for row in part.rows)
+
+
+def _paragraph(
+    part: d.Table, shown: Sequence[int], row: Sequence[str | d.Cell], width: int
+) -> Text:
+    first, *others = shown
+    said = Text.assemble((_cell(row[first], width).plain, "bold"))
+    mark = ": "
+    for n in others:
+        cell = _cell(row[n], width)
+        if cell.plain:
+            title = part.columns[n].title
+            name = f"{title} " if part.columns[n].is_number and title[:1] != "$" else ""
+            unit = f" {title.removeprefix('$ ')}" if title[:1] == "$" else ""
+            said.append(f"{mark}{name}").append_text(cell).append(unit)
+            mark = "; "
+    return said
 
 
 def _cell(cell: str | d.Cell, width: int) -> Text:

@@ -73,6 +73,9 @@ _UNIT = re.compile(
     r"|(?<=[0-9] h) (?=[0-9]+ min)|(?<=[0-9] d) (?=[0-9]+ h)"
 )
 
+# Spaces within a band: `< 1 – 3 – 9 min`.
+_BAND = re.compile(r"(?<=[0-9]) (?=– [<>0-9])|(?<=–) (?=[<>0-9])|(?<=[<>]) (?=[0-9])")
+
 
 def plain(text: str) -> str:
     """
@@ -91,8 +94,8 @@ def plain_code(line: str) -> str:
 
 
 def kept_together(text: str, space: str = "\u00a0") -> str:
-    """The text with another space between numbers and their units, where no line is broken."""
-    return _UNIT.sub(space, text)
+    """The text with another space within bands and between numbers and units: no line is broken there."""
+    return _BAND.sub(space, _UNIT.sub(space, text))
 
 
 def sentence(text: str) -> str:

@@ -4,12 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from plans import claims, ladder
+from plimsoll.app.render import render
 from plimsoll.model.plan import PROBABLY, Plan, Rung, RungKind
 from plimsoll.reports.diagnosis.html import render_html
 from plimsoll.reports.plan.cards import option_row
-from plimsoll.reports.plan.markdown import render_plan_markdown
 from plimsoll.reports.plan.steps import steps_of
-from plimsoll.reports.plan.text import render_plan
 from unit.reports.fixture_diagnosis import pressed
 
 
@@ -19,8 +18,12 @@ def plan_of(chance: float, *, option: int = 1, kind: RungKind = RungKind.ENOUGH)
     return claims(ladder=replace(ladder(), rungs=(rung,), recommended=0))
 
 
+def _markdown(plan: Plan) -> str:
+    return render(plan, "markdown")
+
+
 def _text(plan: Plan) -> str:
-    return render_plan(plan, width=100, color=False)
+    return render(plan, width=100, color=False)
 
 
 def _page(plan: Plan) -> str:
@@ -55,7 +58,7 @@ def test_the_table_calls_it_recommended_only_then_too():
     assert option_row(unlikely, unlikely.options[1], "2").role.endswith(", the most likely")
 
 
-@pytest.mark.parametrize("form", [render_plan_markdown, _text, _page])
+@pytest.mark.parametrize("form", [_markdown, _text, _page])
 def test_every_form_lists_the_work_by_price_of_a_greedy_load(form):
     """
     How soon the same work is done for a price is what counts there, and for no other load.

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 import plans
+from plimsoll.app.render import plan_below, render
 from plimsoll.model.plan import Judgement
 from plimsoll.reports.plan.outline import NEVER_RUN
-from plimsoll.reports.plan.text import render_plan, render_plan_section
 from plimsoll.reports.render.commands import command_lines
 
 
 def text_of(name="claims", *, width=80, color=False):
     """A plan made by hand, rendered."""
-    return render_plan(plans.PLANS[name](), width=width, color=color)
+    return render(plans.PLANS[name](), width=width, color=color)
 
 
 def flat(text):
@@ -74,11 +74,11 @@ def test_the_order_is_that_of_a_decision():
         "SIMULATED DATA",
         "WHAT WAS ASKED FOR",
         "OPTIONS",
-        "1. jobs one after the other",
-        "2. db.m6g.xlarge",
-        "3. db.t4g.xlarge",
+        "1. ✕ does not: jobs one after the other",
+        "2. ✓ lifts: db.m6g.xlarge",
+        "3. ? unsure: db.t4g.xlarge",
         "PRICE NOT KNOWN",
-        "4. db.m7g.large",
+        "4. ✓ lifts: db.m7g.large",
         NEVER_RUN,
         "WHAT A PRICE BUYS",
         "NOTES",
@@ -120,7 +120,7 @@ def test_no_minutes_are_said_only_where_demand_was_seen():
     Behind a ceiling it reads `under 1 min`; where nothing was held back, `0 min`.
     """
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
-    behind = flat(render_plan(plans.claims(options=(nowhere,)), width=80, color=False))
+    behind = flat(render(plans.claims(options=(nowhere,)), width=80, color=False))
     seen = flat(text_of("quiet"))
 
     assert "under 1 min" in behind
@@ -134,7 +134,7 @@ def test_growth_makes_demand_a_guess():
     """
     Twice the demand was not seen, even where the demand itself was.
     """
-    grown = flat(render_plan(plans.quiet(growth=2.0), width=80, color=False))
+    grown = flat(render(plans.quiet(growth=2.0), width=80, color=False))
 
     assert "the demand is multiplied by 2." in grown
     assert "under 1 min" in grown
@@ -146,7 +146,6 @@ def test_what_is_not_known_is_said():
     """
     shown = flat(text_of("nothing"))
 
-    assert "price not known" in flat(text_of("nothing", width=60))
     assert "Only a lower bound of the demand is known" in shown
     assert "No other arrangement is proposed." in shown
     assert "$0.00" not in shown
@@ -157,9 +156,7 @@ def test_a_difference_may_be_known_where_the_whole_price_is_not():
     Another class is priced also where nobody knows what the storage costs.
     """
     bare = replace(plans.cost("0.318"), usd_per_month=None, unknown=("gp2 has no price here",))
-    shown = flat(
-        render_plan(plans.claims(options=(plans.option(cost=bare),)), width=120, color=False)
-    )
+    shown = flat(render(plans.claims(options=(plans.option(cost=bare),)), width=120, color=False))
 
     said = "+$0.67 a day; what all of it costs is not known (on demand, as of 2022-07-17)."
     assert f"{said} gp2 has no price here." in shown
@@ -178,8 +175,8 @@ def test_the_section_below_a_diagnosis_says_the_same():
     It has a heading in place of the instance's name, and the same body.
     """
     plan = plans.claims()
-    alone = render_plan(plan, width=80, color=False)
-    below = render_plan_section(plan, width=80, color=False)
+    alone = render(plan, width=80, color=False)
+    below = plan_below(plan, "text", 80)
 
     assert below.startswith("\nTHE WAY PAST\n  db.m6g.xlarge with the storage")
     assert alone[alone.index("WHAT WAS") :] == below[below.index("WHAT WAS") :]
@@ -195,7 +192,7 @@ def test_names_from_outside_reach_no_terminal():
         options=(plans.option(title="\x1b[2J", reason="\x07", commands=("aws \x1b[2J",)),),
     )
 
-    assert "\x1b" not in render_plan(plan, width=80, color=False)
+    assert "\x1b" not in render(plan, width=80, color=False)
 
 
 def test_a_word_of_a_command_is_never_cut():
@@ -204,7 +201,7 @@ def test_a_word_of_a_command_is_never_cut():
     """
     name = "orders-" + "x" * 70
     plan = plans.claims(options=(plans.option(commands=(f"aws rds reboot {name}",)),), unpriced=())
-    shown = render_plan(plan, width=60, color=False)
+    shown = render(plan, width=60, color=False)
 
     assert f"      {name}\n" in shown
 
@@ -270,10 +267,10 @@ def test_a_change_of_storage_is_optimised_also_where_nobody_knows_how_long():
     """
     disruption = replace(plans.unsure().disruption, optimising_s=None, moved_bytes=None)
     plan = plans.claims(options=(replace(plans.unsure(), disruption=disruption), plans.option()))
-    shown = render_plan(plan, width=120, color=False)
+    shown = render(plan, width=120, color=False)
 
-    assert re.search(r"1 +\? unsure.* restart, optimising\n", shown)
-    assert re.search(r"2 +✓ lifts.* restart\n", shown)
+    assert re.search(r"\n  1 .* restart, optimising +", shown)
+    assert re.search(r"\n  2 .* restart +", shown)
 
 
 def test_what_cannot_be_ranked_is_told_in_brief():
@@ -293,8 +290,8 @@ def test_a_full_balance_has_no_moment():
     Where no credit is spent, the first moment of the window is nothing to look at.
     """
     full = plans.option(effect=plans.effect(plans.band(3), balance_min_ratio=1.0))
-    shown = flat(render_plan(plans.claims(options=(full,)), width=120, color=False))
-    best = shown[shown.index("1. db.m6g.xlarge") : shown.index("PRICE NOT KNOWN")]
+    shown = flat(render(plans.claims(options=(full,)), width=120, color=False))
+    best = shown[shown.index("1. ✓ lifts: db.m6g.xlarge") : shown.index("PRICE NOT KNOWN")]
 
     assert "all of the instance EBS throughput credits, also at the high demand" in best
     assert "2023-02-14 02:10" not in best
@@ -307,15 +304,17 @@ def test_every_judgement_can_stand_first(judgement):
     """
     plan = plans.claims(present=plans.present(judgement=judgement))
 
-    assert render_plan(plan, width=80, color=True)
+    assert render(plan, width=80, color=True)
 
 
 def test_what_spread_work_will_see_is_not_known():
     """
     Only that it waits no more is said: what is served now is served to work that waits.
     """
-    shown = render_plan(plans.claims(options=(plans.free(),)), width=100, color=False)
-    card = shown[shown.index("1. jobs one after the other") : shown.index("WHAT A PRICE BUYS")]
+    shown = render(plans.claims(options=(plans.free(),)), width=100, color=False)
+    card = shown[
+        shown.index("1. ✕ does not: jobs one after the other") : shown.index("WHAT A PRICE BUYS")
+    ]
 
     assert "At a ceiling" in card
     assert not any(name in card for name in ("Served  ", "Latency", "Next ceiling", "Same work"))
@@ -328,8 +327,32 @@ def test_old_prices_are_dated_where_the_plan_begins():
     said = "Prices are of 2025-10-15 or later, more than a year old"
     old = plans.claims(prices_as_of="2025-10-15", are_prices_old=True)
 
-    assert said in flat(render_plan(old, width=120, color=False))
-    assert "plimsoll prices refresh --region us-east-1" in flat(
-        render_plan(old, width=120, color=False)
-    )
-    assert "more than a year old" not in flat(render_plan(plans.claims(), width=120, color=False))
+    assert said in flat(render(old, width=120, color=False))
+    assert "plimsoll prices refresh --region us-east-1" in flat(render(old, width=120, color=False))
+    assert "more than a year old" not in flat(render(plans.claims(), width=120, color=False))
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_numbers_that_do_not_fit_beside_each_other_are_not_cut(width):
+    """
+    A narrow terminal shows each option's numbers as a paragraph, with what they are.
+    """
+    shown = flat(text_of(width=width))
+
+    for whole in ("99 of 100", "At a ceiling < 1 – < 1 – 4 min", "Latency p95 7.1 – 8.3 – 12 ms"):
+        assert whole in shown
+    assert "$370.14" in shown
+    assert "Served 118 – 131 – 146 MB/s" in shown
+
+
+def test_a_plan_alone_has_a_page():
+    """
+    With its chart, its tables and its commands, and nothing that is loaded.
+    """
+    page = render(plans.claims(), "html")
+
+    assert page == render(plans.claims(), "html")
+    assert "<svg" in page
+    assert "--db-instance-class db.m6g.xlarge" in page
+    assert '<th scope="row" class="whole">now</th>' in page
+    assert "<script" not in page

@@ -1,0 +1,246 @@
+"""A plan as a document: the way past, what was asked for, the options beside each other, then each alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from plimsoll.model.plan import Judgement, Plan
+from plimsoll.reports.chart.drawing import Spec
+from plimsoll.reports.chart.look import page_look
+from plimsoll.reports.document.parts import (
+    Card,
+    Cell,
+    Column,
+    Command,
+    Document,
+    Facts,
+    Paragraph,
+    Part,
+    Picture,
+    Remark,
+    Section,
+    Table,
+    Tone,
+    bullets_of,
+)
+from plimsoll.reports.plan.cards import OptionCard, OptionRow
+from plimsoll.reports.plan.chart import CAPTION, has_chart, plan_spec
+from plimsoll.reports.plan.outline import (
+    NEVER_RUN,
+    WORK_COLUMNS,
+    WORK_TITLE,
+    DemandOutline,
+    PlanOutline,
+    plan_outline,
+)
+from plimsoll.reports.plan.words import SIGNS
+
+# Columns from which a terminal has room for what an option disturbs, for the price of a day beside its
+# difference, and for the price of a month and what binds next.
+_USUAL, _ROOMY, _WIDE = 76, 92, 110
+
+_TONES = {
+    Judgement.LIFTS: Tone.GOOD,
+    Judgement.DOES_NOT: Tone.BAD,
+    Judgement.UNSURE: Tone.UNKNOWN,
+}
+
+
+def plan_document(plan: Plan) -> Document:
+    """Return what a plan says."""
+    said = plan_outline(plan)
+    return Document(
+        kind="plan",
+        headline=said.headline,
+        tone=_TONES[said.judgement],
+        simulated=("",) if said.is_simulated else (),
+        parts=(
+            Paragraph(text=said.identity, weight="quiet"),
+            Paragraph(text=said.conditions),
+            *_parts(said, plan),
+        ),
+    )
+
+
+def plan_section(plan: Plan) -> Section:
+    """Return the same to stand below a diagnosis, which has named the instance."""
+    said = plan_outline(plan)
+    return Section(
+        title="The way past",
+        parts=(
+            Paragraph(text=said.headline, weight="strong"),
+            Paragraph(text=said.conditions),
+            *_parts(said, plan),
+        ),
+    )
+
+
+def _parts(said: PlanOutline, plan: Plan) -> Iterator[Part]:
+    if has_chart(plan):
+        yield Picture(characters=None, spec=_drawn(plan), caption=CAPTION)
+    yield Section(title="What was asked for", parts=tuple(_demand(said.demand)))
+    if said.steps:
+        yield Section(title="What to try", parts=tuple(_steps(said)))
+    yield Section(title="Options", parts=tuple(_options(said)))
+    if said.unpriced:
+        yield Section(title="Price not known", parts=tuple(_unpriced(said.unpriced)))
+    if said.work:
+        yield Section(title=WORK_TITLE, parts=(_work(said),))
+    if said.curve:
+        yield Section(title="What a price buys", parts=(_curve(said),))
+    yield Section(title="Notes", parts=(bullets_of(said.notes),) if said.notes else ())
+
+
+def _drawn(plan: Plan) -> Callable[[int], Spec]:
+    return lambda width: plan_spec(plan, look=page_look(), width=width, is_titled=False)
+
+
+def _demand(said: DemandOutline) -> Iterator[Part]:
+    yield Paragraph(text=said.lead)
+    if said.facts:
+        yield Facts(facts=said.facts)
+    if said.statements:
+        yield bullets_of(said.statements)
+    if said.assumptions:
+        yield Paragraph(text="Assumed:")
+        yield bullets_of(said.assumptions)
+
+
+def _steps(said: PlanOutline) -> Iterator[Part]:
+    yield bullets_of(said.steps)
+    if said.check:
+        yield Paragraph(text=said.check_lead)
+        yield Command(line=said.check)
+
+
+def _options(said: PlanOutline) -> Iterator[Part]:
+    if said.present:
+        yield Paragraph(text=said.present)
+    yield _named(said.rows)
+    yield _priced(said.rows, said.enough)
+    yield _effects(said.rows)
+    if said.no_option:
+        yield Paragraph(text=said.no_option)
+    yield from map(_card, said.cards)
+    if not said.unpriced:
+        yield from _closing(said.cards)
+
+
+def _unpriced(cards: Sequence[OptionCard]) -> Iterator[Part]:
+    yield from map(_card, cards)
+    yield from _closing(cards)
+
+
+def _closing(cards: Sequence[OptionCard]) -> Iterator[Part]:
+    """What is to be known of the commands, behind the last of them."""
+    if any(card.commands for card in cards):
+        yield Paragraph(text=NEVER_RUN, weight="strong")
+
+
+def _named(rows: Sequence[OptionRow]) -> Table:
+    """What each is and disturbs: beside bands and prices a terminal has no room for names."""
+    return Table(
+        columns=(
+            Column(title="Option", may_break=False),
+            Column(title="Change"),
+            Column(title="Disruption", from_width=_USUAL),
+            Column(title="Next ceiling", from_width=_WIDE),
+        ),
+        rows=tuple(
+            (
+                row.number,
+                f"{row.title} ({row.role})" if row.role else row.title,
+                row.disruption,
+                row.next_ceiling,
+            )
+            for row in rows
+        ),
+        stacks=True,
+    )
+
+
+def _priced(rows: Sequence[OptionRow], enough: str) -> Table:
+    """How each is judged and what it costs; in 80 columns the whole price stands with each option alone."""
+    return Table(
+        columns=(
+            Column(title="Option", may_break=False),
+            Column(title="Verdict", may_break=False),
+            _number(enough),
+            _number("At a ceiling"),
+            _number("$ a day", from_width=_ROOMY),
+            _number("Difference"),
+            _number("$ a month", from_width=_WIDE),
+        ),
+        rows=tuple(
+            (
+                row.number,
+                Cell(f"{SIGNS[row.judgement]} {row.verdict}", _TONES[row.judgement]),
+                *(row.chance, row.minutes),
+                *(row.usd_per_day, row.usd_per_day_more, row.usd_per_month),
+            )
+            for row in rows
+        ),
+        stacks=True,
+    )
+
+
+def _effects(rows: Sequence[OptionRow]) -> Table:
+    titles = ("Served", "Mean latency", "Latency p95")
+    return Table(
+        columns=(Column(title="Option", may_break=False), *map(_number, titles)),
+        rows=tuple((r.number, r.served, r.latency_mean, r.latency_p95) for r in rows),
+        stacks=True,
+    )
+
+
+def _number(title: str, from_width: int = 0) -> Column:
+    return Column(title=title, is_number=True, may_break=False, from_width=from_width)
+
+
+def _card(card: OptionCard) -> Card:
+    row = card.row
+    return Card(
+        title=row.title,
+        number=row.number,
+        verdict=f"{SIGNS[row.judgement]} {row.verdict}",
+        tone=_TONES[row.judgement],
+        parts=tuple(_card_parts(card)),
+    )
+
+
+def _card_parts(card: OptionCard) -> Iterator[Part]:
+    if card.reason:
+        yield Paragraph(text=card.reason)
+    yield Facts(facts=card.facts)
+    if card.notes:
+        yield bullets_of(card.notes)
+    if card.settled_by:
+        yield Remark(name="What would settle it", text=card.settled_by)
+    if card.rejected:
+        yield Paragraph(text="Cheaper, and why not:")
+        yield Facts(facts=card.rejected, are_sentences=True)
+    if card.commands:
+        yield Paragraph(text="To order it (Plimsoll does not):")
+        yield from (Command(line=line) for line in card.commands)
+
+
+def _work(said: PlanOutline) -> Table:
+    name, *numbers = WORK_COLUMNS
+    return Table(
+        columns=(Column(title=name), *map(_number, numbers)),
+        rows=tuple((row.name, row.usd_per_day_more, row.work) for row in said.work),
+        stacks=True,
+    )
+
+
+def _curve(said: PlanOutline) -> Table:
+    return Table(
+        columns=(
+            Column(title="Arrangement"),
+            _number("$ a month"),
+            _number("Served without waiting"),
+        ),
+        rows=tuple(
+            (f"{r.name}{' (as it is)' if r.is_present else ''}", r.usd_per_month, r.served)
+            for r in said.curve
+        ),
+        stacks=True,
+    )
