@@ -27,8 +27,8 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Judgement
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand import Demand, recover
-from plimsoll.plan.effect import judge, started
+from plimsoll.plan.demand.recovery import Demand, recover
+from plimsoll.plan.judge.effect import judge, started
 
 ALLOWED = 0.01
 PROMISES = {"lifts": 0.95, "does not": 0.98, "decided": 0.60, "band": 0.90}

@@ -35,12 +35,12 @@ from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import PROBABLY, Option, Plan, PlanConstraints, RungKind
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.candidates import arrangements
-from plimsoll.plan.needs import needs_of
-from plimsoll.plan.priced import priced
-from plimsoll.plan.roles import CHEAPEST, roles_of
-from plimsoll.plan.search import queue_of
-from plimsoll.plan.vectors import BASELINE, BURST, CAPACITY, vectors_of
+from plimsoll.plan.judge.roles import CHEAPEST, roles_of
+from plimsoll.plan.judge.search import queue_of
+from plimsoll.plan.judge.vectors import BASELINE, BURST, CAPACITY, vectors_of
+from plimsoll.plan.market.candidates import arrangements
+from plimsoll.plan.market.needs import needs_of
+from plimsoll.plan.market.priced import priced
 
 ALLOWED = 0.01
 # So many arrangements are compared with each other to find the one to run next.

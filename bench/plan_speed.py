@@ -29,13 +29,13 @@ from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.asked import StepDemand
-from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.needs import ResourceNeeds, needs_of
-from plimsoll.plan.priced import ArrangementPrices, priced
-from plimsoll.plan.roles import preferred, roles_of
-from plimsoll.plan.search import FAILS, HOLDS, OPEN, DemandSearch, search, search_all
-from plimsoll.plan.vectors import LimitVectors, vectors_of
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.judge.roles import preferred, roles_of
+from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, search, search_all
+from plimsoll.plan.judge.vectors import LimitVectors, vectors_of
+from plimsoll.plan.market.candidates import Arrangements, arrangements
+from plimsoll.plan.market.needs import ResourceNeeds, needs_of
+from plimsoll.plan.market.priced import ArrangementPrices, priced
 
 PROMISES_S = {14: 0.5, 365: 3.0}
 """Days of one-minute steps, and CPU seconds for the whole search and for replaying all limits."""

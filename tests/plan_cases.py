@@ -10,9 +10,9 @@ from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import PlanConstraints
-from plimsoll.plan.asked import StepDemand
-from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.needs import ResourceNeeds, needs_of
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.market.candidates import Arrangements, arrangements
+from plimsoll.plan.market.needs import ResourceNeeds, needs_of
 
 GIB = 1024.0**3
 DAY_MINUTES = 1440

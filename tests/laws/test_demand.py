@@ -12,8 +12,8 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.kernel import Stage, replay
 from plimsoll.model.plan import Judgement
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.demand import Demand, recover
-from plimsoll.plan.effect import judge
+from plimsoll.plan.demand.recovery import Demand, recover
+from plimsoll.plan.judge.effect import judge
 
 LAWFUL = settings(max_examples=25, deadline=None, derandomize=True)
 CEILING = 100e6

@@ -8,10 +8,10 @@ from numpy.random import Generator, default_rng
 
 from plimsoll.kernel import Stage, replay_candidates
 from plimsoll.model.series import BoolArray, IntArray
-from plimsoll.plan.asked import StepDemand
-from plimsoll.plan.priced import UNKNOWN
-from plimsoll.plan.search import HOLDS, held_back, search, search_all
-from plimsoll.plan.vectors import LimitColumn, LimitVectors, without_idle
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.judge.search import HOLDS, held_back, search, search_all
+from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors, without_idle
+from plimsoll.plan.market.priced import UNKNOWN
 from plimsoll.units import KIB
 
 SLOTS = (

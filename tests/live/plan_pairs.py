@@ -32,8 +32,8 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Band, Effect, LoadResponse
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.demand import recover
-from plimsoll.plan.effect import judge
+from plimsoll.plan.demand.recovery import recover
+from plimsoll.plan.judge.effect import judge
 
 CLOCK = 60
 """An emulated minute is a second."""

@@ -7,7 +7,7 @@ class Prior(Struct, frozen=True, kw_only=True):
     """
     The assumptions that no measurement of one window can replace, all in one place.
 
-    `plan/overload.py` gives the law and the evidence that sharpens it; `bench/prior.py` prints what
+    `plan/demand/overload.py` gives the law and the evidence that sharpens it; `bench/prior.py` prints what
     other values would say, and docs/concepts/how-demand-is-recovered.md where these come from.
     """
 

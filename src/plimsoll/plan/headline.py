@@ -4,7 +4,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.model.plan import FASTER, FREE, PROBABLY, Judgement, Ladder, Option, RungKind
-from plimsoll.plan.work import text_of
+from plimsoll.plan.judge.work import text_of
 from plimsoll.units import format_ratio, in_cases
 
 # A chance that the load takes whatever it is given is said from one in ten on.

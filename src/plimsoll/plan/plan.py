@@ -28,20 +28,15 @@ from plimsoll.model.plan import (
 )
 from plimsoll.model.price import PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.asked import StepDemand
-from plimsoll.plan.by_price import FasterArrangement, most_for_the_money, sooner_by_price
-from plimsoll.plan.candidates import Arrangements, arrangements
-from plimsoll.plan.climb import CheapestArrangement, LadderDraft, climb_of, key_of, ladder_of
-from plimsoll.plan.cost import cost_of, usd_per_day_more
-from plimsoll.plan.curve import curve_of, served_at_once, with_options
-from plimsoll.plan.demand import Demand, recover
-from plimsoll.plan.greedy import greedy_climb
+from plimsoll.plan.demand.recovery import Demand, recover
 from plimsoll.plan.headline import headline_of
-from plimsoll.plan.moves import free_moves, legacy_of
-from plimsoll.plan.needs import needs_of
-from plimsoll.plan.options import PlanContext, better_first, is_sure
-from plimsoll.plan.priced import ArrangementPrices, priced
-from plimsoll.plan.roles import (
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.judge.by_price import FasterArrangement, most_for_the_money, sooner_by_price
+from plimsoll.plan.judge.climb import CheapestArrangement, LadderDraft, climb_of, key_of, ladder_of
+from plimsoll.plan.judge.curve import curve_of, served_at_once, with_options
+from plimsoll.plan.judge.greedy import greedy_climb
+from plimsoll.plan.judge.options import PlanContext, better_first, is_sure
+from plimsoll.plan.judge.roles import (
     CHEAPEST,
     SMALLER,
     cheaper_failing,
@@ -49,9 +44,14 @@ from plimsoll.plan.roles import (
     rejected,
     roles_of,
 )
-from plimsoll.plan.search import SearchResult, queue_of, search
-from plimsoll.plan.unpriced import smallest_unpriced, with_break_even
-from plimsoll.plan.vectors import LimitVectors, vectors_of
+from plimsoll.plan.judge.search import SearchResult, queue_of, search
+from plimsoll.plan.judge.unpriced import smallest_unpriced, with_break_even
+from plimsoll.plan.judge.vectors import LimitVectors, vectors_of
+from plimsoll.plan.market.candidates import Arrangements, arrangements
+from plimsoll.plan.market.cost import cost_of, usd_per_day_more
+from plimsoll.plan.market.moves import free_moves, legacy_of
+from plimsoll.plan.market.needs import needs_of
+from plimsoll.plan.market.priced import ArrangementPrices, priced
 from plimsoll.units import format_time
 
 UNSURE = "cheaper but unsure"

@@ -14,7 +14,7 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.shell import command_line, shell_word
-from plimsoll.plan.rules import commands_of
+from plimsoll.plan.market.rules import commands_of
 
 HOSTILE = (
     '"sch.ema"."$(touch pwned)"',

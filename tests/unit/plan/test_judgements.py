@@ -10,11 +10,11 @@ from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.effect import judge
-from plimsoll.plan.held import held_of, seen_of
-from plimsoll.plan.loop import loop_of
-from unit.plan.test_effect import demand_of, level
-from unit.plan.test_loop import CEILING_OPS, SIZE, N, clients
+from plimsoll.plan.demand.held import held_of, seen_of
+from plimsoll.plan.demand.loop import loop_of
+from plimsoll.plan.judge.effect import judge
+from unit.plan.demand.test_loop import CEILING_OPS, SIZE, N, clients
+from unit.plan.judge.test_effect import demand_of, level
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,143 @@
+"""
+Open or greedy: whether a load has an end of its own, or takes whatever it is given.
+
+Users and schedules ask for so much and no more. A vacuum, a load job or clients without pauses run at
+whatever the ceiling is: a higher one is reached as well, and *lifts* means little for them. Storage
+metrics give odds, not proof; they move the weights of the prior by Bayes' rule:
+
+- A load that is open wanders, so it seldom stays above a ceiling for hours; a greedy one always does.
+- A greedy load runs at the burst ceiling too, whenever credits return.
+- A load that was seen below what the ceiling of that moment allowed is not greedy.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from plimsoll.model.plan import WorkloadKind
+from plimsoll.model.prior import Prior
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.demand.held import Episode, Measured, Throttled
+from plimsoll.plan.demand.overload import (
+    Overflow,
+    exceeding,
+    greedy_beside,
+    is_bounded,
+    is_seen,
+    is_twice_pegged,
+    staying,
+)
+from plimsoll.units import format_duration
+
+# A load that was pegged at two ceilings has to lie above the higher one too, and an open one would
+# have met the lower one long before. One in four got there at a leap: a new customer.
+LEAP = 0.25
+# From here on a nature is said; below it, it is one of two that are both plausible.
+SAID_FROM = 0.7
+
+
+def weighed(prior: Prior, held: Throttled) -> Mapping[Overflow, float]:
+    """Weights of the habits, sum 1, once it is known how long a load was held back, and where."""
+    weights = {
+        Overflow.LOST: prior.lost,
+        Overflow.JOB: prior.job,
+        Overflow.CLIENTS: prior.clients,
+        Overflow.GREEDY: prior.greedy,
+    }
+    beside = greedy_beside(held)
+    unseen = [
+        stretch
+        for place, stretch in enumerate(held.stretches)
+        if not is_seen(stretch) and place not in beside
+    ]
+    if unseen:
+        stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
+        weights[Overflow.LOST] *= stays
+        weights[Overflow.CLIENTS] *= stays
+    whole = sum(weights.values())
+    return {habit: weight / whole for habit, weight in weights.items()}
+
+
+def greedy_chance(prior: Prior, stretch: Episode) -> float:
+    """Chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
+    greedy = prior.job + prior.greedy
+    still_open = (prior.lost + prior.clients) * _stays(prior, stretch)
+    return greedy / (greedy + still_open)
+
+
+def _stays(prior: Prior, stretch: Episode) -> float:
+    """Chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
+    stays = staying(prior, stretch.length_s)
+    if is_twice_pegged(stretch):
+        apart = stretch.bound_ops_per_s / stretch.floor_ops_per_s
+        stays *= max(exceeding(prior, apart), LEAP)
+    return stays
+
+
+def without_greedy(
+    ops: FloatArray, seen: Measured, held: Throttled, prior: Prior, *, is_greedy: bool
+) -> list[tuple[FloatArray, float]]:
+    """
+    Return a demand as it is, and with greedy work beside it as it was served, each with its share.
+
+    No size ends greedy work, so it tells nothing of sizes: no step may give it less than it had.
+
+    Args:
+        is_greedy: whether the demand is one in which that work surely is greedy.
+    """
+    places = greedy_beside(held)
+    if not places:
+        return [(ops, 1.0)]
+    left = ops.copy()
+    for place in places:
+        span = held.stretches[place].span
+        left[span] = seen.ops_per_s[span]
+    if is_greedy:
+        return [(left, 1.0)]
+    chance = min(greedy_chance(prior, held.stretches[place]) for place in places)
+    return [(ops, 1 - chance), (left, chance)]
+
+
+def nature_of(
+    held: Throttled, weights: Mapping[Overflow, float], prior: Prior
+) -> tuple[WorkloadKind, float, str]:
+    """
+    The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
+
+    A pile of work is greedy while it lasts: it is done as fast as the ceiling allows.
+    """
+    if not held.stretches:
+        return WorkloadKind.UNKNOWN, 0.0, ""
+    length = np.array([stretch.length_s for stretch in held.stretches])
+    seen = np.array([is_seen(stretch) for stretch in held.stretches])
+    greedy = weights.get(Overflow.GREEDY, 0.0) + weights.get(Overflow.JOB, 0.0)
+    ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
+    if ratio >= SAID_FROM:
+        nature = WorkloadKind.GREEDY
+    elif 1 - ratio >= SAID_FROM:
+        nature = WorkloadKind.OPEN
+    else:
+        nature = WorkloadKind.UNKNOWN
+    return nature, ratio, _reason(held, nature, ratio, prior)
+
+
+def _reason(held: Throttled, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
+    if all(is_seen(stretch) for stretch in held.stretches):
+        return (
+            "the load was seen below the ceiling of that moment, just before a lower one held it: it "
+            "asks for so much and no more"
+        )
+    longest = max(held.stretches, key=lambda stretch: stretch.length_s)
+    where = "at its burst ceiling and at its baseline" if is_twice_pegged(longest) else "at it"
+    text = f"it stayed {where} for up to {format_duration(longest.length_s)}"
+    chance = f"{100 * ratio:.0f} %"
+    if nature is WorkloadKind.OPEN:
+        return f"{text}; a load that takes whatever it is given (a vacuum, a load job) is unlikely ({chance})"
+    text = (
+        f"{text}; with a chance of {chance} it takes whatever it is given (a vacuum, a load job, clients "
+        "without pauses)"
+    )
+    if is_bounded(held, prior):
+        most = max(stretch.waiting for stretch in held.stretches if not is_seen(stretch))
+        return f"{text}: few requests wait, so such a load reaches {most:.2g} times this ceiling at most"
+    return f"{text}: such a load reaches any ceiling, so compare hours of work"

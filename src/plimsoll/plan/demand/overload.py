@@ -1,0 +1,263 @@
+"""
+How far demand lay above a ceiling: what is known of it, and what may be thought where nothing is.
+
+*Overload* is demand over the ceiling that held it back, more than one. Evidence, strongest first:
+
+1. The same work seen while credits lasted, or after them: a measurement with a spread.
+2. The same window's other work, where only that was seen: the same with a wider spread.
+3. Clients that wait for their answers: N requests in flight at latency R stand for N/(r0 + Z)
+   per second when nothing holds them, Z being the time they spend elsewhere (Little's law).
+4. Nothing: then the prior. An open load reaches its ceiling by growing, some percent a month, and
+   somebody notices within weeks; so demand is most often between one and two times the ceiling.
+"""
+
+from enum import StrEnum
+from statistics import NormalDist
+
+import numpy as np
+
+from plimsoll.model.prior import Prior
+from plimsoll.model.series import FloatArray
+from plimsoll.plan.demand.held import CLEAR, SAME_SIZE, Episode, Measured, Throttled
+
+# More than ten times what a system is served, nobody asks of it for long: clients time out first.
+OVERLOAD_MAX = 10.0
+# A lone reading or two may be the minute in which the load came or went; more are the load itself.
+FREE_LEAST = 3
+# Not one open load in twenty asks for more than this share of them: the high end of the printed band.
+BOUNDED_SHARE = 0.95
+# Load wanders: what was asked for half an hour ago is today's demand give or take some percent.
+FREE_LOG_SD = 0.07
+# Clients are counted; what each does elsewhere is known to a fifth.
+COUNTED_LOG_SD = 0.2
+# A few readings may have caught the load while it rose; by how much, they tell one by one.
+FEW_LOG_SD = 0.3
+# The same window's other work: the same machine and users, but not the same job.
+POOLED_LOG_SD = 0.3
+# What users ask for swings by a factor of two to four within a day: 15 % in an hour, and no more than
+# by half and half again from one time of day to another.
+SWING_LOG_SD, SWING_LOG_SD_MAX = 0.15, 0.5
+# Two ceilings a quarter apart are two: a burst rate and its baseline, not the drift of one.
+TWO_LEVELS = 1.25
+DAY_S = 86_400.0
+# Parts of the law of overload; a finer law would not be told apart.
+GROWTH_PARTS = 60
+NORMAL = NormalDist()
+
+
+class Overflow(StrEnum):
+    """What the load does with what it is not served."""
+
+    LOST = "lost"
+    """It came from outside, was held back, and did not come again."""
+    JOB = "job"
+    """A pile of work that takes as long as it takes: served faster, it is done sooner."""
+    CLIENTS = "clients"
+    """Clients that wait and pause: served faster, they ask for more, up to what users want."""
+    GREEDY = "greedy"
+    """It takes whatever it is given, as far as its requests in flight allow."""
+
+
+def middles(count: int) -> FloatArray:
+    """Middles of `count` equal parts of 0–1."""
+    return (np.arange(count) + 0.5) / count
+
+
+def is_seen(stretch: Episode) -> bool:
+    """Whether the stretch's own demand was measured while nothing held it back."""
+    free = stretch.free_ops_per_s
+    is_enough = free.size >= FREE_LEAST and free.size > stretch.pressed_count
+    return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
+
+
+def is_twice_pegged(stretch: Episode) -> bool:
+    """Whether it was held back at two ceilings, well apart."""
+    return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
+
+
+def is_same_work(one: Episode, other: Episode) -> bool:
+    """Whether two stretches are the same work on two days: of one size, ceiling and time of day."""
+    level = one.floor_ops_per_s / other.floor_ops_per_s
+    size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
+    is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and 1 / SAME_SIZE < size < SAME_SIZE
+    later_s = abs(other.runs[0].start - one.runs[0].start) * one.length_s / one.length
+    apart_s = abs((later_s + DAY_S / 2) % DAY_S - DAY_S / 2)
+    # Of two stretches that begin within half of the shorter one, half lies at the same hours.
+    return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
+
+
+def greedy_beside(held: Throttled) -> tuple[int, ...]:
+    """
+    Return places of stretches that may be greedy work beside a load that was seen.
+
+    They ran at their burst ceiling and at their baseline, and were never below either: a vacuum or a
+    load job within the day of a load that asks for so much and no more.
+    """
+    if not any(is_seen(stretch) for stretch in held.stretches):
+        return ()
+    return tuple(
+        place
+        for place, stretch in enumerate(held.stretches)
+        if not is_seen(stretch) and is_twice_pegged(stretch)
+    )
+
+
+def is_bounded(held: Throttled, prior: Prior) -> bool:
+    """
+    Return whether a greedy load would stop at a rate that an open load may well ask for too.
+
+    N requests in flight are served N/r per second at most where each takes r, however high the ceiling
+    (Little's law). Where so few wait that this is no more than nearly all open loads stay below, the
+    load has an end that is sold; where latency is not known, nothing bounds it.
+    """
+    most = float(growth_quantiles(prior, np.array([BOUNDED_SHARE]))[0])
+    return all(stretch.waiting <= most for stretch in held.stretches if not is_seen(stretch))
+
+
+def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
+    """
+    Overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, cut at the most.
+
+    Args:
+        length_s: how long it stayed above the ceiling: what is little above it would have dipped.
+    """
+    overload, weight = _growth(prior, length_s)
+    reached = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
+    found: FloatArray = np.interp(u, reached, overload)
+    return found
+
+
+def staying(prior: Prior, length_s: float) -> float:
+    """Chance 0–1 that a load which outgrew its ceiling stays above it for that long."""
+    return float(_growth(prior, length_s)[1].mean())
+
+
+def exceeding(prior: Prior, overload: float) -> float:
+    """Chance 0–1 that a load which outgrew its ceiling asks for more than that many times it."""
+    if overload <= 1:
+        return 1.0
+    deviate = np.log((overload - 1.0) / (prior.overload_median - 1.0)) / prior.overload_log_sd
+    return 1 - NORMAL.cdf(float(deviate))
+
+
+def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
+    """Overloads that are equally likely beforehand, and the chance of each to stay above one."""
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in middles(GROWTH_PARTS)])
+    more = (prior.overload_median - 1.0) * np.exp(prior.overload_log_sd * deviate)
+    overload = np.minimum(1.0 + more, OVERLOAD_MAX)
+    spread = min(SWING_LOG_SD * (length_s / 3600) ** 0.5, SWING_LOG_SD_MAX)
+    if spread <= 0:
+        return overload, np.ones(overload.size)
+    # The lowest point of a random walk lies above -a with chance 2Φ(a/σ) - 1 (reflection principle).
+    stays = [2 * NORMAL.cdf(float(a) / spread) - 1 for a in np.log(overload)]
+    return overload, np.array(stays)
+
+
+def overloads_of(held: Throttled, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
+    """
+    What every stretch asked for at the quantiles u of a habit, ops/s.
+
+    Args:
+        u: quantiles 0–1, increasing, shape (k,). A quantile holds for all stretches at once: one
+            system that is far overloaded today is far overloaded tomorrow.
+
+    Returns:
+        Operations per second, shape (k, stretches): at least the stretch's highest ceiling, or for
+        a job at least what it was served on average.
+    """
+    columns = []
+    for stretch in held.stretches:
+        demand = _alone(stretch, habit, u, prior)
+        # A greedy load that ran at both its ceilings is not like one that asked for less than either.
+        is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_twice_pegged(stretch))
+        if not is_own:
+            others = [other for other in held.stretches if is_seen(other)]
+            twins = [other for other in others if is_same_work(other, stretch)]
+            found = [_elsewhere(other, stretch, u) for other in twins or others]
+            # What is thought of a load that was never seen is one more witness, no weaker than another;
+            # but the same work at the same hour of another day was seen.
+            if found:
+                witnesses = found if twins else [demand, *found]
+                demand = np.quantile(np.concatenate(witnesses), u)
+        least = stretch.mean_ops_per_s if habit is Overflow.JOB else stretch.bound_ops_per_s
+        columns.append(np.maximum(demand, least))
+    return np.column_stack(columns) if columns else np.zeros((u.size, 0))
+
+
+def counted_of(seen: Measured, held: Throttled, think_s: float, u: float) -> FloatArray:
+    """
+    What clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
+
+    Args:
+        think_s: Z, the time a client spends elsewhere for each request.
+        u: quantile 0–1 of their demand: the higher, the faster a fully loaded storage answers (r1),
+            and the less they do elsewhere.
+
+    Returns:
+        Shape (n,); what was served where latency is not known.
+
+    Source:
+        Little's law for a closed loop of N clients: N = X·(R + Z), whatever the storage.
+    """
+    least, most = held.full_log_rise
+    think = think_s * np.exp(-COUNTED_LOG_SD * NORMAL.inv_cdf(u))
+    base = seen.base_latency_s
+    # Most storage answers nearly as fast when fully loaded, hence the root.
+    unpressed = base * np.exp(most - (most - least) * np.sqrt(u))
+    with np.errstate(all="ignore"):
+        more = np.fmax((base * np.exp(seen.log_excess) + think) / (unpressed + think), 1.0)
+    found: FloatArray = seen.ops_per_s * np.where(np.isfinite(more), more, 1.0)
+    return found
+
+
+def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
+    """
+    Demand of a stretch that was seen, as a guide to another.
+
+    At one and the same ceiling by how far it lay above it. At another ceiling as it is: demand does not
+    grow with the ceiling it meets, and half as much again as a baseline is not half as much again as a
+    limit of twice that baseline. What was served bounds it from below.
+    """
+    found = _seen(other, u, POOLED_LOG_SD)
+    apart = other.floor_ops_per_s / stretch.floor_ops_per_s
+    is_same = 1 / TWO_LEVELS <= apart <= TWO_LEVELS
+    return found / apart if is_same else np.maximum(found, stretch.bound_ops_per_s)
+
+
+def _alone(stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
+    bound = stretch.bound_ops_per_s
+    waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
+    top = np.maximum(_seen(stretch, u, 0.0), bound) if is_seen(stretch) else None
+    if habit is Overflow.JOB:
+        # A rate that was seen tells how fast work is taken up, not that all of it was there by then.
+        return _arrivals(stretch, np.full(u.size, bound * waiting) if top is None else top, u)
+    if top is not None:
+        return top
+    if habit is Overflow.GREEDY:
+        return np.full(u.size, bound * waiting)
+    overload = growth_quantiles(prior, u, length_s=stretch.length_s)
+    # Clients that wait have a request in flight each: at full speed they ask for no more than that.
+    return bound * (np.minimum(overload, waiting) if habit is Overflow.CLIENTS else overload)
+
+
+def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:
+    deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
+    rates = np.log(stretch.free_ops_per_s)
+    few = FEW_LOG_SD**2 / rates.size
+    # A stretch asks for the mean of a walk: a third of the variance of where the walk ends.
+    drift = min(SWING_LOG_SD**2 * stretch.length_s / 3600, SWING_LOG_SD_MAX**2) / 3
+    spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + drift + more**2))
+    found: FloatArray = np.exp(np.median(rates) + spread * deviate)
+    return found
+
+
+def _arrivals(stretch: Episode, top: FloatArray, u: FloatArray) -> FloatArray:
+    """
+    How fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
+
+    What was served in a stretch is then all that came; it came no slower than that on average, and
+    no faster than the workers could have taken it, had nothing held them (Little's law).
+    """
+    low = stretch.mean_ops_per_s
+    found: FloatArray = low * np.maximum(top / low, 1.0) ** u
+    return found

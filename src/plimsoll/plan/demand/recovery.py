@@ -1,0 +1,512 @@
+"""
+What a load asked for, recovered from what it was served.
+
+While nothing bound, demand is what was served. While a ceiling bound it was more, and how much more
+is a question with several answers: every one that is plausible is a *path* with a weight (overload.py
+says which, and why). Equal inputs give equal bytes: paths are quantiles, nothing is thrown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll.errors import UsageError
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.family import BALANCES
+from plimsoll.model.plan import Band, DemandSummary, LoadResponse
+from plimsoll.model.prior import Prior
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.demand.arrivals import Arrivals, Mix
+from plimsoll.plan.demand.assumed import assumptions_of
+from plimsoll.plan.demand.held import (
+    CLEAR,
+    TURN_STEPS,
+    Episode,
+    Measured,
+    Throttled,
+    held_of,
+    seen_of,
+)
+from plimsoll.plan.demand.in_flight import follow_waiting
+from plimsoll.plan.demand.loop import NEEDED, LoopEstimate, loop_of
+from plimsoll.plan.demand.nature import nature_of, weighed, without_greedy
+from plimsoll.plan.demand.overload import (
+    NORMAL,
+    Overflow,
+    counted_of,
+    greedy_beside,
+    is_bounded,
+    is_seen,
+    middles,
+    overloads_of,
+)
+
+# Where no work waited outside, those who were counted are all; unless little more came than could
+# be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
+SURE_LOST, PAUSING_LOST = 0.35, 0.03
+# Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
+# one load of five some of it are clients who wait, and would come more often were they served faster.
+CAME: Mapping[Mix, Mapping[Overflow, float]] = {
+    Mix.UNKNOWN: {Overflow.LOST: 0.4, Overflow.JOB: 0.4, Overflow.CLIENTS: 0.2},
+    Mix.ALONE: {Overflow.LOST: 0.48, Overflow.JOB: 0.48, Overflow.CLIENTS: 0.04},
+    Mix.SHARED: {Overflow.LOST: 0.1, Overflow.CLIENTS: 0.5, Overflow.GREEDY: 0.4},
+}
+# Rollbacks tell of what reached the database and gave up there; what was refused before left none.
+ROLLED: Mapping[Overflow, float] = {Overflow.LOST: 0.25, Overflow.JOB: 0.25, Overflow.CLIENTS: 0.5}
+# What turned away a part of a queue's work turned away what was lost: hardly any of it comes back.
+TURNED_AWAY: Mapping[Overflow, float] = {Overflow.LOST: 0.9, Overflow.JOB: 0.1}
+WAITING = (Overflow.CLIENTS, Overflow.GREEDY)
+# How much of such a load they are: half, for nothing tells.
+CLIENTS_SHARE = 0.5
+# Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
+# The work that waits may be a small part of a load whose greater part are clients.
+DONE: Mapping[Overflow, float] = {Overflow.JOB: 0.25, Overflow.CLIENTS: 0.75}
+KEPT: Mapping[Overflow, float] = {Overflow.LOST: 0.1, Overflow.JOB: 0.45, Overflow.CLIENTS: 0.45}
+DEFAULT_PRIOR = Prior()
+# What came is counted to a few percent, and what it costs in storage is that of what was done.
+CAME_LOG_SD = 0.05
+QUANTILES: Mapping[Overflow, int] = {
+    Overflow.LOST: 12,
+    Overflow.JOB: 6,
+    Overflow.CLIENTS: 8,
+    Overflow.GREEDY: 3,
+}
+# The printed band holds the demand of nine in ten plausible paths.
+BAND = (0.05, 0.5, 0.95)
+# With less than a twelfth of the window free of ceilings (two hours of a day), what the load does at
+# liberty is not known; nor is it where requests wait for as long and no ceiling tells why.
+FREE_RATIO = 1 / 12
+# Clients and what was seen may differ by a fifth: more than that, and they were not those clients.
+COUNTED_LEAST = 0.8
+# A learned baseline is known to a percent or two; documented ones are further apart.
+SAME = 0.03
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DemandPath:
+    """One plausible demand."""
+
+    ops_per_s: FloatArray
+    """Shape (n,), finite, ≥ 0; gaps are filled and never counted."""
+    is_carried: bool
+    """Whether what is not served waits (True) or is not asked again (False)."""
+    weight: float
+    """Share 0–1 of belief."""
+    is_greedy: bool = False
+    """Whether it takes whatever it is given."""
+    is_endless: bool = False
+    """Whether no size ends it either, so that it tells nothing of sizes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demand:
+    """Demand of one window; arrays of shape (n,)."""
+
+    step_s: float
+    time_s: IntArray
+    is_measured: BoolArray
+    is_held_back: BoolArray
+    served_ops_per_s: FloatArray
+    served_bytes_per_s: FloatArray
+    io_size_bytes: FloatArray
+    base_latency_s: FloatArray
+    """What a request takes when nothing waits; NaN where unknown."""
+    latency_s: FloatArray
+    """What it took; NaN where unknown."""
+    balance_at_start: Mapping[str, float]
+    """Share 0–1 of each bucket that was full when the window began, by stage name, where measured."""
+    burst_s: Mapping[str, tuple[float, float]]
+    """Least and most seconds for which a bucket pays burst − baseline, where it was learned."""
+    is_joined: bool = False
+    """Whether the volume joins requests: more were served than it may count as operations."""
+    paths: tuple[DemandPath, ...]
+    low: DemandPath
+    """At least this was asked for."""
+    middle: DemandPath
+    high: DemandPath
+    """More than this is not plausible."""
+    is_free_seen: bool
+    """Whether everything that was held back was also seen, or can be bounded, at liberty."""
+    summary: DemandSummary
+
+
+def recover(
+    snapshot: Snapshot,
+    diagnosis: Diagnosis,
+    *,
+    growth: float = 1.0,
+    prior: Prior = DEFAULT_PRIOR,
+) -> Demand:
+    """
+    The demand behind what was served.
+
+    Args:
+        snapshot: the measured window.
+        diagnosis: of that same window.
+        growth: what demand is multiplied with, > 0; the paths and the summary's peaks are grown,
+            what was served is not.
+
+    Raises:
+        DataError: storage was not measured.
+        UsageError: a growth that is not a positive number.
+    """
+    if not 0 < growth < np.inf:
+        raise UsageError(
+            f"demand cannot grow to {growth:g} times what it is",
+            "Give a positive factor, such as --growth 2x.",
+        )
+    seen = seen_of(snapshot)
+    held = held_of(seen, diagnosis)
+    found = _believed(loop_of(snapshot, seen, held), seen, held)
+    weights = _weights(found, held, prior)
+    paths = _paths(seen, held, found, (growth, prior), weights)
+    low, middle, high = _chosen(paths)
+    # A window at a documented limit that never shows the storage at ease may be one long plateau.
+    is_near = diagnosis.verdict in (Verdict.NEAR, Verdict.UNKNOWN)
+    is_unclear = not held.stretches and not seen.is_reference_seen and is_near
+    is_free_seen = all(is_seen(stretch) for stretch in held.stretches)
+    return Demand(
+        step_s=seen.step_s,
+        time_s=seen.time_s,
+        is_measured=seen.is_measured,
+        is_held_back=held.is_held,
+        served_ops_per_s=seen.ops_per_s,
+        served_bytes_per_s=seen.ops_per_s * seen.io_size_bytes,
+        io_size_bytes=seen.io_size_bytes,
+        base_latency_s=seen.base_latency_s,
+        latency_s=seen.latency_s,
+        balance_at_start=_balances(snapshot, seen),
+        burst_s=_burst_s(diagnosis),
+        is_joined=_is_joined(seen, diagnosis),
+        paths=paths,
+        low=low,
+        middle=middle,
+        high=high,
+        is_free_seen=is_free_seen,
+        summary=_summary(
+            seen, held, found, (low, middle, high), is_unclear=is_unclear, believed=(weights, prior)
+        ),
+    )
+
+
+def _balances(snapshot: Snapshot, seen: Measured) -> dict[str, float]:
+    """The first reading of each balance, if it is of the window's first hour."""
+    found = {}
+    for metric, family in BALANCES.items():
+        series = snapshot.series.get(metric)
+        if series is None or not series.time_s.size:
+            continue
+        if series.time_s[0] - seen.time_s[0] <= 3600 and np.isfinite(series.value[0]):
+            found[family.value] = float(np.clip(series.value[0], 0.0, 1.0))
+    return found
+
+
+def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
+    """What the balances told of the instance's buckets, in seconds of burst − baseline."""
+    found = {}
+    for fit in diagnosis.buckets:
+        known = [c for c in diagnosis.ceilings if c.family == fit.family]
+        same = [c for c in known if abs(c.value / fit.baseline - 1) < SAME]
+        origins = [c.origin for c in same if c.bucket_phase == Phase.BASELINE]
+        tops = [c.value for c in known if c.bucket_phase == Phase.BURST and c.origin in origins]
+        if not tops or not fit.is_reliable:
+            continue
+        extra = max(tops) - fit.baseline
+        low, high = fit.capacity - 2 * fit.capacity_se, fit.capacity + 2 * fit.capacity_se
+        found[fit.family.value] = (max(low, 0.0) / extra, high / extra)
+    return found
+
+
+def _is_joined(seen: Measured, diagnosis: Diagnosis) -> bool:
+    """
+    Whether more requests were served than the volume's limit of operations, however many it bursts.
+
+    Source:
+        Amazon EBS user guide, "I/O characteristics": sequential operations that follow one another
+        on a volume of solid state are counted as one, up to 256 KiB.
+    """
+    known = [
+        c.value
+        for c in diagnosis.ceilings
+        if c.family == Family.VOLUME_IOPS and c.phase != Phase.LEGACY
+    ]
+    if not known:
+        return False
+    counted = (seen.ops_per_s * seen.counted_ratio)[seen.is_measured]
+    # The steps of a turn may be counted in the wrong minute; one more is a rate that was served.
+    return int(np.count_nonzero(counted > CLEAR * max(known))) > TURN_STEPS
+
+
+def _paths(
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    wanted: tuple[float, Prior],
+    weights: Mapping[Overflow, float],
+) -> tuple[DemandPath, ...]:
+    growth, prior = wanted
+    if not held.stretches:
+        return (DemandPath(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
+    paths = []
+    for habit, weight in weights.items():
+        if not weight:
+            continue
+        u = middles(QUANTILES[habit])
+        # Clients or arrivals that were counted are known: they do not take whatever there is.
+        is_counted = np.isfinite(found.think_s) or found.arrivals is not None
+        is_greedy = habit is Overflow.GREEDY and not is_counted and not greedy_beside(held)
+        rates = overloads_of(held, habit, u, prior)
+        for q, row in zip(u, rates, strict=True):
+            ops = _asked(seen, held, found, habit, (float(q), row))
+            paths += [
+                DemandPath(
+                    ops_per_s=asked * growth,
+                    is_carried=habit is Overflow.JOB,
+                    weight=share * weight / u.size,
+                    is_greedy=is_greedy,
+                    is_endless=is_greedy and not is_bounded(held, prior),
+                )
+                for asked, share in without_greedy(
+                    ops, seen, held, prior, is_greedy=habit is Overflow.GREEDY
+                )
+            ]
+    return tuple(paths)
+
+
+def _believed(found: LoopEstimate, seen: Measured, held: Throttled) -> LoopEstimate:
+    """What was found of the loop, unless clients so counted could not have asked for what was seen."""
+    if not np.isfinite(found.think_s) or not held.stretches:
+        return found
+    longest = max(held.stretches, key=lambda stretch: stretch.length)
+    counted = counted_of(seen, held, found.think_s, 0.5)[longest.span]
+    least = float(np.median(longest.free_ops_per_s)) if is_seen(longest) else 0.0
+    if float(np.median(counted)) >= COUNTED_LEAST * max(least, longest.bound_ops_per_s):
+        return found
+    return LoopEstimate(loop=LoadResponse.UNKNOWN, reason=NEEDED)
+
+
+def _asked(
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    habit: Overflow,
+    at: tuple[float, FloatArray],
+) -> FloatArray:
+    """One path: what was asked for under a habit, at a quantile and its rates for each stretch."""
+    q, rates = at
+    is_counted = np.isfinite(found.think_s)
+    most = counted_of(seen, held, found.think_s, q) if is_counted else None
+    came = found.arrivals
+    if came is not None and came.is_lost:
+        asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
+        if habit is Overflow.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
+            # It may be any part of all that is done.
+            return seen.ops_per_s + q * (asked - seen.ops_per_s)
+        return _with_clients(seen, held, came, asked, rates) if habit in WAITING else asked
+    is_all = habit is Overflow.GREEDY or (habit is Overflow.CLIENTS and found.is_sure)
+    # What was seen at liberty is measured, and what clients might ask for is inferred.
+    if most is not None and is_all and not all(is_seen(stretch) for stretch in held.stretches):
+        return _by_clients(seen, held, most, is_wide=q > 0.5)
+    if habit is Overflow.JOB and found.queue_ops is not None:
+        return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
+    ops = _by_stretches(seen, held, rates, habit, is_wide=q > 0.5)
+    if most is None or habit is Overflow.LOST:
+        # Requests that are turned away are not among those in flight.
+        return ops
+    return np.clip(ops, None, np.maximum(most, seen.ops_per_s))
+
+
+def _by_clients(
+    seen: Measured, held: Throttled, counted: FloatArray, *, is_wide: bool
+) -> FloatArray:
+    """The demand of clients that were counted, where they were held back."""
+    ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
+    if is_wide:
+        for stretch in held.stretches:
+            _lift_edges(ops, held, stretch, float(np.median(counted[stretch.span])))
+    return ops
+
+
+def _by_arrivals(seen: Measured, held: Throttled, came: Arrivals, factor: float) -> FloatArray:
+    """What came, as it was counted, in the stretches that were held back."""
+    ops = seen.ops_per_s.copy()
+    for stretch in held.stretches:
+        span = slice(max(stretch.span.start - 1, 0), stretch.span.stop + 1)
+        asked = came.ops_per_s[span] * factor
+        ops[span] = np.where(np.isfinite(asked), asked, ops[span])
+    return ops
+
+
+def _with_clients(
+    seen: Measured, held: Throttled, came: Arrivals, asked: FloatArray, rates: FloatArray
+) -> FloatArray:
+    """What came, and clients beside it who wait: of all that is served, or of the share not counted."""
+    more = _more(seen, held, rates)
+    if came.share is None:
+        return asked + CLIENTS_SHARE * more
+    others = 1 - np.nan_to_num(came.share, nan=CLIENTS_SHARE)
+    return asked * (1 - others) + (seen.ops_per_s + more) * others
+
+
+def _more(seen: Measured, held: Throttled, rates: FloatArray) -> FloatArray:
+    """What clients would ask for beyond what they are served, were all of it theirs."""
+    more = np.zeros(seen.ops_per_s.size)
+    for stretch, rate in zip(held.stretches, rates, strict=True):
+        factor = float(rate) / stretch.bound_ops_per_s - 1
+        more[stretch.span] = np.where(held.is_held, seen.ops_per_s * factor, 0.0)[stretch.span]
+    return more
+
+
+def _by_queue(seen: Measured, held: Throttled, queue: FloatArray, most: FloatArray) -> FloatArray:
+    """What came, by what was served and what waited, taken up no faster than the workers can."""
+    ops = seen.ops_per_s.copy()
+    for index, stretch in enumerate(held.stretches):
+        span = stretch.span
+        # What waits at a moment came before it; a queue that is shorter later was worked off.
+        served = np.cumsum(seen.ops_per_s[span])
+        came = np.maximum.accumulate(served + queue[span] / seen.step_s)
+        rate = most[span] if most.size == ops.size else np.full(stretch.length, most[index])
+        taken = _taken(np.minimum(came, served[-1]), np.maximum(rate, seen.ops_per_s[span]))
+        ops[span] = np.maximum(np.diff(np.maximum(taken, served), prepend=0.0), 0.0)
+    return ops
+
+
+def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
+    """Work taken up by each moment: what came by then, at no more than `rate`."""
+    whole = np.cumsum(rate)
+    # min over earlier moments j of came[j] + what could be taken since then.
+    found: FloatArray = np.minimum(whole, whole + np.minimum.accumulate(came - whole))
+    return found
+
+
+def _by_stretches(
+    seen: Measured, held: Throttled, rates: FloatArray, habit: Overflow, *, is_wide: bool
+) -> FloatArray:
+    """A demand of one rate in each stretch; wide ones fill the samples at its edges too."""
+    ops = seen.ops_per_s.copy()
+    for stretch, rate in zip(held.stretches, rates, strict=True):
+        if habit is Overflow.JOB:
+            _finish_sooner(ops, seen, stretch, np.full(stretch.length, float(rate)))
+            continue
+        _lift(ops, seen, held, stretch, float(rate))
+        if habit is Overflow.CLIENTS:
+            follow_waiting(ops, seen, held, stretch, float(rate))
+        if is_wide:
+            _lift_edges(ops, held, stretch, float(rate))
+    return ops
+
+
+def _weights(found: LoopEstimate, held: Throttled, prior: Prior) -> Mapping[Overflow, float]:
+    if found.arrivals is not None and found.arrivals.is_lost:
+        return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
+    if found.arrivals is not None and found.loop is not LoadResponse.CLOSED:
+        return DONE
+    if found.is_kept:
+        return KEPT
+    if found.arrivals is not None and found.is_sure:
+        return {Overflow.CLIENTS: 1.0}
+    if found.is_sure:
+        lost = PAUSING_LOST if found.is_pausing else SURE_LOST
+        return {Overflow.LOST: lost, Overflow.CLIENTS: 1 - lost}
+    if found.queue_ops is not None:
+        return TURNED_AWAY
+    weights = weighed(prior, held)
+    if found.loop is not LoadResponse.OPEN:
+        return weights
+    opened = {habit: weights[habit] for habit in (Overflow.LOST, Overflow.JOB)}
+    if not any(opened.values()):
+        return TURNED_AWAY
+    return {habit: weight / sum(opened.values()) for habit, weight in opened.items()}
+
+
+def _lift(ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float) -> None:
+    """Put a demand of `rate` in the place of what a stretch was served."""
+    for run in stretch.runs:
+        inside = slice(run.start, run.end)
+        asked = held.ceiling_ops_per_s[inside] * rate / run.level_ops_per_s
+        ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
+
+
+def _lift_edges(ops: FloatArray, held: Throttled, stretch: Episode, rate: float) -> None:
+    """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
+    edge = np.zeros(ops.size, dtype=bool)
+    for run in stretch.runs:
+        edge[max(run.start - 1, 0) : run.start] = True
+        edge[run.end : run.end + 1] = True
+    edge[stretch.span] |= held.is_partly[stretch.span]
+    edge &= ~held.is_held
+    ops[edge] = np.fmax(ops[edge], rate)
+
+
+def _finish_sooner(ops: FloatArray, seen: Measured, stretch: Episode, asked: FloatArray) -> None:
+    """Let the work of a stretch come as fast as `asked`, until all that was served has come."""
+    served = np.cumsum(seen.ops_per_s[stretch.span])
+    # All that was served by a moment had come by then, and nothing comes after the last of it.
+    came = np.minimum(np.maximum(np.cumsum(asked), served), served[-1])
+    ops[stretch.span] = np.maximum(np.diff(came, prepend=0.0), 0.0)
+
+
+def _chosen(paths: tuple[DemandPath, ...]) -> tuple[DemandPath, DemandPath, DemandPath]:
+    """
+    Paths at the band's quantiles of how much is asked for at once and in all.
+
+    The middle one is of those with an end: what takes whatever it is given has no middle.
+    """
+    order = sorted(paths, key=lambda p: (float(p.ops_per_s.max()), float(p.ops_per_s.sum())))
+    ended = [p for p in order if not p.is_endless] or order
+    low, high = (_at_quantile(order, q) for q in (BAND[0], BAND[2]))
+    return low, _at_quantile(ended, BAND[1]), high
+
+
+def _at_quantile(order: Sequence[DemandPath], quantile: float) -> DemandPath:
+    reached = np.cumsum([p.weight for p in order])
+    return order[min(int(np.searchsorted(reached, quantile * reached[-1])), len(order) - 1)]
+
+
+def _summary(
+    seen: Measured,
+    held: Throttled,
+    found: LoopEstimate,
+    chosen: tuple[DemandPath, DemandPath, DemandPath],
+    *,
+    is_unclear: bool,
+    believed: tuple[Mapping[Overflow, float], Prior],
+) -> DemandSummary:
+    step = seen.step_s
+    measured_s = float(np.count_nonzero(seen.is_measured)) * step
+    held_s = float(np.count_nonzero(held.is_held & seen.is_measured)) * step
+    is_known = all(is_seen(stretch) for stretch in held.stretches)
+    # What came is the demand where it was more than could be done; clients ask when they are served.
+    came = found.arrivals
+    is_known |= came is not None and came.is_whole and came.is_lost
+    is_lower_bound = not is_known and held_s > (1 - FREE_RATIO) * measured_s
+    is_lower_bound |= is_unclear or held.unexplained_ratio > FREE_RATIO
+    size = seen.io_size_bytes
+    served = seen.ops_per_s
+    weights, prior = believed
+    nature, greedy_ratio, nature_reason = nature_of(held, weights, prior)
+    missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
+    return DemandSummary(
+        measured_s=measured_s,
+        held_back_s=held_s,
+        loop=found.loop,
+        loop_reason=found.reason,
+        is_lower_bound=is_lower_bound,
+        peak_bytes_per_s=_band([float((p.ops_per_s * size).max()) for p in chosen]),
+        peak_ops_per_s=_band([float(p.ops_per_s.max()) for p in chosen]),
+        held_back_bytes=_band(missing),
+        assumptions=assumptions_of(
+            seen, held, found, weights, prior, is_lower_bound=is_lower_bound
+        ),
+        nature=nature,
+        greedy_ratio=greedy_ratio,
+        nature_reason=nature_reason,
+    )
+
+
+def _band(three: list[float]) -> Band:
+    low, middle, high = sorted(three)
+    return Band(low=low, middle=middle, high=high)

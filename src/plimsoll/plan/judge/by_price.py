@@ -1,0 +1,120 @@
+"""
+How long the same work takes, by what is paid: each arrangement that does it clearly sooner than all
+that cost less.
+
+A lower bound that needs no replay settles most arrangements: a job takes no less than its bytes and
+operations, less one full bucket, take at the baseline, and no less than what was held back takes at
+the burst rate. The rest is replayed in order of price.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from plimsoll.model.plan import WorkTime
+from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.plan.demand.recovery import Demand
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.judge.vectors import BASELINE, BURST, CAPACITY, LimitVectors
+from plimsoll.plan.judge.work import Job, jobs_of, work_of
+
+# Judgement: for less than a fifth of the time nobody changes an instance, and a replay whose demand
+# was measured by the minute is not surer than a few percent.
+_SOONER = 0.8
+# Rounding of the bound, and of the mean size of a task's operations, is far below a percent.
+_LOOSELY = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class FasterArrangement:
+    """An arrangement that does the work sooner than all that cost less."""
+
+    index: int
+    """Which one."""
+    work: WorkTime
+
+
+def sooner_by_price(
+    demand: Demand,
+    vectors: LimitVectors,
+    queue: Sequence[int] | IntArray,
+    present: WorkTime,
+    *,
+    growth: float = 1.0,
+) -> tuple[FasterArrangement, ...]:
+    """
+    Arrangements in order of price, each at least a fifth sooner than the one before and what is there.
+
+    Args:
+        demand: as recovered.
+        vectors: distinct limits, and which arrangement has which.
+        queue: arrangements in order of price.
+        present: how long it takes with what is there.
+        growth: times the work.
+    """
+    least = _LOOSELY * _least_s(demand, vectors, jobs_of(demand), growth) / 60
+    most = _SOONER * present.chained_minutes
+    found = []
+    for index in np.asarray(queue, dtype=np.int64).tolist():
+        vector = int(vectors.of[index])
+        if least[vector] > most:
+            continue
+        (chain,) = vectors.chains([vector])
+        limited = tuple(stage for stage in chain if isfinite(stage.burst))
+        work = work_of(demand, limited, growth=growth)
+        if work is not None and work.chained_minutes <= most:
+            found.append(FasterArrangement(index, work))
+            most = _SOONER * work.chained_minutes
+    return tuple(found)
+
+
+def most_for_the_money(
+    found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]
+) -> int | None:
+    """
+    The place of the one that saves the most time for each dollar more; None of none.
+
+    Where some cost no more than what is there, it is the quickest of these.
+
+    Args:
+        found: by price.
+        present: how long it takes with what is there.
+        usd_more: what each costs more than what is there, in the same order.
+    """
+    if not found:
+        return None
+    no_dearer = [place for place, more in enumerate(usd_more) if more <= 0]
+    if no_dearer:
+        return no_dearer[-1]
+
+    def saved_per_usd(place: int) -> float:
+        saved = present.chained_minutes - found[place].work.chained_minutes
+        return saved / usd_more[place]
+
+    return max(range(len(found)), key=saved_per_usd)
+
+
+def _least_s(
+    demand: Demand, vectors: LimitVectors, jobs: Sequence[Job], growth: float
+) -> FloatArray:
+    """No vector does the jobs in less, seconds, shape (vectors,)."""
+    asked = StepDemand(
+        ops_per_s=demand.served_ops_per_s * growth,
+        io_size_bytes=demand.io_size_bytes,
+        step_s=demand.step_s,
+        is_carried=True,
+        is_measured=demand.is_measured,
+    )
+    cost = np.stack([asked.rates(slot.stage(1.0, 1.0)) for slot in vectors.slots]) * demand.step_s
+    baseline, burst, capacity = (vectors.limits[..., at] for at in (BASELINE, BURST, CAPACITY))
+    least_s = np.zeros(len(vectors))
+    for job in jobs:
+        held = [slice(task.start, task.end) for task in job.tasks if task.is_held]
+        in_held = np.sum([cost[:, one].sum(axis=1) for one in held], axis=0)
+        in_job = cost[:, job.start : job.end].sum(axis=1)
+        own_s = (job.end - job.start - sum(one.stop - one.start for one in held)) * demand.step_s
+        at_baseline = (in_job - capacity) / baseline
+        least_s += np.maximum(at_baseline, own_s + in_held / burst).max(axis=1)
+    return least_s

@@ -1,0 +1,292 @@
+"""
+The ladder of a plan: every plausible demand's cheapest arrangement is a candidate for a step.
+
+An option is worth showing only if nothing cheaper is as likely to be enough. Such an option is the
+cheapest that passes some plausible demand, so one search for each demand finds them all; what is shown
+for another reason is judged as well.
+
+Beside them stands the next size of the same family with the storage as it is, where it is worth a try:
+that is the step which most people take, so they are told how likely it is to be enough.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from plimsoll.catalog.names import class_name, size_order
+from plimsoll.model.instance import Instance
+from plimsoll.model.plan import A_SIZE_UP, FREE, Judgement, Ladder, Option, Rung, RungKind
+from plimsoll.model.series import BoolArray
+from plimsoll.plan.demand.recovery import DemandPath
+from plimsoll.plan.judge.asked import StepDemand, asked_of
+from plimsoll.plan.judge.ladder import WORTH_A_TRY, Candidate, Steps, chance_of, steps_of
+from plimsoll.plan.judge.options import PlanContext
+from plimsoll.plan.judge.roles import CHEAPEST, SAME_STORAGE, preferred
+from plimsoll.plan.judge.search import SearchResult, search
+from plimsoll.plan.judge.vectors import LimitVectors
+from plimsoll.plan.market.candidates import Arrangements
+from plimsoll.plan.market.moves import FreeMove, free_moves
+from plimsoll.plan.market.priced import ArrangementPrices
+
+_PARTS_PER_USD = 1_000_000
+_MONTH_DAYS = 730 / 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheapestArrangement:
+    """An arrangement that is the cheapest to pass some demand, and the search that found it."""
+
+    index: int
+    asked: StepDemand
+    result: SearchResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderStep:
+    """A step of the ladder before it has a place among the options."""
+
+    option: Option
+    tried: CheapestArrangement | None
+    """None for what no search found: what is free, or a size up."""
+    chance: float
+    chance_after: float
+    kind: RungKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderDraft:
+    """A ladder before its steps have places among the options."""
+
+    steps: tuple[LadderStep, ...]
+    recommended: int
+    usd_per_day_more: Decimal | None
+    step_count: float
+    note: str = ""
+
+
+def climb_of(
+    context: PlanContext,
+    found: Arrangements,
+    vectors: LimitVectors,
+    prices: ArrangementPrices,
+    roles: Mapping[str, BoolArray],
+    *,
+    role: str,
+    also: Sequence[CheapestArrangement] = (),
+) -> LadderDraft | None:
+    """
+    The steps to try, cheapest first; None where nothing that is allowed and priced is ever enough.
+
+    Args:
+        context: makes and judges options.
+        found: all arrangements.
+        vectors: their limits.
+        prices: their prices.
+        roles: which arrangements may be chosen.
+        role: why a step is shown that is not shown for another reason.
+        also: further arrangements to consider.
+    """
+    wanted = {name: roles[name] for name in (CHEAPEST, SAME_STORAGE)}
+    every = [*also, *_cheapest_of_each(context, found, vectors, prices, wanted)]
+    tried = list({one.index: one for one in reversed(every)}.values())[::-1]
+    usd = _usd_per_day(prices, [one.index for one in tried])
+    tried = [one for one in tried if one.index in usd]
+    candidates = [_candidate(context, found, one.index, usd[one.index]) for one in tried]
+    move = restart_of(context)
+    if move is not None:
+        candidates.append(_free(context, move))
+    now = context.before_cost.usd_per_day
+    steps = steps_of(
+        candidates,
+        context.demand_weights,
+        free=None if move is None else len(tried),
+        usd_per_day_now=float(now or 0),
+    )
+    if steps is None:
+        return None
+    climb = _climb(context, found, tried, move, steps, role)
+    up = _size_up(context, found, roles[SAME_STORAGE])
+    known = _usd_per_day(prices, [] if up is None else [up])
+    return (
+        climb if up is None or up not in known else _with_size_up(climb, context, found, up, move)
+    )
+
+
+def restart_of(context: PlanContext) -> FreeMove | None:
+    """The stop and start that brings an old instance the present limits; None where it has them."""
+    every = free_moves(context.before, context.catalog, former=context.former)
+    return next((move for move in every if move.is_restart), None)
+
+
+def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | None:
+    """
+    The ladder with its steps as places among the options.
+
+    Args:
+        climb: the steps.
+        options: as they are shown.
+    """
+    if climb is None:
+        return None
+    shown = [key_of(option) for option in options]
+    places = [shown.index(key_of(step.option)) for step in climb.steps]
+    is_difference = all(options[place].usd_per_day_more is not None for place in places)
+    certain = (n for n, o in enumerate(options) if o.judgement is Judgement.LIFTS)
+    return Ladder(
+        rungs=tuple(
+            Rung(
+                option=place,
+                chance=step.chance,
+                chance_after=step.chance_after,
+                kind=step.kind,
+            )
+            for place, step in zip(places, climb.steps, strict=True)
+        ),
+        recommended=climb.recommended,
+        certain=next(certain, None),
+        usd_per_day_more=climb.usd_per_day_more if is_difference else None,
+        step_count=climb.step_count,
+        note=climb.note,
+    )
+
+
+def key_of(option: Option) -> tuple[Instance, bool]:
+    """What sets two options apart: what is bought, and whether it comes with a restart."""
+    return option.instance, option.disruption.is_restart
+
+
+def _cheapest_of_each(
+    context: PlanContext,
+    found: Arrangements,
+    vectors: LimitVectors,
+    prices: ArrangementPrices,
+    roles: Mapping[str, BoolArray],
+) -> list[CheapestArrangement]:
+    """For every plausible demand the cheapest arrangements that pass it."""
+    tie, tried = preferred(found), []
+    for path in _distinct(context.demand.paths):
+        asked = asked_of(context.demand, path)
+        result = search(
+            vectors,
+            prices.order,
+            roles,
+            asked,
+            allowed_ratio=context.constraints.allowed_ratio,
+            keep=1,
+            tie=tie,
+        )
+        tried += [
+            CheapestArrangement(index=index, asked=asked, result=result)
+            for chosen in result.roles.values()
+            for index in chosen
+        ]
+    return tried
+
+
+def _distinct(paths: Sequence[DemandPath]) -> list[DemandPath]:
+    return list({(p.is_carried, p.ops_per_s.tobytes()): p for p in paths}.values())
+
+
+def _usd_per_day(prices: ArrangementPrices, which: Sequence[int]) -> dict[int, float]:
+    """What arrangements cost more in a day; the whole sums where no difference is known."""
+    known = [index for index in which if prices.is_known[index]]
+    column = prices.more if known else prices.total
+    return {index: float(column[index]) / _PARTS_PER_USD / _MONTH_DAYS for index in known or which}
+
+
+def _candidate(
+    context: PlanContext, found: Arrangements, index: int, usd_per_day: float
+) -> Candidate:
+    passed = context.passed(found.instance(index))
+    return Candidate(
+        usd_per_day=usd_per_day,
+        chance=float(context.demand_weights[passed].sum()),
+        passed=passed,
+        trouble=int(not found.is_same_class[index]) + int(not found.is_same_storage[index]),
+    )
+
+
+def _free(context: PlanContext, move: FreeMove) -> Candidate:
+    passed = context.passed(move.instance, free=move)
+    return Candidate(
+        usd_per_day=0.0, chance=float(context.demand_weights[passed].sum()), passed=passed
+    )
+
+
+def _climb(
+    context: PlanContext,
+    found: Arrangements,
+    tried: Sequence[CheapestArrangement],
+    move: FreeMove | None,
+    steps: Steps,
+    role: str,
+) -> LadderDraft:
+    made = []
+    for place, chance in zip(steps.places, steps.chances_after, strict=True):
+        if place == len(tried):
+            assert move is not None
+            option, one = context.option(move.instance, FREE, free=move), None
+        else:
+            one = tried[place]
+            option = context.option(found.instance(one.index), role)
+        made.append(
+            LadderStep(
+                option=option,
+                tried=one,
+                chance=option.probability,
+                chance_after=round(chance, 4),
+                kind=RungKind.FREE if one is None else RungKind.ENOUGH,
+            )
+        )
+    return LadderDraft(
+        steps=tuple(made),
+        recommended=steps.recommended,
+        usd_per_day_more=round(Decimal(steps.usd_per_day), 4),
+        step_count=round(steps.count, 2),
+    )
+
+
+def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -> int | None:
+    """The next larger size of the class that is worth a try, with the storage as it is."""
+    own = context.before.db_class
+    if own is None:
+        return None
+    family, size = class_name(own).rpartition(".")[0], size_order(own)
+    places = np.flatnonzero(is_allowed).tolist()
+    names = {place: one.db_class for place in places if (one := found.limits(place))}
+    larger = [i for i, name in names.items() if name.rpartition(".")[0] == family]
+    for index in sorted(larger, key=lambda i: size_order(names[i])):
+        if size_order(names[index]) > size:
+            passed = context.passed(found.instance(index))
+            if float(context.demand_weights[passed].sum()) >= WORTH_A_TRY:
+                return index
+    return None
+
+
+def _with_size_up(
+    climb: LadderDraft, context: PlanContext, found: Arrangements, index: int, move: FreeMove | None
+) -> LadderDraft:
+    """The ladder with a size up before the steps that are bought, unless it is one of them."""
+    option = context.option(found.instance(index), A_SIZE_UP)
+    if any(key_of(step.option) == key_of(option) for step in climb.steps):
+        return climb
+    is_left = np.ones(context.demand_weights.size, dtype=np.bool_)
+    if move is not None:
+        is_left = ~context.passed(move.instance, free=move)
+    step = LadderStep(
+        option=option,
+        tried=None,
+        chance=option.probability,
+        chance_after=round(
+            chance_of(context.passed(option.instance), is_left, context.demand_weights), 4
+        ),
+        kind=RungKind.SIZE_UP,
+    )
+    at = 0 if move is None else 1
+    return replace(
+        climb,
+        steps=(*climb.steps[:at], step, *climb.steps[at:]),
+        recommended=climb.recommended + int(climb.recommended >= at),
+    )

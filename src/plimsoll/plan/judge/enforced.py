@@ -1,0 +1,80 @@
+"""
+Documented limits that a window refutes: more was served for hours than they let through.
+
+Rule 1: only what was exceeded is refuted. A baseline may be while its maximum is not; the maximum
+        stays, for this instance was never seen above it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from plimsoll.kernel import Stage, replay
+from plimsoll.model.ceiling import Family
+from plimsoll.model.family import FAMILIES
+from plimsoll.plan.demand.recovery import Demand
+from plimsoll.plan.judge.effect import started
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
+
+# A limit is enforced within about a percent; and a burst of a few minutes is no proof against one.
+_LOOSELY = 1.03
+_EXCEEDED_RATIO = 0.02
+
+
+def refuted_of(
+    demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float
+) -> Mapping[Stage, Stage | None]:
+    """
+    The limits of a chain that are not enforced, and what is left of each.
+
+    Args:
+        demand: as recovered.
+        chain: the documented limits of what is there.
+        allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
+
+    Returns:
+        By limit its maximum without a baseline; None where that was exceeded too.
+    """
+    allowed = max(allowed_ratio, _EXCEEDED_RATIO)
+    found: dict[Stage, Stage | None] = {}
+    for stage in chain:
+        if _exceeded_ratio(demand, stage) <= allowed:
+            continue
+        most = replace(stage, baseline=stage.burst, capacity=0.0, start_balance=None)
+        is_kept = stage.burst > stage.baseline and _exceeded_ratio(demand, most) <= allowed
+        found[stage] = most if is_kept else None
+    return found
+
+
+def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
+    """A sentence for each limit that is not enforced."""
+    return [
+        f"More was served for hours than the documented {_limit(stage)}, so that limit is not enforced "
+        f"here and {_left(most)}."
+        for stage, most in refuted.items()
+    ]
+
+
+def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
+    """Share of the measured time in which more was served than a stage lets through."""
+    looser = replace(stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY)
+    found = replay(
+        demand.served_ops_per_s,
+        demand.io_size_bytes,
+        step_s=demand.step_s,
+        chain=started(demand, [looser], is_generous=True),
+        carry=False,
+    )
+    return float(found.throttled_ratio[demand.is_measured].mean())
+
+
+def _left(most: Stage | None) -> str:
+    return "was ignored" if most is None else f"only its maximum of {_rate(most)} was counted"
+
+
+def _limit(stage: Stage) -> str:
+    return f"{FAMILIES[Family(stage.name)].name} of {_rate(stage)}"
+
+
+def _rate(stage: Stage) -> str:
+    say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
+    return say(stage.baseline * stage.stripes)

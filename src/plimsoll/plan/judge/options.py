@@ -1,0 +1,459 @@
+"""One arrangement as an option: its moves, commands, effect, cost and judgement."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import replace as replace_stage
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.limits import chain_of
+from plimsoll.limits.class_limits import limits_of
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import FormerLimits
+from plimsoll.model.plan import (
+    Cost,
+    Disruption,
+    Judgement,
+    Move,
+    MoveKind,
+    NextCeiling,
+    Option,
+    PlanConstraints,
+    WorkTime,
+)
+from plimsoll.model.price import PriceBook
+from plimsoll.model.series import BoolArray, FloatArray
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.demand.recovery import Demand
+from plimsoll.plan.judge.as_seen import exactly, observed
+from plimsoll.plan.judge.asked import asked_of
+from plimsoll.plan.judge.curve import Demands, share_of
+from plimsoll.plan.judge.effect import JudgedChange, judge, passing_weights
+from plimsoll.plan.judge.enforced import refuted_notes, refuted_of
+from plimsoll.plan.judge.schedule import spread_of
+from plimsoll.plan.judge.work import unexplained_of, work_of
+from plimsoll.plan.market.cost import cost_of, usd_per_day_more
+from plimsoll.plan.market.moves import FreeMove, free_moves, moves_of
+from plimsoll.plan.market.needs import ResourceNeeds
+from plimsoll.plan.market.rules import commands_of, disruption_of
+from plimsoll.plan.market.storages import describe_storage
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
+
+_NEVER = Decimal("Infinity")
+# A limit that no document names may belong to the class or to the volumes, and go with them, or lie
+# before or behind both, and stay: nothing tells, so either is as likely.
+GOES_WITH_IT = 0.5
+# A limit that is named with this chance is taken for the one that bound.
+NAMED_SURELY = 0.9
+
+
+def is_sure(option: Option) -> bool:
+    """Whether it surely lifts."""
+    return option.judgement is Judgement.LIFTS
+
+
+def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
+    """
+    What costs less first; of equal prices what is more probable to lift.
+
+    By the difference, or where that is not known by the sum, after all the others.
+    """
+    more, whole = option.usd_per_day_more, option.cost.usd_per_day
+    return (
+        _NEVER if more is None else more,
+        _NEVER if whole is None or more is not None else whole,
+        -option.probability,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlanContext:
+    """Everything that options are made of."""
+
+    diagnosis: Diagnosis
+    snapshot: Snapshot
+    demand: Demand
+    needs: ResourceNeeds
+    catalog: Catalog
+    book: PriceBook
+    constraints: PlanConstraints
+    former: FormerLimits | None
+    """Limits of another year that the instance was seen to have."""
+    before: Instance
+    """As it is, with what the constraints say of engine and standby."""
+
+    @cached_property
+    def unexplained(self) -> CeilingTime | None:
+        """A limit that no document names and that bound for longer than is allowed."""
+        allowed_s = self.constraints.allowed_ratio * self.demand.summary.measured_s
+        unknown = (t for t in self.diagnosis.time_at if t.family is Family.UNKNOWN)
+        return next((time for time in unknown if time.seconds > allowed_s), None)
+
+    @cached_property
+    def io_size_bytes(self) -> float:
+        """Median I/O size of what was held back; of all where nothing was."""
+        demand = self.demand
+        held = demand.is_held_back & demand.is_measured
+        at = held if held.any() else demand.is_measured
+        return float(np.median(demand.io_size_bytes[at]))
+
+    @cached_property
+    def _mean_bytes_per_s(self) -> float:
+        """What was served in a mean second."""
+        measured = self.demand.is_measured
+        return float(self.demand.served_bytes_per_s[measured].mean()) if measured.any() else 0.0
+
+    @cached_property
+    def demands(self) -> Demands:
+        """The band of demand, as a search replays it."""
+        low, middle, high = (
+            asked_of(self.demand, path)
+            for path in (self.demand.low, self.demand.middle, self.demand.high)
+        )
+        return Demands(low=low, middle=middle, high=high)
+
+    @cached_property
+    def present_is_sure(self) -> bool:
+        """Whether what is there suffices."""
+        return is_sure(self.present())
+
+    @cached_property
+    def actual(self) -> Instance:
+        """As it is, with the standby that it has; `before` has the one that is wished."""
+        return replace(self.before, multi_az=self.snapshot.instance.multi_az)
+
+    @cached_property
+    def refuted(self) -> Mapping[Stage, Stage | None]:
+        """Documented limits of what is there that are not enforced, and what is left of each."""
+        chain = chain_of(self.before, self.catalog, use_former=self.former)
+        return refuted_of(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the whole plan."""
+        found = []
+        if self.unexplained is not None:
+            found.append(
+                f"The limit of {_rate(self.unexplained)} is in no document, so whether another class "
+                "or storage has it is not known."
+            )
+        found += refuted_notes(self.refuted)
+        if self.constraints.growth == 1:
+            found += unexplained_of(self.demand, self.present().effect.work)
+        found += self._price_notes()
+        if self.constraints.growth == 1 and self.demand.summary.held_back_s == 0:
+            found.append("Only this window was replayed; a busier day may need more.")
+        return tuple(found)
+
+    def _price_notes(self) -> Iterator[str]:
+        """What the constraints say of money and standby, where it is not what there is."""
+        if bool(self.before.multi_az) != bool(self.actual.multi_az):
+            what = "with a standby" if self.before.multi_az else "without a standby"
+            cost = self._cost(self.actual).usd_per_day
+            now = f"; as it is now, it costs ${cost:,.2f} a day" if cost is not None else ""
+            yield f"Everything is compared {what}, what is there too, as was asked{now}."
+        most, cost = self.constraints.usd_per_day_max, self.before_cost.usd_per_day
+        if most is not None and cost is not None and cost > most:
+            yield f"What is there costs ${cost:,.2f} a day, more than the ${most:,.2f} that were allowed."
+
+    @cached_property
+    def before_cost(self) -> Cost:
+        """What is paid now."""
+        return self._cost(self.before)
+
+    def present(self) -> Option:
+        """Nothing changed: as it was seen, or with the wished growth replayed."""
+        return self._present
+
+    @cached_property
+    def _present(self) -> Option:
+        chain = self._chain(self.before, self.former)
+        is_seen = self.constraints.growth == 1 or not chain
+        judged = (
+            observed(
+                self.demand,
+                self.diagnosis,
+                self.snapshot,
+                allowed_ratio=self.constraints.allowed_ratio,
+            )
+            if is_seen
+            else self._judged(chain)
+        )
+        return Option(
+            title=_title(self.before, self.before),
+            role="",
+            moves=(),
+            instance=self.before,
+            commands=(),
+            disruption=Disruption(
+                text="nothing is changed",
+                is_restart=False,
+                optimising_s=None,
+                moved_bytes=None,
+                reversal="",
+            ),
+            effect=replace(judged.effect, work=self._work(chain) if is_seen else None),
+            cost=self.before_cost,
+            usd_per_day_more=Decimal(0),
+            judgement=judged.judgement,
+            probability=judged.probability,
+            reason=judged.reason,
+            settled_by=judged.settled_by,
+        )
+
+    def option(self, after: Instance, role: str, *, free: FreeMove | None = None) -> Option:
+        """An arrangement, judged and priced."""
+        is_restart = self._needs_restart(after) if free is None else free.is_restart
+        chain = self._chain_after(after, free)
+        judged = self._judged(chain)
+        cost = self._cost(after)
+        moves = (*self._restart_moves(is_restart, free), *moves_of(self.before, after))
+        return Option(
+            title=_title(self.before, after, is_restart=is_restart),
+            role=role,
+            moves=tuple(dict.fromkeys(moves)),
+            instance=after,
+            commands=self._commands(after, is_restart=is_restart),
+            disruption=disruption_of(
+                self.actual,
+                after,
+                self.catalog,
+                is_restart=is_restart,
+                used_gib=self.needs.used_gib,
+                served_bytes_per_s=self._mean_bytes_per_s,
+            ),
+            effect=replace(
+                judged.effect,
+                served_ratio=share_of(chain, self.demands),
+                next_ceiling=self._next_ceiling(chain),
+                work=self._work(chain),
+            ),
+            cost=cost,
+            usd_per_day_more=usd_per_day_more(self.before, self.before_cost, after, cost),
+            judgement=judged.judgement,
+            probability=judged.probability,
+            reason=judged.reason if free is None else f"{free.text} {_capital(judged.reason)}",
+            settled_by=judged.settled_by,
+        )
+
+    def spread(self) -> Option | None:
+        """The same work over more hours, so that credits suffice; None where it would not fit a day."""
+        chain = self._chain(self.before, self.former)
+        ratio = self.constraints.allowed_ratio
+        found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.constraints.growth)
+        if found is None or self.unexplained is not None:
+            return None
+        present = self.present()
+        minutes = found.ratio_at_ceiling * self.demand.summary.measured_s / 60
+        jobs = sum(path.weight for path in self.demand.paths if path.is_carried)
+        window = f"{found.hours} h from {found.start_s // 3600:02d}:00 UTC"
+        return replace(
+            present,
+            title=f"{_title(self.before, self.before)}, the work spread over {window}",
+            moves=(
+                Move(
+                    kind=MoveKind.SCHEDULE,
+                    before="as it comes",
+                    after=window,
+                    text=f"work that was held back spread over {window}",
+                ),
+            ),
+            disruption=replace(
+                present.disruption,
+                text="nothing is changed in the database; jobs begin and end at other times",
+                reversal="Jobs can go back to their hours at any time.",
+            ),
+            # The rest of the present effect is of work that waits: what spread work sees is not known.
+            effect=replace(
+                present.effect,
+                minutes_at_ceiling=exactly(minutes),
+                ratio_at_ceiling=exactly(found.ratio_at_ceiling),
+                latency_s_mean=None,
+                latency_s_p95=None,
+                balance_min_ratio=None,
+                balance_min_family=None,
+                balance_min_s=None,
+                work=None,
+            ),
+            judgement=Judgement.UNSURE,
+            probability=jobs,
+            reason=f"{found.text}. It passes if what was served is all the work there is.",
+            settled_by="whether what was held back is a job that can wait: its schedule and its owner",
+        )
+
+    def _work(self, chain: tuple[Stage, ...]) -> WorkTime | None:
+        """How long the same work takes; None where a limit that no document names set its pace."""
+        if self.unexplained is not None:
+            return None
+        # A limit that was seen not to be enforced is not for every class that has the same one either:
+        # equal limits take equal time.
+        left = {_key(stage): most for stage, most in self.refuted.items()}
+        return work_of(
+            self.demand,
+            _known(left.get(_key(stage), stage) for stage in chain),
+            growth=self.constraints.growth,
+        )
+
+    def helps(self, option: Option) -> bool:
+        """Whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
+        seen_min = self.demand.summary.held_back_s / 60
+        more = option.usd_per_day_more
+        is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
+        return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
+
+    def _chain(self, instance: Instance, former: FormerLimits | None) -> tuple[Stage, ...]:
+        """The limits of an arrangement, without those that its class was seen not to have."""
+        chain = chain_of(instance, self.catalog, use_former=former)
+        if instance.db_class != self.before.db_class:
+            return chain
+        # A restart brings other limits; those that keep their number are the same limit.
+        left = {_place(stage): most for stage, most in self.refuted.items()}
+        return _known(left.get(_place(stage), stage) for stage in chain)
+
+    def _needs_restart(self, after: Instance) -> bool:
+        """Whether a change of an old instance's storage counts on the present limits of its class."""
+        return self.former is not None and after.db_class == self.before.db_class
+
+    def _restart_moves(self, is_restart: bool, free: FreeMove | None) -> tuple[Move, ...]:
+        if free is not None:
+            return free.moves if is_restart else ()
+        if not is_restart:
+            return ()
+        every = free_moves(self.before, self.catalog, former=self.former)
+        return next((move.moves for move in every if move.is_restart), ())
+
+    def _commands(self, after: Instance, *, is_restart: bool) -> tuple[str, ...]:
+        first = (
+            commands_of(self.before, self.before, self.catalog, is_restart=True)
+            if is_restart
+            else ()
+        )
+        return (*first, *commands_of(self.actual, after, self.catalog))
+
+    def _cost(self, instance: Instance) -> Cost:
+        limits = limits_of(instance, self.catalog)
+        surplus = (
+            None if limits is None else self.needs.surplus_credits_per_hour(limits, self.catalog)
+        )
+        return cost_of(
+            instance,
+            self.book,
+            discount=self.constraints.discount,
+            cpu_credits_per_hour=surplus,
+            catalog=self.catalog,
+        )
+
+    @cached_property
+    def _known(self) -> dict[tuple[Stage, ...], JudgedChange]:
+        """What was judged: options that differ in price alone are replayed once."""
+        return {}
+
+    def _judged(self, chain: tuple[Stage, ...]) -> JudgedChange:
+        if chain not in self._known:
+            found = judge(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
+            self._known[chain] = self._as_far_as_known(found)
+        return self._known[chain]
+
+    def _as_far_as_known(self, judged: JudgedChange) -> JudgedChange:
+        """A judgement, less sure where the limit that bound may be one that no document names."""
+        chance = round(judged.probability * self.explained_ratio, 4)
+        is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT
+        if not is_less_sure:
+            return replace_stage(judged, probability=chance)
+        which = "a limit that no document names"
+        if self.unexplained is not None:
+            which = f"the limit of {_rate(self.unexplained)} that no document names"
+        return replace_stage(
+            judged,
+            judgement=Judgement.UNSURE,
+            probability=chance,
+            reason=f"{judged.reason}, if {which} is not there as well",
+            settled_by="an hour with the change, on a copy or in a quiet night",
+        )
+
+    @cached_property
+    def explained_ratio(self) -> float:
+        """Chance 0–1 that a change that passes the documented limits passes what bound as well."""
+        if self.unexplained is not None:
+            return GOES_WITH_IT
+        sure = _named_ratio(self.diagnosis)
+        return 1.0 if sure >= NAMED_SURELY else sure + (1 - sure) * GOES_WITH_IT
+
+    @cached_property
+    def demand_weights(self) -> FloatArray:
+        """Belief in each plausible demand, the last for a limit that no change lifts, sum 1."""
+        ratio = self.explained_ratio
+        return np.append(ratio * passing_weights(self.demand), 1 - ratio)
+
+    def passed(self, after: Instance, *, free: FreeMove | None = None) -> BoolArray:
+        """For which of the plausible demands an arrangement is enough, shape of `demand_weights`."""
+        return np.append(self._judged(self._chain_after(after, free)).passed, False)
+
+    def _chain_after(self, after: Instance, free: FreeMove | None) -> tuple[Stage, ...]:
+        """The limits of an arrangement that is bought, or got for nothing."""
+        is_restart = self._needs_restart(after) if free is None else free.is_restart
+        # Storage that is changed on an old instance leaves the old limits in force.
+        keeps_old = not is_restart and after.db_class == self.before.db_class
+        return self._chain(after, self.former if keeps_old else None)
+
+    def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
+        """The lowest ceiling of a chain at the window's I/O size, for good."""
+        if not chain:
+            return None
+        stage = chain[int(ceiling_curve(chain, [self.io_size_bytes]).stage[0])]
+        has_credits = stage.burst > stage.baseline and stage.capacity > 0
+        return NextCeiling(
+            family=Family(stage.name),
+            phase=Phase.BASELINE if has_credits else Phase.FIXED,
+            dimension=Dimension.THROUGHPUT if stage.counts == "bytes" else Dimension.IOPS,
+            value=stage.baseline * stage.stripes,
+        )
+
+
+def _key(stage: Stage) -> tuple[str, float, float, int]:
+    return stage.name, stage.baseline, stage.burst, stage.stripes
+
+
+def _place(stage: Stage) -> tuple[str, float]:
+    return stage.name, stage.baseline
+
+
+def _known(chain: Iterable[Stage | None]) -> tuple[Stage, ...]:
+    return tuple(stage for stage in chain if stage is not None)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _named_ratio(diagnosis: Diagnosis) -> float:
+    """Chance 0–1 that the limits that bound are those they are named for, by time; 1 where none is."""
+    named = [one for one in diagnosis.intervals if one.family is not Family.UNKNOWN]
+    seconds = np.array([one.end_s - one.start_s for one in named], dtype=np.float64)
+    sure = np.array([one.attribution for one in named])
+    return float((seconds * sure).sum() / seconds.sum()) if seconds.sum() > 0 else 1.0
+
+
+def _title(before: Instance, after: Instance, *, is_restart: bool = False) -> str:
+    parts = []
+    if after.db_class:
+        parts.append(after.db_class)
+    if is_restart:
+        parts.append("stopped and started")
+    if after.storage == before.storage:
+        parts.append("storage as it is")
+    else:
+        parts.append(describe_storage(after.storage))
+    return ", ".join(parts)
+
+
+def _rate(time: CeilingTime) -> str:
+    is_bytes = time.dimension is Dimension.THROUGHPUT
+    return (format_bytes_per_s if is_bytes else format_ops_per_s)(time.level)

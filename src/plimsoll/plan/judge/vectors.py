@@ -1,0 +1,217 @@
+"""
+Distinct limits: many arrangements stand under the same ceilings, and each is replayed once.
+
+The stages of a class are asked for once per class, those of a storage once per storage, and put
+together as numbers. All arrangements get the same slots, one for each way of counting; a limit that
+one does not have is infinite. Stripes are taken together, as requests are spread over them evenly.
+
+A limit that cannot bind before another of the same arrangement is dropped, so that more of them
+coincide: a volume that is always faster than its instance, an instance that is always faster than
+its volumes. That changes no replay: what never binds never holds anything back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Stage
+from plimsoll.limits import chain_of
+from plimsoll.model.ceiling import Family
+from plimsoll.model.instance import Storage
+from plimsoll.model.limit import FormerLimits
+from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.plan.market.candidates import Arrangements, arranged
+
+BASELINE, BURST, CAPACITY = 0, 1, 2
+"""Places in the last axis of `LimitVectors.limits`."""
+_NONE = (inf, inf, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitColumn:
+    """What a column of limits bounds; equal in all arrangements."""
+
+    name: str
+    counts: Literal["bytes", "ops"]
+    unit_bytes: float | None
+    sequential_ratio: float = 0.0
+
+    def stage(self, baseline: float, burst: float, capacity: float = 0.0) -> Stage:
+        """A stage that counts so."""
+        return Stage(
+            name=self.name,
+            baseline=baseline,
+            burst=burst,
+            capacity=capacity,
+            counts=self.counts,
+            unit_bytes=self.unit_bytes,
+            sequential_ratio=self.sequential_ratio,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LimitVectors:
+    """Distinct limits of many arrangements."""
+
+    slots: tuple[LimitColumn, ...]
+    limits: FloatArray
+    """Baseline, burst and capacity, all stripes together, shape (vectors, slots, 3)."""
+    of: IntArray
+    """Place in `limits` for each arrangement, shape (arrangements,)."""
+
+    def __len__(self) -> int:
+        """How many distinct ones there are."""
+        return int(self.limits.shape[0])
+
+    def chains(self, which: Sequence[int] | IntArray) -> list[tuple[Stage, ...]]:
+        """Some of them as the law wants them; a stage that several share is made once."""
+        made: dict[tuple[int, bytes], Stage] = {}
+        chains = []
+        for vector in which:
+            rows = self.limits[vector]
+            keys = [(place, rows[place].tobytes()) for place in range(len(self.slots))]
+            for place, key in enumerate(keys):
+                if key not in made:
+                    made[key] = self.slots[place].stage(*rows[place].tolist())
+            chains.append(tuple(made[key] for key in keys))
+        return chains
+
+
+def vectors_of(
+    found: Arrangements,
+    catalog: Catalog,
+    *,
+    io_size_bytes_max: float = inf,
+    former: FormerLimits | None = None,
+) -> LimitVectors:
+    """
+    The distinct limits of arrangements.
+
+    Args:
+        found: the arrangements.
+        catalog: the documented limits.
+        io_size_bytes_max: no operation of the demand is larger; volumes that count operations by
+            the unit then count them as the instance does, and more limits coincide.
+        former: limits that the instance has instead of its class's present ones; it keeps them
+            with other storage, and loses them with its class.
+
+    Raises:
+        CatalogError: a class that is not in the catalog.
+    """
+    before = found.before
+    of_class = [
+        chain_of(
+            arranged(before, limits, Storage()),
+            catalog,
+            use_former=former if limits == found.own else None,
+        )
+        if limits
+        else ()
+        for limits in found.classes
+    ]
+    of_storage = [
+        chain_of(replace(before, db_class=None, storage=storage), catalog)
+        for storage in found.storages
+    ]
+    slots = _slots([*of_class, *of_storage])
+    first, first_of = _distinct(_table(of_class, slots))
+    second, second_of = _distinct(_table(of_storage, slots))
+    pairs = first_of[found.class_index] * len(second) + second_of[found.storage_index]
+    used, back = np.unique(pairs, return_inverse=True)
+    table = np.minimum(first[used // len(second)], second[used % len(second)])
+    # A slot belongs to the class or to the storage; the other one's capacity there is zero.
+    table[..., CAPACITY] = (
+        first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
+    )
+    limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
+    return LimitVectors(slots=slots, limits=limits, of=of[back])
+
+
+def without_idle(
+    table: FloatArray, slots: tuple[LimitColumn, ...], *, io_size_bytes_max: float = inf
+) -> FloatArray:
+    """
+    The limits without those that cannot bind before another of the same row.
+
+    Args:
+        table: shape (n, slots, 3).
+        slots: what its columns bound.
+        io_size_bytes_max: as for `vectors_of`.
+
+    Returns:
+        A copy in which such limits are infinite.
+    """
+    clipped = table.copy()
+    by_name = {slot.name: place for place, slot in enumerate(slots)}
+    throughput = by_name.get(Family.INSTANCE_EBS_THROUGHPUT.value)
+    ops = by_name.get(Family.INSTANCE_EBS_IOPS.value)
+    for place, slot in enumerate(slots):
+        if slot.name == Family.VOLUME_THROUGHPUT.value and throughput is not None:
+            _drop(clipped, place, clipped[:, throughput, BURST])
+            _drop(clipped, throughput, clipped[:, place, BURST])
+        if slot.name == Family.VOLUME_IOPS.value and ops is not None:
+            most = table[:, ops, BURST]
+            if slot.unit_bytes is not None and io_size_bytes_max > slot.unit_bytes:
+                # A request below the unit costs one, and one above it costs its share of bytes: what
+                # the instance lets through costs no more than both together.
+                bytes_most = inf if throughput is None else table[:, throughput, BURST]
+                most = most + bytes_most / slot.unit_bytes
+            _drop(clipped, place, most)
+            # A request costs one or more at the volumes and one at the instance.
+            _drop(clipped, ops, clipped[:, place, BURST])
+    return clipped
+
+
+def _drop(table: FloatArray, place: int, most: FloatArray) -> None:
+    """Drop a limit that can be held forever at the most that others let through."""
+    # The rows in which `most` is infinite have nothing to compare with.
+    idle = np.isfinite(most) & (table[:, place, BASELINE] >= most)
+    table[idle, place] = _NONE
+
+
+def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[LimitColumn, ...]:
+    found = (
+        LimitColumn(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
+        for chain in chains
+        for stage in chain
+    )
+    order = {family.value: place for place, family in enumerate(Family)}
+    distinct = dict.fromkeys(found)
+    return tuple(sorted(distinct, key=lambda slot: (order.get(slot.name, len(order)), str(slot))))
+
+
+def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) -> FloatArray:
+    """Limits of chains, shape (chains, slots, 3)."""
+    table = np.tile(np.array(_NONE), (len(chains), len(slots), 1))
+    for row, chain in enumerate(chains):
+        for stage in chain:
+            slot = LimitColumn(stage.name, stage.counts, stage.unit_bytes, stage.sequential_ratio)
+            numbers = np.array((stage.baseline, stage.burst, stage.capacity))
+            table[row, slots.index(slot)] = numbers * stage.stripes
+    return table
+
+
+def _distinct(table: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Distinct rows in some order that depends on them alone, and each row's place among them."""
+    if table.shape[0] == 0 or table[0].size == 0:
+        return table[:1], np.zeros(table.shape[0], dtype=np.int64)
+    flat = np.ascontiguousarray(table.reshape(table.shape[0], -1)) + 0.0  # no negative zero
+    _, first, of = np.unique(_hashed(flat), return_index=True, return_inverse=True)
+    if not np.array_equal(flat[first][of], flat):  # two rows share a hash
+        _, first, of = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+    return table[first], of.reshape(-1)
+
+
+def _hashed(rows: FloatArray) -> NDArray[np.uint64]:
+    """A hash of each row's bits: columns are mixed in one by one, as in FNV-1a."""
+    hashed = np.full(rows.shape[0], 0xCBF29CE484222325, dtype=np.uint64)
+    for column in rows.view(np.uint64).T:
+        hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        hashed ^= hashed >> np.uint64(29)
+    return hashed

@@ -1,0 +1,285 @@
+"""
+What could be bought instead: every orderable class, with every storage of a grid.
+
+An arrangement is a class and a storage. Both lists are short, so an arrangement is a pair of indices
+and becomes an `Instance` only when somebody looks at it.
+
+A class is left out where `needs.py` finds that it takes something away, where its EBS limits are not
+documented, and where it runs on Xen and no pattern names it. Storage is never made smaller, changes
+in size by a tenth at least, and follows the engine's documented rules (`limits/purchase.py`).
+Magnetic storage is never proposed. Patterns of `--allow` and `--deny`: see `patterns.py`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.catalog import schema
+from plimsoll.catalog.load import Catalog
+from plimsoll.catalog.names import class_name, size_order
+from plimsoll.errors import UsageError
+from plimsoll.limits.layout import is_aurora, is_serverless
+from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
+from plimsoll.model.limit import InstanceLimits
+from plimsoll.model.plan import PlanConstraints
+from plimsoll.model.series import BoolArray, IntArray
+from plimsoll.plan.market.needs import ResourceNeeds, shortfall
+from plimsoll.plan.market.patterns import ProposalPatterns, patterns_of
+from plimsoll.plan.market.storages import describe_storage, storages_of
+
+# The only region whose classes are listed by engine; elsewhere a list says how many regions have one.
+_LISTED_REGION = "us-east-1"
+_KNOWN_EBS = ("ebs_burst_bytes_per_s", "ebs_burst_ops_per_s")
+
+
+class ExcludedClass(Struct, frozen=True, kw_only=True):
+    """A class that can be ordered and is not proposed."""
+
+    db_class: str
+    reason: str
+    """A clause that says `it` for the class: `it has 2 vCPUs instead of 4 …`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Arrangements:
+    """Classes × storages; an arrangement is named by its place in the two index arrays."""
+
+    before: Instance
+    """As it is, with what the constraints say of engine and standby."""
+    own: InstanceLimits | None
+    """Of its class; None where it has none."""
+    classes: tuple[InstanceLimits | None, ...]
+    """By family and size; None for an instance that has no class."""
+    storages: tuple[Storage, ...]
+    class_index: IntArray
+    """Place in `classes`, shape (n,)."""
+    storage_index: IntArray
+    """Place in `storages`, shape (n,)."""
+    refused: tuple[ExcludedClass, ...]
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many arrangements there are."""
+        return int(self.class_index.size)
+
+    @property
+    def is_same_class(self) -> BoolArray:
+        """Whether the class stays, shape (n,)."""
+        same = [one is None or one.db_class == _class(self.before) for one in self.classes]
+        return np.array(same, dtype=np.bool_)[self.class_index]
+
+    @property
+    def is_same_storage(self) -> BoolArray:
+        """Whether the storage stays exactly as it is, shape (n,)."""
+        same = [one == self.before.storage for one in self.storages]
+        return np.array(same, dtype=np.bool_)[self.storage_index]
+
+    @property
+    def present(self) -> int | None:
+        """The arrangement that changes nothing; None where it is denied."""
+        same = np.flatnonzero(self.is_same_class & self.is_same_storage)
+        return int(same[0]) if same.size else None
+
+    def limits(self, index: int) -> InstanceLimits | None:
+        """The class of an arrangement; None for an instance that has none."""
+        return self.classes[int(self.class_index[index])]
+
+    def instance(self, index: int) -> Instance:
+        """The instance as it would be."""
+        limits = self.limits(index)
+        return arranged(self.before, limits, self.storages[self.storage_index[index]])
+
+    def name(self, index: int) -> str:
+        """`db.m5.large, gp3 400 GiB`"""
+        limits = self.limits(index)
+        storage = describe_storage(self.storages[self.storage_index[index]])
+        return ", ".join(part for part in (limits.db_class if limits else "", storage) if part)
+
+
+def arranged(before: Instance, limits: InstanceLimits | None, storage: Storage) -> Instance:
+    """
+    An instance with another class or storage.
+
+    What it told of its own class is forgotten with the class.
+    """
+    if limits is None or limits.db_class == _class(before):
+        return replace(before, storage=storage, pending=())
+    return replace(
+        before,
+        db_class=limits.db_class,
+        storage=storage,
+        connection_max=None,
+        vcpu_count=None,
+        memory_bytes=None,
+        ebs_limits=None,
+        pending=(),
+    )
+
+
+def arrangements(
+    instance: Instance, catalog: Catalog, needs: ResourceNeeds, constraints: PlanConstraints
+) -> Arrangements:
+    """
+    Everything that can be bought for an instance and fits its needs; the present one is among it.
+
+    Args:
+        instance: as it is.
+        catalog: classes and storage rules.
+        needs: of its window.
+        constraints: what must stay, what is allowed and what is not.
+
+    Raises:
+        UsageError: constraints that contradict each other or the instance, or an unknown engine.
+        CatalogError: the instance's class is not in the catalog.
+    """
+    before = _with_constraints(instance, constraints)
+    patterns = patterns_of(before, constraints, catalog)
+    classes, refused = _classes(before, catalog, needs, constraints, patterns)
+    storages, notes = storages_of(before, catalog, patterns, is_kept=constraints.keep_storage)
+    if not storages or not classes:
+        what = "storage" if not storages else "class"
+        raise UsageError(
+            f"--allow and --deny leave no {what} that could be bought", "Leave one of them out."
+        )
+    fits = np.array(
+        [[_fits(limits, storage, catalog) for storage in storages] for limits in classes]
+    )
+    class_index, storage_index = np.nonzero(fits)
+    return Arrangements(
+        before=before,
+        own=needs.present,
+        classes=classes,
+        storages=storages,
+        class_index=class_index.astype(np.int64),
+        storage_index=storage_index.astype(np.int64),
+        refused=refused,
+        notes=(*needs.notes, *_notes(before), *notes),
+    )
+
+
+def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Instance:
+    engine = constraints.engine or instance.engine
+    if constraints.engine is not None and engine_family(constraints.engine) is None:
+        raise UsageError(
+            f"'{constraints.engine}' is not an engine that RDS has",
+            "Use postgres, mysql, mariadb, oracle-ee, sqlserver-se, db2-se or an Aurora engine.",
+        )
+    if None not in (constraints.engine, instance.engine) and engine_family(engine) != engine_family(
+        instance.engine
+    ):
+        raise UsageError(
+            f"{instance.identifier} runs {instance.engine} and cannot be changed to {engine}",
+            "Leave --engine out.",
+        )
+    is_cluster = instance.deployment is Deployment.MULTI_AZ_CLUSTER
+    if is_cluster and constraints.multi_az is False:
+        raise UsageError(
+            f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to "
+            "a single instance",
+            "Leave --single-az out.",
+        )
+    multi_az = instance.multi_az if constraints.multi_az is None else constraints.multi_az
+    return replace(instance, engine=engine, multi_az=multi_az)
+
+
+def _classes(
+    before: Instance,
+    catalog: Catalog,
+    needs: ResourceNeeds,
+    constraints: PlanConstraints,
+    patterns: ProposalPatterns,
+) -> tuple[tuple[InstanceLimits | None, ...], tuple[ExcludedClass, ...]]:
+    """The present class as it is, and every other that fits, by family and size."""
+    present = _class(before)
+    if present is None:
+        return (None,), ()
+    own = needs.present or catalog.instance_limits(present)
+    kept = [] if patterns.denies_class(present) else [own]
+    if constraints.keep_class or is_serverless(before):
+        return tuple(kept), ()
+    if before.engine is None:
+        raise UsageError(
+            "which classes can be ordered depends on the engine",
+            "Add --engine postgres, mysql, mariadb, oracle-ee, sqlserver-se or db2-se.",
+        )
+    refused = []
+    for name in orderable_classes(before.engine, before.region, catalog):
+        if name == present or not patterns.permits_class(name):
+            continue
+        limits = catalog.instance_limits(name)
+        reason = _refusal(limits, own, before, needs, catalog, patterns)
+        if reason:
+            refused.append(ExcludedClass(db_class=name, reason=reason))
+        else:
+            kept.append(limits)
+    return tuple(sorted(kept, key=lambda one: size_order(one.db_class))), tuple(refused)
+
+
+def orderable_classes(engine: str, region: str | None, catalog: Catalog) -> tuple[str, ...]:
+    """
+    Classes that RDS sells for an engine, by family and size.
+
+    In us-east-1 these are the listed ones; elsewhere those that some region has.
+    """
+    name = engine.strip().lower()
+    found = []
+    for row in catalog.rows(schema.CLASSES):
+        here = (row["us_east_1"] or "").split()
+        if region != _LISTED_REGION:
+            here = [pair.partition(":")[0] for pair in (row["regions"] or "").split()] + here
+        # Container databases of Oracle are sold with the classes of their edition.
+        if name in here or name.removesuffix("-cdb") in here:
+            found.append(row["db_class"])
+    return tuple(sorted(found, key=size_order))
+
+
+def _refusal(
+    limits: InstanceLimits,
+    own: InstanceLimits,
+    before: Instance,
+    needs: ResourceNeeds,
+    catalog: Catalog,
+    patterns: ProposalPatterns,
+) -> str:
+    if not limits.is_offered:
+        return "no list of RDS names it"
+    if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(
+        limits.db_class
+    ):
+        return "no Multi-AZ DB cluster is sold with it"
+    if not is_aurora(before) and any(getattr(limits, name) is None for name in _KNOWN_EBS):
+        return "its EBS limits are not documented"
+    # Judgement: classes on Xen are of generations before 2018 that AWS withdraws one by one; they
+    # are no way forward, unless somebody names them.
+    if limits.hypervisor == "xen" and not patterns.names_class(limits.db_class):
+        return "it is of a generation that is being withdrawn"
+    if patterns.is_architecture_kept and own.cpu_arch and limits.cpu_arch != own.cpu_arch:
+        return "it has another processor architecture, which is denied"
+    return shortfall(limits, needs, catalog, patterns.words)
+
+
+def _fits(limits: InstanceLimits | None, storage: Storage, catalog: Catalog) -> bool:
+    """Whether the class takes so much storage; the smallest T classes do not."""
+    if limits is None or storage.size_gib is None:
+        return True
+    family, _, size = limits.db_class.removeprefix("db.").partition(".")
+    if family not in ("t3", "t4g") or size not in ("micro", "small", "medium"):
+        return True
+    return storage.size_gib <= catalog.volume_rule("burstable", f"{size}_size_gib_max").value
+
+
+def _class(instance: Instance) -> str | None:
+    return None if instance.db_class is None else class_name(instance.db_class)
+
+
+def _notes(before: Instance) -> Iterable[str]:
+    if before.db_class is None:
+        yield "The instance has no class: only its storage is varied."
+    elif before.region is not None and before.region != _LISTED_REGION:
+        yield (
+            f"Which classes {before.region} has is not in the catalog: ask"
+            " aws rds describe-orderable-db-instance-options before ordering."
+        )

@@ -1,0 +1,352 @@
+"""
+What the window needs beside storage, and whether a class offers it.
+
+A class must not take away what the window used. What was not measured is kept at what there is, and
+a note says so. The storage itself is not judged here: it is replayed.
+
+Rule 1: CPU is counted in busy vCPUs; vCPUs of different generations are taken for equal.
+Rule 2: less memory is never proposed unasked: how often the cache was hit is not known.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.limits import connections
+from plimsoll.limits.class_limits import limits_of
+from plimsoll.limits.layout import is_aurora
+from plimsoll.model.instance import Instance
+from plimsoll.model.limit import InstanceLimits
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import FloatArray, Series
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.plan.market.patterns import (
+    SMALLER_CONNECTIONS,
+    SMALLER_CPU,
+    SMALLER_MEMORY,
+    SMALLER_NETWORK,
+)
+from plimsoll.units import GIB, format_bytes, format_bytes_per_s, format_ratio, number
+
+# Judgement: above four fifths busy, waiting for a CPU grows faster than the load (M/M/c queues of a
+# few servers), so a class with fewer vCPUs must stay below.
+CPU_RATIO_MAX = 0.80
+# Judgement: the share of time that may be busier than the CPU a class is chosen for.
+_CPU_QUANTILE = 0.99
+# The default formula is applied to the whole memory, while RDS applies it to what its own processes
+# leave: the RDS User Guide (chap-limits, 2026-04) gives about 630 connections for MySQL on 8 GiB,
+# where the formula on the whole memory gives 682.
+_CONNECTIONS_LEFT_RATIO = 630 / 682
+# Judgement: with less than a tenth free, storage is about to be full, and a note says so.
+_FREE_RATIO_MIN = 0.10
+_DAY_S = 86_400
+# One CPU credit is one vCPU at full load for one minute (EC2 User Guide, burstable instances).
+_CREDITS_PER_VCPU_HOUR = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResourceNeeds:
+    """What the window used, growth included; None where it was not measured."""
+
+    instance: Instance
+    present: InstanceLimits | None
+    """What the instance's class offers; None where it has none."""
+    busy_vcpus: float | None
+    """99th percentile of CPU use, in vCPUs."""
+    daily_vcpus: FloatArray
+    """Mean vCPUs busy in each stretch of 24 hours, shape (days,); empty where not measured."""
+    working_set_bytes: float | None
+    """Memory less the lowest FreeableMemory."""
+    connection_peak: float | None
+    network_bytes_per_s: float | None
+    """Highest of either direction, any step."""
+    used_gib: float | None
+    """Storage that was full at most."""
+    growth: float
+    notes: tuple[str, ...]
+    """Sentences: what was not measured, and what is kept for it."""
+
+    def surplus_credits_per_hour(self, limits: InstanceLimits, catalog: Catalog) -> float | None:
+        """
+        CPU credits a class would spend beyond those it earns, in a mean hour.
+
+        RDS charges what 24 hours use above the baseline (EC2 User Guide, burstable performance
+        instances); each day of the window is taken for itself.
+
+        Returns:
+            Zero for a class that is not burstable; None where CPU was not measured.
+        """
+        earned = catalog.cpu_credits(limits.db_class) if limits.is_cpu_burstable else None
+        if earned is None or limits.vcpu_count is None:
+            return 0.0
+        if not self.daily_vcpus.size:
+            return None
+        held = earned.baseline_ratio * limits.vcpu_count
+        surplus_vcpus = float(np.maximum(self.daily_vcpus - held, 0.0).mean())
+        return surplus_vcpus * _CREDITS_PER_VCPU_HOUR
+
+
+def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> ResourceNeeds:
+    """
+    What a class must offer to a window.
+
+    Args:
+        snapshot: the window.
+        catalog: the documented limits.
+        growth: what CPU and network are multiplied with; memory, connections and space are not.
+
+    Raises:
+        CatalogError: the instance's class is not in the catalog, and told nothing of itself.
+    """
+    instance = snapshot.instance
+    present = limits_of(instance, catalog)
+    vcpus = present.vcpu_count if present else instance.vcpu_count
+    memory = present.memory_bytes if present else instance.memory_bytes
+    cpu = snapshot.series.get(Metric.CPU_RATIO)
+    free_memory = _lowest(snapshot, Metric.FREEABLE_MEMORY_BYTES)
+    both = (Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S)
+    network = [peak for peak in (_highest(snapshot, metric) for metric in both) if peak is not None]
+    busy = None if cpu is None or vcpus is None else _quantile(cpu)
+    found = ResourceNeeds(
+        instance=instance,
+        present=present,
+        busy_vcpus=None if busy is None or vcpus is None else busy * vcpus * growth,
+        daily_vcpus=_daily(cpu) * vcpus * growth if cpu and vcpus else np.empty(0),
+        working_set_bytes=None if memory is None or free_memory is None else memory - free_memory,
+        connection_peak=_highest(snapshot, Metric.CONNECTION_COUNT),
+        network_bytes_per_s=max(network) * growth if len(network) == len(both) else None,
+        used_gib=_used_gib(snapshot),
+        growth=growth,
+        notes=(),
+    )
+    return _with_notes(found)
+
+
+def shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]
+) -> str:
+    """
+    What a class does not offer, as the rest of a sentence; empty where it offers all.
+
+    Args:
+        limits: of the class.
+        needs: of the window.
+        catalog: the documented limits.
+        may: words of `patterns.py` that lift a rule.
+    """
+    checks = (
+        (SMALLER_CPU, _cpu_shortfall),
+        (SMALLER_MEMORY, _memory_shortfall),
+        (SMALLER_CONNECTIONS, _connection_shortfall),
+        (SMALLER_NETWORK, _network_shortfall),
+    )
+    for word, check in checks:
+        text = check(limits, needs, catalog, word in may)
+        if text:
+            return text
+    return ""
+
+
+def _cpu_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
+    if may:
+        return ""
+    count = limits.vcpu_count
+    if count is None:
+        return "how many vCPUs it has is not documented"
+    present = needs.present.vcpu_count if needs.present else needs.instance.vcpu_count
+    if needs.busy_vcpus is None:
+        if present is not None and count < present:
+            return f"it has {count} vCPUs instead of {present}, and CPU was not measured"
+    elif present is None or count < present * needs.growth:
+        ratio = needs.busy_vcpus / count
+        if ratio > CPU_RATIO_MAX:
+            return (
+                f"its {count} vCPUs would be {format_ratio(ratio)} busy"
+                f" (99th percentile), more than {format_ratio(CPU_RATIO_MAX)}"
+            )
+    return _credit_shortfall(limits, needs, catalog, count)
+
+
+def _credit_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int
+) -> str:
+    """A burstable class must earn what the busiest day uses, or be allowed to borrow it."""
+    if not limits.is_cpu_burstable:
+        return ""
+    earned = catalog.cpu_credits(limits.db_class)
+    if earned is None:
+        return "what CPU credits it earns is not documented"
+    if not needs.daily_vcpus.size:
+        held = _held_vcpus(needs, catalog)
+        if held is None or earned.baseline_ratio * vcpu_count < held:
+            return "its CPU credits may not suffice, and CPU was not measured"
+        return ""
+    busiest = float(needs.daily_vcpus.max())
+    if earned.is_unlimited or busiest <= earned.baseline_ratio * vcpu_count:
+        return ""
+    return (
+        f"its CPU credits hold {number(earned.baseline_ratio * vcpu_count, 3)} vCPUs,"
+        f" and the busiest day uses {number(busiest, 3)}"
+    )
+
+
+def _held_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
+    """How many vCPUs the present class can hold forever; None where it is not known."""
+    if needs.present is None or needs.present.vcpu_count is None:
+        return None
+    earned = catalog.cpu_credits(needs.present.db_class) if needs.present.is_cpu_burstable else None
+    ratio = 1.0 if earned is None else earned.baseline_ratio
+    return ratio * needs.present.vcpu_count
+
+
+def _memory_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
+    del catalog
+    present = needs.present.memory_bytes if needs.present else needs.instance.memory_bytes
+    if limits.memory_bytes is None:
+        return "how much memory it has is not documented"
+    if present is None or limits.memory_bytes >= present:
+        return ""
+    has = f"it has {format_bytes(limits.memory_bytes)} of memory instead of {format_bytes(present)}"
+    if not may:
+        return f"{has}: how often the cache is hit is not known, so it takes --allow smaller-memory"
+    if needs.working_set_bytes is not None and limits.memory_bytes < needs.working_set_bytes:
+        return f"{has}, and {format_bytes(needs.working_set_bytes)} were in use"
+    return ""
+
+
+def _connection_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
+    if may:
+        return ""
+    has = _default_connections(needs.instance, limits, catalog)
+    peak = needs.connection_peak
+    had = None
+    if needs.present is not None:
+        had = _default_connections(needs.instance, needs.present, catalog)
+    if has is None or (had is not None and has >= had):
+        return ""
+    if peak is None:
+        return f"it takes fewer connections ({has:,.0f}), and they were not counted"
+    left = has * _CONNECTIONS_LEFT_RATIO
+    if peak > left:
+        return f"it takes about {left:,.0f} connections by default, and {peak:,.0f} were open"
+    return ""
+
+
+def _default_connections(
+    instance: Instance, limits: InstanceLimits, catalog: Catalog
+) -> float | None:
+    """The default formula on the whole memory of a class: an upper bound; None where unknown."""
+    asked = replace(
+        instance,
+        db_class=limits.db_class,
+        connection_max=None,
+        memory_bytes=limits.memory_bytes,
+        ebs_limits=None,
+    )
+    if not catalog.knows(limits.db_class):
+        return None
+    found = connections.ceilings(asked, catalog)
+    return found[0].value if found else None
+
+
+def _network_shortfall(
+    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
+) -> str:
+    del catalog
+    present, has = needs.present, limits.network_baseline_bytes_per_s
+    if may or present is None:
+        return ""
+    had = present.network_baseline_bytes_per_s
+    if had is None or (has is not None and has >= had):
+        return ""
+    if has is None:
+        return "what its network carries is not documented"
+    if needs.network_bytes_per_s is not None:
+        if needs.network_bytes_per_s <= has:
+            return ""
+        return (
+            f"its network carries {format_bytes_per_s(has)} forever,"
+            f" and {format_bytes_per_s(needs.network_bytes_per_s)} were exchanged one way"
+        )
+    return (
+        f"its network carries {format_bytes_per_s(has)} forever instead of"
+        f" {format_bytes_per_s(had)}, and the network was not measured"
+    )
+
+
+def _with_notes(needs: ResourceNeeds) -> ResourceNeeds:
+    notes = []
+    if needs.busy_vcpus is None:
+        notes.append("CPU was not measured: no class with fewer vCPUs is proposed.")
+    if needs.working_set_bytes is None:
+        notes.append("Free memory was not measured: no working set is known.")
+    if needs.connection_peak is None:
+        notes.append("Connections were not counted: no class that takes fewer is proposed.")
+    if needs.network_bytes_per_s is None:
+        notes.append("The network was not measured: no class with a slower one is proposed.")
+    present = needs.present.vcpu_count if needs.present else needs.instance.vcpu_count
+    if needs.busy_vcpus is not None and present and needs.growth > 1:
+        ratio = needs.busy_vcpus / present
+        if ratio > CPU_RATIO_MAX:
+            notes.append(
+                f"Grown to {number(needs.growth)} times, the present {present} vCPUs would be"
+                f" {format_ratio(ratio)} busy."
+            )
+    size_gib = needs.instance.storage.total_gib
+    if needs.used_gib is not None and size_gib and not is_aurora(needs.instance):
+        free = 1 - needs.used_gib / size_gib
+        if free < _FREE_RATIO_MIN:
+            notes.append(
+                f"Only {format_ratio(free)} of the storage was free: it needs to be made larger soon."
+            )
+    return dataclasses.replace(needs, notes=tuple(notes))
+
+
+def _used_gib(snapshot: Snapshot) -> float | None:
+    free, size_gib = (
+        _lowest(snapshot, Metric.FREE_STORAGE_BYTES),
+        snapshot.instance.storage.total_gib,
+    )
+    return None if free is None or size_gib is None else max(size_gib - free / GIB, 0.0)
+
+
+def _values(snapshot: Snapshot, metric: Metric) -> FloatArray:
+    series = snapshot.series.get(metric)
+    return np.empty(0) if series is None else series.value[~np.isnan(series.value)]
+
+
+def _lowest(snapshot: Snapshot, metric: Metric) -> float | None:
+    values = _values(snapshot, metric)
+    return float(values.min()) if values.size else None
+
+
+def _highest(snapshot: Snapshot, metric: Metric) -> float | None:
+    values = _values(snapshot, metric)
+    return float(values.max()) if values.size else None
+
+
+def _quantile(series: Series) -> float | None:
+    known = series.value[~np.isnan(series.value)]
+    return float(np.quantile(known, _CPU_QUANTILE)) if known.size else None
+
+
+def _daily(series: Series) -> FloatArray:
+    """Mean of each stretch of 24 hours from the first sample on, NaN left out, shape (days,)."""
+    known = ~np.isnan(series.value)
+    if not known.any():
+        return np.empty(0)
+    day = (series.time_s[known] - series.time_s[0]) // _DAY_S
+    counts = np.bincount(day)
+    sums = np.bincount(day, weights=series.value[known])
+    days = np.flatnonzero(counts)
+    means: FloatArray = sums[days] / counts[days]
+    return means

@@ -1,0 +1,164 @@
+"""
+What every arrangement costs more than the present one, for ordering many of them.
+
+Class and storage are priced once each (`cost.py`) and added up. What stays as it is cancels, known
+or not, so another class is priced also where nobody knows what the storage costs.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+from msgspec.structs import replace
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.model.instance import Instance
+from plimsoll.model.plan import PlanConstraints
+from plimsoll.model.price import PriceBook
+from plimsoll.model.series import BoolArray, IntArray
+from plimsoll.plan.market.candidates import Arrangements, arranged
+from plimsoll.plan.market.cost import credits_part, instance_part, storage_parts
+from plimsoll.plan.market.needs import ResourceNeeds
+
+# Prices have at most ten digits behind the point an hour; a millionth of a dollar a month orders them.
+_PARTS_PER_USD = 1_000_000
+UNKNOWN = np.iinfo(np.int64).max
+"""In `ArrangementPrices.more`: what it costs more is not known. It sorts last."""
+# No arrangement costs a trillion dollars a month; what is added to it stays below UNKNOWN.
+_MOST = 10**18
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrangementPrices:
+    """Prices of arrangements, in the order of their indices."""
+
+    more: IntArray
+    """Millionths of a dollar a month more than now; UNKNOWN where a changed part has no price."""
+    total: IntArray
+    """The same of the whole sum; UNKNOWN where any part has no price."""
+    storage: IntArray
+    """The same of the storage alone; UNKNOWN where a part of it has no price."""
+
+    @cached_property
+    def order(self) -> IntArray:
+        """
+        What is looked at first, shape (n,): by the difference, then by the sum where the difference is
+        not known, as of any other storage than one that has no price; UNKNOWN where neither is.
+        """
+        later = int(self.more[self.is_known].max(initial=0)) + 1
+        by_total = np.where(self.total != UNKNOWN, later + np.minimum(self.total, _MOST), UNKNOWN)
+        order: IntArray = np.where(self.is_known, self.more, by_total)
+        return order
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Whether the difference is known, shape (n,)."""
+        known: BoolArray = self.more != UNKNOWN
+        return known
+
+    def usd_per_month_more(self, index: int) -> Decimal | None:
+        """What an arrangement costs more a month; None where it is not known."""
+        return _usd(self.more[index])
+
+    def usd_per_month(self, index: int) -> Decimal | None:
+        """What an arrangement costs a month; None where it is not known."""
+        return _usd(self.total[index])
+
+    def within(self, usd_per_day_max: Decimal | None) -> BoolArray:
+        """Which arrangements surely cost no more than so much a day, shape (n,)."""
+        if usd_per_day_max is None:
+            return np.ones(self.more.shape, dtype=np.bool_)
+        most = int(usd_per_day_max * 730 / 24 * _PARTS_PER_USD)
+        return self.total <= most
+
+
+def priced(
+    found: Arrangements,
+    book: PriceBook,
+    *,
+    needs: ResourceNeeds,
+    constraints: PlanConstraints,
+    catalog: Catalog,
+) -> ArrangementPrices:
+    """
+    The prices of arrangements.
+
+    Args:
+        found: the arrangements; `before` is what they are compared with.
+        book: prices of the instance's region.
+        needs: tells what CPU credits a T class would spend beyond those it earns.
+        constraints: for the discount on the instance.
+        catalog: what gp3 includes.
+    """
+    before = found.before
+    own = found.own
+    of_class = np.array(
+        [
+            _class_cost(
+                arranged(before, limits, before.storage),
+                book,
+                None if limits is None else needs.surplus_credits_per_hour(limits, catalog),
+                constraints.discount,
+                catalog,
+            )
+            for limits in found.classes
+        ],
+        dtype=np.int64,
+    )
+    of_storage = np.array(
+        [_storage_cost(replace(before, storage=one), book, catalog) for one in found.storages],
+        dtype=np.int64,
+    )
+    surplus = None if own is None else needs.surplus_credits_per_hour(own, catalog)
+    here = _class_cost(before, book, surplus, constraints.discount, catalog)
+    there = _storage_cost(before, book, catalog)
+    same_class = np.array([c is None or c == own for c in found.classes], dtype=np.bool_)
+    same_storage = np.array([s == before.storage for s in found.storages], dtype=np.bool_)
+    more = _sum(
+        _difference(of_class, here, same_class)[found.class_index],
+        _difference(of_storage, there, same_storage)[found.storage_index],
+    )
+    total = _sum(of_class[found.class_index], of_storage[found.storage_index])
+    return ArrangementPrices(more=more, total=total, storage=of_storage[found.storage_index])
+
+
+def _class_cost(
+    instance: Instance,
+    book: PriceBook,
+    cpu_credits_per_hour: float | None,
+    discount: Decimal,
+    catalog: Catalog,
+) -> int:
+    hours = instance_part(instance, book)
+    surplus = credits_part(instance, book, cpu_credits_per_hour, catalog=catalog)
+    if hours.usd_per_month is None or surplus.unknown:
+        return UNKNOWN
+    return _parts(hours.usd_per_month * discount + (surplus.usd_per_month or Decimal(0)))
+
+
+def _storage_cost(instance: Instance, book: PriceBook, catalog: Catalog) -> int:
+    parts = storage_parts(instance, book, catalog=catalog)
+    costs = [part.usd_per_month for part in (parts.space, parts.ops, parts.throughput)]
+    known = [cost for cost in costs if cost is not None]
+    return _parts(sum(known, Decimal(0))) if len(known) == len(costs) else UNKNOWN
+
+
+def _difference(costs: IntArray, before: int, is_same: BoolArray) -> IntArray:
+    is_known = (costs != UNKNOWN) & (before != UNKNOWN)
+    more = np.where(is_known, costs - (before if before != UNKNOWN else 0), UNKNOWN)
+    return np.where(is_same, 0, more)
+
+
+def _sum(one: IntArray, other: IntArray) -> IntArray:
+    is_known = (one != UNKNOWN) & (other != UNKNOWN)
+    added = np.where(is_known, one, 0) + np.where(is_known, other, 0)
+    return np.where(is_known, added, UNKNOWN)
+
+
+def _parts(usd: Decimal) -> int:
+    return int((usd * _PARTS_PER_USD).to_integral_value())
+
+
+def _usd(parts: np.int64) -> Decimal | None:
+    return None if parts == UNKNOWN else Decimal(int(parts)) / _PARTS_PER_USD

@@ -1,0 +1,119 @@
+"""Open or greedy: what storage metrics tell of a load's nature."""
+
+import numpy as np
+import pytest
+
+import builders
+from plimsoll.catalog.load import catalog
+from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.model.plan import DemandSummary, WorkloadKind
+from plimsoll.model.prior import Prior
+from plimsoll.plan.demand.held import CeilingRun, Episode, Throttled
+from plimsoll.plan.demand.nature import nature_of
+from plimsoll.plan.demand.overload import Overflow
+from plimsoll.plan.demand.recovery import recover
+
+CEILING, BURST = 100e6, 400e6
+HOUR = builders.HOUR
+
+
+def summary_of(busy: float, *, burst_hours: int = 0, prior: Prior | None = None) -> DemandSummary:
+    """Twelve hours whose middle four ask for `busy`; a ceiling of 400 MB/s, from then on of 100."""
+    rng = np.random.default_rng(3)
+    demand = builders.working_day(rng, 30e6, busy, spread=0.01)
+    ceiling = np.full(demand.size, CEILING)
+    ceiling[: (4 + burst_hours) * HOUR] = BURST
+    pegged = demand > ceiling
+    served = np.minimum(demand, ceiling * (1 + rng.normal(0, 0.001, demand.size)))
+    latency = np.where(pegged, 8.0, 1.0) * 0.0008 * builders.wander(rng, demand.size, 0.08)
+    snapshot = builders.snapshot(builders.storage(served, latency_s=latency))
+    return recover(snapshot, diagnose(snapshot, catalog()), prior=prior or Prior()).summary
+
+
+def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
+    """
+    It used all of 400 MB/s while credits lasted and all of 100 after: hours of work are compared.
+    """
+    found = summary_of(900e6, burst_hours=1)
+
+    assert found.nature is WorkloadKind.GREEDY
+    assert found.greedy_ratio >= 0.7
+    assert "compare hours of work" in found.nature_reason
+
+
+def test_a_load_that_was_seen_below_its_ceiling_is_open():
+    """
+    160 MB/s where 400 were allowed: it asks for so much and no more.
+    """
+    found = summary_of(160e6, burst_hours=1)
+
+    assert (WorkloadKind.OPEN, 0.0) == (found.nature, found.greedy_ratio)
+    assert "so much and no more" in found.nature_reason
+
+
+@pytest.mark.parametrize(
+    ("waiting", "expected"),
+    [(2.0, "reaches 2 times this ceiling at most"), (8.0, "reaches any ceiling")],
+)
+def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expected: str):
+    """
+    Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end.
+    """
+    none = np.zeros(600)
+    run = CeilingRun(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
+    stretch = Episode(
+        runs=(run,),
+        floor_ops_per_s=1e3,
+        bound_ops_per_s=1e3,
+        mean_ops_per_s=1e3,
+        free_ops_per_s=np.array(()),
+        length_s=36_000.0,
+        pressed_count=0,
+        waiting=waiting,
+    )
+    held = Throttled(
+        is_held=none == 0,
+        full_log_rise=(0.0, 1.0),
+        is_partly=none > 0,
+        unexplained_ratio=0.0,
+        ceiling_ops_per_s=none + 1e3,
+        stretches=(stretch,),
+    )
+
+    nature, _, reason = nature_of(held, {Overflow.GREEDY: 1.0}, Prior())
+
+    assert nature is WorkloadKind.GREEDY
+    assert expected in reason
+
+
+def test_a_lone_plateau_does_not_tell():
+    """
+    Four hours at one ceiling may be either; the chance is said.
+    """
+    found = summary_of(200e6)
+
+    assert found.nature is WorkloadKind.UNKNOWN
+    assert f"{100 * found.greedy_ratio:.0f} %" in found.nature_reason
+
+
+def test_nothing_is_said_of_the_nature_of_what_nothing_held_back():
+    """
+    Without a ceiling there is nothing to explain.
+    """
+    found = summary_of(60e6)
+
+    assert (WorkloadKind.UNKNOWN, 0.0, "") == (
+        found.nature,
+        found.greedy_ratio,
+        found.nature_reason,
+    )
+
+
+@pytest.mark.parametrize(
+    ("prior", "expected"), [(Prior(job=0, greedy=0), 0.0), (Prior(lost=0, clients=0), 1.0)]
+)
+def test_the_user_may_know_the_nature(prior: Prior, expected: float):
+    """
+    Where nothing greedy is plausible the chance is none, and where nothing else is, it is one.
+    """
+    assert expected == summary_of(200e6, prior=prior).greedy_ratio

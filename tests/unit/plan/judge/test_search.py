@@ -1,0 +1,216 @@
+"""The search for the cheapest that holds: what settles it, and what counts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from plan_cases import asked
+from plimsoll.plan.judge.asked import StepDemand
+from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, held_back, search
+from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors
+from plimsoll.plan.market.priced import UNKNOWN
+
+SLOT = LimitColumn("instance_ebs_throughput", "bytes", None)
+KB = 1000.0
+
+
+def fixed(*mb_per_s: float) -> LimitVectors:
+    """
+    Limits without credits, one arrangement each.
+    """
+    rates = np.array(mb_per_s) * 1e6
+    limits = np.stack([rates, rates, np.zeros(rates.size)], axis=1)[:, None, :]
+    return LimitVectors(slots=(SLOT,), limits=limits, of=np.arange(rates.size))
+
+
+def bucket(baseline: float, burst: float, seconds: float) -> LimitVectors:
+    """
+    One bucket that pays for so many seconds at its maximum, MB/s.
+    """
+    row = (baseline * 1e6, burst * 1e6, (burst - baseline) * 1e6 * seconds)
+    return LimitVectors(slots=(SLOT,), limits=np.array([[row]]), of=np.zeros(1, dtype=np.int64))
+
+
+def load(*mb_per_s: float, carried: bool = True) -> StepDemand:
+    """
+    A demand by the minute, in operations of 100 kB.
+    """
+    return asked(np.array(mb_per_s) * 10, 100 * KB, carried=carried)
+
+
+def everyone(vectors: LimitVectors) -> dict[str, np.ndarray]:
+    return {"all": np.ones(vectors.of.size, dtype=np.bool_)}
+
+
+def test_the_cheapest_that_holds_wins_not_the_cheapest():
+    """
+    Of 50, 100 and 150 MB/s at rising prices a steady 90 needs the second.
+    """
+    vectors = fixed(50, 100, 150)
+    found = search(
+        vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
+    )
+
+    assert found.roles == {"all": (1, 2)}
+
+
+def test_a_steady_demand_is_settled_without_a_replay():
+    """
+    A peak below the baseline holds; a level above the maximum fails.
+    """
+    vectors = fixed(50, 100, 150)
+    found = search(
+        vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
+    )
+
+    assert found.settled.tolist() == [3, 0]
+
+
+def test_what_has_no_price_is_never_chosen():
+    """
+    An unknown price is not zero.
+    """
+    vectors = fixed(100, 150)
+    prices = np.array([UNKNOWN, 7])
+
+    found = search(vectors, prices, everyone(vectors), load(90), allowed_ratio=0)
+
+    assert found.roles == {"all": (1,)}
+
+
+def test_the_same_limits_are_chosen_once_for_the_least_money():
+    """
+    Two arrangements under equal limits: the dearer one adds nothing.
+    """
+    vectors = fixed(100, 150)
+    twice = LimitVectors(slots=vectors.slots, limits=vectors.limits, of=np.array([0, 0, 1]))
+
+    found = search(twice, np.array([5, 3, 9]), everyone(twice), load(90), allowed_ratio=0)
+
+    assert found.roles == {"all": (1, 2)}
+
+
+def test_equal_prices_go_by_preference_and_then_by_place():
+    """
+    What is preferred never beats a lower price.
+    """
+    vectors = fixed(100, 150)
+
+    roles, prices = everyone(vectors), np.array([4, 4])
+
+    assert search(vectors, prices, roles, load(90), allowed_ratio=0).roles == {"all": (0, 1)}
+    tie = np.array([2, 1])
+    tied = search(vectors, prices, roles, load(90), allowed_ratio=0, tie=tie)
+    assert tied.roles == {"all": (1, 0)}
+    dearer = search(vectors, np.array([4, 5]), roles, load(90), allowed_ratio=0, tie=tie)
+    assert dearer.roles == {"all": (0, 1)}
+
+
+def test_credits_pay_for_a_peak():
+    """
+    100 MB/s that burst to 200 for ten minutes: ten minutes at 200 pass, and the eleventh waits.
+    """
+    short, long = load(*[50] * 5, *[200] * 10, *[50] * 30), load(*[50] * 5, *[200] * 11, *[50] * 30)
+
+    assert DemandSearch(bucket(100, 200, 600), short, allowed_ratio=0).state.tolist() == [OPEN]
+    for demand, state in ((short, HOLDS), (long, FAILS)):
+        trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
+        trial.settle([0])
+        assert trial.state.tolist() == [state]
+
+
+def test_what_waits_is_counted_until_it_is_served():
+    """
+    One minute of 300 MB/s under 100: it leaves two minutes' work, and each minute of 50 ends half of
+    one minute's: four minutes wait. Shed, only the first one counts.
+    """
+    carried = load(300, 50, 50, 50, 50, 50, 50)
+    lost = load(300, 50, 50, 50, 50, 50, 50, carried=False)
+    vectors = fixed(100)
+
+    assert held_back(carried, vectors.chains([0])[0]).tolist() == [True] * 4 + [False] * 3
+    assert held_back(lost, vectors.chains([0])[0]).tolist() == [True] + [False] * 6
+    for demand, allowed, state in ((carried, 3, FAILS), (carried, 4, HOLDS), (lost, 1, HOLDS)):
+        trial = DemandSearch(vectors, demand, allowed_ratio=allowed / 7)
+        trial.settle([0])
+        assert trial.state.tolist() == [state]
+
+
+def test_one_percent_of_a_fortnight_is_201_minutes():
+    """
+    20,160 minutes: 201 may be held back, 202 may not.
+    """
+    demand = asked(np.zeros(20_160))
+
+    assert demand.allowed_steps(0.01) == 201
+    assert asked(np.zeros(100)).allowed_steps(0.07) == 7
+
+
+@pytest.mark.parametrize(("allowed", "state"), [(3, HOLDS), (2, FAILS)])
+def test_what_was_not_measured_is_held_against_nobody(allowed: int, state: int):
+    """
+    Of five minutes at 200 MB/s under 100 two were not measured: three count.
+    """
+    rates = np.array([50.0] * 5 + [200.0] * 5 + [50.0] * 10) * 10
+    measured = np.ones(20, dtype=np.bool_)
+    measured[5:7] = False
+    demand = StepDemand(
+        ops_per_s=rates,
+        io_size_bytes=np.full(20, 100 * KB),
+        step_s=60.0,
+        is_carried=False,
+        is_measured=measured,
+    )
+    assert demand.gap_count == 2
+
+    trial = DemandSearch(fixed(100), demand, allowed_ratio=allowed / 18)
+    trial.settle([0])
+
+    assert trial.state.tolist() == [state]
+
+
+def test_nothing_is_concluded_about_dearer_ones():
+    """
+    Shedding is not monotone: of two buckets of 120 GB the one with the higher maximum sheds more.
+    """
+    small, large = bucket(100, 150, 2400), bucket(100, 300, 600)
+    both = LimitVectors(
+        slots=(SLOT,),
+        limits=np.concatenate([small.limits, large.limits]),
+        of=np.arange(2),
+    )
+    demand = load(*[50] * 2, *[300] * 12, *[120] * 20, carried=False)
+
+    trial = DemandSearch(both, demand, allowed_ratio=20 / 34)
+    trial.settle([0, 1])
+
+    # At 150 MB/s all twelve minutes of 300 are shed in part and cost 36 GB; the rest pays for 120.
+    # At 300 ten of them are served, the bucket is empty, and two of 300 and all of 120 are shed.
+    assert trial.state.tolist() == [HOLDS, FAILS]
+
+
+def test_without_demand_everything_holds():
+    """
+    A window in which nothing was asked for.
+    """
+    vectors = fixed(50, 100)
+
+    found = search(vectors, np.array([1, 2]), everyone(vectors), load(0, 0, 0), allowed_ratio=0)
+
+    assert found.roles == {"all": (0, 1)}
+    assert found.state.tolist() == [HOLDS, HOLDS]
+
+
+def test_a_window_begins_with_the_credits_it_had():
+    """
+    Half of ten minutes of credits pays for five minutes at the maximum, and not for six.
+    """
+    for minutes, state in ((5, HOLDS), (6, FAILS)):
+        demand = replace(
+            load(*[200] * minutes, *[50] * 30), balance_at_start={SLOT.name: 0.5, "another": 0.1}
+        )
+        trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
+        trial.settle([0])
+
+        assert trial.state.tolist() == [state]

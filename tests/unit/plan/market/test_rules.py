@@ -1,0 +1,405 @@
+"""How RDS makes a change, and the commands that order it."""
+
+import shlex
+
+import pytest
+from msgspec.structs import replace
+
+from plan_cases import claims
+from plimsoll.catalog.load import catalog
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.plan import Disruption
+from plimsoll.plan.market.rules import commands_of, disruption_of, is_copied
+from plimsoll.units import GIB, MIB
+
+
+def to(before: Instance, **storage: object) -> Instance:
+    return replace(before, storage=Storage(**storage))  # type: ignore[arg-type]
+
+
+def commands(before: Instance, after: Instance, **asked: bool) -> tuple[str, ...]:
+    return commands_of(before, after, catalog(), **asked)
+
+
+def disruption(before: Instance, after: Instance, **asked: object) -> Disruption:
+    return disruption_of(before, after, catalog(), **asked)  # type: ignore[arg-type]
+
+
+def test_a_class_is_changed_by_one_line():
+    """
+    The remedy of the claims pipeline.
+    """
+    assert commands(claims(), claims(db_class="db.m6g.xlarge")) == (
+        (
+            "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
+            " --db-instance-class db.m6g.xlarge --apply-immediately"
+        ),
+    )
+
+
+def test_gp3_above_its_layout_is_ordered_with_what_it_includes():
+    """
+    RDS wants IOPS beside the type; what was bought as included is said in numbers.
+    """
+    after = to(claims(), kind="gp3", size_gib=1200.0)
+
+    assert commands(claims(), after) == (
+        (
+            "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
+            " --storage-type gp3 --allocated-storage 1200 --iops 12000 --storage-throughput 500"
+            " --apply-immediately"
+        ),
+    )
+
+
+def test_small_gp3_is_ordered_without_iops():
+    """
+    Below 400 GiB nothing can be provisioned for PostgreSQL.
+    """
+    before = claims(storage=Storage(kind="gp2", size_gib=100))
+
+    (line,) = commands(before, to(before, kind="gp3", size_gib=100))
+    assert "--storage-type gp3 --allocated-storage 100 --apply-immediately" in line
+
+
+def test_class_and_storage_are_ordered_together():
+    """
+    One request: RDS takes a second change of storage only hours later.
+    """
+    after = replace(
+        to(
+            claims(),
+            kind="gp3",
+            size_gib=2000.0,
+            provisioned_ops_per_s=16_000.0,
+            provisioned_bytes_per_s=750.0 * MIB,
+        ),
+        db_class="db.r6g.xlarge",
+    )
+
+    (line,) = commands(claims(), after)
+    assert line.endswith(
+        "--db-instance-class db.r6g.xlarge --storage-type gp3 --allocated-storage 2000"
+        " --iops 16000 --storage-throughput 750 --apply-immediately"
+    )
+
+
+def test_a_restart_waits_for_the_stop():
+    """
+    An instance that still stops cannot be started: the second line asks until it has stopped.
+    """
+    lines = commands(claims(), claims(), is_restart=True)
+
+    assert [line.split()[2] if line.startswith("aws") else line.split()[0] for line in lines] == [
+        "stop-db-instance",
+        "until",
+        "start-db-instance",
+        "wait",
+    ]
+    assert "= stopped ]; do sleep 30; done" in lines[1]
+
+
+def test_sql_server_with_a_standby_cannot_be_stopped():
+    """
+    There is no command for it, and the text says what to do instead.
+    """
+    before = claims(engine="sqlserver-se", multi_az=True)
+
+    assert commands(before, before, is_restart=True) == ()
+    assert (
+        "RDS does not stop SQL Server that has a standby"
+        in disruption(before, before, is_restart=True).text
+    )
+    assert commands(replace(before, multi_az=False), before, is_restart=True) != ()
+
+
+def test_nothing_changed_is_nothing_ordered():
+    """
+    No line, no interruption.
+    """
+    assert commands(claims(), claims()) == ()
+    assert not disruption(claims(), claims()).is_restart
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "it's",
+        "a b",
+        "$(reboot)",
+        "`id`",
+        "x;rm -rf ~",
+        'a"b',
+        "*",
+        "a\\b",
+        "-rf",
+        "--region",
+        "-x $(reboot)",
+    ],
+)
+def test_a_name_is_one_word_for_a_shell_whatever_is_in_it(name: str):
+    """
+    A POSIX shell reads the name back as it is, and nothing else.
+    """
+    before = claims(identifier=name)
+    (line,) = commands(before, replace(before, db_class="db.m6g.xlarge"))
+    words = shlex.split(line)
+
+    if name.startswith("-"):
+        assert f"--db-instance-identifier={name}" in words
+    else:
+        assert words[words.index("--db-instance-identifier") + 1] == name
+    assert len(words) == (9 if name.startswith("-") else 10)
+
+
+@pytest.mark.parametrize("name", ["unnamed", "", "a\nb", "\x1b[31mred"])
+def test_a_name_that_is_not_known_or_not_shown_is_left_to_the_reader(name: str):
+    """
+    A variable stands in its place, so that no terminal obeys a name and nothing is ordered unnamed.
+    """
+    before = claims(identifier=name)
+    (line,) = commands(before, replace(before, db_class="db.m6g.xlarge"))
+
+    assert '--db-instance-identifier "$DB_INSTANCE"' in line
+    assert line.isprintable()
+
+
+def test_a_standby_turns_downtime_into_a_failover():
+    """
+    RDS documents 60 to 120 seconds for a failover and no time for a class change without a standby.
+    """
+    alone = disruption(claims(), claims(db_class="db.m6g.xlarge"))
+    paired = disruption(claims(multi_az=True), claims(multi_az=True, db_class="db.m6g.xlarge"))
+
+    assert alone.is_restart
+    assert alone.text.startswith("The database is down while the class changes")
+    assert paired.text.startswith("A failover to the standby, typically 60 to 120 s")
+    assert (
+        alone.reversal == "The class can be changed back at any time, with the same interruption."
+    )
+
+
+def test_past_400_gib_data_is_copied():
+    """
+    One volume becomes four: 250 GiB at 125 MiB/s are read in 34 minutes at least.
+    """
+    before = claims(storage=Storage(kind="gp3", size_gib=300))
+    found = disruption(before, to(before, kind="gp3", size_gib=400.0), used_gib=250.0)
+
+    assert found.moved_bytes == 250 * GIB
+    assert "RDS makes 4 new volumes in place of 1 and moves 250 GiB" in found.text
+    assert "at least 34 min at the old storage's limit" in found.text
+    assert not found.is_restart
+    assert found.optimising_s is None
+    assert "Storage cannot be made smaller again." in found.reversal
+
+
+def test_a_copy_is_named_with_its_hours_and_its_io():
+    """
+    250 GiB at 250 MiB/s take 1,024 s, three times as long beside a load that takes two thirds, and
+    are a million reads of 256 KiB.
+    """
+    before = claims(storage=Storage(kind="gp2", size_gib=399))
+    after = to(before, kind="gp3", size_gib=440.0)
+
+    alone = disruption(before, after, used_gib=250.0)
+    beside = disruption(before, after, used_gib=250.0, served_bytes_per_s=250 * MIB * 2 / 3)
+    pressed = disruption(before, after, used_gib=250.0, served_bytes_per_s=260 * MIB)
+
+    assert "at least 17 min at the old storage's limit; 1,024,000 reads of 256 KiB" in alone.text
+    assert "17 min at the old storage's limit and 51 min with what this load leaves" in beside.text
+    assert "of which this load leaves nothing" in pressed.text
+    assert "with what this load leaves" not in alone.text
+    assert alone.optimising_s is None
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "used_gib", "middle_h", "high_h"),
+    [(200, 100, 0.5859375, 24), (1024, 1024, 1.5, 24), (40_960, 1, 6 / 4096, 60)],
+)
+def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h, high_h):
+    """
+    Six hours for a full TiB of a volume, of which there are four from 400 GiB on, side by side; from a
+    few minutes to more than a day.
+    """
+    before = claims(storage=Storage(kind="gp3", size_gib=size_gib))
+    after = to(before, kind="io1", size_gib=size_gib, provisioned_ops_per_s=3000)
+
+    found = disruption(before, after, used_gib=float(used_gib)).optimising_s
+
+    assert found is not None
+    assert (middle_h * 3600, high_h * 3600) == pytest.approx((found.middle, found.high))
+    assert 0 < found.low == min(300, found.middle)
+
+
+def test_a_copy_is_as_slow_as_the_iops_that_were_bought():
+    """
+    1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise.
+    """
+    io1 = Storage(kind="io1", size_gib=399, provisioned_ops_per_s=1000)
+    before = claims(storage=io1)
+
+    found = disruption(before, to(before, kind="gp3", size_gib=440.0), used_gib=250.0)
+
+    assert "at least 17 min at the old storage's limit" in found.text
+
+
+def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
+    """
+    Nor is anything optimised where only the class changes.
+    """
+    before = claims(storage=Storage(kind="gp2"))
+
+    assert disruption(before, to(before, kind="gp3")).optimising_s is None
+    assert disruption(claims(), claims(db_class="db.m6g.xlarge")).optimising_s is None
+
+
+def test_oracle_is_copied_past_200_gib_and_sql_server_never():
+    """
+    Each engine has its own layout.
+    """
+    oracle, sqlserver = (
+        claims(engine=engine, storage=Storage(kind="gp3", size_gib=150))
+        for engine in ("oracle-ee", "sqlserver-se")
+    )
+
+    assert is_copied(oracle, to(oracle, kind="gp3", size_gib=200.0), catalog())
+    assert not is_copied(oracle, to(oracle, kind="gp3", size_gib=199.0), catalog())
+    assert not is_copied(sqlserver, to(sqlserver, kind="gp3", size_gib=500.0), catalog())
+
+
+def test_all_that_is_allocated_is_moved_where_nobody_knows_how_full_it_is():
+    """
+    It is no less than what is moved.
+    """
+    before = claims(storage=Storage(kind="gp2", size_gib=300))
+
+    assert disruption(before, to(before, kind="gp2", size_gib=400.0)).moved_bytes == 300 * GIB
+
+
+def test_a_volume_that_was_counted_is_copied_or_not_by_its_count():
+    """
+    1,200 GiB on one volume, as instances of old have: made larger in place it stays one.
+    """
+    before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
+    in_place = to(before, kind="gp3", size_gib=1200.0, volume_count=1)
+
+    assert not is_copied(before, in_place, catalog())
+    assert disruption(before, in_place).moved_bytes is None
+
+
+def test_storage_changed_in_place_keeps_serving():
+    """
+    No downtime, hours of optimising without a documented end, and then four changes in 24 hours.
+    """
+    found = disruption(claims(), to(claims(), kind="gp3", size_gib=1200.0))
+
+    assert not found.is_restart
+    assert found.optimising_s is not None
+    assert "changed in place without downtime" in found.text
+    again = "The storage can be changed again once it is optimised, 4 times in 24 h at most"
+    assert any(note.startswith(again) for note in found.notes)
+    assert not any("6 h" in text for text in (*found.notes, found.reversal))
+    assert "Storage type can be changed back once the storage is optimised." in found.reversal
+    assert "smaller" not in found.reversal
+
+
+def test_leaving_magnetic_storage_restarts_and_copies():
+    """
+    RDS documents a brief downtime, and new volumes.
+    """
+    before = claims(storage=Storage(kind="standard", size_gib=300))
+    found = disruption(before, to(before, kind="gp3", size_gib=300.0))
+
+    assert found.is_restart
+    assert found.moved_bytes == 300 * GIB
+
+
+def test_other_processors_and_fewer_of_them_are_said():
+    """
+    Graviton, fewer vCPUs, less memory, credits: each is a note.
+    """
+    before = claims(db_class="db.m5.2xlarge")
+    notes = disruption(before, claims(db_class="db.t4g.large")).notes
+
+    assert any("x86 to Graviton" in note for note in notes)
+    assert "Fewer vCPUs: 2 instead of 8." in notes
+    assert any(note.startswith("Less memory: 8 GiB instead of 32 GiB") for note in notes)
+    assert any("RDS lends more without end and charges for it" in note for note in notes)
+    assert disruption(before, claims(db_class="db.m6i.2xlarge")).notes == ()
+
+
+def test_what_is_pending_is_named():
+    """
+    --apply-immediately applies it too, and a stop drops it.
+    """
+    before = claims(pending=("class db.r5.large",))
+
+    assert any(
+        "also applies what is pending already: class db.r5.large" in note
+        for note in disruption(before, claims(db_class="db.m6g.xlarge")).notes
+    )
+    assert any(
+        "A stop drops changes that are pending" in note
+        for note in disruption(before, before, is_restart=True).notes
+    )
+
+
+def test_a_restart_is_down_and_needs_no_undoing():
+    """
+    From minutes to an hour to stop; read replicas stand in its way.
+    """
+    found = disruption(claims(), claims(), is_restart=True)
+
+    assert found.is_restart
+    assert "a reboot is not enough" in found.text
+    assert found.reversal == "Nothing needs to be undone."
+    assert any("read replica" in note for note in found.notes)
+
+
+def test_a_standby_is_ordered_with_its_flag():
+    """
+    It is loaded from a snapshot, which is felt.
+    """
+    after = claims(multi_az=True, db_class="db.m6g.xlarge")
+
+    assert commands(claims(), after)[0].endswith(
+        "--db-instance-class db.m6g.xlarge --multi-az --apply-immediately"
+    )
+    assert any("loaded from a snapshot" in note for note in disruption(claims(), after).notes)
+
+
+def test_aurora_is_changed_by_class_and_never_stopped_alone():
+    """
+    Its storage is the cluster's.
+    """
+    before = claims(
+        engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora")
+    )
+
+    assert commands(before, replace(before, db_class="db.r6g.xlarge"))[0].endswith(
+        "--db-instance-class db.r6g.xlarge --apply-immediately"
+    )
+    assert commands(before, before, is_restart=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("was", "will", "said"),
+    [
+        ("db.r5.large", "db.r8g.large", "From db.r5 to db.r8g opens Database Savings Plans"),
+        ("db.t3.xlarge", "db.m7i.xlarge", "From db.t3 to db.m7i opens Database Savings Plans"),
+        ("db.m7g.large", "db.m6in.large", "From db.m7g to db.m6in leaves Database Savings Plans"),
+        ("db.r5.large", "db.r6g.large", ""),
+        ("db.m7g.large", "db.r8g.large", ""),
+        ("db.x2g.large", "db.r8g.large", ""),
+    ],
+)
+def test_a_change_of_generation_opens_or_leaves_savings_plans(was: str, will: str, said: str):
+    """
+    They are sold from the 7th generation on; within either side nothing changes, and x counts its own.
+    """
+    notes = disruption(claims(db_class=was), claims(db_class=will)).notes
+    found = [note for note in notes if "Savings Plans" in note]
+
+    assert bool(said) == bool(found)
+    assert all(note.startswith(said) for note in found)
