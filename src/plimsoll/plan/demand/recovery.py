@@ -21,6 +21,7 @@ from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.arrivals import Arrivals, Mix
 from plimsoll.plan.demand.assumed import assumptions_of
+from plimsoll.plan.demand.fates import fates_of
 from plimsoll.plan.demand.held import (
     CLEAR,
     TURN_STEPS,
@@ -32,7 +33,7 @@ from plimsoll.plan.demand.held import (
 )
 from plimsoll.plan.demand.in_flight import follow_waiting
 from plimsoll.plan.demand.loop import NEEDED, LoopEstimate, loop_of
-from plimsoll.plan.demand.nature import nature_of, weighed, without_greedy
+from plimsoll.plan.demand.nature import nature_of, without_greedy
 from plimsoll.plan.demand.overload import (
     NORMAL,
     Overflow,
@@ -44,27 +45,10 @@ from plimsoll.plan.demand.overload import (
     overloads_of,
 )
 
-# Where no work waited outside, those who were counted are all; unless little more came than could
-# be served, and gave up without a trace. Clients who pause between requests had nobody queueing.
-SURE_LOST, PAUSING_LOST = 0.35, 0.03
-# Where all that came was counted, that is the demand; whether it waits or is gone is a detail. But in
-# one load of five some of it are clients who wait, and would come more often were they served faster.
-CAME: Mapping[Mix, Mapping[Overflow, float]] = {
-    Mix.UNKNOWN: {Overflow.LOST: 0.4, Overflow.JOB: 0.4, Overflow.CLIENTS: 0.2},
-    Mix.ALONE: {Overflow.LOST: 0.48, Overflow.JOB: 0.48, Overflow.CLIENTS: 0.04},
-    Mix.SHARED: {Overflow.LOST: 0.1, Overflow.CLIENTS: 0.5, Overflow.GREEDY: 0.4},
-}
-# Rollbacks tell of what reached the database and gave up there; what was refused before left none.
-ROLLED: Mapping[Overflow, float] = {Overflow.LOST: 0.25, Overflow.JOB: 0.25, Overflow.CLIENTS: 0.5}
-# What turned away a part of a queue's work turned away what was lost: hardly any of it comes back.
-TURNED_AWAY: Mapping[Overflow, float] = {Overflow.LOST: 0.9, Overflow.JOB: 0.1}
+# Loads that ask again as soon as they are served: what came of them is no demand from outside.
 WAITING = (Overflow.CLIENTS, Overflow.GREEDY)
-# How much of such a load they are: half, for nothing tells.
+# How much of a load that came from outside they are: half, for nothing tells.
 CLIENTS_SHARE = 0.5
-# Where all that came was done, nothing is lost; nor where a queue kept it, but for what never got in.
-# The work that waits may be a small part of a load whose greater part are clients.
-DONE: Mapping[Overflow, float] = {Overflow.JOB: 0.25, Overflow.CLIENTS: 0.75}
-KEPT: Mapping[Overflow, float] = {Overflow.LOST: 0.1, Overflow.JOB: 0.45, Overflow.CLIENTS: 0.45}
 DEFAULT_PRIOR = Prior()
 # What came is counted to a few percent, and what it costs in storage is that of what was done.
 CAME_LOG_SD = 0.05
@@ -161,7 +145,7 @@ def recover(
     seen = seen_of(snapshot)
     held = held_of(seen, diagnosis)
     found = _believed(loop_of(snapshot, seen, held), seen, held)
-    weights = _weights(found, held, prior)
+    weights = fates_of(found, held, prior)
     paths = _paths(seen, held, found, (growth, prior), weights)
     low, middle, high = _chosen(paths)
     # A window at a documented limit that never shows the storage at ease may be one long plateau.
@@ -397,29 +381,6 @@ def _by_stretches(
         if is_wide:
             _lift_edges(ops, held, stretch, float(rate))
     return ops
-
-
-def _weights(found: LoopEstimate, held: Throttled, prior: Prior) -> Mapping[Overflow, float]:
-    if found.arrivals is not None and found.arrivals.is_lost:
-        return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
-    if found.arrivals is not None and found.loop is not LoadResponse.CLOSED:
-        return DONE
-    if found.is_kept:
-        return KEPT
-    if found.arrivals is not None and found.is_sure:
-        return {Overflow.CLIENTS: 1.0}
-    if found.is_sure:
-        lost = PAUSING_LOST if found.is_pausing else SURE_LOST
-        return {Overflow.LOST: lost, Overflow.CLIENTS: 1 - lost}
-    if found.queue_ops is not None:
-        return TURNED_AWAY
-    weights = weighed(prior, held)
-    if found.loop is not LoadResponse.OPEN:
-        return weights
-    opened = {habit: weights[habit] for habit in (Overflow.LOST, Overflow.JOB)}
-    if not any(opened.values()):
-        return TURNED_AWAY
-    return {habit: weight / sum(opened.values()) for habit, weight in opened.items()}
 
 
 def _lift(ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float) -> None:
