@@ -215,7 +215,8 @@ def test_a_role_needs_no_more_than_is_said(server: Postgres, run: Run):
     """
     dsn = f"host=127.0.0.1 port={server.port} user=modest dbname=postgres password=modest-secret"
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("create role modest login replication password 'modest-secret'")
+        if not connection.execute("select from pg_roles where rolname = 'modest'").fetchone():
+            connection.execute("create role modest login replication password 'modest-secret'")
         connection.execute("grant create on database postgres to modest")
         connection.execute("grant usage on schema docs to modest")
         connection.execute('grant select on docs."Letters" to modest')
@@ -223,7 +224,7 @@ def test_a_role_needs_no_more_than_is_said(server: Postgres, run: Run):
 
     assert not done.returncode, done.stderr
     assert "left 6 dead rows" in done.stdout
-    assert 'no update of docs."Letters" was seen' in done.stdout
+    assert 'No update of docs."Letters" was seen' in done.stdout
     assert [] == left_behind(server)
 
 
