@@ -161,7 +161,7 @@ def enforced(stage: Stage, ratio: float) -> Stage:
 
 
 def search_service() -> Snapshot:
-    """Story 1: db.r5.2xlarge from before December 2019, held at its former baseline by day."""
+    """Story 1: db.r5.2xlarge from before December 2019, held at its legacy baseline by day."""
     tape = Tape("2021-03-08T18:00:00", 48, seed=1)
     hour = tape.hour
     # Quiet evenings, reindexing for an hour from one o'clock on credits, events all day.

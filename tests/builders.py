@@ -193,7 +193,7 @@ def ceiling(
     phase: Phase,
     value: float,
     *,
-    former: Phase | None = None,
+    legacy: Phase | None = None,
     balance: Metric | None = None,
     valid_to: str | None = None,
 ) -> Ceiling:
@@ -206,6 +206,6 @@ def ceiling(
         value=value,
         unit=unit,
         origin=Origin(source="a test", read_on="2026-01-01", valid_to=valid_to),
-        former_phase=former,
+        former_phase=legacy,
         balance_metric=balance,
     )

@@ -21,7 +21,7 @@ R5_2XLARGE = Instance(
     db_class="db.r5.2xlarge",
     engine="postgres",
     storage=Storage(kind="gp3", size_gib=1000.0),
-    launched_s=1_559_383_200,  # 2019-06-01, so that former limits are possible
+    launched_s=1_559_383_200,  # 2019-06-01, so that legacy limits are possible
 )
 T3_XLARGE = Instance(
     identifier="claims",

@@ -121,7 +121,7 @@ def setting_of(rng: Generator, family: str, attempt: int) -> Setting:
     if family in ("closed_loop_pegged", "daily_grant"):
         # Pressed nearly all the time: a week of one of them would outweigh a dozen others.
         days = min(days, 2)
-    # Former limits were current until 2020; nothing else in the classes' rows has changed since
+    # Legacy limits were current until 2020; nothing else in the classes' rows has changed since
     # January 2023, so windows after that see today's numbers.
     first = (2020, 4) if family == "legacy_limits" else (2024, 6)
     begin = datetime(first[0], first[1], 1, tzinfo=UTC).timestamp()

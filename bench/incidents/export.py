@@ -30,7 +30,7 @@ def format_of(incident: Incident) -> str:
 
 
 def write(incident: Incident, folder: Path) -> Path:
-    """Write `<folder>/<family>-<seed>/…` and `<folder>/truth/<family>-<seed>.json`; the former."""
+    """Write `<folder>/<family>-<seed>/…` and `<folder>/truth/<family>-<seed>.json`; return the folder."""
     name = f"{incident.family}-{incident.seed}"
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)

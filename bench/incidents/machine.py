@@ -3,7 +3,7 @@ The machines of the incidents: real classes, documented storage rules, and what 
 
 Written from the published rules, independently of the product's catalog and law, so that a mistake
 there is not repeated here. Instance rows: classes.csv (EC2 DescribeInstanceTypes data as carried by
-moto 5.2.5, read 2026-10-27; former rows from the history of awsdocs/amazon-ec2-user-guide).
+moto 5.2.5, read 2026-10-27; legacy rows from the history of awsdocs/amazon-ec2-user-guide).
 Storage rules: RDS User Guide, "Amazon RDS DB instance storage", and EBS User Guide, "General
 Purpose SSD volumes" and "Provisioned IOPS SSD volumes" (2026-04).
 """
@@ -95,7 +95,7 @@ class Machine:
     real_disk: Disk
     """Enforced storage; the same object unless the description is stale."""
     levels: tuple[Level, ...]
-    """Every number that the description supports, former ones included."""
+    """Every number that the description supports, legacy ones included."""
     extra: tuple[str, float] | None = None
     """An undocumented limit: stage and value."""
     replaced: frozenset[str] = frozenset()
@@ -151,23 +151,23 @@ def current_rows() -> tuple[Row, ...]:
     return tuple(r for r in rows() if r.kind == "current")
 
 
-def former_rows(db_class: str | None) -> tuple[Row, ...]:
+def legacy_rows(db_class: str | None) -> tuple[Row, ...]:
     """Rows documented earlier for a class."""
-    return tuple(r for r in rows() if r.kind == "former" and r.db_class == db_class)
+    return tuple(r for r in rows() if r.kind == "legacy" and r.db_class == db_class)
 
 
 # "Instances launched before … may need to be stopped and started": the EC2 user guide names these
 # families and 2019-12-03 or 2020-02-26; only their rows are enforced as legacy limits here.
-_KEEPS_FORMER = ("m5.", "m5d.", "r5.", "r5d.", "t3.", "z1d.")
+_KEEPS_LEGACY = ("m5.", "m5d.", "r5.", "r5d.", "t3.", "z1d.")
 
 
-def enforceable_former_rows() -> tuple[Row, ...]:
-    """Former rows that an instance may still have, documented for longer than a few weeks."""
+def enforceable_legacy_rows() -> tuple[Row, ...]:
+    """Legacy rows that an instance may still have, documented for longer than a few weeks."""
     return tuple(
         r
         for r in rows()
-        if r.kind == "former"
-        and r.db_class.removeprefix("db.").startswith(_KEEPS_FORMER)
+        if r.kind == "legacy"
+        and r.db_class.removeprefix("db.").startswith(_KEEPS_LEGACY)
         and r.documented_to >= "2019-12-01"
     )
 
@@ -250,7 +250,7 @@ def documented_levels(db_class: str | None, disk: Disk | None) -> tuple[Level, .
     for row in current_rows():
         if row.db_class == db_class:
             out += _instance_levels(row)
-    for row in former_rows(db_class):
+    for row in legacy_rows(db_class):
         out += [
             Level(level.stage, "legacy", level.phase, level.value)
             for level in _instance_levels(row)

@@ -27,10 +27,10 @@ SINGLES = {
 def _line(interval: Any) -> str:
     rate = format_bytes_per_s if str(interval.dimension) == "throughput" else format_ops_per_s
     minutes = (interval.end_s - interval.start_s) / 60
-    former = f" (was {interval.former_phase})" if interval.former_phase else ""
+    legacy = f" (was {interval.former_phase})" if interval.former_phase else ""
     return (
         f"  {format_clock(interval.start_s)} {minutes:6.0f} min  {rate(interval.level):>14s}"
-        f"  {interval.family} {interval.phase}{former}"
+        f"  {interval.family} {interval.phase}{legacy}"
     )
 
 

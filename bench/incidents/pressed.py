@@ -215,7 +215,7 @@ def provisioned_iops(rng: Generator, setting: Setting) -> Load:
 
 
 def legacy_limits(rng: Generator, setting: Setting) -> Load:
-    """An instance launched before its class was raised keeps the former limits."""
+    """An instance launched before its class was raised keeps the legacy limits."""
 
     def alter(_: Generator, m: Machine) -> Machine | None:
         today = [r for r in machines.current_rows() if r.db_class == m.row.db_class]
@@ -229,8 +229,8 @@ def legacy_limits(rng: Generator, setting: Setting) -> Load:
     def wanted(m: Machine) -> bool:
         return can_press(target)(m)
 
-    machine = draw_machine(rng, wanted=wanted, pool=machines.enforceable_former_rows(), alter=alter)
-    # Launched while the former numbers were documented; one description in five has lost the date.
+    machine = draw_machine(rng, wanted=wanted, pool=machines.enforceable_legacy_rows(), alter=alter)
+    # Launched while the legacy numbers were documented; one description in five has lost the date.
     row = machine.row
     earliest = max(row.documented_from, "2018-08-10")
     year, month = earliest[:4], int(earliest[5:7])

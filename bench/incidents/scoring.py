@@ -35,11 +35,11 @@ class Judged:
 
     @property
     def is_phase_right(self) -> bool:
-        """Same phase, and for former limits the same former phase."""
+        """Same phase, and for legacy limits the same legacy phase."""
         if self.found is None or str(self.found.phase) != self.true.phase:
             return False
-        former = self.found.former_phase
-        return self.true.phase != "legacy" or str(former) == self.true.former_phase
+        legacy = self.found.former_phase
+        return self.true.phase != "legacy" or str(legacy) == self.true.former_phase
 
     @property
     def level_error(self) -> float | None:

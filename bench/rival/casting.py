@@ -144,7 +144,7 @@ def cast(
     disk: str,
     names: tuple[str, ...],
     spending: tuple[int, ...] = (),
-    former: bool = False,
+    legacy: bool = False,
 ) -> Machine | None:
     """
     Try machines until `bound` stops such a load first, with MARGIN; None if none is found.
@@ -155,7 +155,7 @@ def cast(
     for _ in range(120):
         group = rows()[_pick(rng, names)]
         row = group[-1]
-        if former:
+        if legacy:
             # Rows that stood for a few days only were slips of the document.
             old = [
                 r
@@ -170,7 +170,7 @@ def cast(
         limit = machine.bounds[bound]
         if at_peak and not limit.bursts:
             continue
-        if former and (limit.peak_label if at_peak else limit.base_label)[1] != "legacy":
+        if legacy and (limit.peak_label if at_peak else limit.base_label)[1] != "legacy":
             continue
         if margin_of(machine, bound, bytes_per_op, spending=spending) >= MARGIN:
             return machine

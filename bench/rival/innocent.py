@@ -300,19 +300,19 @@ def single_core(rng: np.random.Generator, kind: str, days: float) -> Scene:
     return scene
 
 
-def limiter_at_a_former_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
+def limiter_at_a_legacy_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """A paced job at a number that the class's documents gave in the past."""
     names = [n for n, g in casting.rows().items() if len(g) > 1 and g[-1].bytes_base > 7e7]
     group = casting.rows()[names[int(rng.integers(len(names)))]]
-    former = group[int(rng.integers(len(group) - 1))]
+    legacy = group[int(rng.integers(len(group) - 1))]
     machine = casting.machine_of(rng, group[-1], casting.roomy(rng, "postgres"))
     scene = casting.stage(rng, kind, machine, days)
-    # Old enough that the former number is possible.
+    # Old enough that the legacy number is possible.
     scene.machine.launched = scene.machine.launched.replace(year=2019, month=3, day=1)
     scene.full = [1.0] * 4
     stream = work.bulk(scene, 128.0)
     stream.noise = 0.002
-    rate = former.bytes_base / stream.bytes_per_item * float(rng.uniform(0.985, 1.01))
+    rate = legacy.bytes_base / stream.bytes_per_item * float(rng.uniform(0.985, 1.01))
     rate = min(rate, 0.9 * scene.items_at(stream, INSTANCE_BYTES))
     stream.pace = rate
     stream.inflight = max(8.0, 3.0 * rate * scene.service_s(stream))
@@ -360,7 +360,7 @@ def staircase(rng: np.random.Generator, kind: str, days: float) -> Scene:
 INNOCENT: dict[str, Maker] = {
     "near_the_limit": near_the_limit,
     "single_core": single_core,
-    "limiter_at_a_former_limit": limiter_at_a_former_limit,
+    "limiter_at_a_legacy_limit": limiter_at_a_legacy_limit,
     "stuck_volume": slow.stuck_volume,
     "replica_catching_up": replica_catching_up,
     "staircase": staircase,

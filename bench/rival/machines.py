@@ -203,7 +203,7 @@ def instance_bounds(row: Row, rng: np.random.Generator) -> tuple[Bound, Bound]:
 
 
 def documented(db_class: str, disk: Disk) -> dict[str, list[float]]:
-    """All numbers, present and former, that documents give for this pair, per dimension."""
+    """All numbers, present and legacy, that documents give for this pair, per dimension."""
     volume_bytes, volume_ops = volume_bounds(disk)
     found = {
         "throughput": [volume_bytes.base],

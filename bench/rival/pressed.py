@@ -139,7 +139,7 @@ def one_bound(
     bursting: bool | None = None,
     large: bool,
     spending: tuple[int, ...] = (),
-    former: bool = False,
+    legacy: bool = False,
 ) -> Maker:
     """A maker for one bound of one sort of machine."""
 
@@ -147,7 +147,7 @@ def one_bound(
         size = _large(rng) if large else _small(rng)
         names = casting.classes(bursting=bursting)
         machine = casting.cast(
-            rng, bound, size * KIB, disk=disk, names=names, spending=spending, former=former
+            rng, bound, size * KIB, disk=disk, names=names, spending=spending, legacy=legacy
         )
         if machine is None:
             return None
@@ -166,7 +166,7 @@ def one_bound(
 
 
 def _unlisted(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A rate that no document names, present or former, for this class or this store."""
+    """A rate that no document names, present or legacy, for this class or this store."""
     bound = int(rng.choice([INSTANCE_BYTES, INSTANCE_BYTES, INSTANCE_OPS, VOLUME_BYTES]))
     size = _small(rng) if bound == INSTANCE_OPS else _large(rng)
     machine = casting.cast(rng, min(bound, 1), size * KIB, disk="roomy", names=casting.classes())
@@ -272,9 +272,9 @@ SINGLE: dict[str, Maker] = {
     "gp3_throughput": one_bound(VOLUME_BYTES, "gp3", large=True),
     "io_iops": one_bound(VOLUME_OPS, "io", large=False),
     "io_throughput": one_bound(VOLUME_BYTES, "io", large=True),
-    "former_limit": one_bound(INSTANCE_BYTES, INSTANCE, large=True, former=True),
-    "former_burst": one_bound(
-        INSTANCE_BYTES, INSTANCE, large=True, former=True, spending=(INSTANCE_BYTES, INSTANCE_OPS)
+    "legacy_limit": one_bound(INSTANCE_BYTES, INSTANCE, large=True, legacy=True),
+    "legacy_burst": one_bound(
+        INSTANCE_BYTES, INSTANCE, large=True, legacy=True, spending=(INSTANCE_BYTES, INSTANCE_OPS)
     ),
     "unlisted_limit": _unlisted,
     "nameless_class": _nameless,

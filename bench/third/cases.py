@@ -149,7 +149,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
     mean_size = float(rng.choice([8, 16, 32, 64, 128])) * 1024
     size = mean_size * wandering(rng, n, 0.05, 7200)
     slow, ops = np.ones(n), least(made.limits, mean_size) * demand(rng, n)
-    clients, cpu, former = float(rng.choice([16, 64, 250])), 0.3, made.limits.copy()
+    clients, cpu, earlier = float(rng.choice([16, 64, 250])), 0.3, made.limits.copy()
     device = 40.0 * least(made.limits, mean_size)
     change = 0
     low = least(made.limits, mean_size)
@@ -167,7 +167,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
         clients *= 0.25 if name == "closed" else 1.0
     elif name == "resized":
         ops *= rng.uniform(1.1, 1.5) / 0.7
-        former[:, : flow.CAPACITY + 1] *= 0.6
+        earlier[:, : flow.CAPACITY + 1] *= 0.6
         change = n // 2
     elif name == "idle":
         ops *= 0.02
@@ -194,7 +194,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
         rates = made.limits[:, flow.BASE, None] / np.stack([size, np.ones(n), size, np.ones(n)])
         ops = np.minimum(ops, 0.85 * rates.min(axis=0))
         ops = np.minimum(ops, np.maximum(rates.min(axis=0) - 6 * np.sqrt(ops + 1), 0))
-    parts = [(slice(0, change), former), (slice(change, n), made.limits)]
+    parts = [(slice(0, change), earlier), (slice(change, n), made.limits)]
     seconds = np.concatenate(
         [
             flow.run(ops[p], size[p], slow[p], m, 0.7e-3, device, 1.5, clients, rng)
@@ -202,7 +202,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
             if p.stop > p.start
         ]
     )
-    return _film(rng, name, made, seconds, cpu, former, change)
+    return _film(rng, name, made, seconds, cpu, earlier, change)
 
 
 def _film(
@@ -211,7 +211,7 @@ def _film(
     made: Machine,
     seconds: Array,
     cpu: float,
-    former: Array,
+    earlier: Array,
     change: int,
 ) -> Incident:
     """Average over a minute or five, lose samples, and write what CloudWatch would say."""
@@ -253,7 +253,7 @@ def _film(
     code = held.argmax(axis=1)
     rates = np.where(
         (step * np.arange(n) < change)[:, None, None],
-        former[:, : flow.PEAK + 1],
+        earlier[:, : flow.PEAK + 1],
         made.limits[:, : flow.PEAK + 1],
     )
     levels = rates[np.arange(n), code // 2, code % 2]

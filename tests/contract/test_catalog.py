@@ -127,14 +127,14 @@ def test_a_price_out_of_line_with_its_deployment_is_weak():
 
 def test_a_baseline_is_never_above_its_maximum():
     """
-    Today and formerly, a class holds forever no more than it has at most.
+    Now and in legacy limits, a class holds forever no more than it has at most.
     """
     pairs = (
         ("ebs_baseline_mb_per_s", "ebs_max_mb_per_s"),
         ("ebs_baseline_ops_per_s", "ebs_max_ops_per_s"),
         ("network_baseline_gbit_per_s", "network_max_gbit_per_s"),
     )
-    rows = catalog().rows(schema.INSTANCE_LIMITS) + catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+    rows = catalog().rows(schema.INSTANCE_LIMITS) + catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
     wrong = [
         row
         for row in rows
@@ -161,10 +161,10 @@ def test_all_four_ebs_numbers_are_known_or_none():
 
 def test_history_has_no_gaps_and_no_overlaps():
     """
-    The former numbers of a type follow each other day by day, and belong to a type we know.
+    The legacy numbers of a type follow each other day by day, and belong to a type we know.
     """
     types = {row["ec2_type"] for row in catalog().rows(schema.INSTANCE_LIMITS)}
-    rows = catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+    rows = catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
     assert {row["ec2_type"] for row in rows} <= types
     broken = [
         (a["ec2_type"], a["valid_to"], b["valid_from"])
@@ -175,7 +175,7 @@ def test_history_has_no_gaps_and_no_overlaps():
     assert broken == []
 
 
-def test_the_last_former_row_is_todays_or_is_closed():
+def test_the_last_legacy_row_is_todays_or_is_closed():
     """
     A row that is still open carries today's numbers.
     """
@@ -183,7 +183,7 @@ def test_the_last_former_row_is_todays_or_is_closed():
     now = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
     differing = [
         row["ec2_type"]
-        for row in catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+        for row in catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
         if row["valid_to"] is None and any(row[n] != now[row["ec2_type"]][n] for n in numbers)
     ]
 

@@ -96,7 +96,7 @@ def test_every_report_says_that_it_is_simulated(name: str):
     assert json.loads(render_json(diagnosis))["is_simulated"] is True
 
 
-def test_search_service_is_held_at_a_former_baseline():
+def test_search_service_is_held_at_a_legacy_baseline():
     """
     A db.r5.2xlarge from before December 2019 is held at 212.5 MB/s, which was its baseline then.
     """

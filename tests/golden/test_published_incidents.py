@@ -75,9 +75,9 @@ def same_work() -> list[float]:
 
 
 def restart() -> list[float]:
-    former = catalog().former_limits("db.r5.2xlarge")
-    assert former
-    legacy = {one.ebs_baseline_bytes_per_s / 1e6 for one in former}
+    legacy = catalog().legacy_limits("db.r5.2xlarge")
+    assert legacy
+    legacy = {one.ebs_baseline_bytes_per_s / 1e6 for one in legacy}
     now = catalog().instance_limits("db.r5.2xlarge").ebs_baseline_bytes_per_s / 1e6
     restart = published_plan().options[0]
     assert all(f"{rate:g} MB/s" in restart.moves[0].text for rate in (212.5, now))

@@ -98,31 +98,31 @@ def test_a_balance_exists_exactly_where_a_bucket_does(subject: Instance):
 @settings(deadline=None)
 def test_each_phase_of_a_family_stands_once_and_in_order(subject: Instance):
     """
-    Today a family has one fixed number, or a baseline below a burst; former numbers are others.
+    Today a family has one fixed number, or a baseline below a burst; legacy numbers are others.
     """
     found = ceilings_of(subject, catalog())
     for family in {c.family for c in found} - {Family.CPU_CREDITS}:
         now = {c.phase: c.value for c in found if c.family is family and c.phase != Phase.LEGACY}
-        former = [c.value for c in found if c.family is family and c.phase is Phase.LEGACY]
+        legacy = [c.value for c in found if c.family is family and c.phase is Phase.LEGACY]
         assert set(now) in ({Phase.FIXED}, {Phase.BASELINE, Phase.BURST})
         assert now.get(Phase.BASELINE, 0) < now.get(Phase.BURST, 1)
-        assert len(former) == len(set(former))
-        assert not set(former) & set(now.values())
+        assert len(legacy) == len(set(legacy))
+        assert not set(legacy) & set(now.values())
 
 
 @given(instances())
 @settings(deadline=None)
-def test_a_known_launch_only_narrows_former_limits(subject: Instance):
+def test_a_known_launch_only_narrows_legacy_limits(subject: Instance):
     """
-    The former limits of an instance of known age are among those of one of unknown age.
+    The legacy limits of an instance of known age are among those of one of unknown age.
     """
 
-    def former(launched_s: int | None) -> set[tuple[Family, float]]:
+    def legacy(launched_s: int | None) -> set[tuple[Family, float]]:
         aged = Instance(db_class=subject.db_class, engine=subject.engine, launched_s=launched_s)
         found = ceilings_of(aged, catalog())
         return {(c.family, c.value) for c in found if c.phase is Phase.LEGACY}
 
-    assert former(subject.launched_s) <= former(None)
+    assert legacy(subject.launched_s) <= legacy(None)
 
 
 @given(st.sampled_from(ENGINES[:5]), SIZES, SIZES)

@@ -277,9 +277,9 @@ def test_a_restore_explains_the_hours_after_it(double: Double):
     assert {"simulated-watched": (True, True), "simulated-search": (False, False)} == loaded
 
 
-def test_former_limits_are_named_only_where_the_instance_is_old_enough(double: Double):
+def test_legacy_limits_are_named_only_where_the_instance_is_old_enough(double: Double):
     """
-    The same samples: launched in 2019 they show a former baseline, launched this month they do not.
+    The same samples: launched in 2019 they show a legacy baseline, launched this month they do not.
     """
     phases = {}
     for name in ("simulated-search", "simulated-present"):

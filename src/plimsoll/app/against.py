@@ -51,8 +51,8 @@ def against(diagnosis: Diagnosis) -> Against:
 
 
 def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> Against | None:
-    former = binding.ceiling.former_phase if binding.ceiling else None
-    name = limit_name(binding.family, binding.phase, former)
+    legacy = binding.ceiling.former_phase if binding.ceiling else None
+    name = limit_name(binding.family, binding.phase, legacy)
     level = binding.ceiling.value if binding.ceiling else binding.level
     if binding.dimension is Dimension.THROUGHPUT:
         return Against(bytes_per_s=level, name=name)

@@ -23,8 +23,8 @@ from plimsoll.model.limit import (
     AuroraClass,
     ConnectionRule,
     CpuCredits,
-    FormerLimits,
     InstanceLimits,
+    LegacyLimits,
     StorageRule,
     VolumeRule,
 )
@@ -96,7 +96,7 @@ class Catalog:
             raise self._unknown(text, class_name(text))
         return class_name(text)
 
-    def former_limits(self, db_class: str) -> tuple[FormerLimits, ...]:
+    def legacy_limits(self, db_class: str) -> tuple[LegacyLimits, ...]:
         """
         EBS limits documented for a class in the past, oldest first; empty where none are known.
 
@@ -108,12 +108,12 @@ class Catalog:
         now = self.instance_limits(db_class)
         if now.note == values.UNVERIFIED_HOST:
             return ()
-        former = [
-            values.former_limits(now.db_class, row, self._origin(row))
-            for row in self.rows(schema.INSTANCE_LIMITS_FORMER)
+        legacy = [
+            values.legacy_limits(now.db_class, row, self._origin(row))
+            for row in self.rows(schema.INSTANCE_LIMITS_LEGACY)
             if row["ec2_type"] == now.ec2_type and row["status"] != "misprint"
         ]
-        return values.consolidated(former, now)
+        return values.consolidated(legacy, now)
 
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
@@ -341,7 +341,7 @@ class Catalog:
 
     def _origin(self, row: Row) -> Origin:
         source = self._by(schema.SOURCES, "id").get(row["source"], {})
-        # A former row of a live answer has no date of its own but the first one it was valid on.
+        # A legacy row of a live answer has no date of its own but the first one it was valid on.
         read_on = row.get("read_on") or source.get("read_on") or row.get("valid_from")
         if not source or read_on is None:
             raise CatalogError(

@@ -1,7 +1,7 @@
 """
 A live `ec2 describe-instance-types` answer against the table of instance limits.
 
-Rule 1: nothing is forgotten: numbers that changed move to the former limits with both dates, and a
+Rule 1: nothing is forgotten: numbers that changed move to the legacy limits with both dates, and a
         type that the answer does not name keeps its row, for a region need not offer every type.
 Rule 2: this file reads and writes no files and knows no date but the one it is given.
 """
@@ -106,7 +106,7 @@ class Refresh(Struct, frozen=True, kw_only=True):
     """The tables as they would be, and how they differ."""
 
     limits: list[Row]
-    former: list[Row]
+    legacy: list[Row]
     added: tuple[str, ...]
     """Classes that had no row."""
     changed: tuple[Change, ...]
@@ -137,7 +137,7 @@ def refreshed(
     listed = {row["db_class"] for row in catalog.rows(schema.CLASSES)}
     answer = {kind.instance_type: kind for kind in _types(text)}
     rows, added, changed = dict(old), [], []
-    former = list(catalog.rows(schema.INSTANCE_LIMITS_FORMER))
+    legacy = list(catalog.rows(schema.INSTANCE_LIMITS_LEGACY))
     ignored = 0
     for name, kind in answer.items():
         db_class = class_name(name)
@@ -154,11 +154,11 @@ def refreshed(
             changed += differences
             if any(change.column in _EBS for change in differences):
                 now["documentation"] = "absent"
-                former = _with_former(former, before, read_on)
+                legacy = _with_legacy(legacy, before, read_on)
         rows[name] = now
     return Refresh(
         limits=[rows[name] for name in sorted(rows)],
-        former=former,
+        legacy=legacy,
         added=tuple(sorted(added, key=size_order)),
         changed=tuple(sorted(changed, key=lambda change: size_order(change.db_class))),
         not_answered=tuple(old[name]["db_class"] for name in old if name not in answer),
@@ -255,14 +255,14 @@ def _differences(before: Row, now: Row) -> list[Change]:
     ]
 
 
-def _with_former(former: list[Row], before: Row, read_on: str) -> list[Row]:
-    """The former limits with today's numbers of one type closed at `read_on`."""
+def _with_legacy(legacy: list[Row], before: Row, read_on: str) -> list[Row]:
+    """The legacy limits with today's numbers of one type closed at `read_on`."""
     numbers = {column: before[column] for column in _EBS}
     if numbers["ebs_max_mb_per_s"] is None or before["read_on"] >= read_on:
-        return former
-    mine = [row for row in former if row["ec2_type"] == before["ec2_type"]]
+        return legacy
+    mine = [row for row in legacy if row["ec2_type"] == before["ec2_type"]]
     if mine and mine[-1]["valid_to"] is None:
-        return [row | {"valid_to": read_on} if row is mine[-1] else row for row in former]
+        return [row | {"valid_to": read_on} if row is mine[-1] else row for row in legacy]
     closed = {
         "ec2_type": before["ec2_type"],
         "valid_from": before["read_on"],
@@ -273,5 +273,5 @@ def _with_former(former: list[Row], before: Row, read_on: str) -> list[Row]:
         "note": None,
         "source": before["source"],
     }
-    at = former.index(mine[-1]) + 1 if mine else len(former)
-    return [*former[:at], closed, *former[at:]]
+    at = legacy.index(mine[-1]) + 1 if mine else len(legacy)
+    return [*legacy[:at], closed, *legacy[at:]]

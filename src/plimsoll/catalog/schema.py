@@ -140,8 +140,8 @@ INSTANCE_LIMITS = Table(
         _SOURCE,
     ),
 )
-INSTANCE_LIMITS_FORMER = Table(
-    "instance_limits_former.csv",
+INSTANCE_LIMITS_LEGACY = Table(
+    "instance_limits_legacy.csv",
     ("ec2_type", "valid_from"),
     (
         *_text("ec2_type"),
@@ -335,7 +335,7 @@ API_PRICES = Table(
 TABLES = (
     SOURCES,
     INSTANCE_LIMITS,
-    INSTANCE_LIMITS_FORMER,
+    INSTANCE_LIMITS_LEGACY,
     CLASSES,
     CLASSES_PRECONFIGURED,
     STORAGE_RULES,

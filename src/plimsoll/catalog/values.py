@@ -12,8 +12,8 @@ from plimsoll.model.limit import (
     AuroraClass,
     ConnectionRule,
     CpuCredits,
-    FormerLimits,
     InstanceLimits,
+    LegacyLimits,
     StorageRule,
 )
 from plimsoll.model.pooler import PoolerDefault, PoolerFix
@@ -92,9 +92,9 @@ def listed_only(row: Row, origin: Origin) -> InstanceLimits:
     )
 
 
-def former_limits(db_class: str, row: Row, origin: Origin) -> FormerLimits:
-    """A row of instance_limits_former.csv, under the name RDS gives the type."""
-    return FormerLimits(
+def legacy_limits(db_class: str, row: Row, origin: Origin) -> LegacyLimits:
+    """A row of instance_limits_legacy.csv, under the name RDS gives the type."""
+    return LegacyLimits(
         db_class=db_class,
         ebs_baseline_bytes_per_s=_scaled(row["ebs_baseline_mb_per_s"], mb_per_s),
         ebs_burst_bytes_per_s=mb_per_s(row["ebs_max_mb_per_s"]),
@@ -106,10 +106,10 @@ def former_limits(db_class: str, row: Row, origin: Origin) -> FormerLimits:
     )
 
 
-def consolidated(former: list[FormerLimits], now: InstanceLimits) -> tuple[FormerLimits, ...]:
+def consolidated(legacy: list[LegacyLimits], now: InstanceLimits) -> tuple[LegacyLimits, ...]:
     """Equal neighbours as one stretch of time; without those that equal today's limits."""
-    stretches: list[FormerLimits] = []
-    for limits in former:
+    stretches: list[LegacyLimits] = []
+    for limits in legacy:
         if stretches and _ebs(stretches[-1]) == _ebs(limits):
             first = stretches[-1]
             origin = replace(first.origin, valid_to=limits.origin.valid_to)
@@ -254,7 +254,7 @@ def _scaled(value: float | None, convert: Callable[[float], float]) -> float | N
     return None if value is None else float(convert(value))
 
 
-def _ebs(limits: InstanceLimits | FormerLimits) -> tuple[float | None, ...]:
+def _ebs(limits: InstanceLimits | LegacyLimits) -> tuple[float | None, ...]:
     return (
         limits.ebs_baseline_bytes_per_s,
         limits.ebs_burst_bytes_per_s,

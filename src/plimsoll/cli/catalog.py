@@ -37,7 +37,7 @@ def show(
         str | None, typer.Argument(help="Instance class; without it all classes are listed.")
     ] = None,
 ) -> None:
-    """List the classes, or print what is documented for one, now and formerly."""
+    """List the classes, or print the documented limits of one, legacy limits included."""
     from plimsoll.catalog.load import catalog
 
     facts = catalog()
@@ -100,7 +100,7 @@ def _write(folder: Path, result: "Refresh") -> None:
     from plimsoll.reports.files.file import write_aside
 
     tables = (
-        (schema.INSTANCE_LIMITS_FORMER, result.former),
+        (schema.INSTANCE_LIMITS_LEGACY, result.legacy),
         (schema.INSTANCE_LIMITS, result.limits),
     )
     texts = [(table, schema.render(table, rows)) for table, rows in tables]

@@ -185,7 +185,7 @@ def _unknown_meaning(
     if at.lookalikes:
         return lookup_text(at, instance)
     if instance.db_class is None:
-        return "No documented limit has this number, of any class now or formerly."
+        return "No documented limit has this number, for any class, now or in the past."
     return (
         "No documented limit has this number, of this class and storage or of any other: it may be "
         "undocumented, provisioned, or storage that is slower than it should be."

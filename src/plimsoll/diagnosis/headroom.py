@@ -157,7 +157,7 @@ def _judging_ceiling(
 
 
 def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
-    """Say that the ceiling shown is a former one, and what the class has today."""
+    """Say that the ceiling shown is a legacy one, and what the class has today."""
     today = f"; today's is {_rate(held)}" if held is not None else ""
     return replace(resource, note=f"{resource.note}, the legacy limit{today}")
 

@@ -145,7 +145,7 @@ def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
     return (
         Missing(
             name=f"{instance.db_class} in the catalog",
-            hides="former limits and prices of the class",
+            hides="legacy limits and prices of the class",
             remedy=(
                 "The class is newer than this catalog. Its EBS limits are those that EC2 gives for the "
                 f"same type ({limits.source}, read on {limits.read_on})."

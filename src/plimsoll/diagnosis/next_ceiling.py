@@ -15,7 +15,7 @@ def next_ceiling_of(
     """
     The lowest present ceiling above the level that binds, at the I/O size seen while it bound.
 
-    A former limit is lifted by stopping and starting, so its present successor may be the next.
+    A legacy limit is lifted by stopping and starting, so its present successor may be the next.
     None when nothing binds, when the I/O size is not known, or nothing above it is documented.
     """
     if not time_at:

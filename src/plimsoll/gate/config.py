@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, UsageError
 from plimsoll.kernel import Stage
-from plimsoll.limits import chain_of, former_of
+from plimsoll.limits import chain_of, legacy_limits_of
 from plimsoll.limits.layout import is_aurora, launch_date
 from plimsoll.model.instance import Instance
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import KIB, MIB
 
 CLOCK_MAX = 3600.0
@@ -79,8 +79,8 @@ class GateSetup(Struct, frozen=True, kw_only=True):
     """Balance of every bucket at the start, 0–1."""
     memory_bytes: int | None = None
     """Most page cache that the mount may hold; None leaves it to the machine."""
-    former: bool | None = None
-    """Former limits of the class: None for those the launch date says, True to insist on them, False for
+    legacy: bool | None = field(default=None, name="former")
+    """Legacy limits of the class: None for those the launch date says, True to insist on them, False for
     today's."""
     mode: Literal["fs", "block"] = "fs"
     """A folder passed through, or ext4 on a loop device over one image file (root)."""
@@ -195,10 +195,10 @@ def config_of(
 
 def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
     """
-    The chain to enforce: one's own, or the instance's with former limits where they are meant.
+    The chain to enforce: one's own, or the instance's with legacy limits where they are meant.
 
     Raises:
-        UsageError: the instance has no documented storage limit, or former limits were asked for and
+        UsageError: the instance has no documented storage limit, or legacy limits were asked for and
             none are known.
         CatalogError: the class is not in the catalog.
     """
@@ -210,7 +210,7 @@ def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
             "no EBS or volume limit is documented for Aurora storage, so there is none to emulate",
             "Name an engine and a storage type other than Aurora's, or give --limits FILE.",
         )
-    chain = chain_of(instance, catalog, use_former=former_for(setup, catalog))
+    chain = chain_of(instance, catalog, use_legacy=legacy_limits_for(setup, catalog))
     if not chain:
         raise UsageError(
             "there is nothing to emulate: neither a class nor storage with documented limits was given",
@@ -219,9 +219,9 @@ def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
     return chain
 
 
-def former_for(setup: GateSetup, catalog: Catalog) -> FormerLimits | None:
+def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None:
     """
-    The former limits the instance is to have; None for today's.
+    The legacy limits the instance is to have; None for today's.
 
     They are those documented at its launch: an instance keeps them until it is stopped and started.
 
@@ -229,17 +229,17 @@ def former_for(setup: GateSetup, catalog: Catalog) -> FormerLimits | None:
         UsageError: they were asked for, and none are known.
         CatalogError: the class is not in the catalog.
     """
-    if setup.former is False or setup.instance.db_class is None:
+    if setup.legacy is False or setup.instance.db_class is None:
         return None
     launched = launch_date(setup.instance)
-    if setup.former is None and launched is None:
+    if setup.legacy is None and launched is None:
         return None
-    known = former_of(setup.instance, catalog)
+    known = legacy_limits_of(setup.instance, catalog)
     if not known:
-        if not setup.former:
+        if not setup.legacy:
             return None
         raise UsageError(
-            f"no former limits of {setup.instance.db_class} are known for that launch date",
+            f"no legacy limits of {setup.instance.db_class} are known for that launch date",
             "Leave them out, or give a --launched before they changed; 'plimsoll limits' lists them.",
         )
     # Several editions may have followed; the instance was born under the first that reached it.

@@ -203,7 +203,7 @@ class GateControl:
             instance: what is emulated from now on.
             catalog: the documented limits.
             is_restart: as if stopped and started, which brings today's limits where an instance had
-                former ones.
+                legacy ones.
 
         Raises:
             UsageError: the instance has no documented storage limits, or the gate has limits of a file.
@@ -215,9 +215,9 @@ class GateControl:
             home.setup,
             instance=instance,
             stages=None,
-            former=False
+            legacy=False
             if is_restart or _is_other_class(home.setup, instance)
-            else home.setup.former,
+            else home.setup.legacy,
         )
         chain = stages_of(setup, catalog)
         left = self.status().balance

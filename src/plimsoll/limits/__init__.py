@@ -20,13 +20,13 @@ from plimsoll.limits import (
     volume_iops,
     volume_throughput,
 )
-from plimsoll.limits.bucket import former_of
+from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.chain import chain_of
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.instance import Instance
 
-__all__ = ["FAMILIES", "ceilings_of", "chain_of", "former_of", "limits_of"]
+__all__ = ["FAMILIES", "ceilings_of", "chain_of", "legacy_limits_of", "limits_of"]
 
 FAMILIES = (
     instance_ebs_throughput,
@@ -46,7 +46,7 @@ FAMILIES = (
 
 def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Every documented ceiling of an instance, family by family; former limits have Phase.LEGACY.
+    Every documented ceiling of an instance, family by family; legacy limits have Phase.LEGACY.
 
     An instance without a class has only the ceilings that do not need one.
 

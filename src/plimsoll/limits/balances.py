@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.limits.aurora import other_meaning
-from plimsoll.limits.bucket import former_of
+from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Family
@@ -59,21 +59,21 @@ def _instance_note(
             f"the volumes give at most {say(most)}, not more than the baseline of"
             f" {say(stage.baseline)}; only the root volume could add to it"
         )
-    former = _former_baseline(instance, catalog, most, is_bytes=is_bytes)
-    if former is None:
+    legacy = _legacy_baseline(instance, catalog, most, is_bytes=is_bytes)
+    if legacy is None:
         return _note(metric, can_move=False, reason=reason)
-    reason += f"; under its former limits it falls above {say(former)}"
+    reason += f"; under its legacy limits it falls above {say(legacy)}"
     return _note(metric, can_move=None, reason=reason)
 
 
-def _former_baseline(
+def _legacy_baseline(
     instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool
 ) -> float | None:
-    """The lowest former baseline that the instance may still have and that `most` exceeds."""
+    """The lowest legacy baseline that the instance may still have and that `most` exceeds."""
     baselines = []
-    for former in former_of(instance, catalog):
-        baseline = former.ebs_baseline_bytes_per_s if is_bytes else former.ebs_baseline_ops_per_s
-        burst = former.ebs_burst_bytes_per_s if is_bytes else former.ebs_burst_ops_per_s
+    for legacy in legacy_limits_of(instance, catalog):
+        baseline = legacy.ebs_baseline_bytes_per_s if is_bytes else legacy.ebs_baseline_ops_per_s
+        burst = legacy.ebs_burst_bytes_per_s if is_bytes else legacy.ebs_burst_ops_per_s
         if baseline is not None and baseline < burst and (most is None or most > baseline):
             baselines.append(baseline)
     return min(baselines, default=None)

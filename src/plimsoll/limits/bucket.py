@@ -1,5 +1,5 @@
 """
-Instance limits that burst: what is documented of their buckets, now and formerly, as ceilings.
+Instance limits that burst: the documented rates of their buckets, present and legacy, as ceilings.
 
 EC2 documents a baseline B, a maximum M, and that the maximum can be held for 30 minutes at least once
 in 24 hours. It documents neither the capacity of the bucket nor its refill. Two readings are possible:
@@ -18,7 +18,7 @@ from plimsoll.limits.class_limits import catalogued, is_near, limits_of, superse
 from plimsoll.limits.layout import is_aurora, launch_date
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.limit import FormerLimits, InstanceLimits
+from plimsoll.model.limit import InstanceLimits, LegacyLimits
 from plimsoll.model.metric import Metric
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
@@ -34,7 +34,7 @@ class Bucket(Struct, frozen=True, kw_only=True):
     dimension: Dimension
     unit: str
     balance_metric: Metric
-    numbers: Callable[[InstanceLimits | FormerLimits], tuple[float | None, float | None]]
+    numbers: Callable[[InstanceLimits | LegacyLimits], tuple[float | None, float | None]]
     """Baseline and burst out of what is documented for a class."""
     say: Callable[[float], str]
     """A number of this bucket for people, as the documentation prints it."""
@@ -51,14 +51,14 @@ class Rates(Struct, frozen=True, kw_only=True):
     burst_note: str = ""
     """What must be known of one of the two alone."""
     is_lifted_by_restart: bool | None = None
-    """For former numbers, as in FormerLimits."""
+    """For legacy numbers, as in LegacyLimits."""
 
 
-def former_of(instance: Instance, catalog: Catalog) -> tuple[FormerLimits, ...]:
+def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits, ...]:
     """
-    Former limits that the instance may still have: those documented at or after its launch.
+    Legacy limits that the instance may still have: those documented at or after its launch.
 
-    With an unknown launch these are all former limits of the class. The catalog's own numbers are
+    With an unknown launch these are all legacy limits of the class. The catalog's own numbers are
     among them where the provider has told newer ones.
 
     Raises:
@@ -70,9 +70,9 @@ def former_of(instance: Instance, catalog: Catalog) -> tuple[FormerLimits, ...]:
     launched = launch_date(instance)
     last = superseded(instance, catalog)
     return tuple(
-        former
-        for former in (*catalog.former_limits(row.db_class), *((last,) if last else ()))
-        if launched is None or former.origin.valid_to is None or former.origin.valid_to >= launched
+        legacy
+        for legacy in (*catalog.legacy_limits(row.db_class), *((last,) if last else ()))
+        if launched is None or legacy.origin.valid_to is None or legacy.origin.valid_to >= launched
     )
 
 
@@ -88,7 +88,7 @@ def applies(instance: Instance) -> bool:
 
 def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One bucket's ceilings for an instance: today's baseline and burst, then former numbers.
+    One bucket's ceilings for an instance: today's baseline and burst, then legacy numbers.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -99,7 +99,7 @@ def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> t
     return bucket_ceilings(
         bucket,
         _present(bucket, limits, catalogued(instance, catalog)),
-        tuple(_rates(bucket, then) for then in former_of(instance, catalog)),
+        tuple(_rates(bucket, then) for then in legacy_limits_of(instance, catalog)),
         burst_s=catalog.volume_rule("instance", "burst_s").value,
         is_age_known=launch_date(instance) is not None,
     )
@@ -128,9 +128,9 @@ def _instead(bucket: Bucket, told: float | None, known: float | None, read_on: s
     return f"the catalog (read {read_on}) has {bucket.say(known)}; EC2 says {bucket.say(told)}"
 
 
-def _rates(bucket: Bucket, limits: InstanceLimits | FormerLimits) -> Rates:
+def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> Rates:
     baseline, burst = bucket.numbers(limits)
-    lifted = limits.is_lifted_by_restart if isinstance(limits, FormerLimits) else None
+    lifted = limits.is_lifted_by_restart if isinstance(limits, LegacyLimits) else None
     return Rates(
         baseline=baseline,
         burst=burst,
@@ -141,27 +141,27 @@ def _rates(bucket: Bucket, limits: InstanceLimits | FormerLimits) -> Rates:
 
 
 def bucket_ceilings(
-    bucket: Bucket, now: Rates, former: tuple[Rates, ...], *, burst_s: float, is_age_known: bool
+    bucket: Bucket, now: Rates, legacy: tuple[Rates, ...], *, burst_s: float, is_age_known: bool
 ) -> tuple[Ceiling, ...]:
     """
-    Today's ceilings of a bucket, then the former ones that are other numbers.
+    Today's ceilings of a bucket, then the legacy ones that are other numbers.
 
     Args:
         bucket: which of the two it is.
         now: today's numbers; None in it where nothing is documented.
-        former: the numbers the instance may still have, oldest first.
+        legacy: the numbers the instance may still have, oldest first.
         burst_s: seconds for which the maximum is promised, once a day.
-        is_age_known: whether the instance's launch is known, and `former` chosen by it.
+        is_age_known: whether the instance's launch is known, and `legacy` chosen by it.
     """
     present = _ceilings(bucket, now, burst_s)
     known = {ceiling.value for ceiling in present}
-    legacy = [
+    kept = [
         _legacy(ceiling, rates, is_age_known=is_age_known)
-        for rates in former
+        for rates in legacy
         for ceiling in _ceilings(bucket, rates, burst_s)
         if ceiling.value not in known
     ]
-    return present + _distinct(legacy)
+    return present + _distinct(kept)
 
 
 def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ...]:
@@ -207,7 +207,7 @@ def _legacy(ceiling: Ceiling, rates: Rates, *, is_age_known: bool) -> Ceiling:
 
 def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
     """
-    One ceiling for each former number: in the role it was documented in for the longest time.
+    One ceiling for each legacy number: in the role it was documented in for the longest time.
 
     The same number can stand in two editions, once as a baseline and once as a maximum; an observed
     level cannot tell them apart, and the edition of a few days is the less likely one.

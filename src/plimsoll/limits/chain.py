@@ -15,7 +15,7 @@ from plimsoll.limits.class_limits import limits_of
 from plimsoll.limits.layout import is_aurora, volume_count_of
 from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import Instance
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import kib
 
 # An SSD volume counts an operation forevery 256 KiB (EBS User Guide, ebs-io-characteristics).
@@ -23,7 +23,7 @@ _SSD_UNIT_BYTES = kib(256)
 
 
 def chain_of(
-    instance: Instance, catalog: Catalog, *, use_former: FormerLimits | None = None
+    instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None
 ) -> tuple[Stage, ...]:
     """
     The stages of an instance, named after their families; what is not documented is left out.
@@ -35,20 +35,20 @@ def chain_of(
     Args:
         instance: what was bought.
         catalog: the documented limits.
-        use_former: former limits to use for the instance stages in place of today's.
+        use_legacy: legacy limits to use for the instance stages in place of today's.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    return _instance_stages(instance, catalog, use_former) + _volume_stages(instance, catalog)
+    return _instance_stages(instance, catalog, use_legacy) + _volume_stages(instance, catalog)
 
 
 def _instance_stages(
-    instance: Instance, catalog: Catalog, use_former: FormerLimits | None
+    instance: Instance, catalog: Catalog, use_legacy: LegacyLimits | None
 ) -> tuple[Stage, ...]:
     if instance.db_class is None or is_aurora(instance):
         return ()
-    limits = use_former or limits_of(instance, catalog)
+    limits = use_legacy or limits_of(instance, catalog)
     if limits is None:
         return ()
     burst_s = catalog.volume_rule("instance", "burst_s").value

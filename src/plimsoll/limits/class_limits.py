@@ -12,7 +12,7 @@ from plimsoll.catalog.names import class_name
 from plimsoll.limits.layout import above_zero, is_serverless
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import EbsLimits, Instance
-from plimsoll.model.limit import FormerLimits, InstanceLimits
+from plimsoll.model.limit import InstanceLimits, LegacyLimits
 from plimsoll.units import GIB
 
 # The API cuts Mbit/s to whole numbers and the documentation rounds MB/s; both stay within a few
@@ -76,9 +76,9 @@ def catalogued(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     return catalog.instance_limits(instance.db_class)
 
 
-def superseded(instance: Instance, catalog: Catalog) -> FormerLimits | None:
+def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     """
-    The catalog's numbers as former ones, where the provider has told newer and other numbers since.
+    The catalog's numbers as legacy ones, where the provider has told newer and other numbers since.
 
     An instance that was not stopped and started in between may still have them.
 
@@ -92,7 +92,7 @@ def superseded(instance: Instance, catalog: Catalog) -> FormerLimits | None:
         return None
     if told.read_on < row.origin.read_on:
         return None
-    return FormerLimits(
+    return LegacyLimits(
         db_class=row.db_class,
         ebs_baseline_bytes_per_s=row.ebs_baseline_bytes_per_s,
         ebs_burst_bytes_per_s=row.ebs_burst_bytes_per_s,

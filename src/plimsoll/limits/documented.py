@@ -34,7 +34,7 @@ class Documented(Struct, frozen=True, kw_only=True):
     """bytes/s or ops/s, reads and writes together."""
     family: Family
     phase: Phase
-    """Baseline, burst or fixed, also for former numbers."""
+    """Baseline, burst or fixed, also for legacy numbers."""
     valid_to: str | None
     """ISO date until which it was documented; None for what is documented now."""
     classes: tuple[str, ...]
@@ -49,7 +49,7 @@ class Documented(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=8)
 def documented(catalog: Catalog, engine: str) -> tuple[Documented, ...]:
     """
-    Return every documented number of the four storage rates, present and former.
+    Return every documented number of the four storage rates, present and legacy.
 
     Args:
         catalog: the facts.

@@ -88,5 +88,5 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
     @property
     def bucket_phase(self) -> Phase:
-        """Baseline, burst or fixed, also for former limits."""
+        """Baseline, burst or fixed, also for legacy limits."""
         return self.former_phase or self.phase

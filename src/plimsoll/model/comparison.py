@@ -210,7 +210,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     quantities: tuple[Quantity, ...]
     """Every quantity in a fixed order, those not measured too."""
     ceilings: tuple[CeilingPair, ...]
-    """Every present limit of either side; former ones only where a side was at them."""
+    """Every present limit of either side; legacy ones only where a side was at them."""
     headroom: tuple[ResourcePair, ...]
     shared_hours: SharedHours | None
     """None where both windows cover the hours of day alike, or share none."""

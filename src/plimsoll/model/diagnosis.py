@@ -226,7 +226,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     missing: tuple[Missing, ...]
     ceilings: tuple[Ceiling, ...]
-    """Every documented ceiling of this instance, former ones included."""
+    """Every documented ceiling of this instance, legacy ones included."""
     annotations: tuple[Annotation, ...] = ()
     """What happened in or before the window, as the source told it."""
     waiting: tuple[UnexplainedWaiting, ...] = ()

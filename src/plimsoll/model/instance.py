@@ -99,7 +99,7 @@ class Instance(Struct, frozen=True, kw_only=True):
     snapshots written before there was such a field are the same bytes."""
     storage: Storage = Storage()
     launched_s: int | None = None
-    """Epoch seconds of InstanceCreateTime; decides whether former limits are possible."""
+    """Epoch seconds of InstanceCreateTime; decides whether legacy limits are possible."""
     connection_max: int | None = None
     """max_connections as read from the server; None leaves it to the default formula."""
     vcpu_count: int | None = None

@@ -42,7 +42,7 @@ class InstanceLimits(Struct, frozen=True, kw_only=True):
     """Where the four EBS numbers come from; None where it is `origin`, as for the rest."""
 
 
-class FormerLimits(Struct, frozen=True, kw_only=True):
+class LegacyLimits(Struct, frozen=True, kw_only=True):
     """EBS limits that were documented for a class in the past, and differ from today's."""
 
     db_class: str

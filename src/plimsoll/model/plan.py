@@ -215,7 +215,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     ratio_at_ceiling: Band
     """The same as a share 0–1 of the measured window."""
     served_bytes_per_s: Band
-    """Mean over the window's formerly held-back time; over the whole window where there was none."""
+    """Mean over the time at a ceiling; over the whole window where there was none."""
     served_ratio: Band
     """Share 0–1 of the demanded bytes that are served without waiting."""
     latency_s_mean: Band | None

@@ -88,7 +88,7 @@ class LimitSheet(Struct, frozen=True, kw_only=True):
     stages: tuple[StageLine, ...]
     """What each family alone would let through at the sizes of `curve`."""
     ceilings: tuple[Ceiling, ...]
-    """Every documented ceiling, former ones included."""
+    """Every documented ceiling, legacy ones included."""
     balances: tuple[BalanceNote, ...]
     unreachable: tuple[UnusableStorage, ...]
     origins: tuple[Origin, ...]

@@ -102,7 +102,7 @@ def plan(
         catalog=catalog,
         book=book,
         constraints=constraints,
-        former=legacy_of(snapshot.instance, catalog, held),
+        legacy=legacy_of(snapshot.instance, catalog, held),
         before=found.before,
     )
     present = context.present()
@@ -363,7 +363,7 @@ def _free(context: PlanContext) -> tuple[Option, ...]:
         was, will = (cost_of(one, context.book, catalog=context.catalog) for one in (before, after))
         return usd_per_day_more(before, was, after, will)
 
-    moves = free_moves(context.before, context.catalog, former=context.former, usd_more=usd_more)
+    moves = free_moves(context.before, context.catalog, legacy=context.legacy, usd_more=usd_more)
     constraints = context.constraints
     options = []
     for move in moves:

@@ -167,7 +167,7 @@ def test_true_levels_lie_within_the_deviation_of_the_enforced_number():
     assert count > 20
 
 
-def test_legacy_instances_name_the_former_number():
+def test_legacy_instances_name_the_legacy_number():
     """
     An instance launched before its class was raised has true intervals of phase legacy.
     """
@@ -176,7 +176,7 @@ def test_legacy_instances_name_the_former_number():
     legacy = [i for i in incident.truth.intervals if i.phase == "legacy"]
     assert legacy
     assert {i.former_phase for i in legacy} <= {"baseline", "burst", "fixed"}
-    assert incident.machine.row.kind == "former"
+    assert incident.machine.row.kind == "legacy"
 
 
 def test_unknown_limits_are_far_from_every_documented_number():

@@ -74,7 +74,7 @@ def test_a_preconfigured_class_is_marked_as_inferred():
     assert limits.vcpu_count is None
     assert not limits.is_verified
     assert "inferred" in limits.note
-    assert catalog().former_limits("db.r5.2xlarge.tpc1.mem2x") == ()
+    assert catalog().legacy_limits("db.r5.2xlarge.tpc1.mem2x") == ()
 
 
 @pytest.mark.parametrize(
@@ -97,43 +97,43 @@ def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
     assert nearest in caught.value.hint
 
 
-def test_former_limits_carry_their_dates():
+def test_legacy_limits_carry_their_dates():
     """
     From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s.
     """
-    former = catalog().former_limits("db.r5.2xlarge")[-1]
+    legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
 
-    assert former.ebs_baseline_bytes_per_s == mb_per_s(212.5)
-    assert former.ebs_burst_bytes_per_s == mb_per_s(437.5)
-    assert (former.origin.valid_from, former.origin.valid_to) == ("2018-08-04", "2019-12-04")
-    assert former.is_lifted_by_restart
+    assert legacy.ebs_baseline_bytes_per_s == mb_per_s(212.5)
+    assert legacy.ebs_burst_bytes_per_s == mb_per_s(437.5)
+    assert (legacy.origin.valid_from, legacy.origin.valid_to) == ("2018-08-04", "2019-12-04")
+    assert legacy.is_lifted_by_restart
 
 
-def test_former_limits_leave_out_misprints_and_todays_numbers():
+def test_legacy_limits_leave_out_misprints_and_todays_numbers():
     """
     x2gd was once printed eight times too high, m4.10xlarge once doubled; neither ever had that.
     """
-    assert catalog().former_limits("db.x2g.large") == ()
-    assert catalog().former_limits("db.m4.10xlarge") == ()
+    assert catalog().legacy_limits("db.x2g.large") == ()
+    assert catalog().legacy_limits("db.m4.10xlarge") == ()
 
 
-def test_roundings_of_old_pages_are_no_former_limits():
+def test_roundings_of_old_pages_are_no_legacy_limits():
     """
-    86.86 MB/s beside 695 Mbit/s is 86.875: db.t3.xlarge has one former pair, not two.
+    86.86 MB/s beside 695 Mbit/s is 86.875: db.t3.xlarge has one legacy pair, not two.
     """
-    former = catalog().former_limits("db.t3.xlarge")
+    legacy = catalog().legacy_limits("db.t3.xlarge")
 
-    assert [f.ebs_baseline_bytes_per_s for f in former] == [mb_per_s(64)]
+    assert [f.ebs_baseline_bytes_per_s for f in legacy] == [mb_per_s(64)]
 
 
 def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
     """
     In 2020 db.r6gd.large was documented with one number.
     """
-    former = catalog().former_limits("db.r6gd.large")[0]
+    legacy = catalog().legacy_limits("db.r6gd.large")[0]
 
-    assert former.ebs_baseline_bytes_per_s is None
-    assert former.ebs_burst_bytes_per_s == mb_per_s(78.75)
+    assert legacy.ebs_baseline_bytes_per_s is None
+    assert legacy.ebs_burst_bytes_per_s == mb_per_s(78.75)
 
 
 def test_oracle_stripes_from_200_gib_and_sql_server_never():
@@ -294,10 +294,10 @@ def test_only_the_tables_a_question_needs_are_read(tmp_path: Path):
     """
     A folder without prices still answers for limits, and says which table is missing.
     """
-    for table in (schema.SOURCES, schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_FORMER):
+    for table in (schema.SOURCES, schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_LEGACY):
         shutil.copy(DATA / table.file, tmp_path)
     facts = Catalog(tmp_path)
-    assert facts.former_limits("db.r5.2xlarge")
+    assert facts.legacy_limits("db.r5.2xlarge")
 
     with pytest.raises(CatalogError) as caught:
         facts.storage_price("gp3_storage")

@@ -34,7 +34,7 @@ def test_what_agrees_is_no_change():
     )
 
     assert (result.changed, result.added) == ((), ())
-    assert result.former == catalog().rows(schema.INSTANCE_LIMITS_FORMER)
+    assert result.legacy == catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
 
 
 def test_a_confirmed_row_has_the_new_date():
@@ -75,7 +75,7 @@ def test_a_changed_number_moves_into_the_history():
     The open row of the history is closed on the day of the answer.
     """
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
-    rows = [row for row in result.former if row["ec2_type"] == "t3.xlarge"]
+    rows = [row for row in result.legacy if row["ec2_type"] == "t3.xlarge"]
 
     assert [(row["ebs_baseline_mb_per_s"], row["valid_to"]) for row in rows] == [
         (64.0, "2020-02-28"),
@@ -85,12 +85,12 @@ def test_a_changed_number_moves_into_the_history():
 
 def test_a_class_without_history_gets_one():
     """
-    A type whose numbers never changed before gets its first former row, from the day they were read.
+    A type whose numbers never changed before gets its first legacy row, from the day they were read.
     """
     kind = json.loads(answer_of("r5.2xlarge"))["InstanceTypes"][0]
     kind["InstanceType"] = "r6i.2xlarge"
     result = refreshed(json.dumps([kind]), catalog(), read_on="2026-12-01")
-    rows = [row for row in result.former if row["ec2_type"] == "r6i.2xlarge"]
+    rows = [row for row in result.legacy if row["ec2_type"] == "r6i.2xlarge"]
 
     assert [(r["valid_from"], r["valid_to"], r["ebs_max_mb_per_s"]) for r in rows] == [
         ("2026-10-27", "2026-12-01", 1250.0)
@@ -99,23 +99,23 @@ def test_a_class_without_history_gets_one():
 
 def test_the_refreshed_tables_load_again(tmp_path: Path):
     """
-    Written out and loaded, the new tables answer with the new numbers, and with the old as former.
+    Written out and loaded, the new tables answer with the new numbers, and with the old as legacy.
     """
     for table in schema.TABLES:
         shutil.copy(DATA / table.file, tmp_path)
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
     for table, rows in (
         (schema.INSTANCE_LIMITS, result.limits),
-        (schema.INSTANCE_LIMITS_FORMER, result.former),
+        (schema.INSTANCE_LIMITS_LEGACY, result.legacy),
     ):
         (tmp_path / table.file).write_text(schema.render(table, rows), encoding="utf-8")
     facts = Catalog(tmp_path)
-    limits, former = facts.instance_limits("db.t3.xlarge"), facts.former_limits("db.t3.xlarge")
+    limits, legacy = facts.instance_limits("db.t3.xlarge"), facts.legacy_limits("db.t3.xlarge")
 
     assert limits.ebs_baseline_bytes_per_s == mb_per_s(100)
     assert limits.origin.read_on == "2026-12-01"
     assert not limits.is_verified
-    assert [f.ebs_baseline_bytes_per_s for f in former] == [mb_per_s(64), mb_per_s(86.875)]
+    assert [f.ebs_baseline_bytes_per_s for f in legacy] == [mb_per_s(64), mb_per_s(86.875)]
     assert facts.instance_limits("db.x2m.xlarge").ebs_burst_bytes_per_s == mb_per_s(195.3125)
     again = refreshed(ANSWER, facts, read_on="2026-12-02")
     assert (again.changed, again.added) == ((), ())

@@ -26,7 +26,7 @@ def test_show_lists_all_classes():
 
 def test_show_prints_a_class_with_its_past():
     """
-    A class is shown with its numbers, its former numbers and their sources.
+    A class is shown with its numbers, its legacy numbers and their sources.
     """
     text = run("show", "r5.2xlarge").stdout
 
@@ -64,13 +64,13 @@ def test_refresh_writes_both_tables(tmp_path: Path):
     )
     rows = {
         table.file: schema.parse(table, (tmp_path / table.file).read_text(encoding="utf-8"))
-        for table in (schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_FORMER)
+        for table in (schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_LEGACY)
     }
 
     assert result.exit_code == 0
     assert {name: len(found) for name, found in rows.items()} == {
         "instance_limits.csv": 423,
-        "instance_limits_former.csv": 206,
+        "instance_limits_legacy.csv": 206,
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(rows)
 

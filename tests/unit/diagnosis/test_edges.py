@@ -102,7 +102,7 @@ def test_each_unknown_level_has_its_own_first_moment():
     assert 2 == len(firsts)
 
 
-def test_a_former_burst_is_lifted_by_a_restart_too():
+def test_a_legacy_burst_is_lifted_by_a_restart_too():
     d = diagnose_snapshot(read("search-service"))
     burst = [f for f in d.findings if "437.5" in f.title]
     assert "Stop and start" in burst[0].moves[0]

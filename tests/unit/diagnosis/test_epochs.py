@@ -60,7 +60,7 @@ def test_a_level_of_the_present_class_is_named():
 
 def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_class():
     """
-    The event does not tell the former class, so its limits are unknown, and that is said.
+    The event does not tell the earlier class, so its limits are unknown, and that is said.
     """
     found = diagnose(pegged(BASELINE, annotations=[event(EventKind.CLASS_CHANGE, 7)]), catalog())
 

@@ -24,13 +24,13 @@ BYTES, VOLUME_BALANCE = Metric.BYTE_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO
 EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
 BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
-FORMER = ceiling(
-    EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE, balance=BYTES, valid_to="2019-12-04"
+LEGACY = ceiling(
+    EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE, balance=BYTES, valid_to="2019-12-04"
 )
 GP2 = ceiling(Family.VOLUME_IOPS, Phase.BASELINE, 3000, balance=VOLUME_BALANCE)
 GP3_IOPS = ceiling(Family.VOLUME_IOPS, Phase.FIXED, 12_000)
 GP3 = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
-CEILINGS = (BASELINE, BURST, FORMER, GP2, GP3)
+CEILINGS = (BASELINE, BURST, LEGACY, GP2, GP3)
 R5 = Instance(identifier="orders", db_class="db.r5.2xlarge")
 START_S = 1_615_198_440  # 2021-03-08 10:14
 
@@ -115,7 +115,7 @@ def test_the_first_moment_is_the_earliest_interval_at_that_ceiling():
     [
         (BASELINE, "EBSByteBalanceExhausted"),
         (BURST, "EBSThroughputUnderprovisioned"),
-        (FORMER, "EBSThroughputUnderprovisioned"),
+        (LEGACY, "EBSThroughputUnderprovisioned"),
         (ceiling(IOPS, Phase.BASELINE, 12_000), "EBSIOBalanceExhausted"),
         (GP2, "BurstBalanceExhausted"),
         (GP3, "EBSVolumeThroughputUnderprovisioned"),
@@ -139,22 +139,22 @@ def test_a_balance_is_called_exhausted_only_where_that_is_known():
     assert "EBSThroughputUnderprovisioned" == of(interval(BASELINE, evidence=unseen))[0].code
 
 
-def test_a_former_limit_is_lifted_for_free_first():
+def test_a_legacy_limit_is_lifted_for_free_first():
     """
     Before anything that costs money: stop and start, with what the class has now.
     """
-    (found,) = of(interval(FORMER))
+    (found,) = of(interval(LEGACY))
 
     assert found.moves[0].startswith("Stop and start the instance first")
     assert "287.5 MB/s (baseline) and 593.75 MB/s (burst) now" in found.moves[0]
     assert "until 2019-12-04" in found.text
 
 
-def test_a_former_limit_that_was_higher_is_no_reason_to_restart():
+def test_a_legacy_limit_that_was_higher_is_no_reason_to_restart():
     """
     Where the class has no more now, stopping and starting would not help.
     """
-    higher = ceiling(EBS, Phase.LEGACY, 700e6, former=Phase.FIXED)
+    higher = ceiling(EBS, Phase.LEGACY, 700e6, legacy=Phase.FIXED)
     (found,) = of(interval(higher))
 
     assert not [move for move in found.moves if "Stop and start" in move]
@@ -329,7 +329,7 @@ def test_throughput_beyond_the_instance_is_told():
         ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
         BASELINE,
         BURST,
-        FORMER,
+        LEGACY,
     )
     bought = Instance(storage=Storage(kind="gp3", provisioned_bytes_per_s=mib_per_s(1000)))
     (found,) = of(instance=bought, ceilings=rows)

@@ -15,13 +15,13 @@ from plimsoll.units import gib
 EBS = Family.INSTANCE_EBS_THROUGHPUT
 BASELINE = ceiling(EBS, Phase.BASELINE, 100e6)
 BURST = ceiling(EBS, Phase.BURST, 300e6)
-FORMER = ceiling(EBS, Phase.LEGACY, 60e6, former=Phase.BASELINE)
+LEGACY = ceiling(EBS, Phase.LEGACY, 60e6, legacy=Phase.BASELINE)
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
 MEMORY = ceiling(Family.MEMORY, Phase.FIXED, gib(16))
 SPACE = ceiling(Family.STORAGE_SPACE, Phase.FIXED, gib(100))
 CONNECTIONS = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
 NETWORK = ceiling(Family.NETWORK, Phase.BASELINE, 125e6)
-CEILINGS = (BASELINE, BURST, FORMER, CPU, MEMORY, SPACE, CONNECTIONS, NETWORK)
+CEILINGS = (BASELINE, BURST, LEGACY, CPU, MEMORY, SPACE, CONNECTIONS, NETWORK)
 
 
 def of(family: Family, *values, ceilings=CEILINGS, time_at=()) -> Resource:
@@ -83,7 +83,7 @@ def test_in_a_window_of_minutes_a_twentieth_is_near():
 
 def test_the_ceiling_is_what_can_be_held_forever():
     """
-    Headroom is measured from the present baseline, not from the burst and not from a former number.
+    Headroom is measured from the present baseline, not from the burst and not from a legacy number.
     """
     resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)))
 
@@ -162,15 +162,15 @@ def test_above_the_baseline_credits_decide(peak, balance, verdict):
 
 def test_the_ceiling_that_binds_is_the_one_shown():
     """
-    Where a former limit binds, its number stands in the row, and the time above 80 % is of it.
+    Where a legacy limit binds, its number stands in the row, and the time above 80 % is of it.
     """
     at = CeilingTime(
         family=EBS, phase=Phase.LEGACY, dimension=Dimension.THROUGHPUT, level=60e6, seconds=2400,
-        interval_count=1, ceiling=FORMER,
+        interval_count=1, ceiling=LEGACY,
     )  # fmt: skip
     resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at,))
 
-    assert (FORMER, 40.0) == (resource.ceiling, resource.minutes_above_80)
+    assert (LEGACY, 40.0) == (resource.ceiling, resource.minutes_above_80)
     assert "today's is 100 MB/s" in resource.note
 
 
@@ -211,9 +211,9 @@ def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
 @pytest.mark.parametrize(("phase", "said"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
 def test_what_bound_binds(phase, said):
     """
-    Time at a ceiling makes the verdict, with its length; a former limit is called so.
+    Time at a ceiling makes the verdict, with its length; a legacy limit is called so.
     """
-    row = BASELINE if phase == Phase.BASELINE else FORMER
+    row = BASELINE if phase == Phase.BASELINE else LEGACY
     at = CeilingTime(
         family=EBS,
         phase=phase,

@@ -15,11 +15,11 @@ from plimsoll.units import KIB
 EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6)
 BURST = ceiling(EBS, Phase.BURST, 593.75e6)
-FORMER = ceiling(EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE)
+LEGACY = ceiling(EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE)
 OPS = ceiling(IOPS, Phase.BASELINE, 12_000)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 500e6)
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
-ALL = (BASELINE, BURST, FORMER, OPS, VOLUME, CPU)
+ALL = (BASELINE, BURST, LEGACY, OPS, VOLUME, CPU)
 
 
 def of(
@@ -85,18 +85,18 @@ def test_the_successor_is_of_another_family():
     assert of(BASELINE, size_bytes=64 * KIB, ceilings=(BASELINE, BURST)) is None
 
 
-def test_after_a_former_limit_its_successor_may_be_next():
+def test_after_a_legacy_limit_its_successor_may_be_next():
     """
     Stopping and starting lifts 212.5 to 287.5 MB/s, and then that binds.
     """
-    assert BASELINE == of(FORMER, size_bytes=64 * KIB)
+    assert BASELINE == of(LEGACY, size_bytes=64 * KIB)
 
 
-def test_former_limits_are_never_next():
+def test_legacy_limits_are_never_next():
     """
-    What was documented formerly does not come back.
+    A legacy limit does not come back.
     """
-    found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, FORMER, BASELINE))
+    found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, LEGACY, BASELINE))
 
     assert BASELINE == found
 

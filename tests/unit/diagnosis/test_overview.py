@@ -56,7 +56,7 @@ def forecast(family, ratio, empty_in_s):
 
 
 def held_until(end_s, **fields):
-    """A row of an instance held at its former baseline until then."""
+    """A row of an instance held at its legacy baseline until then."""
     pegged = interval(end_s - 7200, end_s, LEGACY_BASELINE, level=212.6e6)
     at = changed(TIME_AT[0], seconds=7200.0)
     return row_of(intervals=(pegged,), time_at=(at,), binding=at, **fields)

@@ -14,8 +14,8 @@ from plimsoll.gate.config import (
     GateSetup,
     Latency,
     config_of,
-    former_for,
     has_credits,
+    legacy_limits_for,
     parse_limits,
     stages_of,
 )
@@ -104,10 +104,10 @@ def test_the_base_latency_is_that_of_the_storage_type(kind: str):
     assert config(GateSetup(instance=R5))["latency_s"]["read"] > 0
 
 
-def test_an_instance_launched_before_a_limit_was_raised_keeps_its_former_one():
+def test_an_instance_launched_before_a_limit_was_raised_keeps_its_legacy_one():
     """
     db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; of 2021, today's. Of several
-    former editions it is the one it was launched under: for some days of July 2018 that was 437.5 MB/s.
+    legacy editions it is the one it was launched under: for some days of July 2018 that was 437.5 MB/s.
     """
     first = stages_of(launched(R5, "2018-07-30"), catalog())[0]
     then = stages_of(launched(R5, "2019-06-01"), catalog())[0]
@@ -118,27 +118,27 @@ def test_an_instance_launched_before_a_limit_was_raised_keeps_its_former_one():
     assert (437.5e6, 437.5e6) == (first.baseline, first.burst)
 
 
-def test_former_limits_can_be_insisted_on_and_refused():
+def test_legacy_limits_can_be_insisted_on_and_refused():
     """
-    Without a launch date the last former ones are meant; with one, today's can still be asked for.
+    Without a launch date the last legacy ones are meant; with one, today's can still be asked for.
     """
-    insisted = former_for(GateSetup(instance=R5, former=True), catalog())
-    refused = former_for(replace(launched(R5, "2019-06-01"), former=False), catalog())
+    insisted = legacy_limits_for(GateSetup(instance=R5, legacy=True), catalog())
+    refused = legacy_limits_for(replace(launched(R5, "2019-06-01"), legacy=False), catalog())
 
     assert insisted is not None
     assert 212.5e6 == insisted.ebs_baseline_bytes_per_s
     assert None is refused
-    assert None is former_for(GateSetup(instance=R5), catalog())
+    assert None is legacy_limits_for(GateSetup(instance=R5), catalog())
 
 
-def test_former_limits_that_nobody_knows_are_an_error():
+def test_legacy_limits_that_nobody_knows_are_an_error():
     """
     What was asked for is not silently left out.
     """
     with pytest.raises(UsageError) as raised:
-        former_for(replace(launched(R5, "2024-01-01"), former=True), catalog())
+        legacy_limits_for(replace(launched(R5, "2024-01-01"), legacy=True), catalog())
 
-    assert "no former limits of db.r5.2xlarge" in raised.value.message
+    assert "no legacy limits of db.r5.2xlarge" in raised.value.message
 
 
 @pytest.mark.parametrize(

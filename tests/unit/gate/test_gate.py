@@ -195,7 +195,7 @@ def test_a_change_of_storage_names_both(make: Make):
 
 def test_a_restart_brings_todays_limits(make: Make):
     """
-    Former limits end with a stop and start, as EC2 documents.
+    Legacy limits end with a stop and start, as EC2 documents.
     """
     old = Instance(db_class="db.r5.2xlarge", engine="postgres", launched_s=1_559_347_200)
     with make(GateSetup(instance=old)) as gate:

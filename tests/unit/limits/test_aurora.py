@@ -3,7 +3,7 @@
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.limits import ceilings_of, chain_of, former_of, local_storage
+from plimsoll.limits import ceilings_of, chain_of, legacy_limits_of, local_storage
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.ceiling import Family, Phase
@@ -42,11 +42,11 @@ def serverless(capacity: float | None, *, engine: str = "aurora-postgresql") -> 
 )
 def test_no_storage_rate_is_made_up(subject: Instance):
     """
-    No throughput, IOPS or size of the cluster volume is documented, so there is none; no former one.
+    No throughput, IOPS or size of the cluster volume is documented, so there is none; no legacy one.
     """
     assert not STORAGE_RATES & {c.family for c in ceilings_of(subject, catalog())}
     assert chain_of(subject, catalog()) == ()
-    assert former_of(subject, catalog()) == ()
+    assert legacy_limits_of(subject, catalog()) == ()
     assert sheet_of(subject, catalog()).rows == ()
 
 

@@ -44,24 +44,24 @@ def test_an_instance_bucket_promises_no_more_than_is_documented():
     assert stage.capacity / (stage.burst - stage.baseline) == 1800
 
 
-def test_former_limits_replace_those_of_the_instance():
+def test_legacy_limits_replace_those_of_the_instance():
     """
     With the limits of 2018 the instance stages change, and the volumes stay.
     """
-    former = catalog().former_limits("db.r5.2xlarge")[-1]
-    then = chain_of(instance(storage=GP2), catalog(), use_former=former)
+    legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
+    then = chain_of(instance(storage=GP2), catalog(), use_legacy=legacy)
     now = chain_of(instance(storage=GP2), catalog())
 
     assert (then[0].baseline, then[0].burst) == (mb_per_s(212.5), mb_per_s(437.5))
     assert then[2:] == now[2:]
 
 
-def test_a_former_maximum_alone_is_held_forever():
+def test_a_legacy_maximum_alone_is_held_forever():
     """
     Where the page of the time gave no baseline, none is made up.
     """
-    former = catalog().former_limits("db.r6gd.large")[0]
-    stage = chain_of(instance("db.r6gd.large"), catalog(), use_former=former)[0]
+    legacy = catalog().legacy_limits("db.r6gd.large")[0]
+    stage = chain_of(instance("db.r6gd.large"), catalog(), use_legacy=legacy)[0]
 
     assert stage.baseline == stage.burst == mb_per_s(78.75)
 

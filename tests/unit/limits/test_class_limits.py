@@ -101,7 +101,7 @@ def test_the_chain_replays_what_ec2_says():
     assert chain["instance_ebs_throughput"].baseline == mb_per_s(400)
 
 
-def test_what_the_catalog_has_becomes_a_former_limit():
+def test_what_the_catalog_has_becomes_a_legacy_limit():
     """
     An instance that ran before the change may still have the catalog's number, until it restarts.
     """
@@ -115,7 +115,7 @@ def test_what_the_catalog_has_becomes_a_former_limit():
     }
 
 
-def test_former_limits_still_come_from_the_catalog():
+def test_legacy_limits_still_come_from_the_catalog():
     """
     What EC2 says today does not change what was documented in 2019.
     """
@@ -126,7 +126,7 @@ def test_former_limits_still_come_from_the_catalog():
 
 def test_an_older_answer_supersedes_nothing():
     """
-    An answer from before the catalog was read is used for its own time, and makes no former limit.
+    An answer from before the catalog was read is used for its own time, and makes no legacy limit.
     """
     subject = instance(
         ebs_limits=told(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")

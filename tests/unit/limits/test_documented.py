@@ -13,15 +13,15 @@ def having(value: float, dimension: Dimension, engine: str = "postgres") -> list
     return [n for n in numbers if n.dimension is dimension and n.value == pytest.approx(value)]
 
 
-def test_former_numbers_are_found_with_the_date_until_which_they_held():
+def test_legacy_numbers_are_found_with_the_date_until_which_they_held():
     """
     212.5 MB/s was the baseline of db.r5.2xlarge until 2019-12-04, and is db.r4.2xlarge's maximum.
     """
     found = having(mb_per_s(212.5), Dimension.THROUGHPUT)
 
-    former = next(n for n in found if n.valid_to == "2019-12-04")
-    assert Phase.BASELINE is former.phase
-    assert "db.r5.2xlarge" in former.classes
+    legacy = next(n for n in found if n.valid_to == "2019-12-04")
+    assert Phase.BASELINE is legacy.phase
+    assert "db.r5.2xlarge" in legacy.classes
     assert ("db.r4.2xlarge",) == next(n for n in found if n.valid_to is None).classes
 
 

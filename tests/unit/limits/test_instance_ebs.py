@@ -1,4 +1,4 @@
-"""Throughput and IOPS of the instance, now and formerly."""
+"""Throughput and IOPS of the instance, present and legacy."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_a_class_whose_numbers_are_equal_has_no_bucket():
     assert ceiling.capacity_low is None
 
 
-def test_former_limits_are_kept_for_an_old_instance():
+def test_legacy_limits_are_kept_for_an_old_instance():
     """
     An instance of June 2019 may have the 212.5 and 437.5 MB/s of its day.
     """
@@ -62,7 +62,7 @@ def test_former_limits_are_kept_for_an_old_instance():
     }
 
 
-def test_an_instance_of_the_last_day_may_have_the_former_limits():
+def test_an_instance_of_the_last_day_may_have_the_legacy_limits():
     """
     Numbers that were documented up to a day are those of an instance launched on that day.
     """
@@ -70,14 +70,14 @@ def test_an_instance_of_the_last_day_may_have_the_former_limits():
 
 
 @pytest.mark.parametrize("day", ["2019-12-05", "2024-01-01"])
-def test_a_young_instance_has_no_former_limits(day: str):
+def test_a_young_instance_has_no_legacy_limits(day: str):
     """
     Numbers that were no longer documented on the day of the launch are left out.
     """
     assert legacy(instance(launched_s=epoch(day)), THROUGHPUT) == {}
 
 
-def test_without_a_launch_date_all_former_limits_are_possible():
+def test_without_a_launch_date_all_legacy_limits_are_possible():
     """
     All are listed, and each says that the age is not known.
     """
@@ -87,7 +87,7 @@ def test_without_a_launch_date_all_former_limits_are_possible():
     assert all("not known" in c.note for c in found)
 
 
-def test_each_former_number_stands_once():
+def test_each_legacy_number_stands_once():
     """
     60 MB/s was the baseline of db.m5.large in two editions: one ceiling over both.
     """
@@ -108,14 +108,14 @@ def test_a_number_printed_for_days_yields_to_the_one_printed_for_a_year():
     assert ceiling.former_phase is Phase.BURST
 
 
-def test_a_former_number_that_is_todays_is_not_repeated():
+def test_a_legacy_number_that_is_todays_is_not_repeated():
     """
     The IOPS of db.r5.2xlarge are the same as in 2018.
     """
     assert legacy(instance(), IOPS) == {}
 
 
-def test_a_former_limit_says_what_lifts_it():
+def test_a_legacy_limit_says_what_lifts_it():
     """
     For the changes of 2019 and 2020 EC2 documents that a stop and start does; for others nothing.
     """

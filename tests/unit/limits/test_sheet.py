@@ -125,7 +125,7 @@ def test_volumes_as_fast_as_the_baseline_do_not_move_it_either():
     assert balances(instance(storage=GP2))[Metric.IO_BALANCE_RATIO] is False
 
 
-def test_under_former_limits_such_a_balance_may_move():
+def test_under_legacy_limits_such_a_balance_may_move():
     """
     262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
     """
@@ -134,11 +134,11 @@ def test_under_former_limits_such_a_balance_may_move():
     young = instance(storage=volume, launched_s=epoch("2024-01-01"))
 
     assert balances(old)[Metric.BYTE_BALANCE_RATIO] is None
-    assert "former limits" in reason(old, Metric.BYTE_BALANCE_RATIO)
+    assert "legacy limits" in reason(old, Metric.BYTE_BALANCE_RATIO)
     assert balances(young)[Metric.BYTE_BALANCE_RATIO] is False
 
 
-def test_a_former_limit_without_credits_moves_no_balance():
+def test_a_legacy_limit_without_credits_moves_no_balance():
     """
     db.m5.12xlarge had one number in 2018, 625 MB/s, as it has one now: there were never credits.
     """

@@ -100,12 +100,12 @@ def test_engines_belong_to_families(engine, family):
     assert family == engine_family(engine)
 
 
-def test_a_former_limit_remembers_which_number_it_was():
+def test_a_legacy_limit_remembers_which_number_it_was():
     """
     A legacy baseline behaves as a baseline; a present one is what it is.
     """
     ebs = Family.INSTANCE_EBS_THROUGHPUT
-    former = ceiling(ebs, Phase.LEGACY, 212.5e6, former=Phase.BASELINE)
+    legacy = ceiling(ebs, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE)
 
-    assert Phase.BASELINE == former.bucket_phase
+    assert Phase.BASELINE == legacy.bucket_phase
     assert Phase.BURST == ceiling(ebs, Phase.BURST, 593.75e6).bucket_phase

@@ -93,7 +93,7 @@ EVIDENCE = (
     ),
     Evidence(
         kind="match",
-        text="212.6 MB/s is 0.05 % from the former baseline of the class, 212.5 MB/s; the present "
+        text="212.6 MB/s is 0.05 % from the legacy baseline of the class, 212.5 MB/s; the present "
         "one, 287.5 MB/s, is 35 % away.",
         value=212.6e6,
         reference=212.5e6,
@@ -259,10 +259,10 @@ FINDINGS = (
     Finding(
         code="EBSThroughputUnderprovisioned",
         severity="critical",
-        title="The instance's EBS throughput was pegged at its former baseline of 212.5 MB/s from "
+        title="The instance's EBS throughput was pegged at its legacy baseline of 212.5 MB/s from "
         "2021-03-08 09:48 to 19:00.",
         text="The class has had a baseline of 287.5 MB/s since 2019-12-04; an instance launched "
-        "earlier keeps the former limits until it is stopped and started.",
+        "earlier keeps the legacy limits until it is stopped and started.",
         moves=(
             "Stop and start the instance to get the present limits, 287.5 and 593.75 MB/s (free).",
             "Lower the demand: find what writes in the pegged hours, such as an autovacuum.",
@@ -299,7 +299,7 @@ ANNOTATIONS = (
 
 
 def pressed():
-    """A database against a former limit: diagnosis and snapshot."""
+    """A database against a legacy limit: diagnosis and snapshot."""
     note = "Reconstructed from published figures; not a recording of a real instance."
     shot = snapshot(
         pressed_series(),

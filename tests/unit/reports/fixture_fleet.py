@@ -56,13 +56,13 @@ def row(name, verdict=Verdict.SLACK, **more):
     return OverviewRow(**(fields | more))
 
 
-def bound(family, phase, value, seconds, *, dimension=THROUGHPUT, former=None, count=1, ago_s=0):
+def bound(family, phase, value, seconds, *, dimension=THROUGHPUT, legacy=None, count=1, ago_s=0):
     """Time at a ceiling that ended `ago_s` seconds before the end of the window."""
     last_s = END_S - ago_s
     return BoundTime(
         family=family,
         phase=phase,
-        former_phase=former,
+        former_phase=legacy,
         dimension=dimension,
         value=value,
         seconds=float(seconds),
@@ -80,7 +80,7 @@ def near(name, family, ratio, verdict=Verdict.SLACK, *, unit="ops/s", headroom=1
     )
 
 
-LEGACY = bound(Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY, 212.5e6, 33_120, former=Phase.BASELINE)
+LEGACY = bound(Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY, 212.5e6, 33_120, legacy=Phase.BASELINE)
 BASELINE = bound(
     Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, 86.875e6, 24_300, count=6, ago_s=3000
 )

@@ -19,7 +19,7 @@ NOW = Origin(
     read_on="2026-04-12",
     valid_from="2019-12-04",
 )
-FORMER = Origin(
+LEGACY = Origin(
     source="Amazon EC2 User Guide, edition of 2018-08-04",
     read_on="2026-04-12",
     valid_from="2018-08-04",
@@ -28,7 +28,7 @@ FORMER = Origin(
 STORAGE = Origin(source="Amazon RDS User Guide, DB instance storage", read_on="2026-04-12")
 
 
-def ceiling(family, phase, value, *, origin=NOW, former=None, **more):
+def ceiling(family, phase, value, *, origin=NOW, legacy=None, **more):
     """A ceiling whose dimension and unit follow from its family."""
     dimension, unit = {
         Family.INSTANCE_EBS_THROUGHPUT: (Dimension.THROUGHPUT, "bytes/s"),
@@ -50,7 +50,7 @@ def ceiling(family, phase, value, *, origin=NOW, former=None, **more):
         value=value,
         unit=unit,
         origin=origin,
-        former_phase=former,
+        former_phase=legacy,
         **more,
     )
 
@@ -60,12 +60,12 @@ LEGACY_BASELINE = ceiling(
     EBS,
     Phase.LEGACY,
     212.5e6,
-    origin=FORMER,
-    former=Phase.BASELINE,
+    origin=LEGACY,
+    legacy=Phase.BASELINE,
     balance_metric=Metric.BYTE_BALANCE_RATIO,
     note="Kept by instances launched before 2019-12-03 until they are stopped and started.",
 )
-LEGACY_BURST = ceiling(EBS, Phase.LEGACY, 437.5e6, origin=FORMER, former=Phase.BURST)
+LEGACY_BURST = ceiling(EBS, Phase.LEGACY, 437.5e6, origin=LEGACY, legacy=Phase.BURST)
 BASELINE = ceiling(
     EBS,
     Phase.BASELINE,

@@ -144,7 +144,7 @@ def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -
     home = control.home
     if home.setup.stages is not None and flags == InstanceOptions():
         raise UsageError(
-            "limits of a file have no former numbers, so a restart changes nothing",
+            "limits of a file have no legacy numbers, so a restart changes nothing",
             "Leave --restart out.",
         )
     instance = _bought(home, flags)

@@ -49,7 +49,7 @@ class GateFlags(Struct, frozen=True, kw_only=True):
     clock: float
     credits: float
     memory: str | None
-    former: bool | None
+    legacy: bool | None
     latency_ms: float | None
     limits: Path | None
     mode: Literal["fs", "block"]
@@ -180,7 +180,7 @@ def setup_of(flags: GateFlags) -> GateSetup:
         clock=flags.clock,
         credits=flags.credits,
         memory_bytes=None if flags.memory is None else bytes_of(flags.memory, "--memory"),
-        former=flags.former,
+        legacy=flags.legacy,
         mode=flags.mode,
         stages=own.stages if own is not None else None,
         limits_name=flags.limits.name if flags.limits is not None else "",
@@ -210,7 +210,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
         return None
     wanted = flags.instance
     given = (wanted.db_class, wanted.storage, wanted.size_gib, wanted.iops, wanted.throughput_mibps)
-    if any(value is not None for value in given) or flags.former is not None:
+    if any(value is not None for value in given) or flags.legacy is not None:
         raise UsageError(
             "--limits takes the place of class and storage", "Leave out one or the other."
         )

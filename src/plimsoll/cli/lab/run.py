@@ -151,7 +151,7 @@ def setup_for(instance: InstanceOptions, engine: str, *, clock: float, balance: 
             clock=clock,
             credits=balance,
             memory=None,
-            former=None,
+            legacy=None,
             latency_ms=None,
             limits=None,
             mode="fs",

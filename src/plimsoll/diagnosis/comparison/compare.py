@@ -211,7 +211,7 @@ def _share_at_ceiling(frame: Frame | None, diagnosis: Diagnosis, weigh: Weigh) -
 
 
 def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
-    """Present ceilings of either side, and former ones that a side was at, family by family."""
+    """Present ceilings of either side, and legacy ones that a side was at, family by family."""
     found = _held_alike(_by_key(before), _by_key(after))
     return tuple(
         CeilingPair(
@@ -239,8 +239,8 @@ def _held_alike(
     def renamed(rows: dict[_Key, Ceiling], others: dict[_Key, Ceiling]) -> dict[_Key, Ceiling]:
         found = {}
         for key, ceiling in rows.items():
-            family, phase, former, dimension = key
-            baseline = (family, Phase.BASELINE, former, dimension)
+            family, phase, legacy, dimension = key
+            baseline = (family, Phase.BASELINE, legacy, dimension)
             is_pair = phase is Phase.FIXED and key not in others and baseline in others
             found[baseline if is_pair and dimension is not Dimension.AMOUNT else key] = ceiling
         return found
@@ -261,11 +261,11 @@ def _in_order(keys: Iterable[_Key]) -> list[_Key]:
     """Each key once, in the order of the model's words."""
 
     def place(key: _Key) -> tuple[int, int, int, int]:
-        family, phase, former, dimension = key
+        family, phase, legacy, dimension = key
         return (
             list(Family).index(family),
             list(Phase).index(phase),
-            -1 if former is None else list(Phase).index(former),
+            -1 if legacy is None else list(Phase).index(legacy),
             list(Dimension).index(dimension),
         )
 
@@ -294,8 +294,8 @@ def _times(diagnosis: Diagnosis) -> dict[_Key, list[CeilingTime]]:
     """Time by limit, the longest first; limits of unknown origin are one of each dimension."""
     groups: dict[_Key, list[CeilingTime]] = {}
     for at in diagnosis.time_at:
-        former = at.ceiling.former_phase if at.ceiling else None
-        groups.setdefault((at.family, at.phase, former, at.dimension), []).append(at)
+        legacy = at.ceiling.former_phase if at.ceiling else None
+        groups.setdefault((at.family, at.phase, legacy, at.dimension), []).append(at)
     return groups
 
 

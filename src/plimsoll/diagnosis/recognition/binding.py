@@ -1,9 +1,9 @@
 """
-Which documented limit a level is: instance or volume, baseline or burst, present or former.
+Which documented limit a level is: instance or volume, baseline or burst, present or legacy.
 
 Theory. What an instance enforces is its published number within about a percent (published incidents:
 213 for 212.5 MB/s, 86 for 86.875, 443 for 437.5), so a level is weighed against every number documented
-for the class, now or formerly, and against "none of these". Credits decide between baseline and burst:
+for the class, present and legacy, and against "none of these". Credits decide between baseline and burst:
 a baseline binds only once its balance is empty, a burst only while it is not.
 """
 

@@ -28,7 +28,7 @@ NAMES_SHOWN = 3
 # RDS, whatever their class: each counts as ten classes.
 STORAGE_WEIGHT = 10.0
 # Most instances have been stopped at least once since a number changed.
-FORMER_WEIGHT = 0.5
+LEGACY_WEIGHT = 0.5
 # A class is changed to another size of its family more often than to another family.
 SAME_FAMILY_WEIGHT = 4.0
 _ROLES = {Phase.BASELINE: "baseline", Phase.BURST: "burst maximum", Phase.FIXED: "maximum"}
@@ -88,7 +88,7 @@ def _weight(number: Documented, level: float, log_se: float, instance: Instance)
         return 0.0
     count = STORAGE_WEIGHT if number.storage_kind else float(len(number.classes))
     if number.valid_to is not None:
-        count *= FORMER_WEIGHT
+        count *= LEGACY_WEIGHT
     if _family(instance.db_class) in {_family(name) for name in number.classes}:
         count *= SAME_FAMILY_WEIGHT
     return count * float(np.exp(-0.5 * z * z))

@@ -23,7 +23,7 @@ def format_ceiling(ceiling: Ceiling) -> str:
 
 
 def describe(ceiling: Ceiling) -> str:
-    """Return `instance EBS throughput baseline of 287.5 MB/s`, with `former` where it applies."""
+    """Return `instance EBS throughput baseline of 287.5 MB/s`, with `legacy` where it applies."""
     phase = "" if ceiling.bucket_phase == Phase.FIXED else f" {ceiling.bucket_phase.value}"
-    former = "former " if ceiling.phase == Phase.LEGACY else ""
-    return f"{former}{FAMILIES[ceiling.family].name}{phase} of {format_ceiling(ceiling)}"
+    legacy = "legacy " if ceiling.phase == Phase.LEGACY else ""
+    return f"{legacy}{FAMILIES[ceiling.family].name}{phase} of {format_ceiling(ceiling)}"

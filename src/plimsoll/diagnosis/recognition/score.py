@@ -263,7 +263,7 @@ WAITING = ("waiting", "waited_share")
 SIGNS: tuple[Sign, ...] = (
     Sign(
         name="match",
-        behind="the level is a number that AWS documents for this class or volume, now or formerly",
+        behind="the level is a number that AWS documents for this class or volume, now or as a legacy limit",
         otherwise="a limiter of the application is seldom at such a number",
         low=0.0,
         high=4.5,

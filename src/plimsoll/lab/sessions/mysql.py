@@ -95,6 +95,6 @@ def _settings(plan: MySqlPlan, pool_bytes: int) -> dict[str, str]:
         "innodb-buffer-pool-size": str(pool_bytes),
         "innodb-log-file-size": "256M",
         "max-connections": str(plan.load.clients + 20),
-        # What a former run had in memory would be read in at the start, as after no crash.
+        # What an earlier run had in memory would be read in at the start, as after no crash.
         "innodb-buffer-pool-load-at-startup": "0",
     }

@@ -116,7 +116,7 @@ def climb_of(
 
 def restart_of(context: PlanContext) -> FreeMove | None:
     """The stop and start that brings an old instance the present limits; None where it has them."""
-    every = free_moves(context.before, context.catalog, former=context.former)
+    every = free_moves(context.before, context.catalog, legacy=context.legacy)
     return next((move for move in every if move.is_restart), None)
 
 

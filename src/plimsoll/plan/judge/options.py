@@ -16,7 +16,7 @@ from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
 from plimsoll.model.instance import Instance
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import LegacyLimits
 from plimsoll.model.plan import (
     Cost,
     Disruption,
@@ -84,7 +84,7 @@ class PlanContext:
     catalog: Catalog
     book: PriceBook
     constraints: PlanConstraints
-    former: FormerLimits | None
+    legacy: LegacyLimits | None
     """Limits of another year that the instance was seen to have."""
     before: Instance
     """As it is, with what the constraints say of engine and standby."""
@@ -132,7 +132,7 @@ class PlanContext:
     @cached_property
     def refuted(self) -> Mapping[Stage, Stage | None]:
         """Documented limits of what is there that are not enforced, and what is left of each."""
-        chain = chain_of(self.before, self.catalog, use_former=self.former)
+        chain = chain_of(self.before, self.catalog, use_legacy=self.legacy)
         return refuted_of(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
 
     @cached_property
@@ -174,7 +174,7 @@ class PlanContext:
 
     @cached_property
     def _present(self) -> Option:
-        chain = self._chain(self.before, self.former)
+        chain = self._chain(self.before, self.legacy)
         is_seen = self.constraints.growth == 1 or not chain
         judged = (
             observed(
@@ -245,7 +245,7 @@ class PlanContext:
 
     def spread(self) -> Option | None:
         """The same work over more hours, so that credits suffice; None where it would not fit a day."""
-        chain = self._chain(self.before, self.former)
+        chain = self._chain(self.before, self.legacy)
         ratio = self.constraints.allowed_ratio
         found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.constraints.growth)
         if found is None or self.unexplained is not None:
@@ -308,9 +308,9 @@ class PlanContext:
         is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
         return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
 
-    def _chain(self, instance: Instance, former: FormerLimits | None) -> tuple[Stage, ...]:
+    def _chain(self, instance: Instance, legacy: LegacyLimits | None) -> tuple[Stage, ...]:
         """The limits of an arrangement, without those that its class was seen not to have."""
-        chain = chain_of(instance, self.catalog, use_former=former)
+        chain = chain_of(instance, self.catalog, use_legacy=legacy)
         if instance.db_class != self.before.db_class:
             return chain
         # A restart brings other limits; those that keep their number are the same limit.
@@ -319,14 +319,14 @@ class PlanContext:
 
     def _needs_restart(self, after: Instance) -> bool:
         """Whether a change of an old instance's storage counts on the present limits of its class."""
-        return self.former is not None and after.db_class == self.before.db_class
+        return self.legacy is not None and after.db_class == self.before.db_class
 
     def _restart_moves(self, is_restart: bool, free: FreeMove | None) -> tuple[Move, ...]:
         if free is not None:
             return free.moves if is_restart else ()
         if not is_restart:
             return ()
-        every = free_moves(self.before, self.catalog, former=self.former)
+        every = free_moves(self.before, self.catalog, legacy=self.legacy)
         return next((move.moves for move in every if move.is_restart), ())
 
     def _commands(self, after: Instance, *, is_restart: bool) -> tuple[str, ...]:
@@ -401,7 +401,7 @@ class PlanContext:
         is_restart = self._needs_restart(after) if free is None else free.is_restart
         # Storage that is changed on an old instance leaves the old limits in force.
         keeps_old = not is_restart and after.db_class == self.before.db_class
-        return self._chain(after, self.former if keeps_old else None)
+        return self._chain(after, self.legacy if keeps_old else None)
 
     def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
         """The lowest ceiling of a chain at the window's I/O size, for good."""

@@ -24,7 +24,7 @@ from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Storage
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import LegacyLimits
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.plan.market.candidates import Arrangements, arranged
 
@@ -88,7 +88,7 @@ def vectors_of(
     catalog: Catalog,
     *,
     io_size_bytes_max: float = inf,
-    former: FormerLimits | None = None,
+    legacy: LegacyLimits | None = None,
 ) -> LimitVectors:
     """
     The distinct limits of arrangements.
@@ -98,7 +98,7 @@ def vectors_of(
         catalog: the documented limits.
         io_size_bytes_max: no operation of the demand is larger; volumes that count operations by
             the unit then count them as the instance does, and more limits coincide.
-        former: limits that the instance has instead of its class's present ones; it keeps them
+        legacy: limits that the instance has instead of its class's present ones; it keeps them
             with other storage, and loses them with its class.
 
     Raises:
@@ -109,7 +109,7 @@ def vectors_of(
         chain_of(
             arranged(before, limits, Storage()),
             catalog,
-            use_former=former if limits == found.own else None,
+            use_legacy=legacy if limits == found.own else None,
         )
         if limits
         else ()

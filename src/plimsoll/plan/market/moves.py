@@ -11,13 +11,13 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
 from plimsoll.errors import UsageError
 from plimsoll.kernel import Stage
-from plimsoll.limits import chain_of, former_of, limits_of
+from plimsoll.limits import chain_of, legacy_limits_of, limits_of
 from plimsoll.limits.class_limits import is_near
 from plimsoll.limits.layout import is_aurora
 from plimsoll.limits.purchase import check_purchase
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
-from plimsoll.model.limit import FormerLimits
+from plimsoll.model.limit import LegacyLimits
 from plimsoll.model.plan import Move, MoveKind
 from plimsoll.units import MIB, format_bytes_per_s, mib_per_s, number
 
@@ -31,7 +31,7 @@ class FreeMove(Struct, frozen=True, kw_only=True):
     moves: tuple[Move, ...]
     instance: Instance
     """As it would be."""
-    former: FormerLimits | None
+    legacy: LegacyLimits | None
     """The limits that a restart would end; None for other changes."""
     text: str
     """A sentence: what it brings, with numbers."""
@@ -39,7 +39,7 @@ class FreeMove(Struct, frozen=True, kw_only=True):
     @property
     def is_restart(self) -> bool:
         """Whether it is a stop and start."""
-        return self.former is not None
+        return self.legacy is not None
 
 
 def moves_of(before: Instance, after: Instance) -> tuple[Move, ...]:
@@ -68,24 +68,24 @@ def _moves(before: Instance, after: Instance) -> Iterator[Move]:
         yield _move(MoveKind.THROUGHPUT, "throughput", _rate(was), _rate(now))
 
 
-def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> FormerLimits | None:
+def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> LegacyLimits | None:
     """
-    The former limits that an instance still has, by the legacy ceilings that were seen to hold it.
+    The legacy limits that an instance still has, by the legacy ceilings that were seen to hold it.
 
     Args:
         instance: the instance.
-        catalog: former limits.
+        catalog: legacy limits.
         held: ceilings that bound; those of other phases are not looked at.
 
     Returns:
-        The newest former limits that have all those numbers; None where none do.
+        The newest legacy limits that have all those numbers; None where none do.
     """
     seen = [ceiling for ceiling in held if ceiling.phase is Phase.LEGACY]
     if not seen:
         return None
-    for former in reversed(former_of(instance, catalog)):
-        if all(_has(former, ceiling) for ceiling in seen):
-            return former
+    for legacy in reversed(legacy_limits_of(instance, catalog)):
+        if all(_has(legacy, ceiling) for ceiling in seen):
+            return legacy
     return None
 
 
@@ -93,7 +93,7 @@ def free_moves(
     instance: Instance,
     catalog: Catalog,
     *,
-    former: FormerLimits | None = None,
+    legacy: LegacyLimits | None = None,
     usd_more: UsdMore | None = None,
 ) -> tuple[FreeMove, ...]:
     """
@@ -102,7 +102,7 @@ def free_moves(
     Args:
         instance: as it is.
         catalog: limits and rules.
-        former: the limits that the instance was seen to have instead of its class's present ones.
+        legacy: the limits that the instance was seen to have instead of its class's present ones.
         usd_more: prices a change; without it no change of storage type is called free.
 
     Returns:
@@ -112,18 +112,18 @@ def free_moves(
     if instance.db_class is None or is_aurora(instance):
         return ()
     found = (
-        _restart(instance, catalog, former),
+        _restart(instance, catalog, legacy),
         _to_gp3(instance, catalog, usd_more),
         _unused_provision(instance, catalog, usd_more),
     )
     return tuple(move for move in found if move is not None)
 
 
-def _restart(instance: Instance, catalog: Catalog, former: FormerLimits | None) -> FreeMove | None:
+def _restart(instance: Instance, catalog: Catalog, legacy: LegacyLimits | None) -> FreeMove | None:
     now = limits_of(instance, catalog)
-    if former is None or now is None:
+    if legacy is None or now is None:
         return None
-    was, will = _shown(former), _shown(now)
+    was, will = _shown(legacy), _shown(now)
     move = Move(
         kind=MoveKind.RESTART,
         before=was,
@@ -132,11 +132,11 @@ def _restart(instance: Instance, catalog: Catalog, former: FormerLimits | None) 
     )
     how_sure = (
         "EC2 documents that a stop and start brings the present limits"
-        if former.is_lifted_by_restart
+        if legacy.is_lifted_by_restart
         else "whether a stop and start brings the present limits is not documented"
     )
     text = f"The instance has {was}, and its class has had {will} since: {how_sure}."
-    return FreeMove(moves=(move,), instance=instance, former=former, text=text)
+    return FreeMove(moves=(move,), instance=instance, legacy=legacy, text=text)
 
 
 def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> FreeMove | None:
@@ -152,7 +152,7 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
     return FreeMove(
         moves=moves_of(instance, after),
         instance=after,
-        former=None,
+        legacy=None,
         text="gp3 costs no more than gp2 here, needs no credits, and serves no less.",
     )
 
@@ -178,7 +178,7 @@ def _unused_provision(
     return FreeMove(
         moves=moves_of(instance, after),
         instance=replace(after, pending=()),
-        former=None,
+        legacy=None,
         text=(
             f"{limits.db_class} passes on {limits.ebs_burst_ops_per_s:,.0f} IOPS at most,"
             f" and the storage was bought with {_ops(storage)}: the rest is paid and never used."
@@ -239,11 +239,11 @@ def _can_be_bought(instance: Instance, catalog: Catalog) -> bool:
     return True
 
 
-def _has(former: FormerLimits, ceiling: Ceiling) -> bool:
+def _has(legacy: LegacyLimits, ceiling: Ceiling) -> bool:
     if ceiling.dimension is Dimension.THROUGHPUT:
-        numbers = (former.ebs_baseline_bytes_per_s, former.ebs_burst_bytes_per_s)
+        numbers = (legacy.ebs_baseline_bytes_per_s, legacy.ebs_burst_bytes_per_s)
     else:
-        numbers = (former.ebs_baseline_ops_per_s, former.ebs_burst_ops_per_s)
+        numbers = (legacy.ebs_baseline_ops_per_s, legacy.ebs_burst_ops_per_s)
     return any(is_near(ceiling.value, known) for known in numbers)
 
 

@@ -289,7 +289,7 @@ class ComparisonDocument(Struct, frozen=True, kw_only=True):
     quantities: tuple[QuantityObject, ...]
     """Every quantity in a fixed order, those not measured too."""
     ceilings: tuple[CeilingsObject, ...]
-    """Every present limit of either side; former ones only where a side was at them."""
+    """Every present limit of either side; legacy ones only where a side was at them."""
     headroom: tuple[HeadroomObject, ...]
     """Every resource, with its verdict on both sides."""
     shared_hours: SharedHoursObject | None

@@ -148,7 +148,7 @@ class IntervalObject(Struct, frozen=True, kw_only=True):
     `volume_iops`, `unknown`."""
     phase: Phase
     """Which number of it: what can be held forever, what credits buy, a limit without credits, or a
-    former one."""
+    legacy one."""
     former_phase: FormerPhase | None
     """For `legacy`: which number of the limit it was; null otherwise."""
     ceiling: CeilingObject | None
@@ -407,7 +407,7 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
     missing: tuple[MissingObject, ...]
     """What could not be judged, and what would supply it."""
     ceilings: tuple[CeilingObject, ...]
-    """Every documented ceiling of this instance, former ones included."""
+    """Every documented ceiling of this instance, legacy ones included."""
     now: NowObject
     """What holds at the end of the window."""
     waiting: tuple[WaitingObject, ...]

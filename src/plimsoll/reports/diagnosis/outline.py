@@ -353,13 +353,13 @@ def _next_ceiling(diagnosis: Diagnosis) -> str:
 
 
 def _time_at(at: CeilingTime, diagnosis: Diagnosis) -> Fact:
-    former = at.ceiling.former_phase if at.ceiling else None
+    legacy = at.ceiling.former_phase if at.ceiling else None
     rate = words.ceiling_value(at.ceiling) if at.ceiling else words.level(at.level, at.dimension)
     window = diagnosis.span_s
     noun = "interval" if at.interval_count == 1 else "intervals"
     time = f"{format_duration(at.seconds)} ({format_ratio(at.seconds / window)} of the window)"
     return Fact(
-        f"{words.limit_name(at.family, at.phase, former)}, {rate}",
+        f"{words.limit_name(at.family, at.phase, legacy)}, {rate}",
         f"{time} in {at.interval_count} {noun}",
     )
 

@@ -125,7 +125,7 @@ def lines_of(
     """
     The ceilings worth drawing, lowest first: those that bound, the next one, and those in reach.
 
-    Former limits are drawn only where the window was pegged at one. A ceiling far above everything
+    Legacy limits are drawn only where the window was pegged at one. A ceiling far above everything
     measured is left out, except the lowest, when nothing else would be drawn and it still fits.
     """
     lines = {line.value: line for line in _bound_lines(diagnosis, dimension)}

@@ -36,7 +36,7 @@ _MOVES = {True: "can move", False: "cannot move", None: "not known"}
 
 def limits_document(sheet: LimitSheet) -> Document:
     """Return what the instance can do: by I/O size, ceiling by ceiling, with sources."""
-    former = [c for c in sheet.ceilings if c.phase is Phase.LEGACY]
+    legacy = [c for c in sheet.ceilings if c.phase is Phase.LEGACY]
     present = [c for c in sheet.ceilings if c.phase is not Phase.LEGACY]
     named = (
         ("Ceiling by I/O size, reads and writes together", _sizes(sheet) if sheet.rows else ()),
@@ -45,8 +45,8 @@ def limits_document(sheet: LimitSheet) -> Document:
         ("Balances", (_balances(sheet),)),
         ("Bought, but more than the instance takes", _list(map(_unreachable, sheet.unreachable))),
         (
-            "Former limits this instance may still have",
-            (_ceilings(sheet, former), *_list(_former_notes(former))) if former else (),
+            "Legacy limits this instance may still have",
+            (_ceilings(sheet, legacy), *_list(_legacy_notes(legacy))) if legacy else (),
         ),
         ("Notes", _list(sheet.notes)),
         ("Sources", _sources(sheet)),
@@ -200,9 +200,9 @@ def _unreachable(item: UnusableStorage) -> str:
     )
 
 
-def _former_notes(former: list[Ceiling]) -> list[str]:
-    """What is said of the former limits, each remark once, as sentences."""
-    remarks = dict.fromkeys(part for c in former for part in c.note.split("; ") if part)
+def _legacy_notes(legacy: list[Ceiling]) -> list[str]:
+    """What is said of the legacy limits, each remark once, as sentences."""
+    remarks = dict.fromkeys(part for c in legacy for part in c.note.split("; ") if part)
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
 
 

@@ -167,9 +167,9 @@ def test_every_option_belongs_to_its_side(run, export):
     } == bought
 
 
-def test_a_former_class_that_nobody_said_is_unknown(run, export):
+def test_an_earlier_class_that_nobody_said_is_unknown(run, export):
     """
-    Where an event tells of a change of class, the present class is not taken for the former one.
+    Where an event tells of a change of class, the present class is not taken for the earlier one.
     """
     target = export(of_class(CHANGE_S))
     ran = run("compare", target, "--at", format_time(CHANGE_S), "--format", "json")

@@ -62,7 +62,7 @@ def flags(**given) -> GateFlags:
         "clock": 1.0,
         "credits": 1.0,
         "memory": None,
-        "former": None,
+        "legacy": None,
         "latency_ms": None,
         "limits": None,
         "mode": "fs",
@@ -155,17 +155,17 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
             "IOPS cannot be provisioned",
         ),
         (
-            {"instance": InstanceOptions(db_class="db.r5.2xlarge"), "former": True},
+            {"instance": InstanceOptions(db_class="db.r5.2xlarge"), "legacy": True},
             None,
             "",
         ),
         (
             {
                 "instance": InstanceOptions(db_class="db.r5.2xlarge", launched="2024-01-01"),
-                "former": True,
+                "legacy": True,
             },
             UsageError,
-            "no former limits of db.r5.2xlarge",
+            "no legacy limits of db.r5.2xlarge",
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_flags_that_cannot_be_are_refused(given: dict, kind: type[PlimsollError]
     Before anything is mounted, in one sentence.
     """
     if kind is None:
-        assert setup_of(flags(**given)).former
+        assert setup_of(flags(**given)).legacy
         return
     with pytest.raises(kind) as raised:
         setup_of(flags(**given))

@@ -169,9 +169,9 @@ def test_what_can_be_held_forever_is_compared_across_storage_types():
     assert Phase.FIXED not in rows
 
 
-def test_a_former_limit_is_listed_where_it_was_reached():
+def test_a_legacy_limit_is_listed_where_it_was_reached():
     """
-    Former numbers of a class are many; only one that a side was at is compared.
+    Legacy numbers of a class are many; only one that a side was at is compared.
     """
     old = Instance(
         identifier="old", db_class="db.r5.2xlarge", engine="postgres",
@@ -446,7 +446,7 @@ def test_a_change_within_a_window_is_said_once():
     assert f"changed at {format_clock(told[0].time_s)} UTC" in caveat.text
 
 
-def test_a_former_class_that_nobody_said_is_asked_for():
+def test_an_earlier_class_that_nobody_said_is_asked_for():
     """
     Where the class was changed between the windows and the first one's is not known, the flag is named.
     """

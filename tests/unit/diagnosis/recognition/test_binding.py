@@ -19,11 +19,11 @@ BYTES = Metric.BYTE_BALANCE_RATIO
 EBS = Family.INSTANCE_EBS_THROUGHPUT
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
 BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
-FORMER_BASELINE = ceiling(EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE, balance=BYTES)
-FORMER_BURST = ceiling(EBS, Phase.LEGACY, 437.5e6, former=Phase.BURST, balance=BYTES)
+LEGACY_BASELINE = ceiling(EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE, balance=BYTES)
+LEGACY_BURST = ceiling(EBS, Phase.LEGACY, 437.5e6, legacy=Phase.BURST, balance=BYTES)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 524.288e6)
 IOPS = ceiling(Family.INSTANCE_EBS_IOPS, Phase.BASELINE, 12_000)
-CEILINGS = (BASELINE, BURST, FORMER_BASELINE, FORMER_BURST, VOLUME, IOPS)
+CEILINGS = (BASELINE, BURST, LEGACY_BASELINE, LEGACY_BURST, VOLUME, IOPS)
 
 EMPTY = BalanceView(low=0.0, high=0.01, change_per_s=0.0)
 FULL = BalanceView(low=1.0, high=1.0, change_per_s=0.0)
@@ -56,14 +56,14 @@ def test_probabilities_sum_to_one_and_come_in_order():
     [
         (286.9e6, BASELINE),
         (592e6, BURST),
-        (213e6, FORMER_BASELINE),
-        (443e6, FORMER_BURST),
+        (213e6, LEGACY_BASELINE),
+        (443e6, LEGACY_BURST),
         (522e6, VOLUME),
     ],
 )
 def test_a_level_at_a_documented_number_is_that_limit(level, row):
     """
-    Within about a percent the number decides, also where it is a former one.
+    Within about a percent the number decides, also where it is a legacy one.
     """
     best = of(level)[0]
 
@@ -138,18 +138,18 @@ def test_an_empty_balance_speaks_against_a_burst():
     assert at_burst[0].probability < of(592e6)[0].probability
 
 
-@pytest.mark.parametrize("row", [BASELINE, FORMER_BASELINE])
+@pytest.mark.parametrize("row", [BASELINE, LEGACY_BASELINE])
 @pytest.mark.parametrize(
     ("view", "factor"), [(None, 1.0), (EMPTY, 6.0), (FULL, 0.0), (FALLING, 0.0), (NEARLY, 0.5)]
 )
 def test_what_credits_say_of_a_baseline(row, view, factor):
     """
-    Empty confirms, never empty refutes, in between weakens; former baselines alike.
+    Empty confirms, never empty refutes, in between weakens; legacy baselines alike.
     """
     assert factor == credit_factor(row, {} if view is None else {BYTES: view})
 
 
-@pytest.mark.parametrize("row", [BURST, FORMER_BURST])
+@pytest.mark.parametrize("row", [BURST, LEGACY_BURST])
 @pytest.mark.parametrize(
     ("view", "factor"), [(None, 1.0), (EMPTY, 0.03), (FULL, 1.0), (FALLING, 2.0), (RISING, 1.0)]
 )
@@ -169,12 +169,12 @@ def test_credits_say_nothing_of_a_limit_without_a_bucket(view):
     assert 1.0 == credit_factor(BASELINE, {Metric.IO_BALANCE_RATIO: view})
 
 
-def test_a_present_number_is_preferred_to_a_former_one():
+def test_a_present_number_is_preferred_to_a_legacy_one():
     """
-    Where a number is both documented now and formerly, the present one explains it.
+    Where a number is both a present and a legacy limit, the present one explains it.
     """
-    former = ceiling(EBS, Phase.LEGACY, 287.5e6, former=Phase.BASELINE, balance=BYTES)
-    best, second, *_ = of(287e6, ceilings=(former, BASELINE))
+    legacy = ceiling(EBS, Phase.LEGACY, 287.5e6, legacy=Phase.BASELINE, balance=BYTES)
+    best, second, *_ = of(287e6, ceilings=(legacy, BASELINE))
 
     assert BASELINE == best.ceiling
     np.testing.assert_allclose(best.probability, 2 * second.probability)

@@ -101,7 +101,7 @@ def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
 
 def test_one_visit_shows_nothing():
     """
-    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a former limit,
+    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a legacy limit,
     unless requests took longer there than a little below it.
     """
     climb = rates(40, 156.25, 40, 180, 180)
@@ -163,7 +163,7 @@ def test_a_limit_may_hold_all_the_time_between_two_moments():
     assert era_at(run, rate, other_work, elasticity=0.005, excess=waits).all()
 
 
-def test_a_former_limit_may_lie_just_below_the_present_one():
+def test_a_legacy_limit_may_lie_just_below_the_present_one():
     """
     Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits.
     """

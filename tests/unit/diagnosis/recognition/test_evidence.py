@@ -28,7 +28,7 @@ BYTES, OPS = Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO
 EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
 BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
-FORMER = ceiling(EBS, Phase.LEGACY, 212.5e6, former=Phase.BASELINE, balance=BYTES)
+LEGACY = ceiling(EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE, balance=BYTES)
 OPS_BASELINE = ceiling(IOPS, Phase.BASELINE, 12_000, balance=OPS)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
@@ -47,7 +47,7 @@ STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
 SHOWN = Account(credits=Credits.SHOWN, text="what was served before emptied it")
 
 
-def plateau(row=FORMER, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
+def plateau(row=LEGACY, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
     rest = 1.0 - 0.1 * len(others)
     case = Case(
         level=level,
@@ -88,7 +88,7 @@ def reasons(one: Plateau, *rows, other_rate=None) -> dict[float, str]:
     ("row", "text"),
     [
         (BASELINE, "instance EBS throughput baseline of 287.5 MB/s"),
-        (FORMER, "former instance EBS throughput baseline of 212.5 MB/s"),
+        (LEGACY, "legacy instance EBS throughput baseline of 212.5 MB/s"),
         (OPS_BASELINE, "instance EBS IOPS baseline of 12,000 IOPS"),
         (VOLUME, "volume throughput of 500 MiB/s (524.29 MB/s)"),
     ],
@@ -108,7 +108,7 @@ def test_the_match_says_how_far_and_on_which_side(level, said):
     """
     text = told(plateau(level=level))["match"]
 
-    assert f"the level is {said} the documented former instance EBS throughput baseline" in text
+    assert f"the level is {said} the documented legacy instance EBS throughput baseline" in text
 
 
 def test_flatness_and_the_workloads_own_noise_are_told_apart():
@@ -265,7 +265,7 @@ def test_numbers_above_and_below_are_ruled_out_by_their_ratio():
     """
     A burst far above was not reached; a baseline below was passed.
     """
-    found = reasons(plateau(BASELINE, level=287e6), BURST, FORMER)
+    found = reasons(plateau(BASELINE, level=287e6), BURST, LEGACY)
 
     assert "the level is 48 % of it" == found[593.75e6]
     assert "the level is 35 % above it: it is not what is enforced here" == found[212.5e6]
@@ -336,7 +336,7 @@ def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
     ("row", "said"),
     [
         (BASELINE, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
-        (FORMER, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
+        (LEGACY, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
         (BURST, "more than 213 MB/s served for minutes with credits left"),
         (VOLUME, "more than 213 MB/s served for minutes under the same class and storage"),
         (None, "more than 213 MB/s served for minutes"),

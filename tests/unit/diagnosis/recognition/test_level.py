@@ -52,7 +52,7 @@ def test_two_levels_come_the_longer_first():
 
 def test_levels_three_percent_apart_are_two():
     """
-    A current and a former limit may be close; two numbers are not averaged into one.
+    A current and a legacy limit may be close; two numbers are not averaged into one.
     """
     levels = found(np.concatenate((noisy(100e6, 60), noisy(104e6, 60, seed=2))))
 

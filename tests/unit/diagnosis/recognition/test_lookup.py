@@ -32,7 +32,7 @@ def texts(diagnosis: Diagnosis) -> list[str]:
     return [one.text for one in diagnosis.time_at[0].lookalikes]
 
 
-def test_a_former_number_is_known_without_a_class():
+def test_a_legacy_number_is_known_without_a_class():
     """
     212.9 MB/s and no class: the number that db.r5.2xlarge had until December 2019.
     """

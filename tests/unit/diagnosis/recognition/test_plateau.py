@@ -77,11 +77,11 @@ def test_the_catalog_names_what_is_found():
 
 def test_family_probability_sums_over_the_family():
     """
-    Where baseline and former baseline of a family are close, the family is surer than either.
+    Where baseline and legacy baseline of a family are close, the family is surer than either.
     """
     rows = (
         ceiling(EBS, Phase.BASELINE, 100e6),
-        ceiling(EBS, Phase.LEGACY, 100.5e6, former=Phase.BASELINE),
+        ceiling(EBS, Phase.LEGACY, 100.5e6, legacy=Phase.BASELINE),
     )
     (plateau,) = of(builders.snapshot(pressed(100e6)), *rows)
 

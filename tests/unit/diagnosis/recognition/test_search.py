@@ -55,16 +55,16 @@ def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(
 
 def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
     """
-    15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the former 256 MB/s.
+    15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the legacy 256 MB/s.
     """
     demand = np.full(60, 60_000.0)
     values = builders.held_at(
         demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384
     )
     burst = ceiling(IOPS, Phase.BURST, 15_700.0)
-    former = ceiling(EBS, Phase.LEGACY, 256e6)
+    legacy = ceiling(EBS, Phase.LEGACY, 256e6)
     near = ceiling(EBS, Phase.BURST, 257e6)
 
-    assert [burst] == [p.best.ceiling for p in found(values, burst, former)]
+    assert [burst] == [p.best.ceiling for p in found(values, burst, legacy)]
     # Of two numbers that fit alike, throughput is the one that nobody charts.
     assert [near] == [p.best.ceiling for p in found(values, burst, near)]

@@ -231,7 +231,7 @@ def test_a_queue_that_contradicts_the_latency_is_not_waiting():
 
 def test_shares_of_the_ceilings_are_of_the_mean_rate():
     """
-    Each present ceiling with the share that was served then, the largest first; none of former ones.
+    Each present ceiling with the share that was served then, the largest first; none of legacy ones.
     """
     (stretch,) = of(slow_for_three_hours(np.random.default_rng(9))).waiting
     ratios = [s.ratio for s in stretch.shares]

@@ -65,7 +65,7 @@ def ground_of(of: GateSetup, **load: float) -> GroundTruth:
 )
 def test_what_was_held_for_long_is_found_at_its_level(of, size_bytes, name, phase, limit):
     """
-    Baselines, limits without credits, former ones and those of four volumes together alike.
+    Baselines, limits without credits, legacy ones and those of four volumes together alike.
     """
     ground = ground_of(of, size_bytes=size_bytes, seconds=30)
     first = ground.held[0]

@@ -143,12 +143,12 @@ def test_an_old_instance_keeps_its_limits_with_its_class():
         storage=Storage(kind="io1", size_gib=3000, provisioned_ops_per_s=30_000),
     )
     found = offered(before)
-    former = next(
+    legacy = next(
         one
-        for one in catalog().former_limits("db.r5.2xlarge")
+        for one in catalog().legacy_limits("db.r5.2xlarge")
         if one.ebs_baseline_bytes_per_s == 212.5e6
     )
-    vectors = vectors_of(found, catalog(), former=former)
+    vectors = vectors_of(found, catalog(), legacy=legacy)
     is_same = found.is_same_class
     same = np.flatnonzero(is_same).tolist()
     other = [k for k in range(0, len(found), 501) if not is_same[k]]

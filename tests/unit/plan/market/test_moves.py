@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from plan_cases import claims
 from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
-from plimsoll.limits import ceilings_of, former_of
+from plimsoll.limits import ceilings_of, legacy_limits_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import MoveKind
@@ -78,11 +78,11 @@ def test_the_search_service_is_stopped_and_started_first():
     """
     held = [c for c in ceilings_of(SEARCH, catalog()) if c.phase is Phase.LEGACY]
     plateau = [c for c in held if c.value in (212.5e6, 437.5e6)]
-    former = legacy_of(SEARCH, catalog(), plateau)
+    legacy = legacy_of(SEARCH, catalog(), plateau)
 
-    assert former is not None
-    assert (former.ebs_baseline_bytes_per_s, former.ebs_burst_bytes_per_s) == (212.5e6, 437.5e6)
-    move = free(SEARCH, former=former)[0]
+    assert legacy is not None
+    assert (legacy.ebs_baseline_bytes_per_s, legacy.ebs_burst_bytes_per_s) == (212.5e6, 437.5e6)
+    move = free(SEARCH, legacy=legacy)[0]
     assert move.is_restart
     assert move.instance == SEARCH
     assert move.moves[0].text == (
@@ -98,7 +98,7 @@ def test_without_a_legacy_plateau_nobody_restarts():
     """
     present = [c for c in ceilings_of(SEARCH, catalog()) if c.phase is not Phase.LEGACY]
 
-    assert former_of(SEARCH, catalog())
+    assert legacy_limits_of(SEARCH, catalog())
     assert legacy_of(SEARCH, catalog(), present) is None
     assert not any(move.is_restart for move in free(SEARCH))
 

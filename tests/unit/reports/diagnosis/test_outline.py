@@ -201,7 +201,7 @@ def test_intervals_are_listed_in_order_of_time():
 
 def test_a_ceiling_says_for_how_long_it_was_documented():
     """
-    Former numbers have two dates, present ones the first, others none.
+    Legacy numbers have two dates, present ones the first, others none.
     """
     rows = {r.name: r.valid for r in outline(pressed()[0]).ceilings}
 

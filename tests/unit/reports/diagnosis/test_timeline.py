@@ -153,7 +153,7 @@ def test_samples_outside_the_window_are_left_out():
 
 def test_reached_ceilings_are_drawn_with_the_next_one():
     """
-    Former limits are drawn where the window was pegged at them, beside the present ones.
+    Legacy limits are drawn where the window was pegged at them, beside the present ones.
     """
     lines = lines_of(pressed()[0], Dimension.THROUGHPUT, 438e6, count_max=5)
 
@@ -161,7 +161,7 @@ def test_reached_ceilings_are_drawn_with_the_next_one():
     assert [True, True, False, True, False] == [line.is_bound for line in lines]
 
 
-def test_former_limits_are_not_drawn_without_a_plateau():
+def test_legacy_limits_are_not_drawn_without_a_plateau():
     """
     A quiet instance sees the lowest present ceiling only.
     """

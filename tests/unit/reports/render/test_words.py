@@ -51,9 +51,9 @@ def test_volume_throughput_is_said_as_it_is_sold():
     assert "2,097.2 MB/s (2,000 MiB/s)" == words.ceiling_value(VOLUME_THROUGHPUT)
 
 
-def test_a_former_limit_is_called_legacy_with_what_it_was():
+def test_a_legacy_limit_is_called_legacy_with_what_it_was():
     """
-    A former baseline is a `legacy baseline`, a limit with one number has no phase.
+    A legacy baseline is a `legacy baseline`, a limit with one number has no phase.
     """
     assert "instance EBS throughput, legacy baseline" == words.ceiling_name(LEGACY_BASELINE)
     assert "volume throughput" == words.ceiling_name(VOLUME_THROUGHPUT)

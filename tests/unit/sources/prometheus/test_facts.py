@@ -140,7 +140,7 @@ def test_limits_of_a_class_are_all_there_or_not_at_all():
 
 def test_the_last_description_counts_and_a_change_is_an_event():
     """
-    The former class ends where the new one is first seen.
+    The earlier class ends where the new one is first seen.
     """
     before = fact("instance_info", [1, 1], at=[0, 60], **INFO)
     after = fact(

@@ -334,9 +334,9 @@ def test_a_change_of_class_is_an_event_on_the_timeline():
     """
     series = history("qonto", SCRAPES_MS, drawn(QONTO))
     info = next(s for s in series if s.labels["__name__"] == "rds_instance_info")
-    former = {**info.labels, "instance_class": "db.r5.large"}
+    earlier = {**info.labels, "instance_class": "db.r5.large"}
     series = [s for s in series if s is not info]
-    series.append(Series(labels=former, time_ms=SCRAPES_MS[:30], value=np.ones(30)))
+    series.append(Series(labels=earlier, time_ms=SCRAPES_MS[:30], value=np.ones(30)))
     series.append(Series(labels=info.labels, time_ms=SCRAPES_MS[30:], value=np.ones(30)))
     snapshot = read(series, "dbidentifier=orders-primary")
 

@@ -71,7 +71,7 @@ def test_nothing_is_left_beside_the_file(tmp_path):
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     """
-    When the disk refuses, the former snapshot is still whole and no part of the new one remains.
+    When the disk refuses, the earlier snapshot is still whole and no part of the new one remains.
     """
     write_snapshot(tmp_path / "s.json", small())
     before = (tmp_path / "s.json").read_bytes()
