@@ -36,6 +36,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     places = {"PATH": path, "HOME": str(folder), "TMPDIR": str(folder)}
+    # The modules that these tests import, where they are not the installed ones.
+    places |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     # The day on which the prices in the documents were looked at: later, more of them are old.
     day = {"SOURCE_DATE_EPOCH": "1795305600"}
     looks = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"}
