@@ -20,7 +20,7 @@ _NAMED_MAX = 20
 
 _app = typer.Typer(
     name="catalog",
-    help="Show the published limits, or compare them with a live answer.",
+    help="Show the documented limits, or compare them with an answer of AWS.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -34,10 +34,13 @@ def register(app: typer.Typer) -> None:
 @_app.command("show")
 def show(
     db_class: Annotated[
-        str | None, typer.Argument(help="Instance class; without it all classes are listed.")
+        str | None,
+        typer.Argument(
+            metavar="[CLASS]", help="Instance class, for example db.r5.2xlarge (default: list all)."
+        ),
     ] = None,
 ) -> None:
-    """List the classes, or print the documented limits of one, legacy limits included."""
+    """List the classes, or print the documented limits of one class, legacy limits included."""
     from plimsoll.catalog.load import catalog
 
     facts = catalog()
@@ -48,21 +51,32 @@ def show(
 @_app.command("refresh")
 def refresh(
     answer: Annotated[
-        str, typer.Option("--from", help="Answer of describe-instance-types; - is standard input.")
+        str,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Answer of 'aws ec2 describe-instance-types'; '-' is standard input.",
+        ),
     ],
     write: Annotated[
-        Path | None, typer.Option("--write", help="Folder to write the new tables to.")
+        Path | None,
+        typer.Option("--write", metavar="DIR", help="Write the new tables to this folder."),
     ] = None,
     read_on: Annotated[
-        str | None, typer.Option("--read-on", help="Date of the answer; without it, today.")
+        str | None,
+        typer.Option("--read-on", metavar="DATE", help="Date of the answer (default: today)."),
     ] = None,
     family: Annotated[
         list[str] | None,
-        typer.Option("--family", help="Add this EC2 family though no list says that RDS uses it."),
+        typer.Option(
+            "--family",
+            metavar="NAME",
+            help="Add this EC2 family, even if no list says that RDS uses it. Repeatable.",
+        ),
     ] = None,
 ) -> None:
     """
-    Compare the catalog with a live answer of 'aws ec2 describe-instance-types'.
+    Compare the catalog with an answer of 'aws ec2 describe-instance-types'.
 
     Exit status: 0 they agree or the tables were written, 1 they differ, 2 bad input.
     """

@@ -26,57 +26,54 @@ class _Place(NamedTuple):
 COMMANDS = {
     "diagnose": _Place(
         "plimsoll.cli.diagnose.command",
-        "Find which limit binds, prove it, and say what was ruled out",
+        "Find the limit that a database is at, and prove it",
+    ),
+    "plan": _Place(
+        "plimsoll.cli.plan.command",
+        "Find the cheapest change that lifts the ceiling",
     ),
     "inspect": _Place(
         "plimsoll.cli.inspect.command",
-        "Find what inside a database makes it read and write, and what would end it",
+        "Find what inside a database causes its reads and writes",
     ),
     "compare": _Place(
         "plimsoll.cli.compare.command",
-        "Set two windows side by side: limits, what was served, latency, headroom",
+        "Compare two windows: limits, throughput, latency, headroom",
     ),
     "limits": _Place(
         "plimsoll.cli.limits",
-        "Print every documented ceiling of an instance, and which one binds at each I/O size",
+        "Print every documented limit of an instance, and which one binds at each I/O size",
     ),
     "record": _Place(
         "plimsoll.cli.record.command",
-        "Save a snapshot, which every command reads like any other target",
-    ),
-    "catalog": _Place(
-        "plimsoll.cli.catalog", "Show the published limits, or compare them with a live answer"
+        "Save a snapshot that every other command can read",
     ),
     "gate": _Place(
         "plimsoll.cli.gate.command",
-        "Put a folder behind the storage limits of an instance, burst credits included, and see "
-        "what a real server does there",
+        "Run programs in a folder that has the storage limits of an RDS instance",
     ),
     "lab": _Place(
         "plimsoll.cli.lab.command",
-        "Run a real database under the limits of an instance that you do not have",
+        "Run a real database under the limits of an RDS instance",
     ),
     "sweep": _Place(
         "plimsoll.cli.sweep",
-        "Measure what storage delivers at each I/O size, and find the limits behind it",
-    ),
-    "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
-    "plan": _Place(
-        "plimsoll.cli.plan.command",
-        "Find the cheapest change that lifts the ceiling, and say what it does, costs and disturbs",
+        "Measure what storage delivers at each I/O size, and find its limits",
     ),
     "explain": _Place(
         "plimsoll.cli.explain",
-        "Keep how statements were executed, and tell what changed: the query, or what it ran on",
+        "Record query plans, and compare them",
     ),
-    "lint": _Place(
-        "plimsoll.cli.lint", "Find what is wrong with a configuration, from the file alone"
-    ),
+    "lint": _Place("plimsoll.cli.lint", "Find mistakes in a configuration file"),
     "pool-size": _Place(
         "plimsoll.cli.pool_size",
         "Check the total of all pools against max_connections and what the machine can run",
     ),
-    "prove": _Place("plimsoll.cli.prove", "Show on a server what is claimed of it"),
+    "prove": _Place("plimsoll.cli.prove", "Reproduce a claimed effect on your server"),
+    "catalog": _Place(
+        "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
+    ),
+    "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
 }
 
 
@@ -128,7 +125,7 @@ class _Program(HelpGroup):
 app = typer.Typer(
     name=_PROGRAM,
     cls=_Program,
-    help="Finds the limit a managed database is up against, and proves it.",
+    help="Find the limit that a managed database is at, and prove it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -146,7 +143,7 @@ def _of_program(
         typer.Option(
             "--completion",
             metavar="SHELL",
-            help="Print the script that completes commands and options in bash, zsh or fish.",
+            help="Print a script that completes commands and options in bash, zsh or fish.",
         ),
     ] = None,
 ) -> None:
@@ -201,11 +198,11 @@ def run(arguments: Sequence[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
             return 2
-        raise _told(error) from error
+        raise _refusal_of(error) from error
     return result if isinstance(result, int) else 0
 
 
-def _told(error: typer.BadParameter) -> PlimsollError:
+def _refusal_of(error: typer.BadParameter) -> PlimsollError:
     command = getattr(getattr(error, "ctx", None), "command_path", "plimsoll")
     message = error.format_message().rstrip(".")
     return UsageError(message[:1].lower() + message[1:], f"See '{command} --help'.")

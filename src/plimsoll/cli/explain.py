@@ -10,12 +10,21 @@ import typer
 from plimsoll import __version__
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Form, Format, Html, WideWidth, is_color, show, write_page
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import (
+    WIDTH_OF_PAIRS,
+    Output,
+    check_writable,
+    file_option,
+    is_color,
+    output_options,
+    width_option,
+)
 from plimsoll.errors import UsageError
 from plimsoll.model.explain import Capture, CaptureFile, UnrecordedStatement
 
-_WHICH = "Which statements"
-_HOW = "How they are run"
+_WHICH = "Statements"
+_HOW = "Execution"
 
 
 Dsn = Annotated[
@@ -24,13 +33,16 @@ Dsn = Annotated[
         metavar="[DSN]",
         envvar="PLIMSOLL_DSN",
         show_envvar=True,
-        help="A PostgreSQL server, as 'host=… dbname=… user=…'. Not needed with --log.",
+        help="PostgreSQL server, for example 'host=db1 dbname=orders user=dba'. Not needed with --log.",
     ),
 ]
 OneStatement = Annotated[
     list[str] | None,
     typer.Option(
-        "--statement", metavar="SQL", help="A statement; may be repeated.", rich_help_panel=_WHICH
+        "--statement",
+        metavar="SQL",
+        help="Record this statement. Repeatable.",
+        rich_help_panel=_WHICH,
     ),
 ]
 StatementFile = Annotated[
@@ -38,7 +50,7 @@ StatementFile = Annotated[
     typer.Option(
         "--statements",
         metavar="FILE",
-        help="A file of statements, with semicolons between.",
+        help="Record the statements in this file, which are separated by semicolons.",
         rich_help_panel=_WHICH,
     ),
 ]
@@ -49,7 +61,8 @@ Top = Annotated[
         min=1,
         max=100,
         metavar="N",
-        help="Those that took most time, out of pg_stat_statements; only what reads.",
+        help="Record the N statements that took the most time, by pg_stat_statements. Takes only "
+        "statements that read.",
         rich_help_panel=_WHICH,
     ),
 ]
@@ -58,7 +71,7 @@ LogFile = Annotated[
     typer.Option(
         "--log",
         metavar="FILE",
-        help="A server's log with auto_explain plans, instead of a server; may be repeated.",
+        help="Read the plans of auto_explain from this log instead of a server. Repeatable.",
         rich_help_panel=_WHICH,
     ),
 ]
@@ -67,7 +80,7 @@ For = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        help="Of --top: also what pg_stat_statements counts in this time, as 60s.",
+        help="With --top: count executions for this long, for example 60s.",
         rich_help_panel=_WHICH,
     ),
 ]
@@ -76,7 +89,8 @@ Param = Annotated[
     typer.Option(
         "--param",
         metavar="VALUE",
-        help="Value for $1, then $2 …; repeated. Without values a statement is only planned.",
+        help="Value for $1, then for $2 and so on. Repeatable. A statement without its values is planned, "
+        "not run.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -85,7 +99,7 @@ ParamFile = Annotated[
     typer.Option(
         "--params",
         metavar="FILE",
-        help='JSON: {"QUERY ID OR STATEMENT": ["value", null]}.',
+        help='Read values from a JSON file: {"QUERY ID OR STATEMENT": ["value", null]}.',
         rich_help_panel=_HOW,
     ),
 ]
@@ -93,7 +107,7 @@ Generic = Annotated[
     bool,
     typer.Option(
         "--generic",
-        help="Plan without looking at the parameters, as for a prepared statement used often.",
+        help="Plan without the values of parameters, like a prepared statement that is used often.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -102,27 +116,34 @@ Timeout = Annotated[
     typer.Option(
         "--timeout",
         metavar="TIME",
-        help="After which the server ends a statement.",
+        help="Cancel a statement after this time.",
         rich_help_panel=_HOW,
     ),
 ]
 Runs = Annotated[
     int,
-    typer.Option("--runs", min=1, max=20, help="How often each is run.", rich_help_panel=_HOW),
+    typer.Option(
+        "--runs",
+        metavar="N",
+        min=1,
+        max=20,
+        help="Run each statement N times.",
+        rich_help_panel=_HOW,
+    ),
 ]
 AllowWrites = Annotated[
     bool,
     typer.Option(
         "--allow-writes",
-        help="Run INSERT, UPDATE, DELETE and MERGE too, and roll them back. They take locks, write "
-        "WAL, fire triggers and leave dead rows all the same.",
+        help="Also run INSERT, UPDATE, DELETE and MERGE, and roll them back. They still take locks, write "
+        "WAL, fire triggers and leave dead rows.",
         rich_help_panel=_HOW,
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Save the captures. Without it: printed."),
+PlansFile = Annotated[
+    Path | None, file_option("Write the plans to this file instead of standard output.")
 ]
+Width = Annotated[int | None, width_option(WIDTH_OF_PAIRS)]
 
 
 def register(app: typer.Typer) -> None:
@@ -130,10 +151,10 @@ def register(app: typer.Typer) -> None:
     explain = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="Keep how statements were executed, and tell what changed: the query, or what it ran on.",
+        help="Record query plans, and compare them.",
     )
     explain.command("record")(record)
-    explain.command("compare")(compare)
+    explain.command("compare")(expand(compare, output=output_options(WIDTH_OF_PAIRS)))
     app.add_typer(explain, name="explain")
 
 
@@ -150,15 +171,18 @@ def record(
     timeout: Timeout = "30s",
     runs: Runs = 1,
     allow_writes: AllowWrites = False,
-    output: Out = None,
-    width: WideWidth = None,
+    output: PlansFile = None,
+    width: Width = None,
 ) -> None:
     """
-    Run statements under EXPLAIN (ANALYZE, BUFFERS, SETTINGS) and keep what they did.
+    Run statements with EXPLAIN (ANALYZE, BUFFERS, SETTINGS), and record their plans.
 
-    Each runs in a read-only transaction of its own that is rolled back, under a timeout. Statements
-    out of a log lose their literals. Exit status: 0 all were captured, 1 some, 2 none, or bad input.
+    Each statement runs in a read-only transaction of its own, under a timeout, and is rolled back. Statements
+    from a log lose their literals.
+
+    Exit status: 0 all were recorded, 1 some, 2 none, or bad input.
     """
+    check_writable(output)
     if watched is not None and top is None:
         raise UsageError("--for says how long --top watches", "Add --top N, or leave it out.")
     if log and (statement or statements or top):
@@ -191,26 +215,26 @@ def record(
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Captures of a normal time: a recording or a log.")],
-    second: Annotated[Path, typer.Argument(help="Captures of a slow time.")],
-    form: Form = Format.TEXT,
-    width: WideWidth = None,
-    html: Html = None,
+    first: Annotated[
+        Path, typer.Argument(metavar="NORMAL", help="Plans of a normal time: a recording or a log.")
+    ],
+    second: Annotated[Path, typer.Argument(metavar="SLOW", help="Plans of a slow time.")],
+    *,
+    output: Output,
 ) -> None:
     """
-    Lay two captures of the same statements side by side.
+    Compare the plans of the same statements at two times.
 
-    Files are recordings, logs with auto_explain plans, or what EXPLAIN gave. Exit status: 0 all the
-    same, 1 something differs, 2 could not tell, or bad input.
+    Each file is a recording, a log with plans of auto_explain, or output of EXPLAIN.
+
+    Exit status: 0 no difference, 1 something differs, 2 unknown or bad input.
     """
     from plimsoll.explain import plans
     from plimsoll.sources.explain.file import read_captures
 
     sides = (read_captures(first), read_captures(second))
     comparison = plans.compare(*sides, names=_names(first, second))
-    show(comparison, form, width)
-    if html is not None:
-        write_page(comparison, html)
+    output.write(comparison)
     raise typer.Exit(plans.status_of(comparison))
 
 

@@ -1,16 +1,29 @@
-"""Help texts: options under the headings that they were given, and no summary cut off."""
+"""
+Help texts: options under the headings that they were given, and no summary cut off.
 
+The parser adds types, bounds and defaults in brackets. A reader needs the default, as part of the sentence;
+what is out of bounds is refused with a sentence of its own.
+"""
+
+import re
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 _OPTIONS = "Options"
+_LAST = "Output"
+_ADDED = re.compile(r" *\[((?:env var: |default: |required|\S*x[<>]=?|\d+<)[^\]]*)\]$")
+"""What the parser adds to a help text."""
 _Rows = list[tuple[str, str]]
 
 
 class HelpCommand(TyperCommand):
     """A command whose help shows its options in groups."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words after the command's name, with arguments as they were named."""
+        return [*([self.options_metavar] if self.options_metavar else []), *_arguments(self, ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by group."""
@@ -55,11 +68,48 @@ def with_groups(app: typer.Typer) -> typer.Typer:
     return app
 
 
+def _arguments(command: Any, ctx: Any) -> list[str]:
+    """Return the names of a command's arguments; those that may be missing have brackets."""
+    return [
+        _name_of(parameter)
+        for parameter in command.get_params(ctx)
+        if parameter.param_type_name == "argument"
+    ]
+
+
+def _name_of(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def row_of(parameter: Any, ctx: Any) -> tuple[str, str] | None:
+    """Return the name of a parameter with its help, which ends with the default; None for a hidden one."""
+    row = parameter.get_help_record(ctx)
+    if row is None:
+        return None
+    name, text = row
+    if parameter.param_type_name == "argument":
+        name = _name_of(parameter)
+    added = _ADDED.search(text)
+    if added is None:
+        return name, text
+    said = [
+        part.replace("env var: ", "environment: ")
+        for part in added[1].split("; ")
+        if part.startswith(("default: ", "env var: "))
+    ]
+    if "required" in added[1].split("; ") and parameter.param_type_name == "option":
+        said.append("required")
+    text = text[: added.start()]
+    if not said:
+        return name, text
+    return name, f"{text.rstrip('.')} ({'; '.join(said)})."
+
+
 def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     arguments: _Rows = []
     groups: dict[str, _Rows] = {_OPTIONS: []}
     for parameter in command.get_params(ctx):
-        row = parameter.get_help_record(ctx)
+        row = row_of(parameter, ctx)
         if row is None:
             continue
         if parameter.param_type_name == "argument":
@@ -67,7 +117,9 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
         else:
             name = getattr(parameter, "rich_help_panel", None) or _OPTIONS
             groups.setdefault(name, []).append(row)
-    for heading, rows in (("Arguments", arguments), *groups.items()):
+    # Files and columns are the same in every command, and so come last.
+    last = groups.pop(_LAST, [])
+    for heading, rows in (("Arguments", arguments), *groups.items(), (_LAST, last)):
         if rows:
             with formatter.section(heading):
                 formatter.write_dl(rows)

@@ -8,64 +8,76 @@ from msgspec.structs import replace
 
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import options
-from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import BOUGHT, INSTANCE_PANEL
+from plimsoll.cli.output import (
+    OUTPUT_PANEL,
+    WIDTH_OF_PAIRS,
+    Output,
+    check_writable,
+    output_options,
+)
 from plimsoll.model.instance import Instance
 from plimsoll.model.sheet import LimitSheet
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("limits")(limits)
+    command = expand(
+        limits, flags=BOUGHT.without("db_class"), output=output_options(WIDTH_OF_PAIRS)
+    )
+    app.command("limits")(command)
 
 
 def limits(
-    db_class: Annotated[str, typer.Argument(help="Instance class, as db.r5.2xlarge.")],
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
+    db_class: Annotated[
+        str,
+        typer.Argument(metavar="CLASS", help="Instance class, for example db.r5.2xlarge."),
+    ],
+    *,
+    flags: InstanceOptions,
+    output: Output,
     volumes: Annotated[
         int | None,
         typer.Option(
-            "--volumes", min=1, max=64, help="Volumes seen, where they are not as documented."
+            "--volumes",
+            metavar="N",
+            min=1,
+            max=64,
+            help="Number of volumes (default: as RDS documents it for this size).",
+            rich_help_panel=INSTANCE_PANEL,
         ),
     ] = None,
-    launched: options.Launched = None,
     multi_az: Annotated[
-        bool, typer.Option("--multi-az", help="The instance has a standby.")
+        bool,
+        typer.Option(
+            "--multi-az", help="The instance has a standby.", rich_help_panel=INSTANCE_PANEL
+        ),
     ] = False,
-    form: Form = Format.TEXT,
     chart: Annotated[
-        Path | None, typer.Option("--chart", help="Also draw the curve: .svg, .png or .html.")
+        Path | None,
+        typer.Option(
+            "--chart",
+            metavar="FILE",
+            help="Also draw the limit at each I/O size, as .svg, .png or .html.",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
     ] = None,
-    width: WideWidth = None,
-    html: Html = None,
 ) -> None:
     """
-    Print every documented ceiling of an instance, and which one binds at each I/O size.
+    Print every documented limit of an instance, and which one binds at each I/O size.
 
-    Exit status: 0, or 2 for a class or storage that cannot be.
+    Exit status: 0, or 2 for a class or storage that RDS does not have.
     """
-    flags = InstanceOptions(
-        db_class=db_class,
-        engine=engine,
-        storage=storage,
-        size_gib=size_gib,
-        iops=iops,
-        throughput_mibps=throughput_mibps,
-        launched=launched,
-    )
+    check_writable(chart)
+    flags = replace(flags, db_class=db_class)
     sheet = _sheet(with_flags(Instance(), flags), multi_az=multi_az, volumes=volumes)
     if chart is not None:
         from plimsoll.reports.limits.chart import write_chart
 
         write_chart(chart, sheet)
         typer.echo(f"chart written to {chart}", err=True)
-    if html is not None:
-        write_page(sheet, html)
-    show(sheet, form, width)
+    output.write(sheet)
 
 
 def _sheet(instance: Instance, *, multi_az: bool, volumes: int | None) -> LimitSheet:

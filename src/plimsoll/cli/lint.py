@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 
 
@@ -21,45 +22,61 @@ class Kind(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     group = typer.Typer(
-        help="Find what is wrong with a configuration, from the file alone.",
+        help="Find mistakes in a configuration file.",
         no_args_is_help=True,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     group.callback()(_group)
-    group.command("pooler")(pooler)
+    group.command("pooler")(expand(pooler, output=output_options(WIDTH_OF_PAIRS)))
     app.add_typer(group, name="lint")
 
 
 def _group() -> None:
-    """Find what is wrong with a configuration, from the file alone."""
+    """Find mistakes in a configuration file."""
 
 
 def pooler(
-    config: Annotated[Path, typer.Argument(help="pgpool.conf or pgbouncer.ini.")],
+    config: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Configuration: pgpool.conf or pgbouncer.ini.")
+    ],
+    *,
+    output: Output,
     version: Annotated[
         str | None,
-        typer.Option("--version", metavar="V", help="Version of the pooler, as 4.1.3."),
+        typer.Option(
+            "--version", metavar="VERSION", help="Version of the pooler, for example 4.1.3."
+        ),
     ] = None,
     max_connections: Annotated[
         int | None,
-        typer.Option("--max-connections", min=1, help="max_connections of the server behind it."),
+        typer.Option(
+            "--max-connections",
+            metavar="N",
+            min=1,
+            help="max_connections of the server behind the pooler.",
+        ),
     ] = None,
     reserved: Annotated[
         int,
         typer.Option(
-            "--reserved", min=0, help="Connections of these that are reserved for superusers."
+            "--reserved",
+            metavar="N",
+            min=0,
+            help="Number of these connections that are reserved for superusers.",
         ),
     ] = 3,
     kind: Annotated[
-        Kind | None, typer.Option("--kind", help="Whose file it is, where it does not tell.")
+        Kind | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME",
+            help="The pooler, pgpool or pgbouncer (default: by the settings in the file).",
+        ),
     ] = None,
-    form: Form = Format.TEXT,
-    width: WideWidth = None,
-    html: Html = None,
 ) -> None:
     """
-    Check the settings of PgBouncer or Pgpool-II against what is known of their releases.
+    Check the settings of PgBouncer or Pgpool-II against the known faults of their releases.
 
     Exit status: 0 nothing above a note, 1 a warning or worse, 2 bad input.
     """
@@ -75,7 +92,5 @@ def pooler(
     findings = PoolerFindings(
         config=found, causes=lint(found, catalog(), room), notes=unknown_of(found, room)
     )
-    show(findings, form, width)
-    if html is not None:
-        write_page(findings, html)
+    output.write(findings)
     raise typer.Exit(1 if any(c.severity != "note" for c in findings.causes) else 0)

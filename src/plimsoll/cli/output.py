@@ -1,19 +1,34 @@
-"""How a command prints and writes: the form, the columns, whether in colour, and what it says of files."""
+"""
+How a command prints and writes: form, columns, colour, files.
+
+Every report has the same four options: `--format`, `-o/--output`, `--html` and `--width`.
+"""
 
 import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
+
+from plimsoll.cli.option_groups import OptionGroup, SharedOption
+from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.app.render import Found
 
+OUTPUT_PANEL = "Output"
+_STDOUT = Path("-")
+_WIDTH_MAX = 400
+# Tables of a report still have their columns in 40; what stands side by side needs 60.
+_WIDTH_LEAST = 40
+WIDTH_OF_PAIRS = 60
+
 
 class Format(StrEnum):
-    """How a report is written to standard output."""
+    """How a report is printed."""
 
     TEXT = "text"
     JSON = "json"
@@ -21,51 +36,173 @@ class Format(StrEnum):
 
 
 class TextOrJson(StrEnum):
-    """How what has no Markdown form is written to standard output."""
+    """How something without a Markdown form is printed."""
 
     TEXT = "text"
     JSON = "json"
 
 
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, json or markdown.")]
-FormOfTwo = Annotated[TextOrJson, typer.Option("--format", help="What to print: text or json.")]
-Width = Annotated[int | None, typer.Option("--width", min=40, max=400, help="Columns of the text.")]
-WideWidth = Annotated[
-    int | None, typer.Option("--width", min=60, max=400, help="Columns of the text.")
-]
-"""Of what stands side by side, and does not fit in fewer columns."""
 Html = Annotated[
-    Path | None, typer.Option("--html", help="Also write the report as one HTML file.")
+    Path | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Also write the report as an HTML page.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
 ]
+
+# The name of a file says what its reader expects in it.
+_FORM_BY_ENDING = {".json": Format.JSON, ".md": Format.MARKDOWN}
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """Where a report goes and what it looks like."""
+
+    format_given: Format | None = None
+    """None takes the form of the file's name, and text for any other."""
+    file: Path | None = None
+    """Gets what would be printed; None or `-` prints it."""
+    html: Path | None = None
+    """Also gets the report as a page."""
+    width: int | None = None
+    """Columns of the text; None takes the terminal's."""
+
+    @property
+    def form(self) -> Format:
+        """Return how the report is printed."""
+        ending = self.file.suffix.lower() if self.file is not None else ""
+        return self.format_given or _FORM_BY_ENDING.get(ending, Format.TEXT)
+
+    @property
+    def is_printed(self) -> bool:
+        """Return whether the report goes to standard output."""
+        return self.file is None or self.file == _STDOUT
+
+    @property
+    def has_color(self) -> bool:
+        """Return whether escape sequences for colour may be used."""
+        return self.is_printed and is_color()
+
+    def render(self, found: "Found", *, lists_all: bool = False) -> str:
+        """
+        Return what was found in the form that was asked for.
+
+        Args:
+            found: a report, plan, comparison, inspection or overview.
+            lists_all: whether an overview has a row for each instance that is near no limit, too.
+        """
+        from plimsoll.app.render import render
+
+        return render(
+            found, self.form.value, width=self.width, color=self.has_color, lists_all=lists_all
+        )
+
+    def emit(self, text: str, what: str = "report") -> None:
+        """Print a text, or write it to the file that was named."""
+        if self.is_printed or self.file is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            write_text(self.file, text, what)
+
+    def write(self, found: "Found", what: str = "report", *, lists_all: bool = False) -> None:
+        """
+        Print or write what was found, and write its page where one was asked for.
+
+        Raises:
+            UsageError: a file cannot be written.
+        """
+        self.emit(self.render(found, lists_all=lists_all), what)
+        if self.html is not None:
+            from plimsoll.app.render import render
+
+            write_text(self.html, render(found, "html"), "report")
+
+
+def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
+    """
+    Return the options of a report, which fill an `Output`.
+
+    Args:
+        width_least: columns below which the text does not fit.
+    """
+    return OptionGroup(
+        _checked_output,
+        {
+            "format_given": SharedOption(
+                Annotated[
+                    Format | None,
+                    typer.Option(
+                        "--format",
+                        metavar="FORM",
+                        help="Print text, json or markdown (default: text, or by the ending of -o).",
+                        rich_help_panel=OUTPUT_PANEL,
+                    ),
+                ]
+            ),
+            "file": SharedOption(
+                Annotated[
+                    Path | None,
+                    file_option(
+                        "Write the report to this file instead of standard output. The endings .json "
+                        "and .md choose the form."
+                    ),
+                ]
+            ),
+            "html": SharedOption(Html),
+            "width": SharedOption(Annotated[int | None, width_option(width_least)]),
+        },
+    )
+
+
+def file_option(text: str) -> Any:
+    """Return the declaration of `-o/--output`; `text` is its help."""
+    return typer.Option("-o", "--output", metavar="FILE", help=text, rich_help_panel=OUTPUT_PANEL)
+
+
+def width_option(least: int = _WIDTH_LEAST) -> Any:
+    """Return the declaration of `--width`; `least` is the smallest number of columns."""
+    return typer.Option(
+        "--width",
+        metavar="COLUMNS",
+        min=least,
+        max=_WIDTH_MAX,
+        help=f"Width of the text, {least} to {_WIDTH_MAX} columns (default: the terminal's).",
+        rich_help_panel=OUTPUT_PANEL,
+    )
+
+
+FormOfTwo = Annotated[
+    TextOrJson,
+    typer.Option(
+        "--format", metavar="FORM", help="Print text or json.", rich_help_panel=OUTPUT_PANEL
+    ),
+]
+
+
+def check_writable(*files: Path | None) -> None:
+    """
+    Refuse a file that could not be written, before the work for it begins.
+
+    Raises:
+        UsageError: its folder is missing, or it is a folder.
+    """
+    for file in files:
+        if file is None or file == _STDOUT:
+            continue
+        if file.is_dir():
+            raise UsageError(f"unable to write '{file}': it is a folder", "Name a file in it.")
+        if not file.absolute().parent.is_dir():
+            raise UsageError(
+                f"unable to write '{file}': there is no folder '{file.parent}'",
+                "Create the folder, or name another file.",
+            )
 
 
 def is_color() -> bool:
     """Return whether standard output is a terminal that wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def show(found: "Found", form: Format, width: int | None, *, lists_all: bool = False) -> None:
-    """
-    Print what was found to standard output.
-
-    Args:
-        found: a report, plan, comparison, inspection or overview.
-        form: how.
-        width: columns of the text; None takes the terminal's.
-        lists_all: whether an overview has a row for each instance that is near no limit, too.
-    """
-    from plimsoll.app.render import render
-
-    text = render(found, form.value, width=width, color=is_color(), lists_all=lists_all)
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def write_page(found: "Found", path: Path, what: str = "report") -> None:
-    """Write what was found as one HTML file, and say so on standard error."""
-    from plimsoll.app.render import render
-
-    write_text(path, render(found, "html"), what)
 
 
 def write_text(path: Path, text: str, what: str) -> None:
@@ -80,3 +217,14 @@ def say_written(path: Path, what: str) -> None:
     """Say on standard error what was written to a file."""
     sys.stderr.write(f"{what} written to {path}\n")
     sys.stderr.flush()
+
+
+def _checked_output(**given: object) -> Output:
+    output = Output(**given)  # type: ignore[arg-type]
+    if output.file is not None and output.file.suffix.lower() in (".html", ".htm"):
+        raise UsageError(
+            f"-o writes text, JSON or Markdown, and '{output.file}' is a page",
+            f"Use --html {output.file} for the page.",
+        )
+    check_writable(output.file, output.html)
+    return output

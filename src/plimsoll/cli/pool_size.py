@@ -7,7 +7,8 @@ import typer
 from msgspec.structs import replace
 
 from plimsoll.app.moments import seconds_of
-from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 from plimsoll.model.pool_size import LoadPoint, PoolVerdict, ServerCapacity, Service
 
@@ -16,19 +17,46 @@ _SERVICE = re.compile(r"(?P<name>[^=]+)=(?P<containers>\d{1,6})x(?P<pool>\d{1,6}
 _POINT = re.compile(r"(?P<busy>\d+(?:\.\d+)?):(?P<per_s>\d+(?:\.\d+)?)")
 
 
-Services = Annotated[int, typer.Option("--services", min=0, help="Services that are alike.")]
+_SERVICES_PANEL = "Services"
+_SERVER_PANEL = "Server"
+
+Services = Annotated[
+    int,
+    typer.Option(
+        "--services",
+        metavar="N",
+        min=0,
+        help="Number of services with the same pools.",
+        rich_help_panel=_SERVICES_PANEL,
+    ),
+]
 Containers = Annotated[
-    int, typer.Option("--containers", min=1, help="Containers of each of these.")
+    int,
+    typer.Option(
+        "--containers",
+        metavar="N",
+        min=1,
+        help="Containers of each service.",
+        rich_help_panel=_SERVICES_PANEL,
+    ),
 ]
 Pool = Annotated[
-    int, typer.Option("--pool", min=1, help="Most connections of each container's pool.")
+    int,
+    typer.Option(
+        "--pool",
+        metavar="N",
+        min=1,
+        help="Maximum connections of each container's pool.",
+        rich_help_panel=_SERVICES_PANEL,
+    ),
 ]
 Named = Annotated[
     list[str] | None,
     typer.Option(
         "--service",
         metavar="NAME=CxP",
-        help="A service with C containers and pools of P; may be repeated.",
+        help="A service with C containers and pools of P connections, for example orders=4x20. Repeatable.",
+        rich_help_panel=_SERVICES_PANEL,
     ),
 ]
 Dsn = Annotated[
@@ -37,39 +65,85 @@ Dsn = Annotated[
         "--dsn",
         envvar="PLIMSOLL_DSN",
         show_default=False,
-        help="Read max_connections and the load from this server. A password belongs in "
-        "PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.",
+        metavar="DSN",
+        help="Read max_connections and the load from this server. Keep a password in PLIMSOLL_DSN, "
+        "PGPASSWORD or ~/.pgpass.",
+        rich_help_panel=_SERVER_PANEL,
     ),
 ]
 Duration = Annotated[
-    str, typer.Option("--for", metavar="TIME", help="How long --dsn watches the load.")
+    str,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help="Watch the load of --dsn for this long.",
+        rich_help_panel=_SERVER_PANEL,
+    ),
 ]
 MaxConnections = Annotated[
-    int | None, typer.Option("--max-connections", min=1, help="max_connections of the server.")
+    int | None,
+    typer.Option(
+        "--max-connections",
+        metavar="N",
+        min=1,
+        help="max_connections of the server.",
+        rich_help_panel=_SERVER_PANEL,
+    ),
 ]
 Reserved = Annotated[
     int | None,
-    typer.Option("--reserved", min=0, help="Of these, reserved for superusers; 3 by default."),
+    typer.Option(
+        "--reserved",
+        metavar="N",
+        min=0,
+        help="Number of these connections that are reserved for superusers (default: 3).",
+        rich_help_panel=_SERVER_PANEL,
+    ),
 ]
-Others = Annotated[int, typer.Option("--others", min=0, help="Connections of everybody else.")]
-Vcpus = Annotated[int | None, typer.Option("--vcpus", min=1, help="Processors of the machine.")]
+Others = Annotated[
+    int,
+    typer.Option(
+        "--others",
+        metavar="N",
+        min=0,
+        help="Connections of all other clients.",
+        rich_help_panel=_SERVER_PANEL,
+    ),
+]
+Vcpus = Annotated[
+    int | None,
+    typer.Option(
+        "--vcpus",
+        metavar="N",
+        min=1,
+        help="vCPUs of the server.",
+        rich_help_panel=_SERVER_PANEL,
+    ),
+]
 DbClass = Annotated[
     str | None,
-    typer.Option("--class", help="Instance class, as db.r5.2xlarge: its vCPUs are looked up."),
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Instance class, for example db.r5.2xlarge: its vCPUs are looked up.",
+        rich_help_panel=_SERVER_PANEL,
+    ),
 ]
 Points = Annotated[
     list[str] | None,
     typer.Option(
         "--point",
         metavar="N:TPS",
-        help="Transactions per second at N busy sessions, as pgbench -c N gives; repeat it.",
+        help="Measured transactions per second at N busy sessions, for example from pgbench -c N. "
+        "Repeatable.",
+        rich_help_panel=_SERVER_PANEL,
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("pool-size")(pool_size)
+    app.command("pool-size")(expand(pool_size, output=output_options(WIDTH_OF_PAIRS)))
 
 
 def pool_size(
@@ -85,16 +159,15 @@ def pool_size(
     vcpus: Vcpus = None,
     db_class: DbClass = None,
     point: Points = None,
-    form: Form = Format.TEXT,
-    width: WideWidth = None,
-    html: Html = None,
+    *,
+    output: Output,
 ) -> None:
     """
     Check the total of all pools against max_connections and what the machine can run.
 
-    Without a server, its size or a class: the total, and which RDS classes take it by default.
+    When no server is described, it prints the total and the RDS classes that accept it by default.
 
-    Exit status: 0 the pools fit, or no server was named; 1 they do not fit; 2 too little is known of
+    Exit status: 0 the pools fit, or no server was described; 1 they do not fit; 2 too little is known about
     the server, or bad input.
     """
     from plimsoll.pools.pool_size import size_pools
@@ -116,9 +189,7 @@ def pool_size(
 
         notes = class_notes(sizing.connections, others, catalog())
         sizing = replace(sizing, notes=(*notes, *sizing.notes))
-    show(sizing, form, width)
-    if html is not None:
-        write_page(sizing, html)
+    output.write(sizing)
     if not is_named:
         raise typer.Exit(0)
     raise typer.Exit({PoolVerdict.FITS: 0, PoolVerdict.UNKNOWN: 2}.get(sizing.verdict, 1))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plimsoll.cli import options
+from plimsoll.cli.options import MaxApiCalls, Profile
+from plimsoll.cli.output import check_writable, file_option
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Deployment, engine_family
@@ -38,21 +39,34 @@ def register(app: typer.Typer) -> None:
 
 @_app.command("show")
 def show(
-    region: Annotated[str, typer.Option("--region", help="AWS region.")] = "us-east-1",
+    region: Annotated[
+        str, typer.Option("--region", metavar="REGION", help="AWS region.")
+    ] = "us-east-1",
     db_class: Annotated[
-        str | None, typer.Option("--class", help="One class; without it every class of the engine.")
+        str | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Instance class, for example db.r5.2xlarge (default: every class of the engine).",
+        ),
     ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="Engine, as mysql or oracle-se2.")
+        str,
+        typer.Option("--engine", metavar="ENGINE", help="Engine, for example mysql or oracle-se2."),
     ] = "postgres",
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="Offer file of AmazonRDS, JSON or CSV.")
+        Path | None,
+        typer.Option(
+            "--prices",
+            metavar="FILE",
+            help="AWS price list, an offer file in JSON or CSV (default: the catalog's prices).",
+        ),
     ] = None,
 ) -> None:
     """
-    Print on-demand prices with their dates and sources; what is not known is said.
+    Print on-demand prices with their dates and sources.
 
-    Exit status: 0, or 2 where the class that was asked for has no known price, and for bad input.
+    Exit status: 0, or 2 if the price of the class is unknown, and for bad input.
     """
     from plimsoll.app.prices import book_of
     from plimsoll.catalog.load import catalog
@@ -84,21 +98,26 @@ def show(
 
 @_app.command("refresh")
 def refresh(
-    region: Annotated[str, typer.Option("--region", help="The region whose prices are read.")],
-    output: Annotated[
-        Path,
+    region: Annotated[
+        str,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="File to write, gzipped if it ends in .gz."
+            "--region",
+            metavar="REGION",
+            help="Region whose prices to read, for example eu-central-1.",
         ),
     ],
-    profile: options.Profile = None,
-    max_api_calls: options.MaxApiCalls = 1000,
+    output: Annotated[
+        Path, file_option("Write the offer file here. A name with the ending .gz is compressed.")
+    ],
+    profile: Profile = None,
+    max_api_calls: MaxApiCalls = 1000,
 ) -> None:
     """
     Read a region's on-demand prices from the AWS Price List into an offer file for --prices.
 
-    It needs pricing:GetProducts and nothing else.
+    The only permission it needs is pricing:GetProducts.
     """
+    check_writable(output)
     from plimsoll.app.read import cost_of
     from plimsoll.reports.files.file import write_aside
     from plimsoll.sources.aws.account import open_account

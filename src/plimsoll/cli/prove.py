@@ -7,25 +7,26 @@ import typer
 
 from plimsoll.app.toast_samples import decode_seconds
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Form, Format, Html, WideWidth, show, write_page
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     group = typer.Typer(
-        help="Show on a server what is claimed of it.",
+        help="Reproduce a claimed effect on your server.",
         no_args_is_help=True,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     group.callback()(_group)
-    group.command("toast")(toast)
+    group.command("toast")(expand(toast, output=output_options(WIDTH_OF_PAIRS)))
     app.add_typer(group, name="prove")
 
 
 def _group() -> None:
-    """Show on a server what is claimed of it."""
+    """Reproduce a claimed effect on your server."""
 
 
 def toast(
@@ -34,14 +35,16 @@ def toast(
         typer.Argument(
             envvar="PLIMSOLL_DSN",
             show_envvar=True,
-            help="A PostgreSQL server, as 'host=… dbname=… user=…'.",
+            metavar="DSN",
+            help="PostgreSQL server, for example 'host=db1 dbname=orders user=dba'.",
         ),
     ],
     table: Annotated[
         str | None,
         typer.Option(
             "--table",
-            help="Also send values again on a scratch copy of up to 20 rows of this table.",
+            metavar="NAME",
+            help="Also measure on a scratch copy of up to 20 rows of this table.",
         ),
     ] = None,
     decode: Annotated[
@@ -50,18 +53,17 @@ def toast(
             "--decode",
             metavar="TIME",
             help="Also watch updates of the table by logical decoding, for at most 60 s or 64 MiB of "
-            "WAL. Makes a temporary replication slot, and drops it.",
+            "WAL. Creates a temporary replication slot, and drops it.",
         ),
     ] = None,
-    form: Form = Format.TEXT,
-    width: WideWidth = None,
-    html: Html = None,
+    *,
+    output: Output,
 ) -> None:
     """
-    Show that sending an unchanged value again writes it again.
+    Show that an update with an unchanged TOAST value writes the value again.
 
-    In a scratch schema, inside one transaction that is rolled back: rows, dead rows, WAL and buffers of
-    every way to write a value out of line, by statement, size, storage and compression.
+    Plimsoll works in a scratch schema, inside one transaction that it rolls back. It measures rows, dead rows,
+    WAL and buffers by statement, size of the value, storage and compression.
     """
     from plimsoll.sources.postgres.prove_toast import prove_toast
     from plimsoll.sources.postgres.sample_toast import sample_toast
@@ -77,6 +79,4 @@ def toast(
             sample = sample_toast(dsn, table, seconds=seconds)
             notes = () if sample else (f"no update of {table} was seen while it was watched",)
             proof = msgspec.structs.replace(proof, sample=sample, notes=proof.notes + notes)
-    show(proof, form, width)
-    if html is not None:
-        write_page(proof, html)
+    output.write(proof)

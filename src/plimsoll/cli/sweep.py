@@ -14,56 +14,72 @@ from msgspec.structs import replace
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Form, Format, WideWidth, say_written, show, write_page, write_text
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import (
+    OUTPUT_PANEL,
+    WIDTH_OF_PAIRS,
+    Output,
+    check_writable,
+    output_options,
+    say_written,
+)
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
 
-_BOUNDS = "Bounds"
-
+_BOUNDS_PANEL = "Bounds"
 
 OfPath = Annotated[
     Path | None,
-    typer.Option("--path", help="A folder of the disk, or a large file on it; measured with fio."),
+    typer.Option(
+        "--path",
+        metavar="PATH",
+        help="Measure this disk with fio: a folder on it, or a large file.",
+    ),
 ]
 OfServer = Annotated[
     str | None,
     typer.Option(
         "--dsn",
+        metavar="DSN",
         envvar="PLIMSOLL_DSN",
         show_envvar=True,
-        help="A PostgreSQL server of version 17 or later, as 'host=… dbname=… user=…'.",
+        help="Measure the storage of this PostgreSQL server, version 17 or later, for example 'host=db1 "
+        "dbname=orders user=dba'.",
     ),
 ]
 OfTable = Annotated[
     str | None,
-    typer.Option("--table", help="Of the server: which table to read. Without it the largest."),
+    typer.Option(
+        "--table", metavar="NAME", help="With --dsn: read this table (default: the largest)."
+    ),
 ]
 MaxBytes = Annotated[
     str,
     typer.Option(
         "--max-bytes",
-        metavar="AMOUNT",
-        help="Most that is read and written in all.",
-        rich_help_panel=_BOUNDS,
+        metavar="SIZE",
+        help="Read and write at most this much in total.",
+        rich_help_panel=_BOUNDS_PANEL,
     ),
 ]
 Depth = Annotated[
     int,
     typer.Option(
         "--depth",
+        metavar="N",
         min=2,
         max=DEPTH_MAX,
-        help="Requests in flight; of a server sessions, at most 16.",
-        rich_help_panel=_BOUNDS,
+        help="Requests in flight; with --dsn sessions, at most 16.",
+        rich_help_panel=_BOUNDS_PANEL,
     ),
 ]
 AllowWrites = Annotated[
     bool,
     typer.Option(
         "--allow-writes",
-        help="Of a path: make a temporary file, measure writes to it too. Of a server: make a table to "
-        "read. Both are removed.",
+        help="With --path: create a temporary file, and also measure writes. With --dsn: create a table to "
+        "read. Plimsoll removes both.",
     ),
 ]
 ForEach = Annotated[
@@ -71,27 +87,32 @@ ForEach = Annotated[
     typer.Option(
         "--for-each",
         metavar="TIME",
-        help="How long each size is measured.",
-        rich_help_panel=_BOUNDS,
+        help="Measure each I/O size for this long.",
+        rich_help_panel=_BOUNDS_PANEL,
     ),
 ]
 Sizes = Annotated[
     str | None,
     typer.Option(
-        "--sizes", metavar="LIST", help="I/O sizes, as 8KiB,64KiB,1MiB. Without it 4 KiB to 1 MiB."
+        "--sizes",
+        metavar="LIST",
+        help="I/O sizes, for example 8KiB,64KiB,1MiB (default: 4 KiB to 1 MiB).",
     ),
 ]
-Out = Annotated[
+Png = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Also write the JSON to a file."),
+    typer.Option(
+        "--png",
+        metavar="FILE",
+        help="Also draw the chart, as .png or .svg.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
 ]
-Html = Annotated[Path | None, typer.Option("--html", help="Also write a page.")]
-Png = Annotated[Path | None, typer.Option("--png", help="Also draw the chart: .png or .svg.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("sweep")(sweep)
+    app.command("sweep")(expand(sweep, output=output_options(WIDTH_OF_PAIRS)))
 
 
 def sweep(
@@ -103,17 +124,16 @@ def sweep(
     max_bytes: MaxBytes = "20GiB",
     depth: Depth = DEPTH,
     allow_writes: AllowWrites = False,
-    form: Form = Format.TEXT,
-    out: Out = None,
-    html: Html = None,
     png: Png = None,
-    width: WideWidth = None,
+    *,
+    output: Output,
 ) -> None:
     """
-    Measure what storage delivers at each I/O size, and find the limits behind it.
+    Measure what storage delivers at each I/O size, and find its limits.
 
-    Nothing is written without --allow-writes. Exit status: 0 limits were found, 2 they were not, or
-    bad input.
+    Plimsoll writes nothing unless you give --allow-writes.
+
+    Exit status: 0 limits were found, 2 they were not, or bad input.
     """
     if path is None and dsn is None:
         raise UsageError(
@@ -122,7 +142,7 @@ def sweep(
         )
     if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
         raise UsageError("--path and --dsn name two things to sweep", "Leave one of them out.")
-    check_outputs(html, png, out)
+    check_picture(png)
     plan = Plan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
@@ -136,7 +156,7 @@ def sweep(
         else:
             measured = _of_server(dsn or "", plan, table, allow_writes=allow_writes)
     reports = [report_of(measured)]
-    write_sweeps(reports, form=form, out=out, html=html, png=png, width=width)
+    write_sweeps(reports, output, png)
     raise typer.Exit(0 if is_explained(reports) else 2)
 
 
@@ -189,54 +209,36 @@ def sizes_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({bytes_of(part, "--sizes") for part in parts}))
 
 
-def check_outputs(html: Path | None, png: Path | None, out: Path | None) -> None:
+def check_picture(png: Path | None) -> None:
     """
-    Refuse a file that could not be written after minutes of measuring.
+    Refuse a picture that could not be written after minutes of measuring.
 
     Raises:
-        UsageError: the first one.
+        UsageError: its name has another ending, or its folder is missing.
     """
     if png is not None and png.suffix.lower() not in (".png", ".svg"):
         raise UsageError(
             f"'{png.name}' does not end in .png or .svg",
             "The ending says which kind of picture to write.",
         )
-    for file in (html, png, out):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(
-                f"unable to write '{file}': there is no folder '{file.parent}'",
-                "Create the folder, or name another file.",
-            )
+    check_writable(png)
 
 
-def write_sweeps(
-    reports: Sequence[SweepReport],
-    *,
-    form: Format,
-    out: Path | None,
-    html: Path | None,
-    png: Path | None,
-    width: int | None,
-) -> None:
+def write_sweeps(reports: Sequence[SweepReport], output: Output, png: Path | None) -> None:
     """
     Print the sweeps, and write the files that were asked for.
 
     Raises:
         UsageError: a file cannot be written.
     """
-    from plimsoll.app.render import Sweeps, render
+    from plimsoll.app.render import Sweeps
 
-    found = Sweeps(reports=tuple(reports))
-    if out is not None:
-        write_text(out, render(found, "json"), "sweep")
-    if html is not None:
-        write_page(found, html)
+    output.write(Sweeps(reports=tuple(reports)), "sweep")
     if png is not None:
         from plimsoll.reports.sweep.chart import write_sweep_picture
 
         write_sweep_picture(png, reports)
         say_written(png, "picture")
-    show(found, form, width)
 
 
 def tell(line: str) -> None:

@@ -13,7 +13,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.database import Observation
 
 DEFAULT_FOR = "60s"
-_DATABASE = "The database itself"
+_DATABASE_PANEL = "Database"
 
 # The line of progress is written anew once in so many seconds.
 _SHOWN_EVERY_S = 0.5
@@ -23,9 +23,9 @@ Dsn = Annotated[
     typer.Option(
         "--dsn",
         metavar="DSN",
-        help="Also watch this PostgreSQL, as 'plimsoll inspect' does. Other users can see a command "
+        help="Also watch this PostgreSQL server, as 'plimsoll inspect' does. Other users can see a command "
         "line: keep a password in PGPASSWORD or ~/.pgpass.",
-        rich_help_panel=_DATABASE,
+        rich_help_panel=_DATABASE_PANEL,
     ),
 ]
 Duration = Annotated[
@@ -33,8 +33,8 @@ Duration = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        help=f"How long the database is watched: 30s, 10m, 2h; {DEFAULT_FOR} without it.",
-        rich_help_panel=_DATABASE,
+        help=f"Watch the database for this long, for example 30s or 10m (default: {DEFAULT_FOR}).",
+        rich_help_panel=_DATABASE_PANEL,
     ),
 ]
 

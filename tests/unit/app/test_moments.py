@@ -10,6 +10,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
 from plimsoll.app.targets import is_fleet
 from plimsoll.cli import options
+from plimsoll.cli.option_groups import expand
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 
@@ -101,11 +102,14 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
         seen.append((target, flags, reach))
 
     seen: list = []
-    run = options.of_target(command)
+    run = expand(command, flags=options.INSTANCE, reach=options.READ)
     names = set(inspect.signature(run).parameters)
-    run(**dict.fromkeys(names) | {"target": "t", "iops": 5.0, "match": ["a=b"], "max_api_calls": 7})
+    given = {"target": "t", "flags_iops": 5.0, "reach_match": ["a=b"], "reach_max_api_calls": 7}
+    run(**dict.fromkeys(names) | given)
 
-    wanted = {"target", *InstanceOptions.__struct_fields__, *ReadOptions.__struct_fields__}
+    wanted = {"target"}
+    wanted |= {f"flags_{name}" for name in InstanceOptions.__struct_fields__}
+    wanted |= {f"reach_{name}" for name in ReadOptions.__struct_fields__}
     assert wanted == names
     assert [("t", InstanceOptions(iops=5.0), ReadOptions(match=("a=b",), max_api_calls=7))] == seen
 

@@ -42,7 +42,7 @@ def test_every_option_of_it_is_one_that_compare_has():
     parsed = typer.main.get_command(app).make_context("compare", shlex.split(found)[2:])
 
     assert ("MOMENT", "db.r5.large", 12_000.0) == tuple(
-        parsed.params[name] for name in ("at", "class_a", "iops_a")
+        parsed.params[name] for name in ("at", "flags_a_db_class", "flags_a_iops")
     )
 
 

@@ -1,6 +1,7 @@
 """What `--help` shows, what it loads, and what a shell completes."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,12 @@ SUBCOMMANDS = [
     ("lint", "pooler"),
     ("prove", "toast"),
 ]
+REPORTS = [
+    "diagnose", "plan", "inspect", "compare", "limits", "sweep", "pool-size", "lint pooler",
+    "explain compare", "prove toast", "lab run",
+]  # fmt: skip
+# A type in angle brackets, bounds, or what a parser puts into square brackets.
+PARSERS_OWN = re.compile(r"<\w+( range)?>|<=|\[default|\[required|\[env|INTEGER|TEXT\b")
 PROGRAM = """
 import sys
 from plimsoll.cli.commands import run
@@ -98,15 +105,16 @@ def test_no_summary_is_cut_off():
 
 def test_options_stand_under_their_headings():
     """
-    What was bought, the window and live targets are groups of their own, in every command with a target.
+    The instance, the window and live targets are groups of their own; files and columns come last.
     """
     for name in ("diagnose", "plan", "inspect"):
         lines = shown(name).splitlines()
-        at = [lines.index(f"{heading}:") for heading in ("Options", "What was bought", "Window")]
+        at = [lines.index(f"{heading}:") for heading in ("Options", "Instance", "Window", "Output")]
 
         assert sorted(at) == at
         assert any(line.startswith("  --class ") for line in lines[at[1] : at[2]])
-        assert any("--last" in line for line in lines[at[2] :])
+        assert any("--last" in line for line in lines[at[2] : at[3]])
+        assert any(line.startswith("  -o, --output FILE") for line in lines[at[3] :])
         assert not any(line.startswith("  --class ") for line in lines[at[0] : at[1]])
 
 
@@ -171,6 +179,28 @@ def test_an_unknown_shell_is_refused():
     found = CliRunner().invoke(app, ["--completion", "tcsh"])
 
     assert "there is no completion for shell 'tcsh'" == str(found.exception)
+
+
+def test_help_names_values_and_says_defaults_in_words():
+    """
+    No type, no bounds and no brackets of the parser; a default is the end of the sentence.
+    """
+    texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
+
+    assert not [line for text in texts for line in text.splitlines() if PARSERS_OWN.search(line)]
+    assert "(default: 1000)" in " ".join(shown("diagnose").split())
+
+
+def test_every_report_has_the_same_options_of_output():
+    """
+    Form, file, page and columns, whatever the report is about.
+    """
+    for names in REPORTS:
+        lines = shown(*names.split()).splitlines()
+        group = lines[lines.index("Output:") :]
+
+        for option in ("--format FORM", "-o, --output FILE", "--html FILE", "--width COLUMNS"):
+            assert any(line.startswith(f"  {option}") for line in group), (names, option)
 
 
 def test_a_file_of_output_is_named_the_same_everywhere():

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from contract.tree import ROOT
 from plimsoll.cli.commands import app
+from plimsoll.errors import UsageError
 
 PLANS = ROOT / "examples" / "plans"
 COMMANDS = {
@@ -53,3 +54,53 @@ def test_a_page_loads_nothing(name: str, tmp_path: Path):
     assert "default-src 'none'" in text
     assert "<script" not in text
     assert 'src="' not in text
+
+
+@pytest.mark.parametrize(("name", "start"), [("r.json", "{"), ("r.md", "# "), ("r.txt", "")])
+def test_a_report_goes_to_a_file_in_the_form_of_its_name(name: str, start: str, tmp_path: Path):
+    """
+    It gets what would be printed, and standard output nothing.
+    """
+    file = tmp_path / name
+    forms = {".json": "json", ".md": "markdown", ".txt": "text"}
+    printed = said("limits", forms[file.suffix], "--width", "100")
+
+    result = CliRunner().invoke(
+        app, [*COMMANDS["limits"].split(), "-o", str(file), "--width", "100"]
+    )
+
+    assert (0, "") == (result.exit_code, result.stdout)
+    assert f"report written to {file}\n" == result.stderr
+    assert file.read_text(encoding="utf-8") == printed
+    assert printed.startswith(start)
+
+
+def test_a_form_that_is_named_goes_before_the_ending(tmp_path: Path):
+    file = tmp_path / "r.txt"
+    said("limits", "json", "-o", str(file))
+
+    assert json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_a_dash_is_standard_output():
+    assert said("limits", "json") == said("limits", "json", "-o", "-")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("more", "cause"),
+    [
+        (["-o", "no/such/r.json"], "unable to write 'no/such/r.json': there is no folder"),
+        (["--html", "/tmp"], "unable to write '/tmp': it is a folder"),
+        (["-o", "r.html"], "-o writes text, JSON or Markdown, and 'r.html' is a page"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(name, more, cause):
+    """
+    Nothing is read or measured for it.
+    """
+    result = CliRunner().invoke(app, [*COMMANDS[name].split(), *more])
+
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(cause)
+    assert "" == result.stdout

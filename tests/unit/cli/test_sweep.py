@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from plimsoll.cli import sweep as command
 from plimsoll.cli.commands import app
-from plimsoll.cli.sweep import check_outputs, is_explained, sizes_of, write_sweeps
+from plimsoll.cli.output import Format, Output
+from plimsoll.cli.sweep import check_picture, is_explained, sizes_of, write_sweeps
 from plimsoll.errors import UsageError
 from plimsoll.units import KIB
 from unit.reports.fixture_sweep import report
@@ -52,9 +52,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path: Pat
     Not after minutes of it.
     """
     with pytest.raises(UsageError, match="no folder"):
-        check_outputs(tmp_path / "no" / "page.html", None, None)
+        check_picture(tmp_path / "no" / "chart.png")
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        check_outputs(None, tmp_path / "chart.pdf", None)
+        check_picture(tmp_path / "chart.pdf")
 
 
 def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
@@ -64,14 +64,14 @@ def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
     assert "does not exist" in refusal("--path", str(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("form", list(command.Format))
+@pytest.mark.parametrize("form", list(Format))
 def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
     """
-    In any form to standard output, the files that were asked for beside it.
+    In any form to standard output, and the files that were asked for.
     """
-    files = [tmp_path / name for name in ("s.json", "s.html", "s.svg")]
+    files = [tmp_path / name for name in ("s.html", "s.svg")]
 
-    write_sweeps([report()], form=form, out=files[0], html=files[1], png=files[2], width=80)
+    write_sweeps([report()], Output(format_given=form, html=files[0], width=80), files[1])
 
     said = capsys.readouterr().out
     assert said.startswith({"text": "I/O sizes of", "json": "{", "markdown": "# I/O"}[form])

@@ -1,14 +1,12 @@
 """Two windows side by side, before and after a change: read, compared, printed."""
 
-from pathlib import Path
-
 from msgspec.structs import replace
 
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.sides import Split, read_sides
 from plimsoll.cli.next_command import plan_after
-from plimsoll.cli.output import Format, show, write_page
+from plimsoll.cli.output import Output
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.comparison import LimitsOutcome, StepResult
 
@@ -26,9 +24,7 @@ def run_compare(
     flags: tuple[InstanceOptions, InstanceOptions],
     reach: ReadOptions,
     *,
-    form: Format,
-    width: int | None,
-    html: Path | None = None,
+    output: Output,
 ) -> int:
     """
     Read both sides, compare them and print the comparison.
@@ -44,7 +40,5 @@ def run_compare(
             comparison = replace(
                 comparison, next_command=following.command, next_where=following.where
             )
-    show(comparison, form, width)
-    if html is not None:
-        write_page(comparison, html, "comparison")
+    output.write(comparison, "comparison")
     return EXIT[comparison.outcome]

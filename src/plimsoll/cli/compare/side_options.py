@@ -1,54 +1,56 @@
-"""The options of `plimsoll compare` that say what was bought on each of its two sides."""
+"""The options of `plimsoll compare` that describe the instance on one of its two sides."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-_A, _B = "What was bought before", "What was bought after"
+from plimsoll.app.options import InstanceOptions
+from plimsoll.cli.option_groups import OptionGroup, SharedOption
 
-ClassA = Annotated[
-    str | None, typer.Option("--class-a", help="Class, as db.t3.xlarge.", rich_help_panel=_A)
-]
-ClassB = Annotated[
-    str | None, typer.Option("--class-b", help="Class, as db.m6g.xlarge.", rich_help_panel=_B)
-]
-StorageA = Annotated[
-    str | None,
-    typer.Option("--storage-a", help="gp2, gp3, io1, io2 or standard.", rich_help_panel=_A),
-]
-StorageB = Annotated[
-    str | None,
-    typer.Option("--storage-b", help="gp2, gp3, io1, io2 or standard.", rich_help_panel=_B),
-]
-SizeGibA = Annotated[
-    float | None,
-    typer.Option("--size-gib-a", help="Allocated storage in GiB.", rich_help_panel=_A),
-]
-SizeGibB = Annotated[
-    float | None,
-    typer.Option("--size-gib-b", help="Allocated storage in GiB.", rich_help_panel=_B),
-]
-IopsA = Annotated[
-    float | None, typer.Option("--iops-a", help="Provisioned IOPS.", rich_help_panel=_A)
-]
-IopsB = Annotated[
-    float | None, typer.Option("--iops-b", help="Provisioned IOPS.", rich_help_panel=_B)
-]
-ThroughputA = Annotated[
-    float | None,
-    typer.Option(
-        "--throughput-mibps-a", help="Provisioned throughput in MiB/s.", rich_help_panel=_A
+# Field, its type, option, metavar, help.
+_ROWS: tuple[tuple[str, Any, str, str, str], ...] = (
+    ("db_class", str, "--class", "CLASS", "Instance class, for example db.t3.xlarge."),
+    ("storage", str, "--storage", "TYPE", "Storage type: gp2, gp3, io1, io2 or standard."),
+    ("size_gib", float, "--size-gib", "GIB", "Allocated storage in GiB."),
+    ("iops", float, "--iops", "N", "Provisioned IOPS."),
+    (
+        "throughput_mibps",
+        float,
+        "--throughput-mibps",
+        "MIBPS",
+        "Provisioned throughput in MiB/s.",
     ),
-]
-ThroughputB = Annotated[
-    float | None,
-    typer.Option(
-        "--throughput-mibps-b", help="Provisioned throughput in MiB/s.", rich_help_panel=_B
-    ),
-]
-LaunchedA = Annotated[
-    str | None, typer.Option("--launched-a", help="Launch date.", rich_help_panel=_A)
-]
-LaunchedB = Annotated[
-    str | None, typer.Option("--launched-b", help="Launch date.", rich_help_panel=_B)
-]
+    ("launched", str, "--launched", "DATE", "Launch date, for example 2019-06-01."),
+)
+
+
+def side_options(side: str, panel: str) -> OptionGroup:
+    """
+    Return the options of one side, which fill an `InstanceOptions`.
+
+    Args:
+        side: the letter at the end of each option's name, for example the `a` of `--class-a`.
+        panel: heading in the help.
+    """
+    return OptionGroup(
+        InstanceOptions,
+        {
+            field: SharedOption(
+                Annotated[
+                    kind | None,
+                    typer.Option(
+                        f"{name}-{side}", metavar=metavar, help=text, rich_help_panel=panel
+                    ),
+                ]
+            )
+            for field, kind, name, metavar, text in _ROWS
+        },
+    )
+
+
+def with_side(common: InstanceOptions, side: InstanceOptions) -> InstanceOptions:
+    """Return what was said of one side, with what was said of both."""
+    from msgspec.structs import asdict, replace
+
+    given = {name: value for name, value in asdict(side).items() if value is not None}
+    return replace(common, **given)

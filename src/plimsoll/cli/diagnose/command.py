@@ -6,36 +6,43 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli import options
-from plimsoll.cli.output import Form, Format, Html, Width
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.output import OUTPUT_PANEL, Output, output_options
 from plimsoll.cli.watching import Dsn, Duration
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("diagnose")(options.of_target(diagnose))
+    command = expand(diagnose, flags=INSTANCE, read_options=READ, output=output_options())
+    app.command("diagnose")(command)
 
 
 def diagnose(
     target: Annotated[
         str,
         typer.Argument(
+            metavar="TARGET",
             help="rds:NAME, rds:'*', prom:URL, a recorded snapshot, or a file or folder of exported "
-            "metrics; '-' is standard input."
+            "metrics; '-' is standard input.",
         ),
     ],
     *,
     flags: InstanceOptions,
-    reach: ReadOptions,
-    form: Form = Format.TEXT,
-    html: Html = None,
+    read_options: ReadOptions,
+    output: Output,
     png: Annotated[
-        Path | None, typer.Option("--png", help="Also write the timeline as a picture.")
+        Path | None,
+        typer.Option(
+            "--png",
+            metavar="FILE",
+            help="Also draw the timeline as a picture.",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
     ] = None,
-    width: Width = None,
     has_plan: Annotated[
         bool,
-        typer.Option("--plan", help="Also find the way past a ceiling, as 'plimsoll plan' does."),
+        typer.Option("--plan", help="Also find the cheapest change, as 'plimsoll plan' does."),
     ] = False,
     dsn: Dsn = None,
     duration: Duration = None,
@@ -45,21 +52,19 @@ def diagnose(
     ] = False,
 ) -> None:
     """
-    Find which limit binds, prove it, and say what was ruled out.
+    Find the limit that a database is at, and prove it.
 
-    Many instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
+    Several instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
 
-    Exit status: 0 nothing binds, 1 something binds, 2 could not tell or bad input.
+    Exit status: 0 no limit was reached, 1 a limit was reached, 2 unknown or bad input.
     """
-    from plimsoll.cli.diagnose.run import Wanted, run_diagnose
+    from plimsoll.cli.diagnose.run import DiagnoseOptions, run_diagnose
 
-    wanted = Wanted(
+    wanted = DiagnoseOptions(
         flags=flags,
-        reach=reach,
-        form=form,
-        html=html,
+        read_options=read_options,
+        output=output,
         png=png,
-        width=width,
         has_plan=has_plan,
         dsn=dsn,
         duration=duration,

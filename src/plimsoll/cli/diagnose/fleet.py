@@ -4,11 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from operator import length_hint
-from pathlib import Path
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
-from plimsoll.cli.output import Format, show, write_page
+from plimsoll.cli.output import Output
 from plimsoll.cli.waiting import told_while
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
@@ -18,9 +17,7 @@ def run(
     target: str,
     stream: Iterator[Snapshot | UnreadInstance],
     *,
-    form: Format = Format.TEXT,
-    width: int | None = None,
-    html: Path | None = None,
+    output: Output,
     lists_all: bool = False,
     window_s: tuple[int, int] | None = None,
     spent: Spent | None = None,
@@ -32,9 +29,7 @@ def run(
     Args:
         target: what was asked for, as `rds:*`; it stands in the table as the source.
         stream: snapshots one by one; `operator.length_hint` of it, if any, is shown as progress.
-        form: `text`, `json` or `markdown`.
-        width: columns of the text; None takes 100, or the terminal's if it has fewer.
-        html: where the page is written too; None for nowhere.
+        output: where the table goes and what it looks like.
         lists_all: whether instances that are not near a limit get rows instead of a list of names.
         window_s: what was asked for, epoch seconds; None takes what the snapshots cover.
         spent: asked once, after the last instance.
@@ -60,9 +55,7 @@ def run(
             )
         finally:
             progress.clear()
-    show(overview, form, width, lists_all=lists_all)
-    if html is not None:
-        write_page(overview, html)
+    output.write(overview, lists_all=lists_all)
     return exit_status(overview)
 
 

@@ -1,6 +1,5 @@
 """Which ceiling binds, when, how sure, and what was ruled out: read, diagnosed, printed, written."""
 
-import sys
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,7 +19,7 @@ from plimsoll.app.render import Form, Report, plan_below
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
-from plimsoll.cli.output import Format, is_color, say_written, show, write_text
+from plimsoll.cli.output import Format, Output, check_writable, say_written, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
@@ -32,8 +31,8 @@ from plimsoll.model.snapshot import Snapshot
 EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
 
 
-class Beside(Struct, frozen=True, kw_only=True):
-    """What stands in a report beside the diagnosis; None leaves it out."""
+class PageParts(Struct, frozen=True, kw_only=True):
+    """What a page shows besides the diagnosis; None leaves it out."""
 
     plan: Plan | None
     inspection: Inspection | None
@@ -46,36 +45,35 @@ class Planned(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What the command line asks for beside the target."""
+class DiagnoseOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
 
     flags: InstanceOptions
-    reach: ReadOptions
-    form: Format
-    html: Path | None
+    read_options: ReadOptions
+    output: Output
     png: Path | None
-    width: int | None
     has_plan: bool
     dsn: str | None
     duration: str | None
     lists_all: bool
 
 
-def run_diagnose(target: str, wanted: Wanted) -> int:
+def run_diagnose(target: str, wanted: DiagnoseOptions) -> int:
     """
     Diagnose a target or a fleet, print it and write the files that were asked for.
 
     Returns:
         Exit status: 0 nothing binds, 1 something binds, 2 could not tell.
     """
-    flags, reach, form, width = wanted.flags, wanted.reach, wanted.form, wanted.width
+    flags, reach, output = wanted.flags, wanted.read_options, wanted.output
+    check_writable(wanted.png)
     if is_several(target, flags):
         is_of_one = wanted.has_plan or any(
             given is not None for given in (wanted.png, wanted.dsn, wanted.duration)
         )
         refuse_of_one(target, flags, is_of_one=is_of_one)
         return _fleet(target, wanted)
-    if wanted.has_plan and form == Format.JSON:
+    if wanted.has_plan and output.form == Format.JSON:
         raise UsageError(
             "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for it."
         )
@@ -83,21 +81,21 @@ def run_diagnose(target: str, wanted: Wanted) -> int:
     diagnosis = diagnose_snapshot(snapshot)
     inspection = _inspected(diagnosis, snapshot, wanted.dsn, wanted.duration)
     planned = (
-        attempted(lambda: _planned(diagnosis, snapshot, target, reach, form, width))
+        attempted(lambda: _planned(diagnosis, snapshot, target, reach, output))
         if wanted.has_plan
         else None
     )
     report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
-    show(report, form, width)
+    text = output.render(report)
     if isinstance(planned, Planned):
-        sys.stdout.write(planned.text)
-    elif form == Format.TEXT and not wanted.has_plan:
-        sys.stdout.write(_next_step(diagnosis, snapshot, target, flags, reach))
-    sys.stdout.flush()
-    beside = Beside(
+        text += planned.text
+    elif output.form == Format.TEXT and not wanted.has_plan:
+        text += _next_step(diagnosis, snapshot, target, flags, reach)
+    output.emit(text)
+    parts = PageParts(
         plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
     )
-    failed = _write_files(diagnosis, snapshot, beside, html=wanted.html, png=wanted.png)
+    failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=wanted.png)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
         failed.say("no plan")
@@ -158,32 +156,30 @@ def _planned(
     snapshot: Snapshot,
     target: str,
     reach: ReadOptions,
-    form: Format,
-    width: int | None,
+    output: Output,
 ) -> Planned:
     """The way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
     check_window(snapshot, is_short_allowed=False)
     placed = in_region(snapshot, target, reach)
     found = plan_snapshot(diagnosis, placed, PlanConstraints())
-    told: Form = "markdown" if form == Format.MARKDOWN else "text"
-    return Planned(plan=found, text=plan_below(found, told, width, color=is_color()))
+    form: Form = "markdown" if output.form == Format.MARKDOWN else "text"
+    text = plan_below(found, form, output.width, color=output.has_color)
+    return Planned(plan=found, text=text)
 
 
-def _fleet(target: str, wanted: Wanted) -> int:
+def _fleet(target: str, wanted: DiagnoseOptions) -> int:
     from plimsoll.app.fleet import read_files
     from plimsoll.cli.diagnose import fleet
 
-    flags, reach, form, width = wanted.flags, wanted.reach, wanted.form, wanted.width
-    html, lists_all = wanted.html, wanted.lists_all
+    flags, reach = wanted.flags, wanted.read_options
+    output, lists_all = wanted.output, wanted.lists_all
     if target.startswith(PROMETHEUS):
         window_s = live_window(reach)
         found, address = read_prometheus_instances(target, flags.identifier or "*", reach, window_s)
         return fleet.run(
             address,
             found,
-            form=form,
-            width=width,
-            html=html,
+            output=output,
             lists_all=lists_all,
             window_s=window_s,
             waits=lambda: f"asking {address}",
@@ -192,9 +188,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
         return fleet.run(
             target,
             read_files(target, instance_file=flags.instance_file, reach=reach),
-            form=form,
-            width=width,
-            html=html,
+            output=output,
             lists_all=lists_all,
         )
     window_s = live_window(reach)
@@ -202,9 +196,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
     return fleet.run(
         target,
         stream,
-        form=form,
-        width=width,
-        html=html,
+        output=output,
         lists_all=lists_all,
         window_s=window_s,
         spent=lambda: (usage(), cost_of(usage())),
@@ -215,7 +207,7 @@ def _fleet(target: str, wanted: Wanted) -> int:
 def _write_files(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
-    beside: Beside,
+    parts: PageParts,
     *,
     html: Path | None,
     png: Path | None,
@@ -225,10 +217,10 @@ def _write_files(
     if html is not None:
         from plimsoll.reports.diagnosis.html import render_html
 
-        page = attempted(lambda: render_html(diagnosis, snapshot, beside.plan, beside.inspection))
+        page = attempted(lambda: render_html(diagnosis, snapshot, parts.plan, parts.inspection))
         if isinstance(page, Failed):
             failed = page
-            page = render_html(diagnosis, snapshot, None, beside.inspection)
+            page = render_html(diagnosis, snapshot, None, parts.inspection)
         write_text(html, page, "report")
     if png is not None:
         from plimsoll.reports.chart.drawing import write_png

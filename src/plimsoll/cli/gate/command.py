@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import BOUGHT
 from plimsoll.cli.output import FormOfTwo, TextOrJson
 
-_PLACES = "Where"
+_FILES_PANEL = "Files"
 
 
 class Mode(StrEnum):
@@ -26,7 +27,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Most page cache that the mount holds, as 4GiB. Without it this machine's memory.",
+        help="Page cache of the mount at most, for example 4GiB (default: this machine's memory).",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -34,7 +35,7 @@ Legacy = Annotated[
     bool | None,
     typer.Option(
         "--legacy/--present",
-        help="The class's legacy limits, or today's. Without it what --launched says.",
+        help="The class's legacy limits, or today's (default: by --launched).",
         rich_help_panel=gate_options.EMULATION,
         show_default=False,
     ),
@@ -44,7 +45,7 @@ LatencyMs = Annotated[
     typer.Option(
         "--latency-ms",
         metavar="MS",
-        help="Base latency of a request. Without it that of the storage type.",
+        help="Base latency of a request in ms (default: that of the storage type).",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -53,7 +54,7 @@ Limits = Annotated[
     typer.Option(
         "--limits",
         metavar="FILE",
-        help="A chain of limits of your own, as JSON, in place of class and storage.",
+        help="Use the limits in this JSON file instead of a class and storage.",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -61,7 +62,8 @@ ModeOption = Annotated[
     Mode,
     typer.Option(
         "--mode",
-        help="fs passes a folder through; block puts ext4 on a loop device over an image (root).",
+        metavar="MODE",
+        help="fs passes a folder through. block puts ext4 on a loop device over an image, and needs root.",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -70,21 +72,21 @@ Backing = Annotated[
     typer.Option(
         "--backing",
         metavar="DIR",
-        help="Folder on the real disk that holds the data, and keeps it.",
-        rich_help_panel=_PLACES,
+        help="Keep the data in this folder on the real disk.",
+        rich_help_panel=_FILES_PANEL,
     ),
 ]
 MountPlace = Annotated[
     Path,
-    typer.Argument(metavar="MOUNT", help="Empty folder at which the files appear, or a new one."),
+    typer.Argument(metavar="MOUNT", help="Folder where the files appear, empty or new."),
 ]
 MountOption = Annotated[
     Path | None,
     typer.Option(
         "--mount",
         metavar="DIR",
-        help="Folder at which the files appear. Without it a temporary one.",
-        rich_help_panel=_PLACES,
+        help="Folder where the files appear (default: a temporary one).",
+        rich_help_panel=_FILES_PANEL,
     ),
 ]
 Metrics = Annotated[
@@ -92,24 +94,28 @@ Metrics = Annotated[
     typer.Option(
         "--metrics",
         metavar="FILE",
-        help="Keep the last emulated minute in this file, as OpenMetrics.",
-        rich_help_panel=_PLACES,
+        help="Write the last emulated minute to this file as OpenMetrics.",
+        rich_help_panel=_FILES_PANEL,
     ),
 ]
 Command = Annotated[
     list[str],
-    typer.Argument(metavar="-- COMMAND", help="What runs in the mount.", show_default=False),
+    typer.Argument(metavar="-- COMMAND", help="Command to run in the mount.", show_default=False),
 ]
 Socket = Annotated[
     Path | None,
-    typer.Option("--socket", metavar="PATH", help="Which gate. Without it the only one that runs."),
+    typer.Option(
+        "--socket",
+        metavar="PATH",
+        help="Socket of the gate (default: that of the only running one).",
+    ),
 ]
 Balance = Annotated[
     list[str] | None,
     typer.Option(
         "--balance",
         metavar="NAME=RATIO",
-        help="Set credits: byte, io, volume or a stage's name, 0 to 1; may be repeated.",
+        help="Set the credits of byte, io, volume or a named stage to a ratio from 0 to 1. Repeatable.",
     ),
 ]
 
@@ -119,28 +125,18 @@ def register(app: typer.Typer) -> None:
     gate = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help=(
-            "Put a folder behind the storage limits of an instance, burst credits included, and see "
-            "what a real server does there."
-        ),
+        help="Run programs in a folder that has the storage limits of an RDS instance.",
     )
-    gate.command("mount")(mount)
-    gate.command("run")(run)
+    gate.command("mount")(expand(mount, instance=BOUGHT))
+    gate.command("run")(expand(run, instance=BOUGHT))
     gate.command("status")(status)
-    gate.command("set")(change)
+    gate.command("set")(expand(change, instance=BOUGHT.without("launched")))
     gate.command("events")(events)
     app.add_typer(gate, name="gate")
 
 
 def mount(
     place: MountPlace,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
     clock: gate_options.Clock = 1.0,
     balance: gate_options.Credits = 1.0,
     memory: Memory = None,
@@ -150,17 +146,20 @@ def mount(
     mode: ModeOption = Mode.FS,
     backing: Backing = None,
     metrics: Metrics = None,
-    output: gate_options.Output = None,
+    output: gate_options.SnapshotFile = None,
+    *,
+    instance: InstanceOptions,
 ) -> None:
     """
-    Mount, and stay until Ctrl-C: plimsoll gate mount --class db.t3.xlarge ./data.
+    Mount a folder with an instance's limits until Ctrl-C.
 
-    Files in MOUNT are stored in --backing (MOUNT.data without it) and stay there.
+    For example: plimsoll gate mount --class db.t3.xlarge ./data. The files in MOUNT are kept in --backing
+    (default: MOUNT.data).
     """
     from plimsoll.cli.gate.run import GateFlags, mount_until_told
 
     flags = GateFlags(
-        instance=_instance(db_class, engine, storage, size_gib, iops, throughput_mibps, launched),
+        instance=instance,
         clock=clock,
         credits=balance,
         memory=memory,
@@ -178,13 +177,6 @@ def mount(
 
 def run(
     command: Command,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
     clock: gate_options.Clock = 1.0,
     balance: gate_options.Credits = 1.0,
     memory: Memory = None,
@@ -196,18 +188,23 @@ def run(
     backing: Backing = None,
     place: MountOption = None,
     metrics: Metrics = None,
-    output: gate_options.Output = None,
+    output: gate_options.SnapshotFile = None,
+    *,
+    instance: InstanceOptions,
 ) -> None:
     """
-    Mount, run a command in the mount, unmount: plimsoll gate run … -o run.json -- ./load.sh.
+    Run a command in a folder with an instance's limits.
 
-    GATE_DIR names the mount. Exit status: that of the command; 2 if this machine was slower than what
-    it was to emulate, so that the run proves nothing.
+    For example: plimsoll gate run --class db.t3.xlarge -o run.json -- ./load.sh. The variable GATE_DIR holds
+    the path of the mount.
+
+    Exit status: that of the command; 2 if this machine was slower than the emulated one, so that the run proves
+    nothing.
     """
     from plimsoll.cli.gate.run import GateFlags, run_in_gate
 
     flags = GateFlags(
-        instance=_instance(db_class, engine, storage, size_gib, iops, throughput_mibps, launched),
+        instance=instance,
         clock=clock,
         credits=balance,
         memory=memory,
@@ -228,7 +225,7 @@ def status(
     socket: Socket = None,
     form: FormOfTwo = TextOrJson.TEXT,
 ) -> None:
-    """Print how a gate stands: rates of the last second, queue, balances, what binds."""
+    """Print the state of a gate: rates of the last second, queue, balances, the limit that binds."""
     from plimsoll.cli.gate.ask import show_status
 
     show_status(socket, is_json=form == TextOrJson.JSON)
@@ -236,27 +233,26 @@ def status(
 
 def change(
     socket: Socket = None,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
     balance: Balance = None,
     grant: Annotated[bool, typer.Option("--grant", help="Fill every bucket.")] = False,
     drain: Annotated[bool, typer.Option("--drain", help="Empty every bucket.")] = False,
     restart: Annotated[
         bool,
-        typer.Option("--restart", help="As if stopped and started: today's limits of the class."),
+        typer.Option(
+            "--restart",
+            help="Emulate a stop and a start: the instance gets today's limits of its class.",
+        ),
     ] = False,
+    *,
+    instance: InstanceOptions,
 ) -> None:
-    """Change class, storage or credits of a gate while it runs."""
+    """Change the class, storage or credits of a running gate."""
     from plimsoll.cli.gate.ask import Orders, give_orders
 
     give_orders(
         socket,
         Orders(
-            instance=_instance(db_class, engine, storage, size_gib, iops, throughput_mibps, None),
+            instance=instance,
             balances=tuple(balance or ()),
             grant=grant,
             drain=drain,
@@ -267,31 +263,9 @@ def change(
 
 def events(
     socket: Socket = None,
-    past: Annotated[
-        bool, typer.Option("--past", help="Begin with what has happened so far.")
-    ] = False,
+    past: Annotated[bool, typer.Option("--past", help="Begin with the events so far.")] = False,
 ) -> None:
-    """Follow a gate: each change and the truth of each second, as lines of JSON, until it ends."""
+    """Print every change of a gate and the rates of each second as lines of JSON, until it ends."""
     from plimsoll.cli.gate.ask import follow
 
     follow(socket, from_start=past)
-
-
-def _instance(
-    db_class: str | None,
-    engine: str | None,
-    storage: str | None,
-    size_gib: float | None,
-    iops: float | None,
-    throughput_mibps: float | None,
-    launched: str | None,
-) -> InstanceOptions:
-    return InstanceOptions(
-        db_class=db_class,
-        engine=engine,
-        storage=storage,
-        size_gib=size_gib,
-        iops=iops,
-        throughput_mibps=throughput_mibps,
-        launched=launched,
-    )

@@ -7,15 +7,16 @@ import typer
 from msgspec import Struct
 
 from plimsoll.app.options import InstanceOptions
+from plimsoll.cli.output import file_option
 
-EMULATION = "What is emulated"
-LOAD = "What it does"
+EMULATION = "Emulation"
+LOAD = "Load"
 
 WithCpu = Annotated[
     bool,
     typer.Option(
         "--with-cpu",
-        help="Also limit CPU and memory to those of the class (cgroup v2).",
+        help="Also limit CPU and memory to those of the class. Needs cgroup v2.",
         rich_help_panel=EMULATION,
     ),
 ]
@@ -24,8 +25,8 @@ Clock = Annotated[
     typer.Option(
         "--clock",
         metavar="N",
-        help="Credit clock: buckets hold an N-th of their credits, so that with 60 a burst of 30 "
-        "minutes lasts 30 s. Rates stay real. One emulated minute is 60/N seconds.",
+        help="Shorten bursts N times: with 60, a burst of 30 minutes lasts 30 s. Rates stay real; an emulated "
+        "minute takes 60/N seconds.",
         rich_help_panel=EMULATION,
     ),
 ]
@@ -35,7 +36,7 @@ Credits = Annotated[
     typer.Option(
         "--credits",
         metavar="RATIO",
-        help="Balance of every bucket at the start, 0 to 1.",
+        help="Balance of every burst bucket at the start, 0 to 1.",
         rich_help_panel=EMULATION,
     ),
 ]
@@ -45,7 +46,7 @@ Duration = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        help="How long the clients work, in real time: 90s, 2m.",
+        help="Run the clients for this long in real time, for example 90s or 2m.",
         rich_help_panel=LOAD,
     ),
 ]
@@ -53,7 +54,12 @@ Duration = Annotated[
 ClientCount = Annotated[
     int,
     typer.Option(
-        "--clients", min=1, max=500, help="Clients that work at once.", rich_help_panel=LOAD
+        "--clients",
+        metavar="N",
+        min=1,
+        max=500,
+        help="Number of clients.",
+        rich_help_panel=LOAD,
     ),
 ]
 
@@ -62,24 +68,22 @@ Rate = Annotated[
     typer.Option(
         "--rate",
         metavar="N",
-        help="Transactions per second that the clients ask for together. Default: as many as they "
-        "get.",
+        help="Transactions per second that all clients ask for together (default: as many as possible).",
         rich_help_panel=LOAD,
     ),
 ]
 
 Keep = Annotated[
     bool,
-    typer.Option("--keep", help="Leave the database's files where they are.", rich_help_panel=LOAD),
+    typer.Option(
+        "--keep", help="Do not delete the database's files afterwards.", rich_help_panel=LOAD
+    ),
 ]
 
-Output = Annotated[
+SnapshotFile = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Save what CloudWatch would have shown as a snapshot; the truth lies beside it.",
+    file_option(
+        "Save what CloudWatch would have shown as a snapshot. FILE.truth.json gets what really happened."
     ),
 ]
 

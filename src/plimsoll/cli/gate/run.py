@@ -22,6 +22,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate import words as gate_words
+from plimsoll.cli.output import check_writable
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
 from plimsoll.gate.class_group import ClassGroup
@@ -73,7 +74,7 @@ def mount_until_told(flags: GateFlags) -> int:
     """
     setup = setup_of(flags)
     assert flags.mount is not None
-    refuse_early(flags)
+    check_writable(flags.output, flags.metrics)
     backing = flags.backing or flags.mount.absolute().with_name(
         flags.mount.absolute().name + ".data"
     )
@@ -105,7 +106,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         PlimsollError: it cannot be mounted, the command cannot be run, or the daemon failed.
     """
     setup = setup_of(flags)
-    refuse_early(flags)
+    check_writable(flags.output, flags.metrics)
     scratch = place.on_disk() / f"plimsoll-gate-{token_hex(6)}"
     mount = flags.mount or scratch
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
@@ -222,22 +223,6 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
             "Give a JSON file with a chain of limits.",
         ) from error
     return parse_limits(text, flags.limits.name)
-
-
-def refuse_early(flags: GateFlags) -> None:
-    """
-    Refuse outputs that could not be written, before anything runs for them.
-
-    Raises:
-        UsageError: a folder in place of a file, or no folder for it.
-    """
-    for path in (flags.output, flags.metrics):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UsageError(
-                f"'{path}' cannot be written: "
-                + ("it is a directory" if path.is_dir() else "its directory does not exist"),
-                "Give the name of a file in a directory that exists.",
-            )
 
 
 def truth_path(output: Path) -> Path:

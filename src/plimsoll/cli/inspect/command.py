@@ -1,35 +1,38 @@
 """The options of `plimsoll inspect`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli import options
-from plimsoll.cli.output import Form, Format, Html, Width
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.output import Output, output_options
 from plimsoll.cli.watching import DEFAULT_FOR
 
 Dsn = Annotated[
     str | None,
     typer.Argument(
-        metavar="DSN",
+        metavar="[DSN]",
         envvar="PLIMSOLL_DSN",
         show_default=False,
-        help="The database, as 'host=db1 dbname=orders'; the role needs pg_monitor. Other users can "
-        "see a command line: keep a password in PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.",
+        help="Database to inspect, for example 'host=db1 dbname=orders'. The role needs pg_monitor. Other "
+        "users can see a command line: keep a password in PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.",
     ),
 ]
 Duration = Annotated[
-    str, typer.Option("--for", metavar="TIME", help="How long it is watched: 30s, 10m, 2h.")
+    str,
+    typer.Option(
+        "--for", metavar="TIME", help="Watch the database for this long, for example 30s or 10m."
+    ),
 ]
 Pooler = Annotated[
     list[str] | None,
     typer.Option(
         "--pooler",
         metavar="URL",
-        help="A pooler in front of it, as pgbouncer://user@host:6432 or pgpool://user@host:9999, or "
-        "its configuration file; may be repeated.",
+        help="Pooler in front of the database, for example pgbouncer://user@host:6432 or "
+        "pgpool://user@host:9999, or its configuration file. Repeatable.",
     ),
 ]
 Decode = Annotated[
@@ -37,9 +40,9 @@ Decode = Annotated[
     typer.Option(
         "--decode-toast",
         metavar="TIME",
-        help="Then watch updates of up to three tables that write values out of line again, each for at "
-        "most 60 s or 64 MiB of WAL, by a temporary replication slot: it tells whether the values "
-        "were the same. Needs wal_level = logical and REPLICATION.",
+        help="Afterwards, check whether updates write unchanged TOAST values again. Decodes up to three "
+        "tables through a temporary replication slot, each for at most 60 s or 64 MiB of WAL. Needs "
+        "wal_level = logical and the attribute REPLICATION.",
     ),
 ]
 Target = Annotated[
@@ -47,54 +50,44 @@ Target = Annotated[
     typer.Option(
         "--against",
         metavar="TARGET",
-        help="rds:NAME, a recorded snapshot, or any target of diagnose: shares are of the ceiling "
-        "that binds it. --class, --last and the like are about this target.",
+        help="Give shares of the ceiling of this target: rds:NAME, a recorded snapshot, or any target of "
+        "diagnose. --class, --last and the like describe this target.",
     ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write it to this file instead."),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("inspect")(options.of_target(inspect))
+    command = expand(inspect, flags=INSTANCE, read_options=READ, output=output_options())
+    app.command("inspect")(command)
 
 
 def inspect(
     dsn: Dsn = None,
     *,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
+    output: Output,
     duration: Duration = DEFAULT_FOR,
     pooler: Pooler = None,
     decode_toast: Decode = None,
     target: Target = None,
-    form: Form = Format.TEXT,
-    output: Output = None,
-    width: Width = None,
-    html: Html = None,
 ) -> None:
     """
-    Find what inside a database makes it read and write, and what would end it.
+    Find what inside a database causes its reads and writes.
 
-    It is watched read-only, and nothing is changed: commands are printed for you to run. Ctrl-C ends
-    the watching early and reports what there is.
+    Plimsoll watches the database read-only and changes nothing. It prints commands for you to run. Ctrl-C
+    ends the watching early and reports what was seen so far.
 
-    Exit status: 0 nothing above a note, 1 something critical or a warning, 2 could not tell or bad
-    input.
+    Exit status: 0 nothing above a note, 1 something critical or a warning, 2 unknown or bad input.
     """
-    from plimsoll.cli.inspect.run import Wanted, run_inspect
+    from plimsoll.cli.inspect.run import InspectOptions, run_inspect
 
-    wanted = Wanted(
+    wanted = InspectOptions(
         duration=duration,
         poolers=tuple(pooler or ()),
         decode_toast=decode_toast,
         target=target,
-        form=form,
         output=output,
-        width=width,
-        html=html,
     )
-    raise typer.Exit(run_inspect(dsn, flags, reach, wanted))
+    raise typer.Exit(run_inspect(dsn, flags, read_options, wanted))

@@ -1,7 +1,5 @@
 """What inside the database, or its pooler, makes it read and write: observed, found, printed."""
 
-from pathlib import Path
-
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
@@ -9,37 +7,35 @@ from plimsoll.app.inspect import NO_CEILING, found_beside, found_in
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
-from plimsoll.app.render import render
 from plimsoll.app.toast_samples import decode_seconds, with_samples
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Format, show, write_page, write_text
+from plimsoll.cli.output import Output
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What the command line asks of an inspection."""
+class InspectOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
 
     duration: str
     poolers: tuple[str, ...]
     decode_toast: str | None
     target: str | None
-    form: Format
-    output: Path | None
-    width: int | None
-    html: Path | None
+    output: Output
 
 
-def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wanted: Wanted) -> int:
+def run_inspect(
+    dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wanted: InspectOptions
+) -> int:
     """
     Observe a database, find what makes it read and write, and print it.
 
     Returns:
         Exit status: 0 nothing above a note, 1 something critical or a warning, 2 could not tell.
     """
-    target, output = wanted.target, wanted.output
+    target = wanted.target
     seconds = seconds_of(wanted.duration, "--for")
     sampled_s = decode_seconds(wanted.decode_toast)
     if not dsn:
@@ -51,11 +47,6 @@ def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wan
             "an instance or a window is described, and no --against says of what",
             "Give --against rds:NAME or a snapshot, or leave --class, --last and the like out.",
         )
-    if output is not None and not output.absolute().parent.is_dir():
-        raise UsageError(
-            f"'{output}' cannot be written: its directory does not exist",
-            "Give the name of a file in a directory that exists.",
-        )
     snapshot = None if target is None else read_target(target, flags, reach, TERMINAL)
     diagnosis = None if snapshot is None else diagnose_snapshot(snapshot)
     observation = observed(dsn, seconds, wanted.poolers)
@@ -66,9 +57,7 @@ def run_inspect(dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wan
         found = found_in(observation, NO_CEILING)
     else:
         found = found_beside(diagnosis, observation, snapshot.credit_clock)
-    _write(found, wanted.form, wanted.width, output)
-    if wanted.html is not None:
-        write_page(found, wanted.html, "inspection")
+    wanted.output.write(found, "inspection")
     return status_of(found)
 
 
@@ -77,10 +66,3 @@ def status_of(found: Inspection) -> int:
     if any(cause.severity in {"critical", "warning"} for cause in found.causes):
         return 1
     return 2 if any(gap.hides == "verdict" for gap in found.missing) else 0
-
-
-def _write(found: Inspection, form: Format, width: int | None, output: Path | None) -> None:
-    if output is None:
-        show(found, form, width)
-    else:
-        write_text(output, render(found, form.value, width=width), "inspection")

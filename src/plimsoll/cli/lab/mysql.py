@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli import options
 from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.gate.options import RunFlags
-from plimsoll.cli.output import Html, Width
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import BOUGHT
+from plimsoll.cli.output import Html, check_writable, width_option
 
 
 class Engine(StrEnum):
@@ -20,11 +21,13 @@ class Engine(StrEnum):
     MARIADB = "mariadb"
 
 
+Width = Annotated[int | None, width_option()]
 EngineName = Annotated[
     Engine,
     typer.Option(
         "--engine",
-        help="Whose storage rules apply. The server is MariaDB in both cases.",
+        metavar="ENGINE",
+        help="Apply the storage rules of mysql or mariadb. The server is MariaDB in both cases.",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -33,7 +36,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory of the emulated instance: three quarters are InnoDB's buffer pool, as RDS has it.",
+        help="Memory of the emulated instance. InnoDB's buffer pool gets three quarters, as on RDS.",
         rich_help_panel=gate_options.EMULATION,
     ),
 ]
@@ -42,7 +45,7 @@ WorkloadName = Annotated[
     typer.Option(
         "--workload",
         metavar="NAME",
-        help="oltp, select or scan.",
+        help="Statements to run: oltp, select or scan.",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -51,7 +54,7 @@ Tables = Annotated[
     typer.Option(
         "--tables",
         metavar="SIZE",
-        help="Size of all tables, for example 2GiB. Default: larger than the emulated memory.",
+        help="Size of all tables, for example 2GiB (default: larger than the emulated memory).",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -60,8 +63,8 @@ MysqlBin = Annotated[
     typer.Option(
         "--mysql-bin",
         metavar="DIR",
-        help="Folder of MariaDB's programs and sysbench, or the folder above bin and sbin. Default: "
-        "what is installed.",
+        help="Folder of MariaDB's programs and sysbench, or the folder above bin and sbin (default: the installed "
+        "ones).",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -77,16 +80,10 @@ class MySqlFlags(RunFlags, frozen=True, kw_only=True):
 
 def register(lab: typer.Typer) -> None:
     """Add the command to `plimsoll lab`."""
-    lab.command("mysql")(mysql)
+    lab.command("mysql")(expand(mysql, instance=BOUGHT.without("engine")))
 
 
 def mysql(
-    db_class: options.DbClass = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
     engine: EngineName = Engine.MYSQL,
     clock: gate_options.Clock = 60.0,
     balance: gate_options.Credits = 1.0,
@@ -99,29 +96,25 @@ def mysql(
     size: Tables = None,
     mysql_bin: MysqlBin = None,
     keep: gate_options.Keep = False,
-    output: gate_options.Output = None,
+    output: gate_options.SnapshotFile = None,
     html: Html = None,
     width: Width = None,
+    *,
+    instance: InstanceOptions,
 ) -> None:
     """
-    Run MariaDB under an RDS class's limits, then diagnose it: plimsoll lab mysql
-    --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload scan.
+    Run MariaDB under the limits of an RDS class, then diagnose it.
 
-    The server is a MariaDB of this machine; the clients are sysbench. It goes as 'plimsoll lab
-    postgres' does: the tables are made first, without limits.
+    For example: plimsoll lab mysql --class db.t3.xlarge --storage gp2 --size-gib 1000 --workload scan.
 
-    Exit status: 0 nothing binds, 1 something binds, 2 could not tell, bad input, or this machine was
-    slower than what it was to emulate.
+    The server is this machine's MariaDB; the clients are sysbench. The tables are created first, without
+    limits.
+
+    Exit status: 0 no limit was reached, 1 a limit was reached, 2 unknown, bad input, or this machine was slower
+    than the emulated one.
     """
     flags = MySqlFlags(
-        instance=InstanceOptions(
-            db_class=db_class,
-            storage=storage,
-            size_gib=size_gib,
-            iops=iops,
-            throughput_mibps=throughput_mibps,
-            launched=launched,
-        ),
+        instance=instance,
         engine=engine.value,
         clock=clock,
         credits=balance,
@@ -151,7 +144,7 @@ def _run(flags: MySqlFlags) -> int:
     from plimsoll.cli.endings import ended_like_ctrl_c
     from plimsoll.cli.gate import words as gate_words
     from plimsoll.cli.gate.run import group_of
-    from plimsoll.cli.lab.run import check_length, display, refuse_early, report, setup_for
+    from plimsoll.cli.lab.run import check_length, display, report, setup_for
     from plimsoll.gate.record import minutes_of
     from plimsoll.lab.load.sysbench import load_of
     from plimsoll.lab.sessions.mysql import MySqlPlan, run_mysql
@@ -162,7 +155,7 @@ def _run(flags: MySqlFlags) -> int:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
-    refuse_early(flags)
+    check_writable(flags.output, flags.html)
     setup = setup_for(flags.instance, flags.engine, clock=flags.clock, balance=flags.credits)
     memory_bytes = bytes_of(flags.memory, "--memory")
     check_memory(memory_bytes)

@@ -23,7 +23,7 @@ from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate import words as gate_words
 from plimsoll.cli.gate.options import RunFlags
 from plimsoll.cli.gate.run import GateFlags, group_of, setup_of, truth_path
-from plimsoll.cli.output import is_color
+from plimsoll.cli.output import check_writable, is_color
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
@@ -66,7 +66,7 @@ def run_postgres(flags: LabFlags) -> int:
     """
     from plimsoll.catalog.load import catalog
 
-    refuse_early(flags)
+    check_writable(flags.output, flags.html)
     plan = plan_of(flags)
     # A request to end during the work ends it early; before and after, it ends the command.
     with ended_like_ctrl_c():
@@ -278,17 +278,6 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         _say(f"report written to {flags.html}")
     if outcome.kept is not None:
         _say(f"database kept in {outcome.kept}")
-
-
-def refuse_early(flags: RunFlags) -> None:
-    """Refuse files that could not be written, before minutes are spent on them."""
-    for path in (flags.output, flags.html):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UsageError(
-                f"'{path}' cannot be written: "
-                + ("it is a folder" if path.is_dir() else "its folder does not exist"),
-                "Give the name of a file in a folder that exists.",
-            )
 
 
 def _say(text: str) -> None:

@@ -1,60 +1,62 @@
 """The options of `plimsoll plan`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli import options
-from plimsoll.cli.output import Form, Format, Width
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.output import OUTPUT_PANEL, Output, output_options
 
-_WISHES = "What it must keep to"
-_PRICES = "Prices"
-
-
-def _wish(name: str, text: str, metavar: str | None = None) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(
-        name, metavar=metavar, help=text, rich_help_panel=_WISHES
-    )
-    return option
+_CONSTRAINTS_PANEL = "Constraints"
+_PRICES_PANEL = "Prices"
 
 
-Slo = Annotated[str, _wish("--slo", "Share of minutes that may be spent at a ceiling.", "SHARE")]
-MaxUsdPerDay = Annotated[
-    str | None, _wish("--max-usd-per-day", "Most that it may cost in a day.", "AMOUNT")
+def _constraint(name: str, text: str, metavar: str | None = None) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_CONSTRAINTS_PANEL)
+
+
+Slo = Annotated[
+    str, _constraint("--slo", "Allow at most this share of minutes at a ceiling.", "SHARE")
 ]
-KeepClass = Annotated[bool, _wish("--keep-class", "Change only the storage.")]
-KeepStorage = Annotated[bool, _wish("--keep-storage", "Change only the class.")]
+MaxUsdPerDay = Annotated[
+    str | None, _constraint("--max-usd-per-day", "Spend at most this much in a day.", "USD")
+]
+KeepClass = Annotated[bool, _constraint("--keep-class", "Change only the storage.")]
+KeepStorage = Annotated[bool, _constraint("--keep-storage", "Change only the class.")]
 MultiAz = Annotated[
-    bool | None, _wish("--multi-az/--single-az", "With or without a standby (default: as now).")
+    bool | None,
+    _constraint("--multi-az/--single-az", "With or without a standby (default: as now)."),
 ]
 Growth = Annotated[
-    str, _wish("--growth", "Multiply demand by this factor, for example 1.5.", "FACTOR")
+    str, _constraint("--growth", "Multiply demand by this factor, for example 1.5.", "FACTOR")
 ]
 PriorTexts = Annotated[
     list[str] | None,
-    _wish(
+    _constraint(
         "--prior",
-        "What to assume of demand that a ceiling hid, for example median=1.4 (times the ceiling) or "
-        "greedy=0.5; also spread, lost, job and clients. May be repeated.",
+        "Change an assumption about demand above a ceiling, for example median=1.4 (times the ceiling) or "
+        "greedy=0.5. The others are spread, lost, job and clients. Repeatable.",
         "NAME=VALUE",
     ),
 ]
 Allow = Annotated[
     list[str] | None,
-    _wish(
+    _constraint(
         "--allow",
-        "Only classes or storage types like this, for example db.r6g.* or gp3; or smaller-cpu, "
-        "smaller-memory, smaller-connections, smaller-network, short-window; may be repeated.",
+        "Allow only classes or storage types that match, for example db.r6g.* or gp3. Or lift a "
+        "restriction: smaller-cpu, smaller-memory, smaller-connections, smaller-network, short-window. "
+        "Repeatable.",
         "PATTERN",
     ),
 ]
 Deny = Annotated[
     list[str] | None,
-    _wish(
+    _constraint(
         "--deny",
-        "No classes or storage types like this, for example db.t* or io1; or graviton; may be repeated.",
+        "Exclude classes or storage types that match, for example db.t* or io1; or graviton. Repeatable.",
         "PATTERN",
     ),
 ]
@@ -62,8 +64,9 @@ Prices = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="An AWS price list (offer file, JSON or CSV) in place of the catalog's prices.",
-        rich_help_panel=_PRICES,
+        metavar="FILE",
+        help="AWS price list, an offer file in JSON or CSV (default: the catalog's prices).",
+        rich_help_panel=_PRICES_PANEL,
     ),
 ]
 License = Annotated[
@@ -71,9 +74,9 @@ License = Annotated[
     typer.Option(
         "--license",
         metavar="MODEL",
-        help="Oracle, SQL Server, Db2: license-included or bring-your-own-license; an account "
-        "and --instance say it themselves.",
-        rich_help_panel=_PRICES,
+        help="For Oracle, SQL Server and Db2: license-included or bring-your-own-license (default: what "
+        "the account or --instance says).",
+        rich_help_panel=_PRICES_PANEL,
     ),
 ]
 Discount = Annotated[
@@ -81,30 +84,35 @@ Discount = Annotated[
     typer.Option(
         "--discount",
         metavar="SHARE",
-        help="What you pay less than on demand, for example 20%.",
-        rich_help_panel=_PRICES,
+        help="Your discount on the on-demand price, for example 20%.",
+        rich_help_panel=_PRICES_PANEL,
     ),
-]
-Html = Annotated[
-    Path | None,
-    typer.Option("--html", help="Also write the diagnosis with the plan as one HTML file."),
 ]
 Chart = Annotated[
     Path | None,
-    typer.Option("--chart", help="Also draw price against what is served: .png or .svg."),
+    typer.Option(
+        "--chart",
+        metavar="FILE",
+        help="Also draw price against throughput, as .png or .svg.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("plan")(options.of_target(plan))
+    command = expand(plan, flags=INSTANCE, read_options=READ, output=output_options())
+    app.command("plan")(command)
 
 
 def plan(
-    target: Annotated[str, typer.Argument(help="A target as for diagnose, of one instance.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A single instance, as for diagnose.")
+    ],
     *,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
+    output: Output,
     slo: Slo = "1%",
     max_usd_per_day: MaxUsdPerDay = None,
     keep_class: KeepClass = False,
@@ -117,22 +125,20 @@ def plan(
     prices: Prices = None,
     license_model: License = None,
     discount: Discount = "0%",
-    form: Form = Format.TEXT,
-    html: Html = None,
     chart: Chart = None,
-    width: Width = None,
 ) -> None:
     """
-    Find the cheapest change that lifts the ceiling, and say what it does, costs and disturbs.
+    Find the cheapest change that lifts the ceiling.
 
-    Nothing is changed: commands are printed for you to run. The window must show a day or more.
+    For each option the plan says what it changes, costs and interrupts. Plimsoll changes nothing: it prints
+    commands for you to run. The window must cover at least a day.
 
-    Exit status: 0 nothing needs a way past, 1 a ceiling binds (whether or not there is a way past
-    it), 2 could not tell or bad input.
+    Exit status: 0 no change is needed, 1 a ceiling was reached (with or without a way past it), 2 unknown or
+    bad input.
     """
-    from plimsoll.cli.plan.run import Wanted, run_plan
+    from plimsoll.cli.plan.run import PlanOptions, run_plan
 
-    wanted = Wanted(
+    wanted = PlanOptions(
         slo=slo,
         max_usd_per_day=max_usd_per_day,
         keep_class=keep_class,
@@ -145,9 +151,7 @@ def plan(
         prices=prices,
         license_model=license_model,
         discount=discount,
-        form=form,
-        html=html,
+        output=output,
         chart=chart,
-        width=width,
     )
-    raise typer.Exit(run_plan(target, flags, reach, wanted))
+    raise typer.Exit(run_plan(target, flags, read_options, wanted))

@@ -1,7 +1,6 @@
 """The cheapest change that lifts the ceiling, replayed and priced: found, printed, written."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.cli.next_command import check_command
-from plimsoll.cli.output import Format, say_written, show, write_text
+from plimsoll.cli.output import Output, check_writable, say_written, write_text
 from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     check_constraints,
@@ -27,14 +26,11 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Judgement, Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    pass
-
 EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What the command line asks of a plan, as it was typed."""
+class PlanOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line, as they were typed."""
 
     slo: str
     max_usd_per_day: str | None
@@ -48,13 +44,11 @@ class Wanted(Struct, frozen=True, kw_only=True):
     prices: Path | None
     license_model: str | None
     discount: str
-    form: Format
-    html: Path | None
+    output: Output
     chart: Path | None
-    width: int | None
 
 
-def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wanted) -> int:
+def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: PlanOptions) -> int:
     """
     Plan for a target, print the plan and write the files that were asked for.
 
@@ -67,6 +61,7 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
         from plimsoll.reports.plan.chart import check_picture
 
         check_picture(wanted.chart)
+        check_writable(wanted.chart)
     reach = with_two_weeks(target, reach)
     snapshot = in_region(read_target(target, flags, reach, TERMINAL), target, reach)
     snapshot = with_license(snapshot, said)
@@ -77,12 +72,12 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Wa
         step = found.options[found.ladder.rungs[found.ladder.recommended].option]
         check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
         found = replace(found, ladder=replace(found.ladder, check=check))
-    show(found, wanted.form, wanted.width)
-    _write_files(diagnosis, snapshot, found, html=wanted.html, chart=wanted.chart)
+    wanted.output.emit(wanted.output.render(found), "plan")
+    _write_files(diagnosis, snapshot, found, html=wanted.output.html, chart=wanted.chart)
     return status_of(diagnosis, found)
 
 
-def _constraints(wanted: Wanted, engine: str | None) -> PlanConstraints:
+def _constraints(wanted: PlanOptions, engine: str | None) -> PlanConstraints:
     constraints = PlanConstraints(
         allowed_ratio=allowed_ratio_of(wanted.slo),
         usd_per_day_max=None if wanted.max_usd_per_day is None else usd_of(wanted.max_usd_per_day),

@@ -3,14 +3,18 @@
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.cli import options, watching
+from plimsoll.cli import watching
 from plimsoll.cli.help import HelpGroup
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import BOUGHT, INSTANCE, INSTANCE_PANEL, READ
+from plimsoll.cli.output import OUTPUT_PANEL
 from plimsoll.errors import UsageError
 
 _OTHER = "target"
-_RECORDING = "What to record"
+_RECORDING = "Recording"
 
 Target = Annotated[
     str,
@@ -23,7 +27,11 @@ Target = Annotated[
 Output = Annotated[
     str,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="The snapshot's file; '-' is standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the snapshot to this file; '-' is standard output.",
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
 HostOutput = Annotated[
@@ -32,13 +40,14 @@ HostOutput = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="The snapshot's file; '-' is standard output. Without it HOST-TIME.json here.",
+        help="Write the snapshot to this file; '-' is standard output (default: HOST-TIME.json in this folder).",
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
 Command = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="-- COMMAND", help="Record while this command runs.", show_default=False
+        metavar="[-- COMMAND]", help="Record while this command runs.", show_default=False
     ),
 ]
 Device = Annotated[
@@ -46,8 +55,8 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="NAMES",
-        help="Block devices, as nvme1n1 or nvme1n1,nvme2n1 (their work is added up). auto is the "
-        "one under the database's data directory, else under this directory, else the busiest.",
+        help="Block devices, for example nvme1n1 or nvme1n1,nvme2n1, whose rates are added up. auto takes the "
+        "one under the database's data directory, or under this directory, or the busiest.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -56,7 +65,7 @@ Duration = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        help="How long: 90s, 10m, 2h. Without it 60s, or until the command ends.",
+        help="Record for this long, for example 90s or 10m (default: 60s, or until the command ends).",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -65,8 +74,8 @@ Every = Annotated[
     typer.Option(
         "--every",
         metavar="TIME",
-        help="Length of a step, in whole seconds; 1s without it. With --from only for a capture of "
-        "iostat without times.",
+        help="Length of a step in whole seconds (default: 1s). With --from, use it only for output of iostat "
+        "without times.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -75,8 +84,8 @@ Capture = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Instead of this host's counters, what iostat -x -t, sar or sadf -j wrote, or a binary "
-        "file of sysstat; '-' is standard input. auto is then its busiest device.",
+        help="Read output of iostat -x -t, sar or sadf -j, or a binary file of sysstat, instead of this host's "
+        "counters; '-' is standard input. auto takes its busiest device.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -86,9 +95,9 @@ Dsn = Annotated[
         "--dsn",
         envvar="PLIMSOLL_DSN",
         metavar="DSN",
-        help="PostgreSQL on this host, as 'host=localhost dbname=orders'; the role needs "
-        "pg_monitor. Other users can see a command line: keep a password in PLIMSOLL_DSN, "
-        "PGPASSWORD or ~/.pgpass.",
+        help="Also record PostgreSQL on this host, for example 'host=localhost dbname=orders'. The role needs "
+        "pg_monitor. Other users can see a command line: keep a password in PLIMSOLL_DSN, PGPASSWORD or "
+        "~/.pgpass.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -96,8 +105,8 @@ Embedded = Annotated[
     bool,
     typer.Option(
         "--embedded-postgres",
-        help="Start a throwaway PostgreSQL, record it, and run the command against it (PGHOST, "
-        "PGPORT and so on are set); without a command, pgbench.",
+        help="Start a temporary PostgreSQL, record it, and run the command against it (default: pgbench). "
+        "PGHOST, PGPORT and so on are set.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -105,8 +114,8 @@ Inspect = Annotated[
     bool,
     typer.Option(
         "--inspect",
-        help="Also observe what goes on inside the database; 'plimsoll diagnose FILE' then names the "
-        "causes beside the ceiling.",
+        help="Also watch the database, as 'plimsoll inspect' does. 'plimsoll diagnose FILE' then also names "
+        "causes.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -116,13 +125,19 @@ Scale = Annotated[
         "--scale",
         min=1,
         max=10_000,
-        help="Fill the throwaway PostgreSQL with pgbench's tables first; 15 MB for each of scale.",
+        metavar="N",
+        help="Fill the temporary PostgreSQL with pgbench's tables first, 15 MB for each step of scale.",
         rich_help_panel=_RECORDING,
     ),
 ]
 HostName = Annotated[
     str | None,
-    typer.Option("--identifier", help="Name in reports. Without it, the host's own."),
+    typer.Option(
+        "--identifier",
+        metavar="NAME",
+        help="Name of the instance in reports (default: the host's name).",
+        rich_help_panel=INSTANCE_PANEL,
+    ),
 ]
 
 
@@ -149,13 +164,13 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
         subcommand_metavar="{host|TARGET}",
         help=(
-            "Save a snapshot, which every command reads like any other target.\n\n"
-            "'record host' samples the counters of this Linux host and, given a DSN, of its "
-            "PostgreSQL. 'record TARGET -o FILE' keeps exported metrics in one file."
+            "Save a snapshot that every other command can read.\n\n"
+            "'record host' samples the counters of this Linux host and, with --dsn, of its PostgreSQL. "
+            "'record TARGET -o FILE' saves the metrics of a target in one file."
         ),
     )
-    record.command("host")(host)
-    record.command(_OTHER, hidden=True)(options.of_target(target))
+    record.command("host")(expand(host, instance=BOUGHT))
+    record.command(_OTHER, hidden=True)(expand(target, flags=INSTANCE, read_options=READ))
     app.add_typer(record, name="record")
 
 
@@ -164,15 +179,15 @@ def target(
     output: Output,
     *,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
     dsn: watching.Dsn = None,
     duration: watching.Duration = None,
 ) -> None:
     """
-    Keep exported metrics in one file: plimsoll record TARGET -o FILE.
+    Save the metrics of a target in one file: plimsoll record TARGET -o FILE.
 
-    With --dsn the file also keeps what that PostgreSQL did while it was watched; 'plimsoll diagnose
-    FILE' then names the causes beside the ceiling.
+    With --dsn the file also holds what that PostgreSQL did in the same time. 'plimsoll diagnose FILE' then
+    also names causes.
     """
     if target == "host":
         raise UsageError(
@@ -180,7 +195,7 @@ def target(
         )
     from plimsoll.cli.record.run import record_target
 
-    record_target(target, output, flags, reach, dsn=dsn, duration=duration)
+    record_target(target, output, flags, read_options, dsn=dsn, duration=duration)
 
 
 def host(
@@ -195,20 +210,15 @@ def host(
     inspect: Inspect = False,
     scale: Scale = None,
     identifier: HostName = None,
-    db_class: options.DbClass = None,
-    engine: options.Engine = None,
-    storage: options.StorageKind = None,
-    size_gib: options.SizeGib = None,
-    iops: options.Iops = None,
-    throughput_mibps: options.ThroughputMibps = None,
-    launched: options.Launched = None,
+    *,
+    instance: InstanceOptions,
 ) -> None:
     """
     Sample this host's counters: plimsoll record host --for 60s -o FILE.
 
-    The class and storage given here are those whose limits the host is held against. Without them
-    its plateaus are found all the same, as limits that nobody documented. With --from, what another
-    program measured: ssh db1 iostat -x -t 1 600 | plimsoll record host --from - -o FILE.
+    --class and --storage say whose limits to compare with. Without them, diagnose still finds limits, but not
+    their names. --from reads the output of another program, for example: ssh db1 iostat -x -t 1 600 |
+    plimsoll record host --from - -o FILE.
     """
     from plimsoll.cli.record.host import HostFlags
     from plimsoll.cli.record.run import record_this_host
@@ -224,15 +234,6 @@ def host(
         scale=scale,
         keeps_stdout=output == "-",
         capture=capture,
-        instance=InstanceOptions(
-            identifier=identifier,
-            db_class=db_class,
-            engine=engine,
-            storage=storage,
-            size_gib=size_gib,
-            iops=iops,
-            throughput_mibps=throughput_mibps,
-            launched=launched,
-        ),
+        instance=replace(instance, identifier=identifier),
     )
     record_this_host(flags, output)

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
 from plimsoll.cli import watching
+from plimsoll.cli.output import check_writable
 from plimsoll.cli.record.host import HostFlags, record_host
 from plimsoll.cli.waiting import TERMINAL
-from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 
@@ -26,7 +26,7 @@ def record_target(
     duration: str | None,
 ) -> None:
     """Read a target, watch its database where one is named, and save the snapshot."""
-    _refuse_early(output)
+    check_writable(None if output is None else Path(output))
     snapshot = read_target(target, flags, reach, TERMINAL)
     observation = watching.observed_if_asked(dsn, duration)
     if observation is not None:
@@ -36,22 +36,9 @@ def record_target(
 
 def record_this_host(flags: HostFlags, output: str | None) -> None:
     """Record this host, and save the snapshot."""
-    _refuse_early(output)
+    check_writable(None if output is None else Path(output))
     snapshot = record_host(flags)
     _save(snapshot, output or _name_of(snapshot))
-
-
-def _refuse_early(output: str | None) -> None:
-    """Refuse a file that could not be written, before an hour is recorded for it."""
-    if output is None or output == "-":
-        return
-    path = Path(output)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise UsageError(
-            f"'{output}' cannot be written: "
-            + ("it is a directory" if path.is_dir() else "its directory does not exist"),
-            "Give the name of a file in a directory that exists.",
-        )
 
 
 def _save(snapshot: Snapshot, output: str) -> None:

@@ -18,7 +18,7 @@ from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
 from plimsoll.cli.commands import app
 from plimsoll.cli.diagnose import fleet
-from plimsoll.cli.output import Format
+from plimsoll.cli.output import Format, Output
 from plimsoll.errors import AccessDenied, DataError, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -65,7 +65,10 @@ def blind(name: str = "blind") -> Snapshot:
 
 def ran(capsys: pytest.CaptureFixture[str], *items: Snapshot | UnreadInstance, **options: object):
     """The exit status and what was printed."""
-    status = fleet.run("rds:*", iter(items), **options)
+    asked = {name: options.pop(name) for name in ("form", "html", "width") if name in options}
+    if "form" in asked:
+        asked["format_given"] = asked.pop("form")
+    status = fleet.run("rds:*", iter(items), output=Output(**asked), **options)
     return status, capsys.readouterr().out
 
 
@@ -194,7 +197,7 @@ def test_the_price_is_asked_for_at_the_end(capsys):
         read.append("price")
         return Usage(calls=(("rds:DescribeEvents", 2),), metrics_requested=60), Decimal("0.0006")
 
-    fleet.run("rds:*", stream(), spent=spent, form=Format("json"))
+    fleet.run("rds:*", stream(), spent=spent, output=Output(format_given=Format("json")))
     found = json.loads(capsys.readouterr().out)
 
     assert ["a", "b", "price"] == read
@@ -268,9 +271,9 @@ def test_progress_is_told_on_a_terminal(monkeypatch, capsys):
     """
     told = Terminal()
     monkeypatch.setattr(sys, "stderr", told)
-    fleet.run("rds:*", Counted(quiet("a"), UNREAD))
+    fleet.run("rds:*", Counted(quiet("a"), UNREAD), output=Output())
     counted = told.getvalue()
-    fleet.run("rds:*", (item for item in (quiet("a"), UNREAD)))
+    fleet.run("rds:*", (item for item in (quiet("a"), UNREAD)), output=Output())
 
     assert "\r1 of 2\r2 of 2\r      \r" == counted
     assert "\r1 read\r2 read\r      \r" == told.getvalue().removeprefix(counted)
@@ -280,7 +283,7 @@ def test_progress_is_not_told_to_a_pipe(capsys):
     """
     A log gets no line that moves.
     """
-    fleet.run("rds:*", iter([quiet()]))
+    fleet.run("rds:*", iter([quiet()]), output=Output())
 
     assert "" == capsys.readouterr().err
 
@@ -293,7 +296,7 @@ def test_an_interrupted_reading_leaves_a_clean_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", told)
 
     with pytest.raises(KeyboardInterrupt):
-        fleet.run("rds:*", failing(quiet(), error=KeyboardInterrupt()))
+        fleet.run("rds:*", failing(quiet(), error=KeyboardInterrupt()), output=Output())
 
     assert told.getvalue().endswith("\r      \r")
 
@@ -361,4 +364,8 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     Before anything is printed, one cause.
     """
     with pytest.raises(UsageError, match="does not exist"):
-        fleet.run("x", read_files(str(tmp_path / "x"), instance_file=None, reach=ReadOptions()))
+        fleet.run(
+            "x",
+            read_files(str(tmp_path / "x"), instance_file=None, reach=ReadOptions()),
+            output=Output(),
+        )

@@ -285,16 +285,17 @@ def test_reports_are_written_beside_the_text(run, tmp_path):
     assert [page, picture] == sorted(tmp_path.iterdir())
 
 
-def test_a_page_that_cannot_be_written_leaves_the_old_one(run, tmp_path):
+def test_nothing_is_written_where_one_file_cannot_be(run, tmp_path):
     """
-    When the picture fails the page is whole, and no half-written file is left.
+    A picture that cannot be written is refused before the work; the old page stays.
     """
     page = tmp_path / "report.html"
     page.write_text("old", encoding="utf-8")
     ran = run("diagnose", QUIET, "--html", page, "--png", tmp_path)
 
     assert 2 == ran.status
-    assert "quiet" in page.read_text(encoding="utf-8")
+    assert "unable to write" in ran.err
+    assert "old" == page.read_text(encoding="utf-8")
     assert [page] == list(tmp_path.iterdir())
 
 

@@ -11,7 +11,7 @@ from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
 from plimsoll.cli.gate import words as gate_words
 from plimsoll.cli.gate.ask import Orders, _balance, give_orders
-from plimsoll.cli.gate.run import GateFlags, refuse_early, setup_of, truth_path
+from plimsoll.cli.gate.run import GateFlags, run_in_gate, setup_of, truth_path
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateStatus
@@ -199,10 +199,9 @@ def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, nam
     """
     Not after an hour.
     """
-    refuse_early(flags(**{name: tmp_path / "run.json"}))
-    for path in (tmp_path, tmp_path / "no" / "run.json"):
-        with pytest.raises(UsageError):
-            refuse_early(flags(**{name: path}))
+    for path, reason in ((tmp_path, "it is a folder"), (tmp_path / "no" / "run.json", "no folder")):
+        with pytest.raises(UsageError, match=reason):
+            run_in_gate(flags(**{name: path}), ("true",))
 
 
 @pytest.mark.parametrize(

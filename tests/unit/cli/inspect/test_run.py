@@ -160,7 +160,7 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
         ((DSN, "--for", "soon"), "--for 'soon' is not a time of whole seconds"),
         ((DSN, "--class", "db.r5.large"), "an instance or a window is described"),
         ((DSN, "--last", "3h"), "an instance or a window is described"),
-        ((DSN, "-o", "/nowhere/a.txt"), "its directory does not exist"),
+        ((DSN, "-o", "/nowhere/a.txt"), "there is no folder '/nowhere'"),
         ((DSN, "--against", "nowhere"), "target 'nowhere' does not exist"),
     ],
 )

@@ -119,7 +119,7 @@ def test_flags_become_a_plan():
         ({"rate": 0.0}, "0 transactions a second"),
         ({"duration": "soon"}, "--for"),
         ({"duration": "2s"}, "three emulated minutes"),
-        ({"output": Path("no/such/folder/run.json")}, "does not exist"),
+        ({"output": Path("no/such/folder/run.json")}, "no folder"),
         ({"html": Path()}, "is a folder"),
         ({"instance": InstanceOptions()}, "nothing to emulate"),
         ({"instance": InstanceOptions(storage="gp2", size_gib=3)}, "GiB"),
