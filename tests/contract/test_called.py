@@ -8,7 +8,6 @@ from contract.tree import ROOT, SRC, Function, functions, python_files
 
 # Name → why something calls it that no file here names.
 CALLED_FROM_OUTSIDE = {
-    "collect_usage_pieces": "overrides what Click calls for the usage line of a command",
     "format_options": "overrides what Click calls for the options of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
 }

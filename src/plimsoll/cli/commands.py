@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -136,6 +137,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _of_program(
+    context: typer.Context,
     *,
     version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
     completion: Annotated[
@@ -146,12 +148,26 @@ def _of_program(
             help="Print a script that completes commands and options in bash, zsh or fish.",
         ),
     ] = None,
+    man_pages: Annotated[
+        Path | None,
+        typer.Option(
+            "--man-pages",
+            metavar="DIR",
+            help="Write a manual page for each command to this folder.",
+        ),
+    ] = None,
 ) -> None:
     if version:
         typer.echo(f"{_PROGRAM} {__version__}")
         raise typer.Exit
     if completion is not None:
         typer.echo(_completion_script(completion))
+        raise typer.Exit
+    if man_pages is not None:
+        from plimsoll.cli.manual import write_manual
+
+        written = write_manual(context.command, man_pages)
+        typer.echo(f"{len(written)} manual pages written to {man_pages}", err=True)
         raise typer.Exit
 
 

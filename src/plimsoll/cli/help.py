@@ -105,7 +105,13 @@ def row_of(parameter: Any, ctx: Any) -> tuple[str, str] | None:
     return name, f"{text.rstrip('.')} ({'; '.join(said)})."
 
 
-def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+def grouped_rows(command: Any, ctx: Any) -> list[tuple[str, _Rows]]:
+    """
+    Return the headings of a command's help, each with its rows: a name and what it means.
+
+    Arguments come first, then options without a heading, then the groups in the order in which the command
+    declares them.
+    """
     arguments: _Rows = []
     groups: dict[str, _Rows] = {_OPTIONS: []}
     for parameter in command.get_params(ctx):
@@ -119,7 +125,11 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
             groups.setdefault(name, []).append(row)
     # Files and columns are the same in every command, and so come last.
     last = groups.pop(_LAST, [])
-    for heading, rows in (("Arguments", arguments), *groups.items(), (_LAST, last)):
-        if rows:
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+    found = [("Arguments", arguments), *groups.items(), (_LAST, last)]
+    return [(heading, rows) for heading, rows in found if rows]
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    for heading, rows in grouped_rows(command, ctx):
+        with formatter.section(heading):
+            formatter.write_dl(rows)
