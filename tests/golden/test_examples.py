@@ -178,7 +178,7 @@ def test_claims_pipeline_shows_the_empty_balance():
     """
     at_baseline = [i for i in of("claims-pipeline").intervals if i.phase == Phase.BASELINE]
     balances = [e for e in at_baseline[0].evidence if e.kind == "balance"]
-    empty = [e for e in balances if "no credits left" in e.text]
+    empty = [e for e in balances if "no credits were left" in e.text]
 
     assert 3 == len(balances)
     assert ["EBSByteBalance%"] == [e.text.split(" ")[0] for e in empty]

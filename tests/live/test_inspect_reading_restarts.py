@@ -243,7 +243,7 @@ def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_ki
     assert found.seconds < found.forgotten_s
     assert "verdict" == gap.hides
     assert 2 == status_of(told)
-    assert headline(told).startswith("It cannot be told what")
+    assert headline(told).startswith("We cannot say what")
     assert BEFORE in headline(told)
     assert_nothing_left(server)
 

@@ -228,12 +228,12 @@ def _sentence(fit: BucketFit) -> str:
         size, refill = f"{number(fit.capacity, 3)} operations", format_ops_per_s(fit.baseline)
     rough = "" if fit.is_reliable else "a rough estimate: "
     text = (
-        f"{rough}the balance behaves like a bucket of {size} ({error}) that refills at {refill}, "
-        f"empty to full in {format_duration(fit.capacity / fit.baseline)} when idle "
+        f"{rough}the bucket holds {size} ({error}) and refills at {refill}; when idle it fills "
+        f"in {format_duration(fit.capacity / fit.baseline)} "
         f"({fit.sample_count} readings, fitted within {number(100 * fit.residual_ratio, 2)} %)"
     )
     if fit.grant_clock:
         text += f"; credits are also granted daily at about {fit.grant_clock}"
     elif fit.grant_s:
-        text += f"; credits jumped up at {format_clock(fit.grant_s[0])} without a pause in use"
+        text += f"; credits rose at {format_clock(fit.grant_s[0])} without a pause in use"
     return text

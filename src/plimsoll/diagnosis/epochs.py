@@ -90,7 +90,7 @@ def _changes(annotations: tuple[Annotation, ...], window_s: tuple[int, int]) -> 
 def missing_before_changes(
     annotations: tuple[Annotation, ...], window_s: tuple[int, int]
 ) -> tuple[Missing, ...]:
-    """What cannot be said of the time before each kind of change, and how to find out."""
+    """Return what is unknown of the time before each kind of change, and how to find out."""
     found = []
     for kind, what, flags in (
         (EventKind.CLASS_CHANGE, "instance class", "--class"),
@@ -105,8 +105,8 @@ def missing_before_changes(
                     hides=f"the documented limits of the {what} until then",
                     remedy=(
                         f"The {what} was changed then, and the event does not say from what. "
-                        f"Diagnose the time before with --to and {flags} as it was, or compare "
-                        "both sides with 'plimsoll compare TARGET --at'."
+                        f"Diagnose the time before with --to and its {flags}, or compare "
+                        "both windows with 'plimsoll compare TARGET --at'."
                     ),
                 )
             )
@@ -177,5 +177,5 @@ def _happening(
         if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
     ]
     if told and not any(word in told[-1].text.lower() for word in _ENDINGS):
-        return f"storage was being optimised since {format_clock(told[-1].time_s)} UTC"
+        return f"storage optimisation since {format_clock(told[-1].time_s)} UTC"
     return ""

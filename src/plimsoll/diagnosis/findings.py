@@ -135,7 +135,7 @@ def _fine_text(intervals: list[Interval], usual_step_s: int) -> str:
         return ""
     step_s = min(i.step_s for i in intervals)
     return (
-        f"Only samples of {step_s} s show it; averages of {format_duration(usual_step_s)} hide it."
+        f"Only the samples of {step_s} s show it; means of {format_duration(usual_step_s)} hide it."
     )
 
 
@@ -150,8 +150,8 @@ def _pending(instance: Instance) -> list[Finding]:
         Finding(
             code="ChangePending",
             severity="note",
-            title=f"a change was ordered and is not in force yet: {', '.join(instance.pending)}",
-            text="Everything here is judged by what is in force.",
+            title=f"a change is pending: {', '.join(instance.pending)}",
+            text="This report uses the limits in force now.",
         )
     ]
 
@@ -161,41 +161,40 @@ def _unknown_meaning(
 ) -> str:
     if context.startswith(LOADING):
         return (
-            "In these hours storage is filled from S3, at a rate that no document tells: a level found "
-            "in them is not compared with anything, and need not come back."
+            "In these hours storage loads its blocks from S3. AWS documents no rate for this, so the "
+            "level is not compared with any limit and may not return."
         )
     if context.startswith(BEFORE_CHANGE):
         return (
-            "What was bought before that change is not told by its event, so its limits are not known; "
-            "today's do not hold for that time."
+            "The event does not say what the instance had before, so its limits then are unknown. "
+            "Today's limits do not apply to that time."
         )
     if is_aurora(instance):
         return (
-            "Aurora documents neither throughput nor IOPS for its cluster volume, so no number can be "
-            "compared with this level. The instance's network to the volume, its CPU, or the volume "
-            "itself may set it."
+            "AWS documents no throughput and no IOPS for Aurora's cluster volume, so this level cannot "
+            "be compared. The limit may be the instance's network, its CPU or the volume."
         )
     own = own_number(at, mine)
     if own is not None:
         return (
-            f"The number is that of its own {describe(own.ceiling)}, but that is ruled out "
-            "(the reason is below): something else stops at the same rate, or credits are not what "
-            "is documented."
+            f"The level equals its own {describe(own.ceiling)}, but that limit is ruled out "
+            "(reason below). Something else stops at the same rate, or the credits differ from the "
+            "documentation."
         )
     if at.lookalikes:
         return lookup_text(at, instance)
     if instance.db_class is None:
-        return "No documented limit has this number, for any class, now or in the past."
+        return "No documented limit has this number, present or legacy, for any class."
     return (
-        "No documented limit has this number, of this class and storage or of any other: it may be "
-        "undocumented, provisioned, or storage that is slower than it should be."
+        "No documented limit has this number, for this class and storage or any other. The limit may "
+        "be undocumented or provisioned, or storage may be slower than it should be."
     )
 
 
 def _unknown_moves(instance: Instance, context: str, at: CeilingTime) -> tuple[str, ...]:
     if context.startswith(BEFORE_CHANGE):
         return (
-            "Say what it was: diagnose the time before the change with --to, --class and --storage.",
+            "Diagnose the time before the change with --to, and give its --class and --storage.",
         )
     if is_aurora(instance):
         return (
@@ -206,37 +205,37 @@ def _unknown_moves(instance: Instance, context: str, at: CeilingTime) -> tuple[s
         return (
             *(
                 lookup_moves(at, instance)
-                or ("To name this limit, give the class and storage: --class db.… --storage …",)
+                or ("To name this limit, tell me the class and storage: --class db.… --storage …",)
             ),
-            "On a host of your own: look for a limit of its device, controller or container.",
+            "On your own host: look for a limit of its device, controller or container.",
         )
     return (
         *lookup_moves(at, instance),
-        "Check that class, storage type, size, IOPS and throughput are what this instance had.",
-        "If they are: stop and start the instance, or open a support case with the intervals.",
+        "Check class, storage type, size, IOPS and throughput: are they what this instance had?",
+        "If so, stop and start the instance, or open a support case with these intervals.",
     )
 
 
 def _unknown_text(dimension: Dimension) -> str:
     kind = "throughput" if dimension == Dimension.THROUGHPUT else "IOPS"
-    return f"an unknown limit of {kind}"
+    return f"an unknown {kind} limit"
 
 
 def _meaning(ceiling: Ceiling) -> str:
     if ceiling.phase == Phase.LEGACY:
         until = ceiling.origin.valid_to or "a later date"
         return (
-            f"AWS documented this number for the class until {until}. Instances that have not been "
-            "stopped and started since keep it; the present numbers do not apply to them."
+            f"AWS documented this number for the class until {until}. An instance that has not been "
+            "stopped and started since then keeps it."
         )
     if ceiling.bucket_phase == Phase.BASELINE:
         name = (
             METRICS[ceiling.balance_metric].cloudwatch if ceiling.balance_metric else "the balance"
         )
-        return f"Above the baseline an instance spends credits; {name} tells how many are left."
+        return f"Above the baseline an instance spends credits; {name} shows how many are left."
     if ceiling.bucket_phase == Phase.BURST:
-        return "This is the most it can do, and only while credits last; then the baseline binds."
-    return "Reads and writes share this limit; no credits lift it."
+        return "The burst lasts only as long as credits do; then the baseline binds."
+    return "Reads and writes share this limit. It has no credits."
 
 
 def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
@@ -251,34 +250,33 @@ def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
     if ceiling.phase == Phase.LEGACY and same and same[0].value > 1.01 * ceiling.value:
         numbers = " and ".join(f"{format_ceiling(c)} ({c.phase.value})" for c in now)
         moves.append(
-            f"Stop and start the instance first: it costs nothing but a few minutes offline, and the "
-            f"class has {numbers} now."
+            f"Stop and start the instance: it is free, takes a few minutes offline, and brings the "
+            f"present limits, {numbers}."
         )
     instance_bound = ceiling.family in INSTANCE_FAMILIES
     if instance_bound:
         what = "throughput" if ceiling.dimension == Dimension.THROUGHPUT else "IOPS"
+        moves.append(f"Spread or reduce the I/O to keep demand below {format_ceiling(ceiling)}.")
         moves.append(
-            f"Spread or shrink the I/O, so that the demand stays under {format_ceiling(ceiling)}."
-        )
-        moves.append(
-            f"Change to a class with more baseline {what}; more storage {what} would not help, "
-            "the instance is the narrower one."
+            f"Change to a class with more baseline {what}. More storage {what} would not help: "
+            "the instance limit is the lower one."
         )
     else:
         moves.append(_volume_move(ceiling))
-        moves.append("A larger class would not help: the volume is the narrower one.")
+        moves.append("A larger class would not help: the volume limit is the lower one.")
     return tuple(moves)
 
 
 def _volume_move(ceiling: Ceiling) -> str:
     if ceiling.balance_metric == Metric.VOLUME_BALANCE_RATIO:
         return (
-            "Move gp2 to gp3: the same price per GiB on RDS, and from 400 GiB (Oracle 200) it includes "
-            "12,000 IOPS and 500 MiB/s without credits; or enlarge the gp2 volume (3 IOPS per GiB)."
+            "Change gp2 to gp3: RDS charges the same per GiB. From 400 GiB (Oracle: 200 GiB) it "
+            "includes 12,000 IOPS and 500 MiB/s without credits. Or enlarge the gp2 volume: 3 IOPS "
+            "per GiB."
         )
     if ceiling.dimension == Dimension.IOPS:
-        return "Provision more IOPS on the volume, as far as the class can use them."
-    return "Provision more throughput on the volume (or more IOPS where throughput follows them)."
+        return "Provision more IOPS on the volume, up to what the class can use."
+    return "Provision more throughput on the volume, or more IOPS where throughput follows IOPS."
 
 
 def _nothing_bound(resources: tuple[Resource, ...], measured_s: float) -> list[Finding]:
@@ -310,13 +308,15 @@ def _near(resource: Resource) -> Finding:
     minutes = resource.minutes_above_80 or 0
     spell = f", above 80 % for {format_duration(minutes * 60)}" if minutes else ""
     if ceiling.dimension == Dimension.AMOUNT:
-        what = f"{format_ratio(resource.peak / ceiling.value)} of its ceiling at the peak"
+        what = f"{format_ratio(resource.peak / ceiling.value)} of its ceiling"
     else:
-        what = f"{format_rate(resource.peak, ceiling.dimension)} at the peak of {describe(ceiling)}"
+        name = "ceiling" if ceiling.phase is Phase.FIXED else ceiling.phase.value
+        peak = format_rate(resource.peak, ceiling.dimension)
+        what = f"{peak}, near its {name} of {format_ceiling(ceiling)}"
     return Finding(
         code=FAMILIES[resource.family].code,
         severity="warning",
-        title=f"{resource.name} came near: {what}{spell}",
+        title=f"{resource.name} peaked at {what}{spell}",
         text=resource.note,
     )
 
@@ -330,10 +330,10 @@ def _cpu_credit_cost(series: dict[Metric, Series]) -> list[Finding]:
         Finding(
             code="CPUCreditsCharged",
             severity="warning",
-            title=f"CPU credits were bought: {total:,.0f} vCPU-minutes beyond what the class earns",
+            title=f"AWS billed {total:,.0f} vCPU-minutes of CPU credits beyond what the class earns",
             text=(
-                "RDS runs burstable classes in unlimited mode: without credits the CPU is not "
-                "throttled, it is billed. The EBS credits of the same class do throttle."
+                "RDS runs burstable classes in unlimited mode: at 0 credits it bills the CPU and does "
+                "not throttle it. At 0 % EBS credits, the same class is throttled."
             ),
         )
     ]
@@ -364,12 +364,10 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
                     code="StorageBeyondInstance",
                     severity="note",
                     title=(
-                        f"the storage offers {format_ceiling(best)}, the class lets through at most "
+                        f"you pay for {format_ceiling(best)}; this class can use "
                         f"{format_ceiling(most)}"
                     ),
-                    text=(
-                        f"What is above the {FAMILIES[machine].name} cannot be reached, and is paid for."
-                    ),
+                    text=f"The {FAMILIES[machine].name} limit of the class is the lower one.",
                 )
             )
     return found

@@ -90,19 +90,17 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
     change = (fit.baseline - mean) / fit.capacity
     left = f"{name}: {format_ratio(balance)} left"
     if mid is None:
-        text = f"{left}, and the last hour spent less than arrives: not falling"
+        text = f"{left}, not falling: the last hour spent less than the refill"
         return _forecast(fit.family, balance, change, None, None, None, text)
-    text = f"{left}; at the rate of the last hour the learned bucket is empty in {_span(mid, soon, late)}"
+    text = f"{left}; empty in {_span(mid, soon, late)}"
     return _forecast(fit.family, balance, change, mid, soon, late, text)
 
 
 def _span(mid: float, soon: float | None, late: float | None) -> str:
     first = format_duration(soon if soon is not None else mid)
     last = format_duration(late) if late is not None else "longer"
-    text = f"{format_duration(mid)} ({first} to {last})"
-    if mid > LOOKBACK_S:
-        text += "; beyond an hour this is an order of magnitude"
-    return text
+    rough = "; a rough estimate" if mid > LOOKBACK_S else ""
+    return f"{format_duration(mid)} ({first} to {last}) at the rate of the last hour{rough}"
 
 
 def _of_balance(series: Series, family: Family, name: str) -> Forecast | None:
@@ -117,18 +115,18 @@ def _of_balance(series: Series, family: Family, name: str) -> Forecast | None:
             empty_in_s=0.0,
             empty_in_s_low=0.0,
             empty_in_s_high=0.0,
-            text=f"{name}: none left at the end of the window",
+            text=f"{name}: 0 % left at the end of the window",
         )
     slope, low, high = _slope(series, LOOKBACK_S)
     if slope is None:
         return None
     left = f"{name}: {format_ratio(balance)} left"
     if slope > -FALL_PER_S_MIN:
-        text = f"{left} and not falling over the last hour"
+        text = f"{left}, not falling in the last hour"
         return _forecast(family, balance, slope, None, None, None, text)
     soon, mid = balance / max(-low, 1e-12), balance / -slope
     late = balance / -high if high < -FALL_PER_S_MIN else None
-    text = f"{left}; at the rate of the last hour empty in {_span(mid, soon, late)}"
+    text = f"{left}; empty in {_span(mid, soon, late)}"
     return _forecast(family, balance, slope, mid, soon, late, text)
 
 
@@ -144,8 +142,8 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
     mid = free / -slope
     late = free / -high if high < 0 else None
     text = (
-        f"storage space: {format_ratio(free / storage_bytes)} free; at the rate of the last "
-        f"{format_duration(span_s)} full in {format_duration(mid)}"
+        f"storage space: {format_ratio(free / storage_bytes)} free; full in {format_duration(mid)} "
+        f"at the rate of the last {format_duration(span_s)}"
     )
     return _forecast(
         Family.STORAGE_SPACE,

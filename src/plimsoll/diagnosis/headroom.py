@@ -103,9 +103,9 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     widths = sample_widths(series.time_s, series.step_s)
     if documented is not None and most <= documented.value:
         return _resource(family, documented.value - series.value, widths, documented, [], "")
-    why = "its size is not documented for this class"
+    why = "no size is documented for this class"
     if documented is not None:
-        why = f"more was free than the {format_bytes(documented.value)} documented for this class"
+        why = f"more than the documented {format_bytes(documented.value)} was free"
     if most - least <= _USE_SEEN_RATIO * most:
         unknown = _resource(family, None, widths, None, [], "")
         return replace(unknown, note=f"{why}, and the window shows no use of it")
@@ -158,8 +158,8 @@ def _judging_ceiling(
 
 def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
     """Say that the ceiling shown is a legacy one, and what the class has today."""
-    today = f"; today's is {_rate(held)}" if held is not None else ""
-    return replace(resource, note=f"{resource.note}, the legacy limit{today}")
+    today = f"; the present limit is {_rate(held)}" if held is not None else ""
+    return replace(resource, note=f"{resource.note}, a legacy limit{today}")
 
 
 def _on_credits(
@@ -184,12 +184,12 @@ def _on_credits(
     left = frame.balances.get(balance) if frame and balance else None
     verdict = resource.verdict
     if left is None or not np.isfinite(left).any():
-        note += "; how many are left was not measured"
+        note += "; the credits left were not measured"
         is_long = above_s / 60 >= _near_min_minutes(width_s)
         verdict = Verdict.NEAR if is_long else verdict
     else:
         least = float(np.nanmin(left))
-        note += f"; at least {format_ratio(least)} of them were left"
+        note += f"; at least {format_ratio(least)} of the credits were left"
         verdict = Verdict.NEAR if least < 1 - NEAR_RATIO else verdict
     return replace(resource, verdict=verdict, note=note)
 
@@ -267,7 +267,7 @@ def _resource(
     peak, p99 = float(used.max()), float(np.quantile(used, 0.99))
     mean = float(np.average(used, weights=width))
     above = headroom = None
-    verdict, note = Verdict.UNKNOWN, "no documented ceiling known"
+    verdict, note = Verdict.UNKNOWN, "no documented limit"
     if ceiling is not None:
         above = float(width[used > NEAR_RATIO * ceiling.value].sum()) / 60
         headroom = max(ceiling.value - peak, 0.0)
@@ -289,8 +289,8 @@ def _resource(
 def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
     """What is left of a size can be measured without the size: then only the size is missing."""
     if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
-        return f"{gap} was measured, but not how much there is in all"
-    return f"not measured: {gap} missing"
+        return f"{gap} was measured, but the total size is unknown"
+    return f"not measured: {gap} is missing"
 
 
 def _near_min_minutes(width_s: FloatArray) -> float:
@@ -301,9 +301,7 @@ def _capacity_note(used: FloatArray, width: FloatArray) -> str:
     full_s = float(width[used >= _FULL_RATIO].sum())
     if not full_s:
         return ""
-    return (
-        f"at its largest capacity for {format_duration(full_s)}, with no more CPU and memory to add"
-    )
+    return f"at its largest capacity for {format_duration(full_s)}: no CPU and memory left to add"
 
 
 def _memory_verdict(used: FloatArray, width: FloatArray, size: float) -> tuple[Verdict, str]:
@@ -312,4 +310,4 @@ def _memory_verdict(used: FloatArray, width: FloatArray, size: float) -> tuple[V
     tight = float(width[used > 0.9 * size].sum()) / 60
     if tight >= _near_min_minutes(width):
         return Verdict.NEAR, f"less than {format_ratio(0.1)} freeable for {tight:,.0f} min"
-    return Verdict.SLACK, "most memory is in use, as a database does; a tenth was always freeable"
+    return Verdict.SLACK, "a database fills its memory; at least 10 % was always freeable"

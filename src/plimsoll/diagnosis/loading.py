@@ -36,15 +36,15 @@ def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
     return Finding(
         code=LOADING_CODE,
         severity="note",
-        title=f"{loading.label}: until it is over, storage is slower than it will be{seen}",
+        title=f"{loading.label}: storage is slower until it has finished{seen}",
         text=(
-            "Blocks that have not been loaded are fetched from S3 when they are touched. Long "
-            "latency in these hours does not show a limit; AWS does not document how long they last, "
-            f"and they are labelled until {format_clock(loading.end_s)} UTC."
+            "Blocks are fetched from S3 when they are first read. High latency in these hours does "
+            "not show a limit. AWS does not document how long this lasts; this report assumes until "
+            f"{format_clock(loading.end_s)} UTC."
         ),
         moves=(
             *LOADING_MOVES,
-            f"Judge the limits by the time after it: --from {_iso(loading.end_s)}.",
+            f"Diagnose the time after it: --from {_iso(loading.end_s)}.",
         ),
     )
 

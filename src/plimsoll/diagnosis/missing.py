@@ -70,7 +70,7 @@ def missing_of(
         found.append(
             Missing(
                 name="instance class",
-                hides="which documented limit a level is",
+                hides="the documented limit of a level",
                 remedy=unknown_class,
             )
         )
@@ -79,7 +79,7 @@ def missing_of(
             Missing(
                 name="instance class",
                 hides="the instance's documented limits",
-                remedy="Give a describe-db-instances answer with --instance, or --class.",
+                remedy="Give --instance with a describe-db-instances answer, or --class.",
             )
         )
     is_storage_unknown = snapshot.instance.storage.kind is None
@@ -97,7 +97,7 @@ def missing_of(
             Missing(
                 name="ReadLatency, WriteLatency and DiskQueueDepth",
                 hides=VERDICT if _could_bind(frame, ceilings) else "whether requests waited",
-                remedy=f"Without them a steady load and a ceiling look alike. {_REMEDY}",
+                remedy=f"Without them, a steady load looks like a ceiling. {_REMEDY}",
             )
         )
     elif congestion is not None and not congestion.is_reference_seen:
@@ -129,9 +129,9 @@ def not_covered(snapshot: Snapshot, measured_s: float) -> tuple[Missing, ...]:
             name=f"{format_ratio(share)} of the window",
             hides=VERDICT if share > UNSEEN_SHARE else "what happened in that time",
             remedy=(
-                f"{format_duration(end_s - start_s)} were asked for, and storage was measured for "
-                f"{format_duration(measured_s)} of them. The instance may not have run, or the metrics "
-                "are not kept for so long."
+                f"You asked for {format_duration(end_s - start_s)}; storage was measured for "
+                f"{format_duration(measured_s)}. The instance may have been stopped, or the metrics "
+                "may have expired."
             ),
         ),
     )
@@ -165,8 +165,8 @@ def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing
     return [
         Missing(
             name=_published_name(metric.value),
-            hides="how many credits are left, and when they end",
-            remedy=f"What was bought can burst, so CloudWatch has this metric. {_REMEDY}",
+            hides="how many credits are left, and when they run out",
+            remedy=f"This instance can burst, so CloudWatch has this metric. {_REMEDY}",
         )
         for metric in wanted
         if metric not in read
@@ -188,8 +188,8 @@ def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Mi
             name=LIGHT_LOAD,
             hides=VERDICT,
             remedy=(
-                "The window never shows how quickly this storage answers when it is not pressed: "
-                "take a longer one, or say what was bought with --class and --storage."
+                "The window shows no latency of this storage under light load. "
+                "Use a longer window, or give --class and --storage."
             ),
         )
     ]
@@ -235,15 +235,15 @@ def pressed_throughout(
     if not known.any() or pressed.sum() < THROUGHOUT_SHARE * known.sum():
         return ()
     depth = float(np.median(queue[np.isfinite(queue)])) if np.isfinite(queue).any() else None
-    waited = f"{number(depth, 2)} requests were in the queue" if depth else "Requests were slow"
+    waited = f"Queue depth was {number(depth, 2)}" if depth else "Latency was high"
     length_s = float(frame.width_s[pressed].sum())
     return (
         Missing(
             name=LIGHT_LOAD,
             hides=VERDICT,
             remedy=(
-                f"{waited} for {format_duration(length_s)}, and the window never shows how quickly this "
-                "storage answers under light load. Measure a quiet time too."
+                f"{waited} for {format_duration(length_s)}, and the window shows no latency of this "
+                "storage under light load. Measure a quiet time too."
             ),
         ),
     )
@@ -273,9 +273,9 @@ def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tupl
                 name=LIGHT_LOAD,
                 hides=VERDICT,
                 remedy=(
-                    f"The {unit} stood still for {length} while requests took {times} times as long as on "
-                    "SSD storage in general. An undocumented limit and a steady load on slow storage look "
-                    "alike: measure a quiet time too."
+                    f"The {unit} stayed constant for {length}, with {times} times the latency usual for "
+                    "SSD storage. This may be an undocumented limit, or a steady load on slow storage. "
+                    "Measure a quiet time too."
                 ),
             ),
         )
@@ -316,7 +316,7 @@ def _rates(frame: Frame | None) -> list[Missing]:
             Missing(
                 name="ReadIOPS, WriteIOPS, ReadThroughput and WriteThroughput",
                 hides=VERDICT,
-                remedy=f"Nothing can be said about storage without them. {_REMEDY}",
+                remedy=f"Without them storage cannot be judged. {_REMEDY}",
             )
         ]
     found = []

@@ -56,8 +56,8 @@ def _instance_note(
         return _note(metric, can_move=True, reason=reason)
     else:
         reason = (
-            f"the volumes give at most {say(most)}, not more than the baseline of"
-            f" {say(stage.baseline)}; only the root volume could add to it"
+            f"the volumes deliver at most {say(most)}, not more than the baseline of"
+            f" {say(stage.baseline)}; only the root volume could add to that"
         )
     legacy = _legacy_baseline(instance, catalog, most, is_bytes=is_bytes)
     if legacy is None:
@@ -93,13 +93,15 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     each = "" if stage.stripes == 1 else " each"
     held = format_ops_per_s(stage.baseline)
     if stage.capacity == 0:
-        reason = f"the volumes hold {held}{each}, no less than the burst, and have no credits"
+        reason = (
+            f"the volumes have a baseline of {held}{each}, no less than the burst, so no credits"
+        )
         return _note(metric, can_move=False, reason=reason)
     most = _most([s for s in chain if Family(s.name) in INSTANCE_FAMILIES], is_bytes=False)
     total = stage.baseline * stage.stripes
     if most is not None and most <= total:
         reason = (
-            f"the class takes at most {format_ops_per_s(most)}, not more than the volumes'"
+            f"the class can use {format_ops_per_s(most)}, not more than the volumes'"
             f" baseline of {format_ops_per_s(total)}"
         )
         return _note(metric, can_move=False, reason=reason)
@@ -122,7 +124,7 @@ def _cpu_note(instance: Instance, catalog: Catalog) -> BalanceNote:
         return _note(metric, can_move=None, reason="not documented for this class")
     reason = f"falls above {number(earned.baseline_ratio * 100)} % CPU"
     if earned.is_unlimited:
-        reason += "; at zero RDS charges, it does not slow the instance down"
+        reason += "; at zero, RDS bills the CPU and does not throttle it"
     return _note(metric, can_move=True, reason=reason)
 
 

@@ -22,9 +22,9 @@ from plimsoll.model.limit import InstanceLimits, LegacyLimits
 from plimsoll.model.metric import Metric
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
-_LIFTED_NOTE = "EC2 documents that a stop and start brings today's limits"
-_NOT_LIFTED_NOTE = "whether a stop and start brings today's limits is not documented"
-_LAUNCH_UNKNOWN_NOTE = "whether this instance is that old is not known: its launch date is missing"
+_LIFTED_NOTE = "EC2 documents that a stop and start brings the present limits"
+_NOT_LIFTED_NOTE = "EC2 does not document whether a stop and start brings the present limits"
+_LAUNCH_UNKNOWN_NOTE = "the launch date is missing, so the instance may be too new for this limit"
 
 
 class Bucket(Struct, frozen=True, kw_only=True):

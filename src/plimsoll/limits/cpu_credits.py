@@ -62,5 +62,5 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 def _mode_note(earned: CpuCredits) -> str:
     if earned.is_unlimited:
-        return "at zero credits RDS does not slow this class down, it charges for borrowed credits"
-    return "whether RDS slows this class down at zero credits is not documented in what was read"
+        return "at zero credits RDS bills borrowed credits and does not throttle this class"
+    return "no documentation says whether RDS throttles this class at zero credits"

@@ -27,7 +27,7 @@ def check_purchase(instance: Instance, catalog: Catalog) -> None:
         return
     if storage.kind not in _KINDS:
         raise UsageError(
-            f"storage type '{storage.kind}' is not one that RDS has",
+            f"RDS has no storage type '{storage.kind}'",
             f"Use {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.",
         )
     family = engine_family(instance.engine)
@@ -64,7 +64,7 @@ def _check_aurora(instance: Instance) -> None:
     if not kind.startswith("aurora"):
         raise UsageError(
             f"Aurora does not keep its data on {kind}",
-            "Leave --storage out, or say aurora or aurora-iopt1.",
+            "Leave --storage out, or use aurora or aurora-iopt1.",
         )
     if engine_family(instance.engine) not in (None, "aurora"):
         raise UsageError(

@@ -17,8 +17,8 @@ from plimsoll.model.instance import Instance
 Rule = Callable[[Instance, Catalog], tuple[Ceiling, ...]]
 
 _NOTE = (
-    "the sum of {} storages; one of them may be at its own limit before,"
-    " which only the metrics by VolumeName show"
+    "the sum of {} volumes; one of them may reach its own limit earlier,"
+    " which only metrics by VolumeName show"
 )
 
 

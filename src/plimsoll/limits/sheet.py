@@ -157,8 +157,8 @@ def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
         notes += [_sentence(text) for text in (volumes.note, _rule_note(instance, catalog)) if text]
     if instance.multi_az:
         notes.append(
-            "Multi-AZ: writes wait for the standby. Whether that traffic counts against the"
-            " primary's EBS limits is not documented."
+            "Multi-AZ: writes wait for the standby. AWS does not document whether that traffic"
+            " counts against the primary's EBS limits."
         )
     return tuple(notes)
 
@@ -166,14 +166,14 @@ def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
 def _class_notes(instance: Instance, limits: InstanceLimits, catalog: Catalog) -> list[str]:
     notes = [_sentence(limits.note)] if limits.note else []
     if limits.ebs_burst_bytes_per_s is None and not is_aurora(instance):
-        notes.append(f"No EBS limit is documented for {limits.db_class}: it is unknown, not zero.")
+        notes.append(f"No EBS limit is documented for {limits.db_class}: unknown, not zero.")
     regions = catalog.regions_of(limits.db_class)
     family = engine_family(instance.engine)
     offered = {engine_family(engine) for engine, count in regions.items() if count}
     if family is not None and offered and family not in offered:
         notes.append(f"No region lists {limits.db_class} for {instance.engine}.")
     if not limits.is_offered:
-        notes.append(f"No list of RDS names {limits.db_class}; the numbers are those of EC2.")
+        notes.append(f"No RDS list contains {limits.db_class}; these are the numbers of EC2.")
     return notes
 
 

@@ -53,14 +53,14 @@ class RuledOut(Struct, frozen=True, kw_only=True):
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A stretch of time during which the served rate was pegged."""
+    """A time during which the served rate was at a ceiling."""
 
     start_s: int
     end_s: int
     """Epoch seconds UTC; [start, end)."""
     dimension: Dimension
     level: float
-    """Served rate while pegged, reads and writes together, bytes/s or ops/s."""
+    """Served rate at the ceiling, reads and writes together, bytes/s or ops/s."""
     level_low: float
     level_high: float
     """95 % error bars of the level."""
@@ -75,15 +75,15 @@ class Interval(Struct, frozen=True, kw_only=True):
     attribution: float
     """Probability 0–1 that it was this family, given that a ceiling bound."""
     io_size_bytes: float | None
-    """Mean I/O size while pegged."""
+    """Mean I/O size at the ceiling."""
     latency_s: float | None
     latency_reference_s: float | None
-    """Mean latency while pegged, and when the same storage was not pressed."""
+    """Mean latency at the ceiling, and when the same storage was not pressed."""
     queue_depth: float | None
     evidence: tuple[Evidence, ...]
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
-    """What observation would refute this."""
+    """What completes the sentence: we would be wrong if …."""
     step_s: int = 0
     """Length of the samples that show it; shorter than the window's where a finer source did."""
     context: str = ""

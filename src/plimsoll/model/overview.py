@@ -121,7 +121,7 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     space_left: RemainingAmount | None
     """Storage that fills; None where it does not."""
     latency_ratio: float | None
-    """Worst latency while pegged, as a ratio of what it is when the storage is not pressed."""
+    """Worst latency at the ceiling, as a ratio of what it is when the storage is not pressed."""
     gaps: tuple[Missing, ...]
     """What is missing and hides the verdict, or the limits it is judged by."""
     contexts: tuple[str, ...]

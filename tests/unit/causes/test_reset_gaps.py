@@ -41,5 +41,5 @@ def test_the_headline_names_what_was_lost():
     """
     told = headline(replace(crashed(90.0), causes=()))
 
-    assert told.startswith("It cannot be told what 127.0.0.1:5432/orders spends")
+    assert told.startswith("We cannot say what 127.0.0.1:5432/orders spends")
     assert f"{NAME} are missing" in told

@@ -86,7 +86,7 @@ def test_the_sentence_says_size_refill_and_time():
     (fit,) = fits(rate, read(rate, rounding=0.001))
 
     # 600 GB are 558.8 GiB; at 80 MB/s they refill in 2 h 5 min.
-    size, refill = re.findall(r"bucket of (\S+) GiB .* refills at (\S+) MB/s", fit.text)[0]
+    size, refill = re.findall(r"bucket holds (\S+) GiB .* refills at (\S+) MB/s", fit.text)[0]
     np.testing.assert_allclose(float(size), 558.8, rtol=0.01)
     np.testing.assert_allclose(float(refill), 80, rtol=0.01)
     assert "2 h 5 min" in fit.text
@@ -213,7 +213,7 @@ def test_grants_at_no_fixed_time_have_no_clock():
 
     assert len(fit.grant_s) >= 3
     assert fit.grant_clock is None
-    assert f"credits jumped up at {format_clock(fit.grant_s[0])}" in fit.text
+    assert f"credits rose at {format_clock(fit.grant_s[0])}" in fit.text
 
 
 @pytest.mark.parametrize(

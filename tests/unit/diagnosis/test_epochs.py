@@ -70,8 +70,8 @@ def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_cl
     assert {"before the class was changed at 2021-03-08 07:00 UTC"} == {
         i.context for i in found.intervals
     }
-    assert "is not told by its event" in found.findings[0].text
-    assert any("--to, --class" in move for move in found.findings[0].moves)
+    assert "The event does not say" in found.findings[0].text
+    assert any("--to, and give its --class" in move for move in found.findings[0].moves)
 
 
 def test_what_is_left_of_the_class_is_judged_by_the_time_since_the_change():
@@ -208,7 +208,7 @@ def test_what_averages_hide_is_found_in_the_seconds():
     truth = made.fine[Metric.QUEUE_DEPTH].value
     truth = int((truth > 4 * np.median(truth[truth < np.median(truth)])).sum())
     assert truth == pytest.approx(sum(i.end_s - i.start_s for i in by_seconds.intervals), rel=0.2)
-    assert "averages of 60 s hide it" in by_seconds.findings[0].text.replace("1 min", "60 s")
+    assert "means of 60 s hide it" in by_seconds.findings[0].text.replace("1 min", "60 s")
 
 
 def test_calm_seconds_accuse_nobody():

@@ -145,8 +145,8 @@ def test_a_legacy_limit_is_lifted_for_free_first():
     """
     (found,) = of(interval(LEGACY))
 
-    assert found.moves[0].startswith("Stop and start the instance first")
-    assert "287.5 MB/s (baseline) and 593.75 MB/s (burst) now" in found.moves[0]
+    assert found.moves[0].startswith("Stop and start the instance")
+    assert "287.5 MB/s (baseline) and 593.75 MB/s (burst)" in found.moves[0]
     assert "until 2019-12-04" in found.text
 
 
@@ -167,8 +167,8 @@ def test_a_present_limit_is_not_lifted_by_a_restart():
     (found,) = of(interval(BASELINE))
 
     assert not [move for move in found.moves if "Stop and start" in move]
-    assert "Spread or shrink the I/O" in found.moves[0]
-    assert "more storage throughput would not help" in found.moves[1]
+    assert "Spread or reduce the I/O" in found.moves[0]
+    assert "More storage throughput would not help" in found.moves[1]
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_an_unknown_limit_asks_for_the_facts_first():
     (known,) = of(interval(None))
     (host,) = of(interval(None), instance=Instance(identifier="db1"))
 
-    assert "an unknown limit of throughput" in known.title
-    assert "Check that class" in known.moves[0]
+    assert "an unknown throughput limit" in known.title
+    assert "Check class" in known.moves[0]
     assert host.title.startswith("db1 stayed at 150 MB/s")
     assert "--class" in host.moves[0]
 
@@ -236,7 +236,7 @@ def test_near_is_a_warning_with_peak_and_time():
     found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR),))
     near = next(f for f in found if f.severity == "warning")
 
-    assert "270 MB/s at the peak" in near.title
+    assert "peaked at 270 MB/s" in near.title
     assert "287.5 MB/s" in near.title
     assert "above 80 % for 42 min" in near.title
 
@@ -259,7 +259,7 @@ def test_amounts_are_told_as_shares():
     row = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
     found = of(resources=(resource(row, 450, Verdict.NEAR),))
 
-    assert "90 % of its ceiling at the peak" in found[-1].title
+    assert "peaked at 90 % of its ceiling" in found[-1].title
     assert "MB/s" not in found[-1].title
 
 

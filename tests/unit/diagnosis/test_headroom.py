@@ -125,7 +125,7 @@ def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
         resource.minutes_above_80,
     )
     assert "above its baseline of 100 MB/s for 30 min, on credits" in resource.note
-    assert "50 % of them were left" in resource.note
+    assert "50 % of the credits were left" in resource.note
 
 
 def test_a_network_above_its_baseline_has_samples_of_its_own():
@@ -171,7 +171,7 @@ def test_the_ceiling_that_binds_is_the_one_shown():
     resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at,))
 
     assert (LEGACY, 40.0) == (resource.ceiling, resource.minutes_above_80)
-    assert "today's is 100 MB/s" in resource.note
+    assert "present limit is 100 MB/s" in resource.note
 
 
 def test_unmeasured_is_unknown_with_the_metric_named():
@@ -192,7 +192,7 @@ def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
     found = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(2))}, ceilings=())
 
     assert Verdict.UNKNOWN == found.verdict
-    assert "FreeableMemory was measured, but not how much there is in all" == found.note
+    assert "FreeableMemory was measured, but the total size is unknown" == found.note
 
 
 def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
@@ -205,7 +205,7 @@ def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
     np.testing.assert_allclose(resource.peak, 70e6)
     assert "bytes/s" == resource.unit
     assert resource.headroom is None
-    assert "no documented ceiling" in resource.note
+    assert "no documented limit" in resource.note
 
 
 @pytest.mark.parametrize(("phase", "said"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])

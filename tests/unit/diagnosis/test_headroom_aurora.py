@@ -99,7 +99,7 @@ def test_local_storage_of_unknown_size_may_be_near():
     assert gib(100) == local.ceiling.value
     assert "lower bound" in local.ceiling.note
     assert local.note == (
-        "its size is not documented for this class: 90 GiB of at least 100 GiB were in use at the peak"
+        "no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak"
     )
 
 
@@ -133,7 +133,7 @@ def test_more_free_than_documented_refutes_the_document():
 
     assert Verdict.NEAR == local.verdict
     assert gib(60) == local.ceiling.value
-    assert local.note.startswith("more was free than the 32 GiB documented for this class")
+    assert local.note.startswith("more than the documented 32 GiB was free")
 
 
 def test_local_storage_that_was_not_measured_is_unknown():
@@ -143,7 +143,7 @@ def test_local_storage_that_was_not_measured_is_unknown():
     local = resources(PROVISIONED, {Metric.CPU_RATIO: np.full(60, 0.2)})[Family.LOCAL_STORAGE]
 
     assert Verdict.UNKNOWN == local.verdict
-    assert local.note == "not measured: FreeLocalStorage missing"
+    assert local.note == "not measured: FreeLocalStorage is missing"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_local_storage_that_was_not_measured_is_unknown():
         (
             1.0,
             Verdict.NEAR,
-            "at its largest capacity for 30 min, with no more CPU and memory to add",
+            "at its largest capacity for 30 min: no CPU and memory left to add",
         ),
     ],
 )

@@ -171,7 +171,7 @@ def test_additional_storage_of_oracle_is_added():
 
     assert volume_count_of(subject, catalog()) == 12
     assert (ops.value, throughput.value) == (36_000, mib_per_s(1500))
-    assert "the sum of 3 storages" in ops.note
+    assert "the sum of 3 volumes" in ops.note
     assert of(subject, Family.STORAGE_SPACE)[0].value == 1400 * GIB
 
 

@@ -84,7 +84,7 @@ def test_without_a_launch_date_all_legacy_limits_are_possible():
     found = [c for c in of(instance("db.m5.large"), THROUGHPUT) if c.phase is Phase.LEGACY]
 
     assert {c.value for c in found} == {mb_per_s(60), mb_per_s(265), mb_per_s(437.5)}
-    assert all("not known" in c.note for c in found)
+    assert all("launch date is missing" in c.note for c in found)
 
 
 def test_each_legacy_number_stands_once():
@@ -125,7 +125,7 @@ def test_a_legacy_limit_says_what_lifts_it():
     assert documented
     assert all("a stop and start brings" in c.note for c in documented)
     assert other
-    assert all("is not documented" in c.note for c in other)
+    assert all("does not document" in c.note for c in other)
 
 
 def test_unknown_numbers_give_no_ceiling():

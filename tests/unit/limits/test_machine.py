@@ -70,7 +70,7 @@ def test_cpu_credits_are_those_of_a_day():
     assert (saved.value, saved.unit, saved.phase) == (864, "credits", Phase.FIXED)
     assert (held.value, held.unit, held.phase) == (0.3, "ratio", Phase.BASELINE)
     assert saved.balance_metric is Metric.CPU_CREDITS
-    assert "charges" in saved.note
+    assert "bills" in saved.note
 
 
 def test_the_mode_of_t2_is_not_claimed():
@@ -79,7 +79,7 @@ def test_the_mode_of_t2_is_not_claimed():
     """
     saved, _ = of(instance("db.t2.medium"), Family.CPU_CREDITS)
 
-    assert "not documented" in saved.note
+    assert "no documentation" in saved.note
 
 
 def test_other_classes_earn_no_cpu_credits():

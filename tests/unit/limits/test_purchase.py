@@ -38,7 +38,7 @@ def test_what_rds_sells_passes(subject: Instance):
     [
         (
             on("gp4", 100),
-            "storage type 'gp4' is not one that RDS has",
+            "RDS has no storage type 'gp4'",
             "gp2, gp3, io1, io2 or standard",
         ),
         (

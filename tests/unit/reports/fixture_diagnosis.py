@@ -101,7 +101,7 @@ EVIDENCE = (
     ),
     Evidence(
         kind="waiting",
-        text="Writes took 98 ms while pegged and 14 ms before and after.",
+        text="Writes took 98 ms at the ceiling and 14 ms before and after.",
         value=0.098,
         reference=0.014,
         weight=2.5,
@@ -259,13 +259,13 @@ FINDINGS = (
     Finding(
         code="EBSThroughputUnderprovisioned",
         severity="critical",
-        title="The instance's EBS throughput was pegged at its legacy baseline of 212.5 MB/s from "
+        title="The instance's EBS throughput was at its legacy baseline of 212.5 MB/s from "
         "2021-03-08 09:48 to 19:00.",
         text="The class has had a baseline of 287.5 MB/s since 2019-12-04; an instance launched "
         "earlier keeps the legacy limits until it is stopped and started.",
         moves=(
             "Stop and start the instance to get the present limits, 287.5 and 593.75 MB/s (free).",
-            "Lower the demand: find what writes in the pegged hours, such as an autovacuum.",
+            "Lower the demand: find what writes in those hours, for example an autovacuum.",
             "Move to db.r5.4xlarge, whose baseline is 593.75 MB/s.",
         ),
     ),

@@ -160,7 +160,7 @@ def interval(start_s, end_s, bound, *, level, confidence=0.99, **more):
         "queue_depth": 72.0,
         "evidence": (),
         "ruled_out": (),
-        "refuted_by": "a minute above 215 MB/s during the interval",
+        "refuted_by": "the rate exceeded 215 MB/s for a minute of this interval",
     }
     return Interval(**(fields | more))
 

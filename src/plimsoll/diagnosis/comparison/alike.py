@@ -102,16 +102,16 @@ def window_caveats(
     days = [_weekdays(frame) for frame in frames]
     if all(days) and days[0] != days[1]:
         text = (
-            f"Before covers {_listed(days[0])}, after {_listed(days[1])}: work may differ by day."
+            f"Before covers {_listed(days[0])}, after {_listed(days[1])}. Work may differ by day."
         )
         found.append(Caveat(kind="weekdays", text=text))
     for name, side in (("Before", before), ("After", after)):
         length = side.window_s[1] - side.window_s[0]
         if length > 0 and 0 < side.measured_s < 0.95 * length:
             text = (
-                f"{name}, storage was measured for {format_duration(side.measured_s)} of "
-                f"{format_duration(length)} ({format_ratio(side.measured_s / length)}); "
-                "shares are of the measured time."
+                f"{name}: storage was measured for {format_duration(side.measured_s)} of "
+                f"{format_duration(length)} ({format_ratio(side.measured_s / length)}). "
+                "Shares are of the measured time."
             )
             found.append(Caveat(kind="gaps", text=text))
     return found + _order(before, after)
@@ -119,17 +119,16 @@ def window_caveats(
 
 def _length(lengths: list[int]) -> Caveat:
     text = (
-        f"Before is {format_duration(lengths[0])} long, after {format_duration(lengths[1])}: "
-        "shares and means can be compared, but the longer window had more time for a peak."
+        f"Before is {format_duration(lengths[0])} long, after {format_duration(lengths[1])}. "
+        "Compare shares and means; the longer window had more time for a peak."
     )
     return Caveat(kind="length", text=text)
 
 
 def _step(before_s: int, after_s: int) -> Caveat:
     text = (
-        f"Before has a sample for each {format_duration(before_s)}, after for each "
-        f"{format_duration(after_s)}: the coarser one hides more of its peaks, and ceilings that "
-        "were reached for shorter than its step."
+        f"Before has one sample per {format_duration(before_s)}, after one per "
+        f"{format_duration(after_s)}. Longer steps hide peaks and short times at a ceiling."
     )
     return Caveat(kind="step", text=text)
 
@@ -148,7 +147,7 @@ def _order(before: Diagnosis, after: Diagnosis) -> list[Caveat]:
         text = f"The windows overlap by {format_duration(end - start)}."
         return [Caveat(kind="overlap", text=text)]
     if after.window_s[0] < before.window_s[0]:
-        text = "The window called after is the earlier one."
+        text = "The window named after is the earlier one."
         return [Caveat(kind="order", text=text)]
     return []
 
@@ -157,7 +156,7 @@ def event_caveats(
     before: Diagnosis, after: Diagnosis, annotations: tuple[tuple[Annotation, ...], ...]
 ) -> list[Caveat]:
     """
-    What happened in the windows, or between them, that changes how they are to be read.
+    Return the events in the windows, or between them, that affect the comparison.
 
     Args:
         before: one side; likewise `after`.
@@ -170,15 +169,15 @@ def event_caveats(
         within = [e for e in events if e.kind in _CHANGES and start < e.time_s < end]
         for event in _first_of_each_kind(loading):
             text = (
-                f"The instance of {name} was {_LOADING[event.kind]} at {_when(event)}: storage "
-                "answers late then for a reason that is not a ceiling."
+                f"The instance of {name} was {_LOADING[event.kind]} at {_when(event)}. "
+                "High latency after that is no sign of a ceiling."
             )
             found.append(Caveat(kind="loading", text=text))
         for event in _first_of_each_kind(within):
             what = _CHANGES[event.kind]
             text = (
-                f"The {what} was changed at {_when(event)}, within the window of {name}: its "
-                "numbers are of the time before and after that together."
+                f"The {what} was changed at {_when(event)}, within the window of {name}. Its "
+                "numbers mix both sides of that change."
             )
             found.append(Caveat(kind="change", text=text))
     return found + _untold(before, after, annotations[1])
@@ -204,9 +203,8 @@ def _untold(
         Caveat(
             kind="change",
             text=(
-                f"The {_CHANGES[event.kind]} was changed at {_when(event)}, and the event does not "
-                f"say from what: say it with {flags[event.kind]}, or its limits before that stay "
-                "unknown."
+                f"The {_CHANGES[event.kind]} was changed at {_when(event)}. The event does not say "
+                f"from what, so give {flags[event.kind]}; otherwise the earlier limits stay unknown."
             ),
         )
         for event in _first_of_each_kind(between)
@@ -237,23 +235,23 @@ def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> li
         return []
     if was and is_:
         text = (
-            "Both were at a ceiling: what was served is less than what was asked for, before and "
-            "after, and their difference is not a difference of demand."
+            "Both windows were at a ceiling, so demand was higher than what was served. "
+            "A difference in throughput is no difference in demand."
         )
     elif is_:
         text = (
-            "After was at a ceiling: what it served is less than what was asked for, so demand "
-            "rose by more than the difference, or fell by less."
+            "After was at a ceiling, so demand was higher than what was served. Demand rose by "
+            "more than the difference, or fell by less."
         )
     elif rise is not None and rise > 0:
         text = (
-            "Before was at a ceiling, so what it served is less than what was asked for: a rise "
-            "in what is served shows demand that had waited."
+            "Before was at a ceiling, so demand was higher than what was served. The rise shows "
+            "demand that had waited."
         )
     else:
         text = (
-            "Before was at a ceiling, so what it served is less than what was asked for. After it "
-            "no more was served on average: the same work was done in less time, or there was less."
+            "Before was at a ceiling, so demand was higher than what was served. Mean throughput "
+            "did not rise after it: the same work took less time, or there was less work."
         )
     return [Caveat(kind="demand", text=text)]
 

@@ -337,7 +337,7 @@ def _caveats(
     )
     found = alike.demand_caveat(before, after, mean.difference)
     if before.instance.identifier != after.instance.identifier:
-        text = "The two are different instances: what differs may be their work, not only their limits."
+        text = "These are two instances: their work may differ, not only their limits."
         found.append(Caveat(kind="instances", text=text))
     found += _hours(hours, shared)
     found += alike.window_caveats(before, after, frames)
@@ -348,8 +348,8 @@ def _caveats(
 def _hours(hours: tuple[int, ...] | None, shared: SharedHours | None) -> list[Caveat]:
     if hours is None:
         return []
-    text = "The windows cover other hours of the day: means and percentiles are not like with like"
+    text = "The windows cover different hours of the day, so their means and percentiles differ anyway."
     if shared is None:
-        return [Caveat(kind="hours", text=f"{text}, and they share no whole hour.")]
+        return [Caveat(kind="hours", text=f"{text} They share no whole hour.")]
     told = alike.hour_ranges(shared.hours)
-    return [Caveat(kind="hours", text=f"{text}; see what they share, {told}.")]
+    return [Caveat(kind="hours", text=f"{text} Compare the shared hours: {told}.")]

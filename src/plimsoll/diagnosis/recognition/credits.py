@@ -126,13 +126,13 @@ class CreditBook:
         if width_s[held & (fullest <= spare)].sum() >= 0.5 * width_s[held].sum():
             capacity = _amount(row, row.capacity_low or 0.0)
             text = (
-                f"what was served before is enough to empty a full bucket of {capacity},"
-                " the smallest that is documented"
+                f"earlier load was enough to empty a full bucket of {capacity},"
+                " the smallest documented"
             )
             return Account(credits=Credits.SHOWN, text=text)
         text = (
-            "credits can have been used up only if the bucket was not full when the window began;"
-            " the balance metric would tell"
+            "credits can only have run out if the bucket was not full when the window began;"
+            " the balance metric would show it"
         )
         return Account(credits=Credits.FROM_START, text=text)
 
@@ -159,8 +159,8 @@ class CreditBook:
             return SILENT
         lasts = capacity / (rates[1] - rates[0])
         text = (
-            f"held for {format_duration(worst)}, but a full bucket of {_amount(row, capacity)}"
-            f" pays for {format_duration(lasts)} at this rate"
+            f"the level lasted {format_duration(worst)}, but a full bucket of {_amount(row, capacity)}"
+            f" lasts {format_duration(lasts)} at this rate"
         )
         return Account(credits=Credits.REFUTED, text=text)
 
@@ -254,8 +254,8 @@ def _alike(frame: Frame, rate: FloatArray) -> list[tuple[int, int]]:
 def _refuted_text(row: Ceiling, least: float) -> str:
     capacity = row.capacity_low or 0.0
     return (
-        f"it binds only without credits, but {_amount(row, least)} or more were left: so much the"
-        f" baseline earned before, even from an empty bucket of {_amount(row, capacity)}"
+        f"it binds only at 0 % credits, but at least {_amount(row, least)} were left: the baseline"
+        f" had earned that much, even if the bucket of {_amount(row, capacity)} began empty"
     )
 
 

@@ -1,5 +1,5 @@
 """
-The sentences under a claim: what supports it, what was ruled out, what would refute it.
+The sentences under a claim: what supports it, what was ruled out, what would show it to be wrong.
 
 Every sentence carries its number, unit and comparison. Nothing is claimed that was not measured.
 """
@@ -48,21 +48,21 @@ def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
 
 
 def context_evidence_of(
-    plateau: Plateau, stretch: Stretch, meanwhile: FloatArray
+    plateau: Plateau, stretch: Stretch, other_rate: FloatArray
 ) -> tuple[Evidence, ...]:
     """
-    Return what is told beside the signs and does not weigh: I/O size, balances of other limits.
+    Return evidence that does not weigh: I/O size, balances of other limits.
 
     Args:
         plateau: the level and its explanation.
         stretch: what was seen of the requests during the interval in question.
-        meanwhile: the other rate during those stretches (ops/s for a throughput plateau).
+        other_rate: the other rate during those stretches (ops/s for a throughput plateau).
     """
     found = []
     if stretch.io_size_bytes is not None:
         text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
         found.append(_evidence("io_size", text, stretch.io_size_bytes))
-    found += _same_in_both(plateau, meanwhile)
+    found += _same_in_both(plateau, other_rate)
     if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
         found.append(_evidence("credits", plateau.case.credits.text))
     weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT
@@ -74,9 +74,9 @@ def context_evidence_of(
     return tuple(found)
 
 
-def _same_in_both(plateau: Plateau, meanwhile: FloatArray) -> list[Evidence]:
+def _same_in_both(plateau: Plateau, other_rate: FloatArray) -> list[Evidence]:
     """With a constant I/O size a throughput and an IOPS limit look alike; where no number decides."""
-    known = meanwhile[np.isfinite(meanwhile) & (meanwhile > 0)]
+    known = other_rate[np.isfinite(other_rate) & (other_rate > 0)]
     if plateau.best.ceiling is not None or known.size < 3:
         return []
     centre = float(np.median(known))
@@ -85,7 +85,9 @@ def _same_in_both(plateau: Plateau, meanwhile: FloatArray) -> list[Evidence]:
         return []
     is_bytes = plateau.dimension == Dimension.THROUGHPUT
     other = Dimension.IOPS if is_bytes else Dimension.THROUGHPUT
-    text = f"the I/O size hardly varied, so a limit of {format_rate(centre, other)} would look the same"
+    text = (
+        f"the I/O size hardly varied: a limit of {format_rate(centre, other)} would look the same"
+    )
     return [_evidence("io_size", text, centre)]
 
 
@@ -93,7 +95,7 @@ def sessions_evidence_of(
     sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray
 ) -> tuple[Evidence, ...]:
     """
-    What the database's own sessions did meanwhile.
+    Return how many sessions of the database waited for I/O at the level.
 
     Args:
         sessions: active ones, and those of them that waited for I/O, per sample; None if not known.
@@ -125,7 +127,7 @@ def ruled_out_of(
     Args:
         plateau: the level and its explanation.
         ceilings: all ceilings of the instance.
-        other_rate: median rate of the other dimension meanwhile (ops/s for a throughput plateau).
+        other_rate: median rate of the other dimension at the level (ops/s for a throughput plateau).
     """
     best = plateau.best.ceiling
     found = []
@@ -149,19 +151,23 @@ def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
     view = plateau.balances.get(row.balance_metric) if row.balance_metric else None
     name = METRICS[row.balance_metric].cloudwatch if row.balance_metric else ""
     if ratio < np.exp(ENFORCED_LOG_CENTRE - 2.7 * ENFORCED_LOG_SD):
-        return f"the level is {format_ratio(ratio)} of it"
+        return f"the level is only {format_ratio(ratio)} of this limit"
     if ratio > np.exp(ENFORCED_LOG_CENTRE + 2.7 * ENFORCED_LOG_SD):
         if row.bucket_phase == Phase.BASELINE and view is not None and not view.is_empty:
-            return f"passed by {format_ratio(ratio - 1)} on credits ({name} was not empty)"
-        return f"the level is {format_ratio(ratio - 1)} above it: it is not what is enforced here"
+            return f"exceeded by {format_ratio(ratio - 1)} on credits ({name} was not at 0 %)"
+        return (
+            f"the level is {format_ratio(ratio - 1)} above this limit, so it is not enforced here"
+        )
     if view is not None and row.bucket_phase == Phase.BASELINE and not view.is_empty:
-        return f"it binds only without credits, and {name} was at {format_ratio(view.low)} or more"
+        return (
+            f"it binds only at 0 % credits, and {name} stayed at {format_ratio(view.low)} or more"
+        )
     if view is not None and row.bucket_phase == Phase.BURST and view.is_empty:
-        return f"it is to be had only with credits, and {name} was empty"
+        return f"it needs credits, and {name} was at 0 %"
     others = {m.ceiling: m.probability for m in plateau.matches if m.ceiling is not None}
     if row in others:
-        return f"it would fit too, but less well (probability {format_ratio(others[row])})"
-    return "the same number under another name; the other explains the credits better"
+        return f"possible, but less likely ({format_ratio(others[row])})"
+    return "it has the same number, but the named limit explains the credits better"
 
 
 def _other_dimension(row: Ceiling, other_rate: float | None) -> str:
@@ -170,27 +176,27 @@ def _other_dimension(row: Ceiling, other_rate: float | None) -> str:
     ratio = other_rate / row.value
     seen = format_rate(other_rate, row.dimension)
     if ratio < 0.97:
-        return f"{seen} meanwhile is {format_ratio(ratio)} of it"
+        return f"{seen} were served, only {format_ratio(ratio)} of this limit"
     if ratio > 1.03:
-        return f"{seen} meanwhile is above it: it did not hold requests back"
-    return f"{seen} meanwhile is at it, but varied more than the level that is named"
+        return f"{seen} were served, above this limit"
+    return f"{seen} were served, at this limit, but that rate varied more than the named level"
 
 
 def refuted_by(plateau: Plateau) -> str:
-    """What observation would show that the claim is wrong."""
+    """Return the clause that completes `We would be wrong if …`."""
     best = plateau.best.ceiling
     rate = format_rate(plateau.level, plateau.dimension)
     if best is None:
         return (
-            f"more than {rate} served for minutes at this time of the instance's life, or waiting that "
-            "stays when demand falls (then it is a storage fault, not a limit)"
+            f"more than {rate} were served for minutes in this part of the window, or if latency stayed "
+            "high after demand fell (then storage is at fault, and no limit)"
         )
     if best.bucket_phase == Phase.BASELINE and best.balance_metric is not None:
         name = METRICS[best.balance_metric].cloudwatch
-        return f"{name} well above 0 % while the rate stays at {rate}"
+        return f"{name} stayed well above 0 % at {rate}"
     if best.bucket_phase == Phase.BURST:
-        return f"more than {rate} served for minutes with credits left"
-    return f"more than {rate} served for minutes under the same class and storage"
+        return f"more than {rate} were served for minutes with credits left"
+    return f"more than {rate} were served for minutes with the same class and storage"
 
 
 def _evidence(

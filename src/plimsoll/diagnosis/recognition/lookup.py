@@ -111,7 +111,7 @@ def _lookalike(number: Documented, instance: Instance) -> Lookalike:
         size = least if instance.storage.size_gib is None else instance.storage.size_gib
         size = float(np.clip(size, least, most))
         return Lookalike(
-            text=f"{rate} is what {kind} {has}",
+            text=f"{kind} {has} {rate}",
             flags=f"--storage {number.storage_kind} --size-gib {size:g}",
             value=number.value,
         )
@@ -147,7 +147,7 @@ def lookup_text(at: CeilingTime, instance: Instance) -> str:
     said = "; ".join(one.text for one in at.lookalikes)
     if instance.db_class is None or instance.storage.kind is None:
         return f"{said}."
-    return f"This class and storage do not have that number, but others do: {said}."
+    return f"This class and storage have no such limit, but others do: {said}."
 
 
 def lookup_moves(at: CeilingTime, instance: Instance) -> tuple[str, ...]:
@@ -156,9 +156,9 @@ def lookup_moves(at: CeilingTime, instance: Instance) -> tuple[str, ...]:
         return ()
     flags = " or ".join(f"`{one.flags}`" for one in at.lookalikes)
     if instance.db_class is None or instance.storage.kind is None:
-        return (f"Name the instance, for example with {flags}: then the limit has a name.",)
+        return (f"To name this limit, give the class and storage, for example {flags}.",)
     advice = (
-        "Check whether class or storage were changed in this window, or are not as given: repeat "
-        f"the diagnosis of that time with {flags}."
+        "Check whether class or storage changed in this window, or differ from what you gave. "
+        f"Then diagnose that time again with {flags}."
     )
     return (advice,)

@@ -321,7 +321,7 @@ SIGNS: tuple[Sign, ...] = (
     Sign(
         name="credits",
         behind="what was served before has emptied the bucket, even if it was full at first",
-        otherwise="the bucket holds credits, which refutes a baseline altogether",
+        otherwise="the bucket holds credits, which rules a baseline out",
         low=0.0,
         high=1.0,
         why="an empty bucket is the mechanism, but here it is calculated and its capacity is not"
@@ -361,8 +361,8 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign(
         name="persistence",
-        behind="the level is held long",
-        otherwise="chance holds no level for hours",
+        behind="the rate stays at the level for long",
+        otherwise="chance keeps no rate for hours",
         low=-1.0,
         high=1.6,
         why="producers are steady for days too, so beyond 40 minutes it counts only at a number",
@@ -381,12 +381,13 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign(
         name="cliff",
-        behind="pressed time lies at the level, hardly any beside it",
+        behind="pressed time lies at the level, hardly any just above or below",
         otherwise="a busy hour spreads to both sides",
         low=-8.0,
         high=0.0,
-        why="nothing passes an enforced rate: as much pressed time just above as at the level refutes"
-        " it (up to 5); pegged parts of minutes lie below, so that counts less (up to 3)",
+        why="nothing exceeds an enforced rate: as much pressed time just above as at the level rules"
+        " it out (up to 5); minutes that were partly at the ceiling lie below, so that counts less"
+        " (up to 3)",
         weigh=_cliff,
         tell=words.tell_cliff,
     ),

@@ -29,7 +29,7 @@ def tell_match(case: Case) -> Told:
     row = next((m.ceiling for m in case.matches if m.ceiling is not None), None)
     if row is None:
         rate = format_rate(case.level, case.dimension)
-        return Told(f"no limits are documented for this instance to compare {rate} with")
+        return Told(f"no limit is documented for this instance, so {rate} cannot be compared")
     off = case.level / row.value - 1
     side = "above" if off >= 0 else "below"
     away = number(abs(off) * 100, 2)
@@ -47,20 +47,20 @@ def tell_waiting(case: Case) -> Told:
     # Latencies below what a float can hold are 0, and nothing is a multiple of it.
     if seen is None or not usual:
         times = number(float(np.exp(case.signs.log_excess)), 2)
-        return Told(f"requests took {times} times as long as without waiting")
+        return Told(f"latency was {times} times that of an idle storage")
     whose = (
-        "this storage takes when it is not pressed"
+        "of this storage under light load"
         if case.signs.is_reference_seen
-        else "SSD storage usually takes (this window never shows it at ease)"
+        else "usual for SSD storage (the window shows no light load)"
     )
     text = (
-        f"requests took {format_latency(seen)}, {number(seen / usual, 2)} times"
+        f"latency was {format_latency(seen)}, {number(seen / usual, 2)} times"
         f" the {format_latency(usual)} {whose}"
     )
     if stretch.queue_depth is not None:
         text += f"; queue depth was {number(stretch.queue_depth, 2)}"
     if case.is_few and not case.signs.least_log_excess > HOT_LOG:
-        text += f"; they did not wait in every one of the {case.signs.samples} samples"
+        text += f"; latency was not high in all {case.signs.samples} samples"
     return Told(text, seen, usual)
 
 
@@ -68,7 +68,7 @@ def tell_step(case: Case) -> Told:
     """Tell how much longer requests took at the level than a little below it."""
     times = float(np.exp(case.signs.step_log))
     text = (
-        f"requests took {number(times, 2)} times as long at this level as at rates a little below it"
+        f"latency was {number(times, 2)} times as high at this level as just below it"
         " in the same hours"
     )
     return Told(text, times)
@@ -77,7 +77,7 @@ def tell_step(case: Case) -> Told:
 def tell_waited_share(case: Case) -> Told:
     """Tell in how much of the time at the level requests waited."""
     share = case.signs.waited_share
-    return Told(f"requests waited in {format_ratio(share)} of the time at this rate", share)
+    return Told(f"requests waited for {format_ratio(share)} of the time at this rate", share)
 
 
 def tell_flatness(case: Case) -> Told:
@@ -92,8 +92,8 @@ def tell_noise(case: Case) -> Told:
     """Compare the rate's spread with the workload's own."""
     here, elsewhere = case.signs.log_sd, case.signs.log_sd_elsewhere
     text = (
-        f"at other times the rate varies by {_percent(elsewhere)} from one sample to the next,"
-        f" at this level by {_percent(here)}"
+        f"from one sample to the next the rate varied by {_percent(here)} at this level,"
+        f" and by {_percent(elsewhere)} at other times"
     )
     return Told(text, elsewhere, here)
 
@@ -102,7 +102,10 @@ def tell_elasticity(case: Case) -> Told:
     """Tell whether more waiting came with another rate."""
     ratio = case.signs.elasticity
     times = number(1 / max(ratio, 1e-3), 2)
-    text = f"latency and queue varied {times} times as much as the rate"
+    text = (
+        f"latency and queue depth varied {times} times as much as the rate:"
+        " pushing harder got no more through"
+    )
     return Told(text, ratio)
 
 
@@ -111,22 +114,24 @@ def tell_persistence(case: Case) -> Told:
     seconds = case.signs.minutes * 60
     samples = case.signs.samples
     plural = "" if samples == 1 else "s"
-    text = f"the level was held for {format_duration(seconds)} ({samples} sample{plural})"
+    text = (
+        f"the rate stayed at this level for {format_duration(seconds)} ({samples} sample{plural})"
+    )
     return Told(text, seconds)
 
 
 def tell_recurrence(case: Case) -> Told:
     """Tell how often the level was reached."""
     count, spell = case.signs.run_count, format_duration(case.signs.minutes * 60)
-    return Told(f"the same level was reached {count} times, for {spell} in all", float(count))
+    return Told(f"the rate reached this level {count} times, for {spell} in total", float(count))
 
 
 def tell_cliff(case: Case) -> Told:
     """Tell how much pressed time lay beside the level and not at it."""
     above, below = case.signs.pressed_above_ratio, case.signs.pressed_below_ratio
     text = (
-        f"while requests waited, the rate was up to a tenth above this level for {_share(above)}"
-        f" of the time at it, and up to a tenth below it for {_share(below)}"
+        f"while requests waited, the rate was up to 10 % above this level for {_share(above)}"
+        f" of the time at it, and up to 10 % below it for {_share(below)}"
     )
     return Told(text, above, below)
 
@@ -135,17 +140,18 @@ def tell_exceeded(case: Case) -> Told:
     """Tell how much time was served above the level."""
     free, any_above = case.signs.free_above_ratio, case.signs.above_ratio
     if case.is_numbered or free >= any_above:
-        text = f"more was served, without waiting, for {_share(free)} of the time at this level"
+        text = f"higher rates were served without waiting, for {_share(free)} as long as this level"
         return Told(text, free)
-    return Told(f"more was served for {_share(any_above)} of the time at this level", any_above)
+    text = f"higher rates were served, for {_share(any_above)} as long as this level"
+    return Told(text, any_above)
 
 
 def tell_entry(case: Case) -> Told:
     """Tell how stretches at the level began and ended."""
     signs = case.signs
     text = (
-        f"{format_ratio(signs.entered_from_above)} of its stretches began just after more was"
-        f" served, and {format_ratio(signs.left_upwards)} ended with more, as when credits run out"
+        f"{format_ratio(signs.entered_from_above)} of the intervals began just after a higher rate,"
+        f" and {format_ratio(signs.left_upwards)} ended with one, as when credits run out"
     )
     return Told(text, signs.entered_from_above, signs.left_upwards)
 
@@ -164,12 +170,12 @@ def tell_one_balance(case: Case, metric: Metric) -> Told:
     view, name = case.balances[metric], METRICS[metric].cloudwatch
     middle = (view.low + view.high) / 2
     if view.is_empty:
-        return Told(f"{name} was at {format_ratio(view.low)}: no credits left", middle)
+        return Told(f"{name} was {format_ratio(view.low)}: no credits were left", middle)
     if view.change_per_s < 0:
         fall = format_ratio(-view.change_per_s * 3600)
         span = f"from {format_ratio(view.high)} to {format_ratio(view.low)}"
         return Told(f"{name} fell by {fall} an hour, {span}", middle)
-    return Told(f"{name} stood at {format_ratio(middle)}: credits were not short", middle)
+    return Told(f"{name} was {format_ratio(middle)}: enough credits were left", middle)
 
 
 def tell_credits(case: Case) -> Told:
@@ -180,7 +186,7 @@ def tell_credits(case: Case) -> Told:
 def tell_cpu(case: Case) -> Told:
     """Tell how busy the CPU was."""
     ratio = case.signs.cpu_ratio
-    return Told(f"CPU was at {format_ratio(ratio)}, which can hold a rate still by itself", ratio)
+    return Told(f"CPU was at {format_ratio(ratio)}, which alone can keep a rate constant", ratio)
 
 
 def _percent(spread: float) -> str:

@@ -76,13 +76,13 @@ _FEWEST_TO_JUDGE = 5
 _PULLED_RATIO = 0.4
 
 _EITHER = (
-    "The plateau is the limit on operations times the documented unit of 256 KiB; a throughput limit of"
-    " just that height is not excluded. A size of 384 KiB would tell."
+    "The plateau is the IOPS limit times the documented unit of 256 KiB. A throughput limit of the"
+    " same number is possible; measure 384 KiB to decide."
 )
 
 _UNEXPLAINED = (
-    "These points follow no limit on operations and no limit on bytes: the rate changes all along with"
-    " the size, or from moment to moment. The two numbers describe levels, not limits."
+    "These points follow neither an IOPS limit nor a throughput limit: the rate changes with every"
+    " size, or over time. The two numbers describe levels, not limits."
 )
 
 # Above this scatter the numbers describe levels, not limits.
@@ -161,15 +161,15 @@ def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
     """Why something other than a limit of the storage decided this point; empty if it did not."""
     if point.busy_ratio is not None and point.busy_ratio > BUSY_MAX:
         return (
-            f"The measuring side was busy for {format_ratio(point.busy_ratio)} of the time, so it could"
-            " not have asked for more."
+            f"The load generator was busy for {format_ratio(point.busy_ratio)} of the time, so it could"
+            " not send more."
         )
     idle_s = _idle_latency_s(point, alone)
     if idle_s is None or point.latency_s is None or point.latency_s >= PRESSED_MIN * idle_s:
         return ""
     return (
-        f"A request took {format_latency(point.latency_s)}, and {format_latency(idle_s)} alone: nothing"
-        f" waited, so {point.depth:.3g} in flight were too few to reach a limit."
+        f"Latency was {format_latency(point.latency_s)}, and {format_latency(idle_s)} for one request"
+        f" alone: nothing waited. A queue depth of {point.depth:.3g} was too small to reach a limit."
     )
 
 
@@ -249,8 +249,8 @@ def _disturbance(point: SweepPoint, found: _Found) -> str:
     off = exp(_residual(point, found.levels, found.unit_bytes)) - 1
     side = "below" if off < 0 else "above"
     return (
-        f"It lies {format_ratio(abs(off))} {side} what the other sizes agree on; something disturbed it,"
-        " or a limit of another kind bound there."
+        f"It lies {format_ratio(abs(off))} {side} the fit of the other sizes. Something disturbed it,"
+        " or another limit bound there."
     )
 
 
@@ -345,32 +345,31 @@ def _unknown(
     if found.levels.log_bytes is None and found.unit_bytes is None:
         most = max(point.bytes_per_s for point in found.points)
         said.append(
-            f"No size up to {format_bytes(max(sizes))} reached a limit on throughput, so there is none"
+            f"No size up to {format_bytes(max(sizes))} reached a throughput limit, so there is none"
             f" below {format_bytes_per_s(most)}."
         )
     if found.levels.log_ops is None:
         most = max(point.ops_per_s for point in found.points)
         said.append(
-            f"No size from {format_bytes(min(sizes))} on reached a limit on operations, so there is none"
+            f"No size from {format_bytes(min(sizes))} on reached an IOPS limit, so there is none"
             f" below {format_ops_per_s(most)}."
         )
     if found.levels.log_bytes is None and found.levels.log_ops is not None and unit is not None:
         most = max(point.bytes_per_s for point in found.points)
         said.append(
-            "The plateau is that of the accounting unit; a throughput limit was not reached, so there is"
+            "The plateau comes from the accounting unit. No throughput limit was reached, so there is"
             f" none below {format_bytes_per_s(most)}."
         )
     if unit is None:
         said.append(_why_no_unit(found, knee))
     if pattern == Pattern.SEQUENTIAL:
         said.append(
-            "Only sequential requests were measured, and a volume may merge them: it may count fewer"
-            " operations than are shown here."
+            "Only sequential requests were measured. A volume may merge them and count fewer"
+            " operations than shown here."
         )
     if not has_alone:
         said.append(
-            "No request was measured alone, so it is not known whether latency decided a point rather"
-            " than a limit."
+            "No request was measured alone, so a point may show latency instead of a limit."
         )
     return tuple(said)
 
@@ -379,14 +378,11 @@ def _why_no_unit(found: _Found, knee: Estimate | None) -> str:
     largest = max(point.effective_size_bytes for point in found.points)
     if knee is not None and _is_documented(knee):
         return (
-            "No accounting unit shows: sizes between the multiples of 256 KiB delivered as much as"
-            " others, so the plateau is that of a throughput limit."
+            "No accounting unit is visible: sizes between the multiples of 256 KiB delivered as much as"
+            " others. The plateau is a throughput limit."
         )
     if found.levels.log_bytes is not None:
-        return (
-            "Whether large requests are charged as several operations does not show: throughput binds"
-            " before that could matter."
-        )
+        return "Large requests may count as several operations: throughput binds before that is visible."
     return f"No request up to {format_bytes(largest)} was charged as several operations."
 
 
@@ -402,7 +398,7 @@ def _nothing(phase: Phase, direction: Direction, left_out: tuple[ExcludedPoint, 
         request_limit=None,
         merges=(),
         left_out=left_out,
-        unknown=("No size was decided by a limit of the storage, so no limit can be told.",),
+        unknown=("No size reached a limit of the storage, so no limit can be named.",),
         scatter_ratio=None,
         is_explained=False,
     )

@@ -55,32 +55,32 @@ _ACTING_S = {
 }
 _EVENT_TEXTS = {
     EventKind.RESTORE: (
-        "Data is still being loaded after a restore",
-        "Read every table once (pg_prewarm or a full scan): a second read of the same data is fast",
+        "Data may still be loading after a restore",
+        "Read every table once (pg_prewarm or a full scan). A second read should be fast",
     ),
     EventKind.CONVERSION: (
-        "The standby's storage is being loaded after the conversion to Multi-AZ",
-        "The waiting should fade within a day without any change of load",
+        "The standby's storage may still be loading after the conversion to Multi-AZ",
+        "Latency should fall within a day at the same load",
     ),
     EventKind.STORAGE_CHANGE: (
         "Storage was modified and may still be optimising",
-        "The waiting should end with the event that storage optimisation has finished",
+        "Latency should fall when the event reports that storage optimisation has finished",
     ),
     EventKind.OPTIMISATION: (
         "Storage was being optimised",
-        "The waiting should end with the event that storage optimisation has finished",
+        "Latency should fall when the event reports that storage optimisation has finished",
     ),
     EventKind.BACKUP: (
         "A backup took a snapshot of the volumes",
-        "Compare with the backups of other days: the waiting should return with each of them",
+        "Compare other days: latency should rise with each backup",
     ),
     EventKind.FAILOVER: (
         "A failover moved the database to a host with a cold cache and other volumes",
-        "The waiting should fade as the cache fills; if it does not, the new volumes are slower",
+        "Latency should fall as the cache fills. If it does not, the new volumes are slower",
     ),
     EventKind.RESTART: (
         "A restart emptied the cache",
-        "The waiting should fade as the cache fills",
+        "Latency should fall as the cache fills",
     ),
 }
 
@@ -158,15 +158,15 @@ def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[
     if best is None:
         return []
     where = (
-        "Ask AWS Support which limit of this instance or its volumes is at that rate"
+        "Ask AWS Support which limit of this instance or its volumes has that rate"
         if is_managed
-        else "Look for a limit of the device, its controller, the host or the container at that rate"
+        else "Look for a limit of that rate: device, controller, host or container"
     )
     return [
         WaitingCause(
             code="undocumented_limit",
-            text=f"A limit that is not documented: the rate stayed at {best[1]} meanwhile.",
-            check=f"{where}. More load at another time would give the same rate.",
+            text=f"An undocumented limit: the rate stayed at {best[1]}.",
+            check=f"{where}. More load at another time should give the same rate.",
             has_evidence=True,
         )
     ]
@@ -193,11 +193,11 @@ def _within_samples(
         WaitingCause(
             code="within_sample",
             text=(
-                f"A ceiling reached within the {format_duration(frame.step_s)} of a sample: the mean "
-                f"was {format_ratio(highest.ratio)} of {_named(highest)}, so bursts could be at it "
+                f"Short bursts at a ceiling: the mean of {format_duration(frame.step_s)} was "
+                f"{format_ratio(highest.ratio)} of {_named(highest)}. Bursts can have been at it "
                 f"for up to {format_duration(highest.ratio * frame.step_s)} of each sample."
             ),
-            check=f"{finer} shows whether the rate stands at that ceiling for part of the time.",
+            check=f"{finer} shows whether the rate was at that ceiling for part of the time.",
             has_evidence=True,
         )
     ]
@@ -231,7 +231,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
     return [
         WaitingCause(
             code="cpu",
-            text=f"The CPU: at {format_ratio(cpu)}, it takes up finished I/O late.",
+            text=f"The CPU: it was at {format_ratio(cpu)}, and so processed finished I/O late.",
             check="Latency should fall with CPU use, at the same I/O rate.",
             has_evidence=True,
         )
@@ -255,8 +255,8 @@ def _replication(
         WaitingCause(
             code="replication",
             text=(
-                f"The Multi-AZ standby: writes took {writes:,.1f} times as long, reads did not wait, "
-                "and a write is acknowledged only when both sides have it."
+                f"The Multi-AZ standby: write latency rose {writes:,.1f}-fold and read latency did "
+                "not. A write is acknowledged only when both sides have it."
             ),
             check="Ask AWS Support for the standby's volumes, or fail over and compare the latency.",
             has_evidence=True,
@@ -274,18 +274,18 @@ def _fault(
     why = ""
     if is_same and free is not None and at.ops_per_s is not None:
         why = (
-            f": {format_ops_per_s(at.ops_per_s)} waited, and the {format_ops_per_s(free)} usual in the "
-            "rest of the window did not"
+            f". {format_ops_per_s(at.ops_per_s)} waited here; {format_ops_per_s(free)} did not wait in "
+            "the rest of the window"
         )
     if is_managed:
         text = f"Slow storage: a noisy neighbour, a fault of a volume or of the host{why}."
         check = (
-            "Look for events in the AWS Health Dashboard, and give AWS Support these times. A stop and "
+            "Check the AWS Health Dashboard, and give AWS Support these times. A stop and "
             "start moves the instance to another host."
         )
     else:
         text = f"Slow storage: a fault or background work of the device, or other users of it{why}."
-        check = "Look at the device's own log and counters, and at what else the host did then."
+        check = "Check the device's log and counters, and what else the host did then."
     return [WaitingCause(code="storage_fault", text=text, check=check, has_evidence=is_same)]
 
 

@@ -32,8 +32,8 @@ def waiting_findings(
             code=CODE,
             severity="warning",
             title=(
-                f"storage made requests wait {number(longest_of(waiting).times, 2)} times as long for "
-                f"{format_duration(waiting_s_of(waiting))}; no documented ceiling explains it"
+                f"latency was {number(longest_of(waiting).times, 2)} times normal for "
+                f"{format_duration(waiting_s_of(waiting))}; no documented limit explains it"
             ),
             text=_text(waiting),
             moves=tuple(cause.check for cause in causes[:CHECKS_SHOWN]),
@@ -50,7 +50,7 @@ def _text(waiting: tuple[UnexplainedWaiting, ...]) -> str:
     said = [first]
     if len(waiting) > 1:
         said.append(
-            f"The longest of {len(waiting)} stretches began {format_clock(longest.start_s)}"
+            f"The longest of {len(waiting)} intervals began {format_clock(longest.start_s)}"
         )
     else:
         said.append(f"It began {format_clock(longest.start_s)}")
@@ -59,7 +59,7 @@ def _text(waiting: tuple[UnexplainedWaiting, ...]) -> str:
         said.append(f"The mean rate was at most {format_ratio(share.ratio)} of a ceiling")
     if longest.io_size_bytes is not None:
         said.append(
-            f"The I/O size of {format_bytes(longest.io_size_bytes)} does not explain it: the reference "
-            "includes its transfer"
+            f"The I/O size of {format_bytes(longest.io_size_bytes)} does not explain it: normal latency "
+            "includes that transfer"
         )
     return ". ".join(said) + "."

@@ -28,9 +28,7 @@ def compare_headline(comparison: Comparison) -> str:
         when for when, d in (("before", before), ("after", after)) if d.verdict is Verdict.UNKNOWN
     ]
     if unknown:
-        return (
-            f"It cannot be told whether {names[1]} was at a ceiling {' or '.join(unknown)}{tail}."
-        )
+        return f"We cannot say whether {names[1]} was at a ceiling {' or '.join(unknown)}{tail}."
     if _is_all_same(comparison):
         return f"No difference: {names[1]} spent {_spent(comparison.after)}, on both sides."
     said = _spent(comparison.before, like=comparison.after)

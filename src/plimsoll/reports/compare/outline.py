@@ -46,7 +46,7 @@ BADGES = {
     LimitsOutcome.BETTER: "better",
     LimitsOutcome.SAME: "no worse, no better",
     LimitsOutcome.WORSE: "worse",
-    LimitsOutcome.UNKNOWN: "cannot be told",
+    LimitsOutcome.UNKNOWN: "unknown",
 }
 NOTHING_CHANGED = "Nothing: the same was bought on both sides."
 
@@ -302,7 +302,7 @@ def _levels(row: TimePair) -> str:
 
 def _bound(diagnosis: Diagnosis) -> str:
     if diagnosis.verdict is Verdict.UNKNOWN:
-        return "It cannot be told what binds."
+        return "We cannot say what binds."
     if diagnosis.binding is None:
         return "Nothing binds."
     following = diagnosis.next_ceiling

@@ -19,10 +19,10 @@ from plimsoll.reports.diagnosis.events import events_of
 from plimsoll.reports.diagnosis.timeline import (
     Line,
     Samples,
+    at_ceiling,
     beyond,
     lines_of,
     main_dimension,
-    pegged,
     samples_of,
 )
 from plimsoll.units import format_duration, number
@@ -81,7 +81,7 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     text = wrap(f"{title}, reads + writes; {what} (UTC)", width)
     text += [*body, f"{'0':>{_LABEL}} └{axis}", f"{'':>{_LABEL}}  {clock}"]
     for name, row in (
-        ("pegged", _marked_row(pegged(diagnosis), samples, "▀")),
+        ("ceiling", _marked_row(at_ceiling(diagnosis), samples, "▀")),
         ("waited", _marked_row([(w.start_s, w.end_s) for w in diagnosis.waiting], samples, "░")),
         ("events", _events_row(diagnosis, columns)),
     ):
@@ -90,7 +90,7 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     text += [f"{_dash(line):>{_LABEL}}  {_said(line)}" for line in reversed(lines)]
     above = beyond(diagnosis, dimension, lines)
     if above:
-        text += wrap(f"far above this picture: {above}", width)
+        text += wrap(f"far above this chart: {above}", width)
     if np.isnan(value).any():
         text.append(f"{'·':>{_LABEL}}  not measured")
     return [line.rstrip() for line in text]

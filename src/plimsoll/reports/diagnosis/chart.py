@@ -18,7 +18,7 @@ from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.panels import dataset, panels_of
-from plimsoll.reports.diagnosis.timeline import Samples, bucket_length, pegged, samples_of
+from plimsoll.reports.diagnosis.timeline import Samples, at_ceiling, bucket_length, samples_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration
 
@@ -26,7 +26,7 @@ from plimsoll.units import format_duration
 # a page of two weeks stays below two megabytes.
 POINTS_MAX = 1500
 
-WAITED_LEGEND = "Shaded grey: requests waited, and no documented ceiling explains it."
+WAITED_LEGEND = "Shaded grey: requests waited, and no documented limit explains it."
 
 
 # Between two panels: room for the name of the lower one.
@@ -91,7 +91,7 @@ def timeline_spec(
         "data": {"name": "samples"},
         "datasets": {
             "samples": dataset(samples),
-            "pegged": [{"a": 1000 * a, "b": 1000 * b} for a, b in pegged(diagnosis)],
+            "at_ceiling": [{"a": 1000 * a, "b": 1000 * b} for a, b in at_ceiling(diagnosis)],
             **_waited(diagnosis),
             "nothing": [{}],
         },

@@ -39,7 +39,7 @@ def headline(diagnosis: Diagnosis) -> str:
     if diagnosis.waiting:
         return _waited(about, window, diagnosis)
     gap = _gap(diagnosis)
-    return f"It cannot be told whether {about} was up against a limit in {window}{gap}."
+    return f"We cannot say whether {about} was up against a limit in {window}{gap}."
 
 
 def shown_interval(diagnosis: Diagnosis) -> Interval | None:
@@ -118,8 +118,8 @@ def _waited(about: str, window: str, diagnosis: Diagnosis) -> str:
         else f"until {words.moment(ended_s)}"
     )
     return (
-        f"Storage made requests of {about} wait {number(longest_of(waiting).times, 2)} times as long {time}, {when}; no "
-        "documented ceiling explains it."
+        f"Storage latency of {about} was {number(longest_of(waiting).times, 2)} times normal {time}, {when}; no "
+        "documented limit explains it."
     )
 
 
@@ -138,10 +138,10 @@ def _gap(diagnosis: Diagnosis) -> str:
 
 
 def _unjudged(diagnosis: Diagnosis) -> str:
-    """What must be said beside *no limit* when the limits themselves are not all documented."""
+    """Return which missing facts leave some limits unknown, in brackets."""
     bought = ("instance class", "storage type and size")
     gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]
-    return f" (limits not known: {words.series_of(gaps)} missing)" if gaps else ""
+    return f" (some limits unknown: {words.series_of(gaps)} missing)" if gaps else ""
 
 
 def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
@@ -156,6 +156,4 @@ def _nearest(diagnosis: Diagnosis) -> str:
     if not known:
         return ""
     ratio, nearest = max(known, key=lambda pair: pair[0])
-    return (
-        f"; nearest was {words.plain(nearest.name)}, at most {format_ratio(ratio)} of its ceiling"
-    )
+    return f"; {words.plain(nearest.name)} came nearest, at {format_ratio(ratio)} of its ceiling"

@@ -88,7 +88,7 @@ class CeilingTimeObject(Struct, frozen=True, kw_only=True):
     former_phase: FormerPhase | None
     """For `legacy`: which number of the limit it was; null otherwise."""
     dimension: Dimension
-    """What was pegged."""
+    """The rate that was at the ceiling: `throughput` or `iops`."""
     level: float
     """Median served rate of its intervals, reads and writes together, bytes/s or ops/s."""
     seconds: Positive
@@ -129,16 +129,16 @@ class RuledOutObject(Struct, frozen=True, kw_only=True):
 
 
 class IntervalObject(Struct, frozen=True, kw_only=True):
-    """A stretch of time during which the served rate was pegged."""
+    """A time during which the served rate was at a ceiling."""
 
     start: Moment
     """First moment; UTC, ISO 8601 to the second with `Z`."""
     end: Moment
     """First moment after it; UTC, ISO 8601 to the second with `Z`."""
     dimension: Literal["throughput", "iops"]
-    """What was pegged: bytes per second or operations per second, reads and writes together."""
+    """The rate at the ceiling: bytes per second or operations per second, reads and writes together."""
     level: float
-    """Served rate while pegged, bytes/s or ops/s as `dimension` says."""
+    """Served rate at the ceiling, bytes/s or ops/s as `dimension` says."""
     level_low: float
     """Lower end of the 95 % error bars of `level`."""
     level_high: float
@@ -158,19 +158,19 @@ class IntervalObject(Struct, frozen=True, kw_only=True):
     attribution: Ratio
     """Probability that it was this family, given that a ceiling bound."""
     io_size_bytes: float | None
-    """Mean I/O size while pegged, in bytes."""
+    """Mean I/O size at the ceiling, in bytes."""
     latency_s: float | None
-    """Mean latency while pegged, in seconds."""
+    """Mean latency at the ceiling, in seconds."""
     latency_reference_s: float | None
     """Mean latency when the same storage was not pressed, in seconds."""
     queue_depth: float | None
-    """Mean number of requests waiting or in service while pegged."""
+    """Mean number of requests waiting or in service at the ceiling."""
     evidence: tuple[ReportEvidenceObject, ...]
     """Observations for and against the claim, the heaviest first."""
     ruled_out: tuple[RuledOutObject, ...]
     """Neighbouring limits that do not explain the interval."""
     refuted_by: str
-    """What observation would refute this."""
+    """What completes the sentence: we would be wrong if …."""
     step_s: Count
     """Length of the samples that show it, in seconds; shorter than the window's where a finer
     source did."""
@@ -347,7 +347,7 @@ class WaitingCauseObject(Struct, frozen=True, kw_only=True):
     text: str
     """The cause, and what was measured that speaks for it."""
     check: str
-    """What would confirm or refute it."""
+    """How to check it."""
     has_evidence: bool
     """Whether something measured in this window speaks for it."""
 
@@ -393,7 +393,7 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
     next_ceiling: CeilingObject | None
     """The ceiling that would bind after it at the same I/O size; null if not known."""
     intervals: tuple[IntervalObject, ...]
-    """Every pegged interval, in order of time."""
+    """Every interval at a ceiling, in order of time."""
     time_at: tuple[CeilingTimeObject, ...]
     """Time at each ceiling."""
     resources: tuple[ResourceObject, ...]

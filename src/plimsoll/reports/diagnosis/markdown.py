@@ -47,7 +47,7 @@ def _parts(said: Outline, blocks: list[str], causes: str) -> Iterable[str]:
     yield section("Possible causes", facts(said.causes))
     yield section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
     yield section("What happened", _events(said), escaped(said.events.more))
-    yield section("Not the cause", facts(said.ruled_out))
+    yield section("Ruled out", facts(said.ruled_out))
     yield section("Resources", _resources(said))
     yield section("Time at a ceiling", facts(said.time_at), _intervals(said))
     yield section("Waiting without a known ceiling", _waiting(said))
@@ -73,7 +73,7 @@ def _why(said: Outline) -> Iterable[str]:
     if said.next_ceiling:
         items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
     if said.refuted_by:
-        items.append(sentence(f"Refuted by: {said.refuted_by}"))
+        items.append(sentence(f"We would be wrong if {said.refuted_by}"))
     if said.findings or said.shown:
         yield bullets(items)
 

@@ -40,7 +40,7 @@ _SEVERITIES = ("critical", "warning", "note")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalRow:
-    """One pegged interval."""
+    """One interval at a ceiling."""
 
     start_s: int
     end_s: int
@@ -247,7 +247,7 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
     seconds = sum(i.end_s - i.start_s for i in intervals)
     seconds -= sum(i.end_s - i.start_s for i in listed)
     noun = "interval" if left == 1 else "intervals"
-    return f"and {left} shorter {noun}, {format_duration(seconds)} together"
+    return f"and {left} shorter {noun}, {format_duration(seconds)} in total"
 
 
 def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
@@ -263,8 +263,8 @@ def _strongest(interval: Interval, step_s: int) -> tuple[str, ...]:
     said = [*_reading(interval, step_s), *(e.text for e in told)]
     left = len(interval.evidence) - len(told)
     if left:
-        noun = "observation is" if left == 1 else "observations are"
-        said.append(f"{left} more {noun} in the HTML and JSON reports")
+        noun = "observation" if left == 1 else "observations"
+        said.append(f"{left} more {noun}: see the HTML or JSON report")
     return tuple(words.sentence(text) for text in said)
 
 
@@ -272,7 +272,7 @@ def _reading(interval: Interval, step_s: int) -> tuple[str, ...]:
     said = [f"context: {interval.context}"] if interval.context else []
     if _is_finer(interval, step_s):
         fine, coarse = format_duration(interval.step_s), format_duration(step_s)
-        said.append(f"seen in samples of {fine}; those of the whole window are of {coarse}")
+        said.append(f"seen in samples of {fine}; the whole window has samples of {coarse}")
     return tuple(said)
 
 
@@ -305,14 +305,14 @@ def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
         return ()
     window = format_duration(diagnosis.span_s)
     facts = [
-        Fact("Served while pegged", words.level_with_error(shown)),
+        Fact("Served at the ceiling", words.level_with_error(shown)),
         Fact("Time at this limit", f"{format_duration(diagnosis.binding.seconds)} of {window}"),
     ]
     if shown.latency_s is not None:
         latency = format_latency(shown.latency_s)
         if shown.latency_reference_s is not None:
             latency = f"{format_latency(shown.latency_reference_s)} → {latency}"
-        facts.append(Fact("Latency, free → pegged", latency))
+        facts.append(Fact("Latency, light load → at the ceiling", latency))
     if shown.queue_depth is not None:
         facts.append(Fact("Queue depth", words.quantity(shown.queue_depth, "count")))
     if shown.io_size_bytes is not None:
@@ -322,7 +322,7 @@ def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
 
 
 def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
-    """What is not known; what hides the same and is mended the same way is said once."""
+    """Return what is not known; gaps with the same consequence and remedy are one fact."""
     names: dict[tuple[str, str], list[str]] = {}
     for gap in missing:
         names.setdefault((gap.hides, gap.remedy), []).append(words.plain(gap.name))
@@ -337,12 +337,12 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
 
 def _hidden(hides: str, names: list[str]) -> str:
     """What a gap hides, as a sentence; nothing where only a part is missing."""
-    without = "without it" if len(names) == 1 else "without them"
     if not hides or names == [SHORT_WINDOW]:
         return ""
+    without = "without it" if len(names) == 1 else "without them"
     if hides == "verdict":
         return f"No verdict is possible {without}."
-    return words.sentence(f"not known {without}: {hides}")
+    return words.sentence(f"{without} we do not know {hides}")
 
 
 def _next_ceiling(diagnosis: Diagnosis) -> str:

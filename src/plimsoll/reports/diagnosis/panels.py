@@ -145,7 +145,7 @@ def _y(field: str | None, scale: Spec, **axis: Any) -> Spec:
 def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look: Look) -> Spec:
     """Shade, layers, legend and cursor under one name."""
     shade = {
-        "data": {"name": "pegged"},
+        "data": {"name": "at_ceiling"},
         "mark": {"type": "rect", "color": look.bound, "opacity": 0.09, "clip": True},
         "encoding": {"x": _x("a"), "x2": {"field": "b"}},
     }

@@ -31,7 +31,7 @@ from plimsoll.reports.render.terminal import (
     rendered,
     styled,
 )
-from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
+from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS, sentence, sure
 
 WIDTH_MIN = 40
 # Lines longer than this are hard to read back; wider terminals keep a margin.
@@ -90,7 +90,7 @@ def _sections(
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
     yield from _events(said)
     if said.ruled_out:
-        yield heading("Not the cause")
+        yield heading("Ruled out")
         yield _facts(said.ruled_out)
     if said.resources:
         yield heading("Resources")
@@ -174,8 +174,8 @@ def _why(said: Outline) -> Iterable[RenderableType]:
     if said.next_ceiling:
         items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
     if said.shown:
-        refuted = f"; refuted by: {said.refuted_by}" if said.refuted_by else ""
-        items.append(sentence(f"Confidence {said.shown.confidence}{refuted}"))
+        wrong = f". We would be wrong if {said.refuted_by}" if said.refuted_by else ""
+        items.append(sentence(f"{sure(said.shown.confidence)}{wrong}"))
     if items:
         yield bullets(items)
 
@@ -227,7 +227,8 @@ def _resources(said: Outline, width: int) -> RenderableType:
 def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
     count, shown = said.interval_count, len(said.intervals)
     which = f"the {shown} longest of {count}" if count > shown else f"{count}"
-    yield heading(f"Pegged intervals: {which}")
+    noun = "interval" if count == 1 else "intervals"
+    yield heading(f"Time at a ceiling: {which} {noun}")
     yield _facts(said.time_at)
     columns = [("When (UTC)", "left"), ("Long", "right"), ("Served", "right"), ("Limit", "left")]
     if width >= _NARROW:

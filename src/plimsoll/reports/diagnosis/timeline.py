@@ -1,5 +1,5 @@
 """
-What a timeline shows, before anybody draws it: bucketed samples, ceiling lines, pegged stretches.
+What a timeline shows, before anybody draws it: bucketed samples, ceiling lines, time at a ceiling.
 
 A window may hold a year of minutes, a picture two thousand points: samples are put into buckets
 of equal length, and each bucket keeps its mean, smallest and largest value, so that neither a
@@ -52,7 +52,7 @@ class Line:
     """bytes/s or ops/s"""
     label: str
     is_bound: bool
-    """Whether the window was pegged there for a while."""
+    """Whether the rate was at this ceiling for a while."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def lines_of(
     """
     The ceilings worth drawing, lowest first: those that bound, the next one, and those in reach.
 
-    Legacy limits are drawn only where the window was pegged at one. A ceiling far above everything
+    Legacy limits are drawn only where the rate was at one. A ceiling far above everything
     measured is left out, except the lowest, when nothing else would be drawn and it still fits.
     """
     lines = {line.value: line for line in _bound_lines(diagnosis, dimension)}
@@ -152,7 +152,7 @@ def beyond(diagnosis: Diagnosis, dimension: Dimension, lines: tuple[Line, ...]) 
     return "" if lines or not present else _label(min(present, key=lambda c: c.value))
 
 
-def pegged(diagnosis: Diagnosis) -> tuple[tuple[int, int], ...]:
+def at_ceiling(diagnosis: Diagnosis) -> tuple[tuple[int, int], ...]:
     """The stretches in which any ceiling bound, merged, in order; epoch seconds."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((i.start_s, i.end_s) for i in diagnosis.intervals):

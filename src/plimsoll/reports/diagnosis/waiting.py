@@ -7,7 +7,7 @@ from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_duration, format_latency, format_ratio, number
 
-COLUMNS = ("When (UTC)", "Waited", "Times", "Latency", "Queue", "Rate then")
+COLUMNS = ("When (UTC)", "Waited", "Times", "Latency", "Queue", "Rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,8 @@ def waiting_rows(
     more = ""
     if left:
         seconds = sum(w.waiting_s for w in waiting) - sum(w.waiting_s for w in kept)
-        noun = "stretch" if left == 1 else "stretches"
-        more = f"and {left} shorter {noun}, {format_duration(seconds)} together"
+        noun = "interval" if left == 1 else "intervals"
+        more = f"and {left} shorter {noun}, {format_duration(seconds)} in total"
     return tuple(_row(w) for w in sorted(kept, key=lambda w: w.start_s)), more
 
 
@@ -46,7 +46,7 @@ def cause_facts(causes: tuple[WaitingCause, ...]) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             "Likely" if cause.has_evidence and index == 0 else "Possible",
-            f"{words.sentence(cause.text)} To tell: {words.sentence(cause.check)}",
+            f"{words.sentence(cause.text)} To check: {words.sentence(cause.check)}",
         )
         for index, cause in enumerate(causes)
     )

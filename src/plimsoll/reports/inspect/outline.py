@@ -114,7 +114,7 @@ def headline(inspection: Inspection) -> str:
     if blind:
         names = words.series_of([words.plain(gap.name) for gap in blind])
         verb = "is" if len(blind) == 1 and "counters" not in blind[0].name else "are"
-        return f"It cannot be told what {place} spends its reads and writes on: {names} {verb} missing."
+        return f"We cannot say what {place} spends its reads and writes on: {names} {verb} missing."
     time = format_duration(inspection.end_s - inspection.start_s)
     found = f"No problem found in {place} in {time} of watching{_unexplained(inspection)}."
     # What could not be seen is said at once: silence is no proof of health.

@@ -43,7 +43,7 @@ def limits_document(sheet: LimitSheet) -> Document:
         ("Curve", (_curve(sheet),) if sheet.rows else ()),
         ("Ceilings", (_ceilings(sheet, present),)),
         ("Balances", (_balances(sheet),)),
-        ("Bought, but more than the instance takes", _list(map(_unreachable, sheet.unreachable))),
+        ("Paid for, but more than the class can use", _list(map(_unreachable, sheet.unreachable))),
         (
             "Legacy limits this instance may still have",
             (_ceilings(sheet, legacy), *_list(_legacy_notes(legacy))) if legacy else (),
@@ -192,12 +192,10 @@ def _unreachable(item: UnusableStorage) -> str:
         for v in (item.bought, item.baseline, item.burst)
     )
     if item.baseline == item.burst:
-        return f"The volumes give {bought}; the instance takes {burst}."
+        return f"You pay for {bought}; this class can use {burst}."
     if item.bought > item.burst:
-        return f"The volumes give {bought}; the instance takes {baseline} forever, {burst} at most."
-    return (
-        f"The volumes give {bought}; the instance takes {baseline} forever, more only on credits."
-    )
+        return f"You pay for {bought}; this class can use {baseline}, and {burst} in bursts."
+    return f"You pay for {bought}; this class can use {baseline}, and more only in bursts."
 
 
 def _legacy_notes(legacy: list[Ceiling]) -> list[str]:

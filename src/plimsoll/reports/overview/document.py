@@ -44,7 +44,7 @@ _COLUMNS = (
     Column(
         title="Limit, or nearest",
         least=24,
-        legend="Beside the nearest resource stands its peak as a share of its ceiling.",
+        legend="Percentages: peak of the nearest resource, of its ceiling.",
     ),
     Column(title="At it", is_number=True, leaves=6),
     Column(title="Share", is_number=True, leaves=2, legend="Share: of the time measured."),
@@ -52,8 +52,8 @@ _COLUMNS = (
         title="Credits",
         least=10,
         leaves=5,
-        legend=f"Credits: the lowest balance and when it is empty at the present rate; {NOTHING} where "
-        "none below full was read.",
+        legend=f"Credits: the lowest balance, and when it is empty at the present rate; {NOTHING}: "
+        "none below 100 %.",
     ),
 )
 

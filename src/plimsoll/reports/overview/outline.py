@@ -168,11 +168,11 @@ def headline(overview: Overview) -> str:
     # Without a documented limit, none that was reached is only a sign that none was.
     guessed = sum(bool(r.gaps) for r in rows if r.verdict in (Verdict.NEAR, Verdict.SLACK))
     if guessed:
-        parts.append(f"of {guessed:,} not all limits are known")
+        parts.append(f"{guessed:,} with some limits unknown")
     if waits:
         verb = "waits" if waits == 1 else "wait"
         of = "" if parts else f" of {_instances(total)}"
-        parts.append(f"{waits:,}{of} {verb} for storage and no documented ceiling explains it")
+        parts.append(f"{waits:,}{of} {verb} for storage, and no documented limit explains it")
     if unjudged > waits:
         parts.append(f"{unjudged - waits:,} could not be judged")
     return "; ".join(parts) + "."
@@ -275,20 +275,20 @@ def _credits(left: RemainingAmount | None) -> str:
 
 
 def _notes(row: OverviewRow) -> Iterable[str]:
-    """What a reader must know beside the columns, the most urgent first."""
+    """Return what the columns leave out, the most urgent first."""
     if row.now and row.now != row.binding:
         yield f"now at {bound_name(row.now)}"
     if row.binding:
         yield _when(row.binding, row.now)
     if row.waiting:
         yield (
-            f"requests waited {number(row.waiting.times, 2)} times as long for "
-            f"{format_duration(row.waiting.seconds)}, no documented ceiling explains it"
+            f"latency was {number(row.waiting.times, 2)} times normal for "
+            f"{format_duration(row.waiting.seconds)}, no documented limit explains it"
         )
     if _close(row):
         yield f"near: {_close(row)}"
     if row.latency_ratio is not None and row.latency_ratio >= _SLOWER:
-        yield f"requests took up to {number(row.latency_ratio, 2)} times as long"
+        yield f"latency up to {number(row.latency_ratio, 2)} times normal"
     yield from (words.plain(context) for context in row.contexts)
     if row.space_left and row.space_left.empty_in_s is not None:
         name = words.FAMILY_NAMES[row.space_left.family]
@@ -300,7 +300,7 @@ def _notes(row: OverviewRow) -> Iterable[str]:
         yield f"measured for {format_duration(row.measured_s)} of {expected}"
     limits = [words.plain(m.name) for m in row.gaps if m.hides != "verdict"]
     if limits:
-        yield f"limits not known: {words.series_of(limits)} missing"
+        yield f"some limits unknown: {words.series_of(limits)} missing"
     hidden = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
     if SHORT_WINDOW in hidden:
         hidden.remove(SHORT_WINDOW)
@@ -334,7 +334,7 @@ def _unjudged_name(row: OverviewRow) -> str:
 
 def _gap_names(row: OverviewRow) -> str:
     if row.waiting:
-        return "requests waited and no documented ceiling explains it"
+        return "requests waited, and no documented limit explains it"
     names = [words.plain(m.name) for m in row.gaps if m.hides == "verdict"]
     if names == [SHORT_WINDOW]:
         return SHORT_WINDOW

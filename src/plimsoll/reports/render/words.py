@@ -116,6 +116,11 @@ def confidence(probability: float) -> str:
     return "> 99 %" if probability >= 0.995 else format_ratio(probability)
 
 
+def sure(confidence_word: str) -> str:
+    """Return `99 % sure`, and `more than 99 % sure` where that is the most that is ever said."""
+    return f"{confidence_word.replace('> ', 'more than ')} sure"
+
+
 def phase_name(phase: Phase, former_phase: Phase | None = None) -> str:
     """`baseline`, `burst`, `legacy baseline`; empty for a limit that has only one number."""
     if phase is Phase.LEGACY:

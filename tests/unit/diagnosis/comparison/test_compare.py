@@ -402,8 +402,8 @@ def test_holes_are_said():
     ("before", "after", "said"),
     [
         (pressed(), calm(start_s=LATER_S, rate=90e6, instance=M6G), "demand that had waited"),
-        (pressed(), calm(start_s=LATER_S), "in less time, or there was less"),
-        (pressed(), pressed(start_s=LATER_S), "Both were at a ceiling"),
+        (pressed(), calm(start_s=LATER_S), "took less time, or there was less"),
+        (pressed(), pressed(start_s=LATER_S), "Both windows were at a ceiling"),
         (calm(), pressed(start_s=LATER_S), "After was at a ceiling"),
     ],
 )

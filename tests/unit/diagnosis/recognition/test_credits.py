@@ -138,8 +138,8 @@ def test_what_refutes_a_burst_is_told_with_its_arithmetic():
     gp2 = (row(Phase.BASELINE, published=True), of)
     account = CreditBook(frame, gp2).account_of(of, np.array([(0, 40)]))
 
-    assert "held for 40 min" in account.text
-    assert "pays for 38 min" in account.text
+    assert "lasted 40 min" in account.text
+    assert "lasts 38 min" in account.text
 
 
 T3 = Instance(
@@ -180,7 +180,7 @@ def test_no_baseline_is_named_that_its_bucket_refutes():
     ]
 
     assert [] == named
-    assert all("it binds only without credits" in reason for reason in reasons)
+    assert all("it binds only at 0 % credits" in reason for reason in reasons)
     assert "EBSByteBalanceExhausted" not in {f.code for f in diagnosis.findings}
 
 

@@ -118,7 +118,7 @@ def test_flatness_and_the_workloads_own_noise_are_told_apart():
     said = told(plateau())
 
     assert said["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
-    assert "at other times the rate varies by 5 %" in said["noise"]
+    assert "and by 5 % at other times" in said["noise"]
     assert "noise" not in told(plateau(signs=replace(SEEN, log_sd_elsewhere=NAN)))
 
 
@@ -130,8 +130,8 @@ def test_what_speaks_against_the_claim_says_so():
     said = told(plateau(signs=signs))
 
     assert said["noise"] == (
-        "at other times the rate varies by 0.06 % from one sample to the next, at this level by"
-        f" 0.34 %; {AGAINST}"
+        "from one sample to the next the rate varied by 0.34 % at this level, and by 0.06 % at other"
+        f" times; {AGAINST}"
     )
     assert AGAINST not in said["flatness"]
 
@@ -172,7 +172,10 @@ def test_elasticity_is_told_as_a_factor():
     """
     A ratio of 0.02 means that waiting varied 50 times as much as the rate.
     """
-    assert "latency and queue varied 50 times as much as the rate" in told(plateau())["elasticity"]
+    assert (
+        "latency and queue depth varied 50 times as much as the rate"
+        in told(plateau())["elasticity"]
+    )
     assert "elasticity" not in told(plateau(signs=replace(SEEN, elasticity=NAN)))
 
 
@@ -180,16 +183,16 @@ def test_recurrence_counts_stretches_and_time():
     """
     Three stretches of together 90 minutes are said so; one stretch is not a recurrence.
     """
-    assert "reached 3 times, for 1 h 30 min in all" in told(plateau())["recurrence"]
+    assert "reached this level 3 times, for 1 h 30 min in total" in told(plateau())["recurrence"]
     assert "recurrence" not in told(plateau(signs=replace(SEEN, run_count=1)))
 
 
 @pytest.mark.parametrize(
     ("seen", "text"),
     [
-        (view(0.0, 0.01), "EBSByteBalance% was at 0 %: no credits left"),
+        (view(0.0, 0.01), "EBSByteBalance% was 0 %: no credits were left"),
         (view(0.2, 0.6, -0.1 / 3600), "EBSByteBalance% fell by 10 % an hour, from 60 % to 20 %"),
-        (view(1.0, 1.0), "EBSByteBalance% stood at 100 %: credits were not short"),
+        (view(1.0, 1.0), "EBSByteBalance% was 100 %: enough credits were left"),
     ],
 )
 def test_balances_are_told_with_their_numbers(seen, text):
@@ -232,7 +235,7 @@ def test_waiting_is_told_against_the_reference():
     said = told(plateau())["waiting"]
 
     assert said == (
-        "requests took 18 ms, 15 times the 1.2 ms this storage takes when it is not pressed;"
+        "latency was 18 ms, 15 times the 1.2 ms of this storage under light load;"
         " queue depth was 72"
     )
 
@@ -243,9 +246,7 @@ def test_a_general_reference_is_told_as_one():
     """
     said = told(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
 
-    assert (
-        "15 times the 1.2 ms SSD storage usually takes (this window never shows it at ease)" in said
-    )
+    assert "15 times the 1.2 ms usual for SSD storage (the window shows no light load)" in said
 
 
 def test_nothing_is_claimed_that_was_not_measured():
@@ -267,8 +268,8 @@ def test_numbers_above_and_below_are_ruled_out_by_their_ratio():
     """
     found = reasons(plateau(BASELINE, level=287e6), BURST, LEGACY)
 
-    assert "the level is 48 % of it" == found[593.75e6]
-    assert "the level is 35 % above it: it is not what is enforced here" == found[212.5e6]
+    assert "the level is only 48 % of this limit" == found[593.75e6]
+    assert "the level is 35 % above this limit, so it is not enforced here" == found[212.5e6]
 
 
 def test_the_limit_that_is_named_is_not_ruled_out():
@@ -284,7 +285,7 @@ def test_a_baseline_passed_on_credits_is_said_so():
     """
     found = reasons(plateau(BURST, level=592e6, balances={BYTES: view(0.3, 0.7)}), BASELINE)
 
-    assert "passed by 106 % on credits (EBSByteBalance% was not empty)" == found[287.5e6]
+    assert "exceeded by 106 % on credits (EBSByteBalance% was not at 0 %)" == found[287.5e6]
 
 
 def test_credits_rule_out_at_the_same_number():
@@ -295,8 +296,8 @@ def test_credits_rule_out_at_the_same_number():
     full = reasons(plateau(VOLUME, level=287e6, balances={BYTES: view(0.9, 1.0)}), BASELINE)
     empty = reasons(plateau(BASELINE, level=287e6, balances={BYTES: view(0.0, 0.0)}), same)
 
-    assert "binds only without credits, and EBSByteBalance% was at 90 % or more" in full[287.5e6]
-    assert "to be had only with credits, and EBSByteBalance% was empty" in empty[287.5e6]
+    assert "binds only at 0 % credits, and EBSByteBalance% stayed at 90 % or more" in full[287.5e6]
+    assert "it needs credits, and EBSByteBalance% was at 0 %" in empty[287.5e6]
 
 
 def test_a_weaker_explanation_is_shown_with_its_probability():
@@ -306,18 +307,21 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
     near = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 286e6)
     found = reasons(plateau(BASELINE, level=287e6, others=(near,)), near)
 
-    assert "it would fit too, but less well (probability 10 %)" == found[286e6]
+    assert "possible, but less likely (10 %)" == found[286e6]
 
 
 @pytest.mark.parametrize(
     ("ops", "said"),
     [
-        (3_000, "3,000 IOPS meanwhile is 25 % of it"),
-        (15_000, "15,000 IOPS meanwhile is above it: it did not hold requests back"),
-        (12_100, "12,100 IOPS meanwhile is at it, but varied more than the level that is named"),
+        (3_000, "3,000 IOPS were served, only 25 % of this limit"),
+        (15_000, "15,000 IOPS were served, above this limit"),
+        (
+            12_100,
+            "12,100 IOPS were served, at this limit, but that rate varied more than the named level",
+        ),
     ],
 )
-def test_the_other_dimension_is_ruled_out_by_what_was_served_meanwhile(ops, said):
+def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, said):
     """
     Operations below, above or at an IOPS limit each speak differently against it.
     """
@@ -335,11 +339,11 @@ def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (BASELINE, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
-        (LEGACY, "EBSByteBalance% well above 0 % while the rate stays at 213 MB/s"),
-        (BURST, "more than 213 MB/s served for minutes with credits left"),
-        (VOLUME, "more than 213 MB/s served for minutes under the same class and storage"),
-        (None, "more than 213 MB/s served for minutes"),
+        (BASELINE, "EBSByteBalance% stayed well above 0 % at 213 MB/s"),
+        (LEGACY, "EBSByteBalance% stayed well above 0 % at 213 MB/s"),
+        (BURST, "more than 213 MB/s were served for minutes with credits left"),
+        (VOLUME, "more than 213 MB/s were served for minutes with the same class and storage"),
+        (None, "more than 213 MB/s were served for minutes"),
     ],
 )
 def test_every_claim_says_what_would_refute_it(row, said):

@@ -65,7 +65,7 @@ def test_a_size_between_two_multiples_shows_the_unit():
     assert near(300 * UNIT_BYTES) == fit.bytes_limit.value
     assert UnitEvidence.SPLITTING == fit.unit.evidence
     assert near(UNIT_BYTES) == fit.unit.size.value
-    assert any("a throughput limit was not reached" in said for said in fit.unknown)
+    assert any("No throughput limit was reached" in said for said in fit.unknown)
 
 
 def test_without_such_a_size_the_burst_shows_the_unit():
@@ -88,7 +88,7 @@ def test_without_either_the_unit_is_a_surmise_and_said_to_be_one():
     (fit,) = fit_sweep(sweep(GP2, sizes_kib=POWERS_KIB)).phases
 
     assert UnitEvidence.DOCUMENTED == fit.unit.evidence
-    assert any("384 KiB would tell" in said for said in fit.unknown)
+    assert any("measure 384 KiB to decide" in said for said in fit.unknown)
 
 
 def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_deliver_as_much():
@@ -178,7 +178,7 @@ def test_latency_is_not_taken_for_a_limit():
     assert fit.bytes_limit is None
     assert len(SIZES_KIB) == len(fit.left_out)
     assert "nothing waited" in fit.left_out[0].reason
-    assert "0.7 ms alone" in fit.left_out[0].reason
+    assert "0.7 ms for one request alone" in fit.left_out[0].reason
     assert not fit.is_explained
 
 
@@ -193,7 +193,7 @@ def test_only_the_sizes_that_latency_decided_are_left_out():
     assert [kib(4), kib(8)] == [out.point.io_size_bytes for out in fit.left_out]
     assert fit.ops_limit is None
     assert near(134e6) == fit.bytes_limit.value
-    assert any("No size from 16 KiB on reached a limit on operations" in s for s in fit.unknown)
+    assert any("No size from 16 KiB on reached an IOPS limit" in s for s in fit.unknown)
 
 
 def test_a_lone_request_that_waited_for_a_low_limit_is_no_measure_of_latency():

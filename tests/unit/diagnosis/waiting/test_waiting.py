@@ -77,7 +77,7 @@ def test_slow_storage_below_every_ceiling_is_reported():
     assert stretch.io_size_bytes == pytest.approx(16 * KIB)
     (finding,) = diagnosis.findings
     assert (CODE, "warning") == (finding.code, finding.severity)
-    assert "as long for 3 h; no documented ceiling explains it" in finding.title
+    assert "normal for 3 h; no documented limit explains it" in finding.title
 
 
 def test_bursts_that_fill_a_part_of_each_minute_are_reported():

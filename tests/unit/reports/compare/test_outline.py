@@ -115,11 +115,11 @@ def test_two_instances_are_both_named():
 
 def test_a_side_that_could_not_be_judged_is_named():
     """
-    The sentence says of which side it cannot be told, and the time there is unknown, not never.
+    The sentence names the side that could not be judged, and the time there is unknown, not never.
     """
     said = compare_outline(of("unknown", "quiet"))
 
-    assert "cannot be told" in said.headline
+    assert "We cannot say" in said.headline
     assert "before" in said.headline
     assert "unknown" == said.time_at[0].before
     assert "never" == said.time_at[0].after

@@ -67,11 +67,11 @@ def test_pegged_time_is_marked_under_the_axis():
     """
     diagnosis, shot = pressed()
     bar = next(
-        line for line in timeline_blocks(diagnosis, shot, width=80) if line.startswith("  pegged")
+        line for line in timeline_blocks(diagnosis, shot, width=80) if line.startswith(" ceiling")
     )
     main = msgspec.structs.replace(diagnosis, intervals=diagnosis.intervals[2:3])
     alone = next(
-        line for line in timeline_blocks(main, shot, width=80) if line.startswith("  pegged")
+        line for line in timeline_blocks(main, shot, width=80) if line.startswith(" ceiling")
     )
 
     assert bar.count("▀") > alone.count("▀")
@@ -98,7 +98,7 @@ def test_a_ceiling_beyond_the_picture_is_named():
     """
     lines = drawn(np.full(60, 1e3), ceilings=(BASELINE,), next_ceiling=None)
 
-    assert "far above this picture: instance baseline 287.5 MB/s" in lines
+    assert "far above this chart: instance baseline 287.5 MB/s" in lines
     assert not any("┄" in line for line in lines)
 
 

@@ -124,8 +124,8 @@ def test_slack_says_how_near_the_nearest_was():
     The resource with the least room is named with its share.
     """
     assert headline(quiet()[0]) == (
-        "search-primary (db.r5.2xlarge) was not up against any limit in 24 h; nearest was "
-        "instance EBS IOPS, at most 32 % of its ceiling."
+        "search-primary (db.r5.2xlarge) was not up against any limit in 24 h; instance EBS "
+        "IOPS came nearest, at 32 % of its ceiling."
     )
 
 
@@ -183,7 +183,7 @@ def test_equal_gaps_are_said_once():
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
     said = outline(changed(unknown()[0], missing=gaps))
 
-    assert [("a, b and c", "Not known without them: x. Do y.")] == [
+    assert [("a, b and c", "Without them we do not know x. Do y.")] == [
         (f.name, f.value) for f in said.missing
     ]
 
@@ -217,7 +217,7 @@ def test_what_changes_the_reading_comes_before_the_evidence():
     evidence = outline(pressed()[0]).evidence
 
     assert "Context: storage optimisation after a change of storage." == evidence[0]
-    assert "Seen in samples of 1 s; those of the whole window are of 1 min." == evidence[1]
+    assert "Seen in samples of 1 s; the whole window has samples of 1 min." == evidence[1]
 
 
 def test_an_interval_has_its_remarks_in_its_row():

@@ -92,8 +92,8 @@ def test_the_order_is_that_of_an_incident():
     """
     shown = text_of("pressed")
     titles = [
-        *("WHAT TO DO FIRST", "WHY", "TIMELINE", "WHAT HAPPENED", "NOT THE CAUSE", "RESOURCES"),
-        *("PEGGED INTERVALS", "CREDITS AND FORECASTS", "ALSO FOUND", "NOT KNOWN"),
+        *("WHAT TO DO FIRST", "WHY", "TIMELINE", "WHAT HAPPENED", "RULED OUT", "RESOURCES"),
+        *("TIME AT A CEILING", "CREDITS AND FORECASTS", "ALSO FOUND", "NOT KNOWN"),
         "HOW IT WAS MEASURED",
     ]
     places = [shown.index(title) for title in titles]
@@ -181,7 +181,7 @@ def test_only_the_longest_intervals_are_listed():
 
     assert "THE 12 LONGEST OF 17" in shown
     assert 12 == len(re.findall(r"^  03-08 ", table, re.MULTILINE))
-    assert "and 5 shorter intervals, 15 min together" in shown
+    assert "and 5 shorter intervals, 15 min in total" in shown
 
 
 def test_rows_share_a_remark_by_its_number():

@@ -11,11 +11,11 @@ from plimsoll.model.ceiling import Dimension
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.timeline import (
+    at_ceiling,
     beyond,
     bucket_length,
     lines_of,
     main_dimension,
-    pegged,
     samples_of,
 )
 from unit.reports.fixture_diagnosis import pressed, quiet
@@ -208,8 +208,8 @@ def test_pegged_stretches_are_merged():
     )
     diagnosis = msgspec.structs.replace(diagnosis, intervals=intervals)
 
-    assert ((0, 20), (50, 70)) == pegged(diagnosis)
-    assert (*NIGHT, DAY) == pegged(pressed()[0])[:3]
+    assert ((0, 20), (50, 70)) == at_ceiling(diagnosis)
+    assert (*NIGHT, DAY) == at_ceiling(pressed()[0])[:3]
 
 
 def test_the_dimension_shown_is_the_one_that_bound_if_it_was_measured():

@@ -32,8 +32,8 @@ def test_the_headline_says_how_long_how_much_and_until_when():
     Times, hours, window, and that no documented ceiling explains it.
     """
     assert headline(FOUND) == (
-        "Storage made requests of orders (db.m5.2xlarge) wait 21 times as long for 3 h of 2 d, until "
-        "2021-03-08 19:40; no documented ceiling explains it."
+        "Storage latency of orders (db.m5.2xlarge) was 21 times normal for 3 h of 2 d, until "
+        "2021-03-08 19:40; no documented limit explains it."
     )
 
 
@@ -55,7 +55,7 @@ def test_the_text_lists_stretches_and_causes(width):
 
     assert "WAITING WITHOUT A KNOWN CEILING" in text
     assert "POSSIBLE CAUSES - Likely: Slow storage: a noisy neighbour" in text
-    assert "To tell: Look for events in the AWS Health Dashboard" in text
+    assert "To check: Check the AWS Health Dashboard" in text
     assert "NOT KNOWN" in text.split("TIMELINE")[1]
 
 
@@ -90,7 +90,7 @@ def test_markdown_and_page_say_the_same():
     assert "## Waiting without a known ceiling" in markdown
     assert "| 2021-03-08 16:40 – 19:40 | 3 h | 21 |" in markdown
     assert "## Possible causes" in markdown
-    assert "Shaded grey: requests waited, and no documented ceiling explains it." in page
+    assert "Shaded grey: requests waited, and no documented limit explains it." in page
     assert '<h2 id="waiting">Waiting without a known ceiling</h2>' in page
     assert '<h2 id="possible">Possible causes</h2>' in page
 
@@ -127,8 +127,8 @@ def test_an_instance_whose_requests_waited_is_not_slack_in_the_table():
         said.rows[0].limit,
         said.rows[0].time_at,
     )
-    assert "requests waited 21 times as long for 3 h" in said.rows[0].notes[0]
-    assert "1 waits for storage and no documented ceiling explains it" in said.headline
+    assert "latency was 21 times normal for 3 h" in said.rows[0].notes[0]
+    assert "1 waits for storage, and no documented limit explains it" in said.headline
     document = json.loads(render_overview_json(overview))
     assert (10_800.0, False) == (
         document["rows"][0]["waiting"]["seconds"],
@@ -143,5 +143,5 @@ def test_one_instance_alone_that_waits_is_said_so():
     overview = overview_of([overview_row(FOUND)], (), window_s=FOUND.window_s, source="rds:*")
 
     assert overview_outline(overview).headline == (
-        "1 of 1 instance waits for storage and no documented ceiling explains it."
+        "1 of 1 instance waits for storage, and no documented limit explains it."
     )

@@ -233,7 +233,7 @@ def test_one_reading_tells_nothing_and_says_so():
     shown = flat(text_of("blind", width=120))
 
     assert shown.startswith(
-        "It cannot be told what db1:5432/search spends its reads and writes on: a second reading is "
+        "We cannot say what db1:5432/search spends its reads and writes on: a second reading is "
         "missing."
     )
     assert "a second reading: Without it nothing can be said. Inspect again." in shown

@@ -136,9 +136,9 @@ def test_no_knee_is_said_too():
 @pytest.mark.parametrize(
     ("bought", "burst", "baseline", "words"),
     [
-        (30_000, 18_750, 12_000, "takes 12,000 IOPS forever, 18,750 IOPS at most"),
-        (15_000, 18_750, 12_000, "takes 12,000 IOPS forever, more only on credits"),
-        (30_000, 18_750, 18_750, "30,000 IOPS; the instance takes 18,750 IOPS."),
+        (30_000, 18_750, 12_000, "can use 12,000 IOPS, and 18,750 IOPS in bursts"),
+        (15_000, 18_750, 12_000, "can use 12,000 IOPS, and more only in bursts"),
+        (30_000, 18_750, 18_750, "30,000 IOPS; this class can use 18,750 IOPS."),
     ],
 )
 def test_what_cannot_be_reached_is_said_in_words(

@@ -146,7 +146,7 @@ def test_the_folded_are_counted_and_listed_by_name():
     assert f"NOT NEAR A LIMIT: {len(SLACK)}" in text
     assert "orders-07 (measured for 4 h of 24 h)" in text
     assert "orders-09 (no samples after 2025-11-20 10:00)" in text
-    assert "orders-11 (limits not known: instance class missing)" in text
+    assert "orders-11 (some limits unknown: instance class missing)" in text
 
 
 def test_every_instance_can_have_a_row():
@@ -199,8 +199,8 @@ def test_what_came_near_is_told_of_who_could_not_be_judged():
     [
         ((), (), "No instance was found."),
         (ROWS, UNREAD,
-         ("4 of 50 instances are up against a limit, 2 of them now; 39 are not, but 2 came near one; of "
-         "1 not all limits are known; 7 could not be judged.")),
+         ("4 of 50 instances are up against a limit, 2 of them now; 39 are not, but 2 came near one; 1 "
+         "with some limits unknown; 7 could not be judged.")),
         ((binding("a", now=True),), (), "1 of 1 instance is up against a limit, now."),
         ((binding("a"), row("b")), (),
          "1 of 2 instances was up against a limit, none of them now; 1 is not."),
@@ -208,8 +208,8 @@ def test_what_came_near_is_told_of_who_could_not_be_judged():
          "2 of 2 instances are up against a limit, all of them now."),
         ((row("a"), row("b")), (), "None of 2 instances was up against a limit."),
         ((row("a"), row("b", gaps=(NO_CLASS,)), row("c", Verdict.NEAR, gaps=(NO_CLASS,))), (),
-         ("None of 3 instances was up against a limit, but 1 came near one; of 2 not all limits are "
-         "known.")),
+         ("None of 3 instances was up against a limit, but 1 came near one; 2 with some limits "
+         "unknown.")),
         ((row("a"), row("b", Verdict.NEAR)), (),
          "None of 2 instances was up against a limit, but 1 came near one."),
         ((row("a"), UNKNOWN[0]), UNREAD[:1],
