@@ -18,10 +18,11 @@ from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.explain import plans
+from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.comparison import SharedHours
 from plimsoll.model.diagnosis import Lookalike
 from plimsoll.model.explain import Node, UnrecordedStatement
-from plimsoll.model.instance import Storage
+from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import WaitingTime
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
@@ -29,6 +30,7 @@ from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.reports.inspect.json import render_inspection_json
+from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.plan.json import render_plan_json
 from plimsoll.reports.sweep.json import render_sweep_json
@@ -63,6 +65,19 @@ POOLERS = {
     "sound.ini": "[pgbouncer]\nlisten_port = 6432\n",
 }
 
+BOUGHT = {
+    "legacy limits and credits": (
+        "db.r5.2xlarge",
+        *("--storage", "gp2", "--size-gib", "1000", "--launched", "2019-06-01"),
+    ),
+    "more than the instance takes": (
+        *("db.m7g.large", "--multi-az", "--volumes", "4", "--storage", "gp3"),
+        *("--size-gib", "500", "--iops", "40000", "--throughput-mibps", "2000"),
+    ),
+    "CPU credits": ("db.t3.xlarge", "--storage", "gp2", "--size-gib", "100"),
+    "magnetic": ("db.m3.medium", "--storage", "standard", "--size-gib", "100"),
+}
+
 Document = dict
 
 
@@ -70,6 +85,28 @@ def pool_sizes(_folder: Path) -> Iterator[Document]:
     """With nothing known, by a rule of thumb, measured, and where all fits."""
     for arguments in SIZES.values():
         yield _printed("pool-size", "--service", "orders=4x20", "--service", "jobs=1x5", *arguments)
+
+
+def limits(_folder: Path) -> Iterator[Document]:
+    """Of every kind of storage and of none; where no limit is documented; of several storages."""
+    for arguments in BOUGHT.values():
+        yield _printed("limits", *arguments, "--engine", "postgres")
+    io1 = Storage(kind="io1", size_gib=500, provisioned_ops_per_s=20_000)
+    oracle = replace(
+        INSTANCE,
+        engine="oracle-ee",
+        cluster="orders",
+        storage=Storage(kind="gp3", size_gib=500, additional=(io1, io1)),
+    )
+    for instance in (
+        Instance(db_class="db.r5.2xlarge"),
+        Instance(db_class="db.r5.2xlarge", storage=io1),
+        Instance(db_class="db.r5.2xlarge", engine="aurora-mysql", storage=Storage(kind="aurora")),
+        Instance(engine="aurora-postgresql", db_class="db.serverless", capacity_acu_max=16),
+        Instance(db_class="db.m1.small"),
+        oracle,
+    ):
+        yield json.loads(render_limits_json(sheet_of(instance, catalog())))
 
 
 def findings(folder: Path) -> Iterator[Document]:
@@ -224,6 +261,7 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "comparison": compared,
     "explain": executions,
     "inspection": inspected,
+    "limits": limits,
     "lint": findings,
     "overview": overviews,
     "plan": planned,

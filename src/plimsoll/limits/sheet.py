@@ -12,7 +12,6 @@ from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.sheet import (
-    SHEET_SCHEMA,
     ChainRate,
     Knee,
     LimitSheet,
@@ -44,7 +43,6 @@ def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
     chain = chain_of(instance, catalog)
     bursts = any(stage.burst > stage.baseline for stage in chain)
     return LimitSheet(
-        schema=SHEET_SCHEMA,
         instance=instance,
         volume_count=volume_count_of(instance, catalog),
         rows=_rows(chain, TABLE_SIZES),

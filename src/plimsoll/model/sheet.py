@@ -10,8 +10,6 @@ from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 
-SHEET_SCHEMA = "plimsoll.limits/1"
-
 
 class ChainRate(Struct, frozen=True, kw_only=True):
     """What the chain lets through at one I/O size, and the family that bounds it there."""
@@ -75,7 +73,6 @@ class UnusableStorage(Struct, frozen=True, kw_only=True):
 class LimitSheet(Struct, frozen=True, kw_only=True):
     """Everything `plimsoll limits` says."""
 
-    schema: str
     instance: Instance
     volume_count: int | None
     rows: tuple[SheetRow, ...]

@@ -85,6 +85,7 @@ def test_flags_reach_the_instance():
         "engine_version": None,
         "region": None,
         "multi_az": True,
+        "cluster": None,
         "storage": {
             "kind": "gp3",
             "size_gib": 500.0,

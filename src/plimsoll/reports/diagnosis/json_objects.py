@@ -8,10 +8,15 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import EventKind
 from plimsoll.reports.inspect.json import InspectionDocument
-from plimsoll.reports.render.json_values import Count, InstanceObject, Moment, Positive, Ratio
-
-Unit = Literal["bytes/s", "ops/s", "bytes", "count", "ratio", "credits"]
-FormerPhase = Literal["baseline", "burst", "fixed"]
+from plimsoll.reports.render.json_values import (
+    Count,
+    FormerPhase,
+    InstanceObject,
+    Moment,
+    Positive,
+    Ratio,
+    Unit,
+)
 
 
 class ReportWindowObject(Struct, frozen=True, kw_only=True):

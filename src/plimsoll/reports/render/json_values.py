@@ -6,7 +6,7 @@ Docstrings below fields are what the schemas and the reference pages say of them
 
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -21,6 +21,10 @@ Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(ge=0)]
 """Zero or above."""
 Ratio = Annotated[float, Meta(ge=0, le=1)]
+Unit = Literal["bytes/s", "ops/s", "bytes", "count", "ratio", "credits"]
+"""Unit of a ceiling."""
+FormerPhase = Literal["baseline", "burst", "fixed"]
+"""Which number of a limit a legacy one was."""
 
 _Form = TypeVar("_Form", bound=Struct)
 

@@ -8,6 +8,7 @@ from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
 from plimsoll.reports.inspect.json import InspectionDocument
+from plimsoll.reports.limits.json import LimitsDocument
 from plimsoll.reports.lint.json import LintDocument
 from plimsoll.reports.overview.json_objects import OverviewDocument
 from plimsoll.reports.plan.json_objects import PlanDocument
@@ -22,6 +23,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "comparison": (ComparisonDocument,),
     "explain": (ExplainDocument, RecordingObject),
     "inspection": (InspectionDocument,),
+    "limits": (LimitsDocument,),
     "lint": (LintDocument,),
     "overview": (OverviewDocument,),
     "plan": (PlanDocument,),

@@ -6,7 +6,6 @@ from plimsoll.app.render import render
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.sheet import (
-    SHEET_SCHEMA,
     ChainRate,
     Knee,
     LimitSheet,
@@ -41,7 +40,6 @@ KNEE = Knee(
 
 def sheet(rows: tuple[SheetRow, ...] = ROWS, **fields: object) -> LimitSheet:
     plain = LimitSheet(
-        schema=SHEET_SCHEMA,
         instance=Instance(
             db_class="db.r5.2xlarge",
             engine="postgres",
