@@ -18,6 +18,7 @@ from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.explain import plans
+from plimsoll.kernel import Stage
 from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.comparison import SharedHours
 from plimsoll.model.diagnosis import Lookalike
@@ -29,6 +30,7 @@ from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
+from plimsoll.reports.gate.json import render_gate_status
 from plimsoll.reports.inspect.json import render_inspection_json
 from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
@@ -36,6 +38,7 @@ from plimsoll.reports.plan.json import render_plan_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll.sources.explain.file import read_captures
+from unit.cli.gate.test_run import STATUS
 from unit.diagnosis.waiting.test_waiting import M5, slow_for_three_hours
 from unit.reports.fixture_diagnosis import CASES
 from unit.reports.fixture_fleet import fleet
@@ -157,6 +160,17 @@ def inspected(_folder: Path) -> Iterator[Document]:
         yield json.loads(render_inspection_json(made()))
 
 
+def gates(_folder: Path) -> Iterator[Document]:
+    """At a limit, and idle with a stage that limits nothing."""
+    free = Stage(name="disk", baseline=float("inf"), burst=float("inf"), counts="ops")
+    idle = replace(STATUS, binding=None, phase=None, chain=(free,), balance={"disk": None})
+    for status in (STATUS, idle):
+        told = render_gate_status(
+            status, emulated="db.t3.xlarge", mount="/mnt/gate", clock=60.0, emulated_minute_s=1.0
+        )
+        yield json.loads(told)
+
+
 def swept(_folder: Path) -> Iterator[Document]:
     """With every kind of limit, with nothing found, and without any configuration."""
     bare = replace(report().fit.phases[0], ops_limit=None, bytes_limit=None, knee=None, unit=None)
@@ -260,6 +274,7 @@ def _printed(*arguments: str) -> Document:
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "comparison": compared,
     "explain": executions,
+    "gate-status": gates,
     "inspection": inspected,
     "limits": limits,
     "lint": findings,

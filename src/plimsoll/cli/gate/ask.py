@@ -44,14 +44,16 @@ def show_status(socket: Path | None, *, is_json: bool) -> None:
     control = find_gate(socket)
     status, home = control.status(), control.home
     if is_json:
-        document = {
-            "emulated": gate_words.emulated(home.setup),
-            "mount": home.mount,
-            "credit_clock": status.clock,
-            "emulated_minute_s": MINUTE_S / status.clock,
-            **asdict(status),
-        }
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        from plimsoll.reports.gate.json import render_gate_status
+
+        text = render_gate_status(
+            status,
+            emulated=gate_words.emulated(home.setup),
+            mount=home.mount,
+            clock=status.clock,
+            emulated_minute_s=MINUTE_S / status.clock,
+        )
+        sys.stdout.buffer.write(text.encode())
     else:
         sys.stdout.write(gate_words.status_text(status, home.setup, home.mount))
     sys.stdout.flush()

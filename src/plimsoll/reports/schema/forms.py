@@ -7,6 +7,7 @@ from msgspec import Struct
 from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
+from plimsoll.reports.gate.json import GateStatusDocument
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.limits.json import LimitsDocument
 from plimsoll.reports.lint.json import LintDocument
@@ -22,6 +23,7 @@ from plimsoll.reports.toast.json import ToastProofDocument
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "comparison": (ComparisonDocument,),
     "explain": (ExplainDocument, RecordingObject),
+    "gate-status": (GateStatusDocument,),
     "inspection": (InspectionDocument,),
     "limits": (LimitsDocument,),
     "lint": (LintDocument,),

@@ -1,0 +1,1 @@
+"""What does a running gate do now: its status for programs."""
