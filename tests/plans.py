@@ -379,7 +379,7 @@ def quiet(**changed) -> Plan:
         "unpriced": (),
         "curve": (),
         "work_by_price": (),
-        "headline": "nothing needs a way past; db.t3.large would be enough, for $3.48 a day less",
+        "headline": "no change is needed; db.t3.large would be enough, for $3.48 a day less",
         "notes": (),
     }
     return claims(**(values | changed))
@@ -428,7 +428,7 @@ def nothing(**changed) -> Plan:
         "vector_count": 0,
         "prices_as_of": "2022-07-17",
         "are_prices_old": False,
-        "headline": "no way past is known",
+        "headline": "no option is known",
         "notes": (),
     }
     return claims(**(values | changed))

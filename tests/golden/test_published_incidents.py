@@ -181,7 +181,7 @@ def test_the_step_that_ended_the_second_incident_is_recommended():
     assert ("db.m6g.xlarge", RungKind.SOONER) == (chosen.instance.db_class, step.kind)
     assert step.chance >= 0.7
     assert "db.m6g.xlarge" in plan.headline.partition(":")[0]
-    assert "No size makes a load that takes whatever it is given" in plan.headline
+    assert "no size keeps it below its ceiling" in plan.headline
     assert "19.66 MB/s" in plan.ladder.note
 
 

@@ -283,7 +283,7 @@ def depends_on_license(
     if not sold or len(tuple(licenses)) < 2:
         return ""
     of = subject(db_class, book.region, engine=engine, deployment=deployment)
-    return f"{of} depends on the license: say it with --license {' or '.join(sold)}"
+    return f"{of} depends on the license: give --license {' or '.join(sold)}"
 
 
 WITHOUT_DEPLOYMENT = frozenset(

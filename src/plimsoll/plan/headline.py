@@ -38,9 +38,7 @@ def headline_of(
         return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
     if unexplained is not None:
         best = "" if ladder is None else _despite(options[ladder.rungs[ladder.recommended].option])
-        return (
-            f"{_first(options)}what bound is in no document, so no change is sure to lift it{best}"
-        )
+        return f"{_first(options)}the limit that bound is undocumented, so no change is sure to lift it{best}"
     if ladder is not None and ladder.rungs[ladder.recommended].kind is RungKind.SOONER:
         return _by_hours(present, options, ladder)
     faster = _faster(present, options)
@@ -55,8 +53,8 @@ def headline_of(
     said = [*first, tried, *_after(options, ladder)]
     if greedy_ratio >= GREEDY_FROM and chosen.judgement is not Judgement.LIFTS:
         said.append(
-            f"with a chance of {format_ratio(greedy_ratio)} the load takes whatever it is given: then no "
-            "size is enough, and hours of work decide"
+            f"with a chance of {format_ratio(greedy_ratio)} the load uses any throughput it gets: then no "
+            "size is enough, so compare hours of work"
         )
     if chosen.role != FREE:
         said[0] = f"{_first(options)}{said[0]}"
@@ -73,16 +71,16 @@ def _without_steps(
         lead = "" if faster is None or sure.role == FREE else f"{faster}; "
         return f"{first}{lead}{sure.title} lifts the ceiling{_for(sure)}"
     if faster is not None:
-        return f"{first}{faster}; nothing that is allowed and priced lifts the ceiling altogether"
+        return f"{first}{faster}; no allowed and priced option lifts the ceiling altogether"
     if unpriced:
-        return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is not known"
-    return f"{first}nothing that can be bought within these constraints lifts the ceiling"
+        return f"{first}{unpriced[0].title} is the smallest that lifts the ceiling; its price is unknown"
+    return f"{first}no option within these constraints lifts the ceiling"
 
 
 def _tried(present: Option, option: Option) -> str:
     """The step to begin with: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
     if option.role == FREE:
-        return f"stop and start it: that is free, and enough in {_cases(option.probability)}"
+        return f"stop and start it: free, and enough in {_cases(option.probability)}"
     if option.judgement is Judgement.LIFTS:
         return f"{option.title} lifts the ceiling{_for(option)}"
     work = _work(present, option)
@@ -109,7 +107,7 @@ def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
         if sure is not (later[0] if later else None):
             said.append(f"to be almost certain today: {sure.title} ({_price(sure)})")
     if chosen.role == FREE and not later:
-        said.append("where that is not, nothing that is allowed and priced is likely to be")
+        said.append("in the other cases, no allowed and priced option is likely to be enough")
     return said
 
 
@@ -148,8 +146,8 @@ def _enough(present: Option, sure: list[Option]) -> str:
     ]
     if cheaper:
         best = min(cheaper, key=lambda option: option.usd_per_day_more or Decimal(0))
-        return f"nothing needs a way past; {best.title} would suffice too{_for(best)}"
-    return f"nothing needs a way past: {present.title} suffices"
+        return f"no change is needed; {best.title} would be enough too{_for(best)}"
+    return f"no change is needed: {present.title} is enough"
 
 
 def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
@@ -175,10 +173,9 @@ def _first(options: tuple[Option, ...]) -> str:
     if restart is None or restart.judgement is Judgement.LIFTS:
         return ""
     if restart.judgement is Judgement.DOES_NOT:
-        return "stop and start it first: that is free, but does not suffice; then "
+        return "stop and start it first: free, but not enough; then "
     return (
-        f"stop and start it first: that is free, and enough in {in_cases(restart.probability)} cases; "
-        "then "
+        f"stop and start it first: free, and enough in {in_cases(restart.probability)} cases; then "
     )
 
 
@@ -191,7 +188,7 @@ def _for(option: Option) -> str:
     more = option.usd_per_day_more
     if more is None:
         whole = option.cost.usd_per_day
-        return f" for ${whole:,.2f} a day in all" if whole else ", at a price that is not known"
+        return f" for ${whole:,.2f} a day in total" if whole else ", at an unknown price"
     cents = more.quantize(_CENT, rounding=ROUND_HALF_UP)
     if cents == 0:
         return " at the same price"

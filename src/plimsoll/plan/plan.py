@@ -56,7 +56,7 @@ from plimsoll.units import format_time
 
 UNSURE = "cheaper but unsure"
 SUSPECTED = "likely"
-MOST = "the most there is"
+MOST = "largest available"
 NO_PRICE = "price not known"
 
 # How many of each role are judged before the search's own first is shown as it is.
@@ -402,5 +402,5 @@ def _refused(found: Arrangements) -> tuple[str, ...]:
         return ()
     first = found.refused[0]
     count = len(found.refused)
-    more = f", and {count - 1:,} others for reasons like it" if count > 1 else ""
+    more = f", and {count - 1:,} others for similar reasons" if count > 1 else ""
     return (f"Left out: {first.db_class}: {first.reason}{more}.",)

@@ -110,7 +110,7 @@ def test_the_guide_runs_as_written(tmp_path: Path, capsys):
         exec("\n".join(lines), {})
 
     assert "binds instance_ebs_throughput" in capsys.readouterr().out
-    assert "The way past" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ">Plan<" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_what_was_found_is_written_in_the_form_of_its_ending(tmp_path: Path):

@@ -46,5 +46,5 @@ def test_a_price_is_said_whole_where_its_difference_is_not_known():
     known = headline_of(plans.present(), (option,), (), None)
     unknown = headline_of(plans.present(), (free_of_price,), (), None)
 
-    assert known.endswith("lifts the ceiling for $12.17 a day in all")
-    assert unknown.endswith("lifts the ceiling, at a price that is not known")
+    assert known.endswith("lifts the ceiling for $12.17 a day in total")
+    assert unknown.endswith("lifts the ceiling, at an unknown price")

@@ -15,8 +15,8 @@ NINE_IN_TEN = np.array([0.9])
 HABITS = {
     Overflow.LOST: "dropped",
     Overflow.JOB: "queued and done later",
-    Overflow.CLIENTS: "asked by clients that wait",
-    Overflow.GREEDY: "part of a load that takes whatever it is given",
+    Overflow.CLIENTS: "retried by clients that wait",
+    Overflow.GREEDY: "part of a load that uses any throughput it gets",
 }
 
 
@@ -41,14 +41,14 @@ def assumptions_of(
         said += [_of_stretches(held, prior), _of_habit(found, weights)]
     if not seen.has_size:
         said.append(
-            f"Each operation is taken for {ASSUMED_SIZE_BYTES / 1024:.0f} KiB: bytes and operations "
+            f"We assume {ASSUMED_SIZE_BYTES / 1024:.0f} KiB per operation: bytes and operations "
             "were not both measured."
         )
     lost = int(np.count_nonzero(~seen.is_measured))
     if lost:
         said.append(
-            f"{lost} of {seen.time_s.size} samples are missing; they are filled in between their "
-            "neighbours and never counted."
+            f"{lost} of {seen.time_s.size} samples are missing. They are interpolated and never "
+            "counted."
         )
     return tuple(said)
 
@@ -56,12 +56,12 @@ def assumptions_of(
 def _of_arrivals(came: Arrivals) -> str:
     if came.is_whole:
         return (
-            "Demand behind the ceiling is what came, as it was counted beside what was done; one in "
-            "five that some of it are clients who would ask for more."
+            "Demand at the ceiling was counted as requests arrived. With a chance of 1 in 5, some "
+            "of them are clients that would send more."
         )
     return (
-        "Demand behind the ceiling is what reached the database, done or rolled back; what was "
-        "refused before is not known."
+        "Demand at the ceiling is what reached the database, committed or rolled back. Requests "
+        "refused earlier are unknown."
     )
 
 
@@ -69,28 +69,28 @@ def _of_stretches(held: Throttled, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
     if shown == count:
-        return "Demand behind the ceiling is what was seen just before it bound, and wanders on."
+        return "We assume that demand at the ceiling continued as it was just before."
     if shown:
         return (
-            f"{shown} of {count} stretches at a ceiling showed their demand just before it bound; "
-            "the others are taken to be like them."
+            f"{shown} of {count} intervals at a ceiling showed their demand just before; "
+            "we assume the others are alike."
         )
     return (
-        "While the limit held, how much more was wanted could not be seen. We assume that it was less "
-        f"than {prior.overload_median:g} times the ceiling in half of such cases, and less than "
-        f"{growth_quantiles(prior, NINE_IN_TEN)[0]:.1f} times in nine of ten (--prior)."
+        "While the limit bound, we could not see how much more was wanted. We assume less than "
+        f"{prior.overload_median:g} times the ceiling in half of such cases, and less than "
+        f"{growth_quantiles(prior, NINE_IN_TEN)[0]:.1f} times in 9 of 10 (--prior)."
     )
 
 
 def _of_habit(found: LoopEstimate, weights: Mapping[Overflow, float]) -> str:
     if found.loop is LoadResponse.CLOSED:
         return (
-            f"Clients were counted and spend {1e3 * found.think_s:.2g} ms elsewhere for each request"
-            + ("." if found.is_sure else "; a queue before a full pool would look the same.")
+            f"Clients were counted; each spends {1e3 * found.think_s:.2g} ms outside storage per request"
+            + ("." if found.is_sure else ". A queue before a full pool would look the same.")
         )
     if found.loop is LoadResponse.OPEN:
-        return "What is not served at once is lost or done later; served faster, no more is asked."
+        return "Delayed requests are dropped or done later. Faster storage brings no more requests."
     parts = [
         f"{100 * weights[habit]:.0f} % {text}" for habit, text in HABITS.items() if habit in weights
     ]
-    return f"Delayed requests may have had any of these fates: {', '.join(parts)} (--prior)."
+    return f"Delayed requests may have been {', '.join(parts)} (chances: --prior)."

@@ -47,13 +47,13 @@ LEAST_STEPS = 20
 NEWCOMERS = 3
 STEADY = 0.1
 ALIKE = (
-    "clients that wait look like this, and so do requests from outside with a connection each; "
-    "arrivals, or work that waits outside the database, would tell"
+    "clients that wait look like this, and so do outside requests with one connection each; "
+    "counted arrivals, or a counted queue outside the database, would decide"
 )
-SURE = "; no work waited outside the database: clients wait for their answers"
+SURE = "; no work waited outside the database, so clients wait for their answers"
 NEEDED = (
-    "storage metrics alone do not tell whether clients wait for their answers; connections or "
-    "active sessions recorded beside them would"
+    "storage metrics alone do not show whether clients wait for their answers; record connections "
+    "or active sessions too"
 )
 
 
@@ -102,8 +102,8 @@ def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
             found,
             loop=LoadResponse.OPEN,
             reason=(
-                f"for 100 requests that were done while the ceiling bound "
-                f"{100 * (1 + came.excess_ratio):.0f} came: they come whether or not others are done"
+                f"at the ceiling {100 * (1 + came.excess_ratio):.0f} requests arrived for every 100 "
+                "completed, so they do not wait for each other"
             ),
             arrivals=came,
         )
@@ -112,10 +112,10 @@ def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
             found,
             loop=LoadResponse.CLOSED,
             is_sure=True,
-            reason=f"{_plain(found.reason)}; all that came was done: clients wait for their answers",
+            reason=f"{_plain(found.reason)}; all that arrived was done, so clients wait for answers",
             arrivals=came,
         )
-    return replace(found, reason=f"{found.reason}; all that came was done", arrivals=came)
+    return replace(found, reason=f"{found.reason}; all that arrived was done", arrivals=came)
 
 
 def _plain(reason: str) -> str:
@@ -154,8 +154,8 @@ def _queue(
     return LoopEstimate(
         loop=LoadResponse.OPEN,
         reason=(
-            f"work for up to {longest:.0f} s waited outside the database while the ceiling bound: "
-            "it came whether or not other work was done"
+            f"up to {longest:.0f} s of work waited outside the database while the ceiling bound, "
+            "so requests do not wait for each other"
         ),
         queue_ops=queue,
         is_kept=_is_kept(waiting, done, held, seen.step_s),
@@ -212,8 +212,8 @@ def _pile(
     return LoopEstimate(
         loop=LoadResponse.OPEN,
         reason=(
-            f"for each request {1e3 * during:.2g} ms were spent at work outside storage while the "
-            f"ceiling bound, {1e3 * usual:.2g} ms at other times: requests pile up"
+            f"each request spent {1e3 * during:.2g} ms outside storage while the ceiling bound, "
+            f"instead of {1e3 * usual:.2g} ms: requests pile up"
         ),
     )
 
@@ -248,8 +248,8 @@ def _clients(
     return LoopEstimate(
         loop=LoadResponse.UNKNOWN,
         reason=(
-            f"connections are explained to {100 * explained:.0f} % by requests in flight and "
-            f"{1e3 * think:.2g} ms elsewhere for each: {ALIKE}"
+            f"requests in flight and {1e3 * think:.2g} ms per request outside storage explain "
+            f"{100 * explained:.0f} % of the connections: {ALIKE}"
         ),
         think_s=think,
         is_pausing=think > PAUSING * float(np.median(seen.latency_s[counts & held.is_held])),
@@ -289,8 +289,8 @@ def _newcomers(
     return LoopEstimate(
         loop=LoadResponse.UNKNOWN,
         reason=(
-            f"{number:.0f} connections came with the load and stayed as many while it was held back, "
-            f"each with a request in flight or {1e3 * think:.2g} ms elsewhere: {ALIKE}"
+            f"{number:.0f} connections came with the load, and their number stayed the same at the "
+            f"ceiling, with {1e3 * think:.2g} ms per request outside storage: {ALIKE}"
         ),
         think_s=think,
         is_pausing=think > PAUSING * float(np.median(seen.latency_s[inside])),

@@ -124,20 +124,20 @@ def nature_of(
 def _reason(held: Throttled, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
     if all(is_seen(stretch) for stretch in held.stretches):
         return (
-            "the load was seen below the ceiling of that moment, just before a lower one held it: it "
-            "asks for so much and no more"
+            "just before the ceiling bound, the load was below the higher ceiling of that moment, so "
+            "its demand is fixed"
         )
     longest = max(held.stretches, key=lambda stretch: stretch.length_s)
     where = "at its burst ceiling and at its baseline" if is_twice_pegged(longest) else "at it"
     text = f"it stayed {where} for up to {format_duration(longest.length_s)}"
     chance = f"{100 * ratio:.0f} %"
     if nature is WorkloadKind.OPEN:
-        return f"{text}; a load that takes whatever it is given (a vacuum, a load job) is unlikely ({chance})"
+        return f"{text}; a load that uses any throughput it gets (a vacuum, a load job) is unlikely ({chance})"
     text = (
-        f"{text}; with a chance of {chance} it takes whatever it is given (a vacuum, a load job, clients "
-        "without pauses)"
+        f"{text}; with a chance of {chance} it uses any throughput it gets, for example a vacuum or a "
+        "load job"
     )
     if is_bounded(held, prior):
         most = max(stretch.waiting for stretch in held.stretches if not is_seen(stretch))
-        return f"{text}: few requests wait, so such a load reaches {most:.2g} times this ceiling at most"
-    return f"{text}: such a load reaches any ceiling, so compare hours of work"
+        return f"{text}. Few requests wait, so such a load reaches at most {most:.2g} times this ceiling"
+    return f"{text}. Such a load reaches any ceiling, so compare hours of work"

@@ -48,10 +48,10 @@ def observed(
             next_ceiling=_bound(diagnosis.binding),
         ),
         reason=(
-            f"a ceiling was seen to bind for {format_ratio(ratio)} of the time measured, where "
-            f"{100 * allowed_ratio:g} % are allowed"
+            f"a ceiling bound for {format_ratio(ratio)} of the time measured "
+            f"(you allow {100 * allowed_ratio:g} %)"
             if ratio > 0
-            else "no ceiling was seen to bind in the time measured"
+            else "no ceiling bound in the time measured"
         ),
         settled_by="",
         passed=np.full(2 * len(demand.paths), is_within),

@@ -40,8 +40,8 @@ BURST_S = 1800.0
 # "At least": how much more there may be is not said; twice as much would have been advertised.
 AT_LEAST = 2.0
 SETTLED_BY = (
-    "an hour on a larger class while the ceiling binds, or active sessions and transactions per "
-    "second recorded beside the storage metrics"
+    "run one hour on a larger class while the ceiling binds, or record active sessions and "
+    "transactions per second with the storage metrics"
 )
 _FAMILIES = {family.value for family in Family}
 
@@ -165,8 +165,8 @@ def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
 def _trials(demand: Demand, chain: Sequence[Stage]) -> list[Trial]:
     if not chain:
         raise DataError(
-            "nothing to replay against: no limit of the change is documented",
-            "Give a class and storage that the catalog knows.",
+            "no limit of this change is documented, so nothing can be replayed",
+            "Give a class and storage from the catalog.",
         )
     strict = started(demand, chain, is_generous=False)
     return trials_of(demand, strict, started(demand, chain, is_generous=True))
@@ -339,7 +339,7 @@ def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> st
         demand.paths[0].ops_per_s, demand.served_ops_per_s
     )
     if is_seen and ratio.high == 0:
-        return "what was asked for would never wait for a ceiling"
+        return "demand would never wait for a ceiling"
     span = f"for {high}" if low == high else f"for {low} to {high}"
     text = f"still at a ceiling {span} of the time (you allow {100 * allowed:g} %)"
     if len(demand.paths) == 1:

@@ -48,8 +48,8 @@ def refuted_of(
 def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
     """A sentence for each limit that is not enforced."""
     return [
-        f"More was served for hours than the documented {_limit(stage)}, so that limit is not enforced "
-        f"here and {_left(most)}."
+        f"{_rate_name(stage)} stayed above the documented {_limit(stage)} for hours, so that limit is not "
+        f"enforced here and {_left(most)}."
         for stage, most in refuted.items()
     ]
 
@@ -69,6 +69,10 @@ def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
 
 def _left(most: Stage | None) -> str:
     return "was ignored" if most is None else f"only its maximum of {_rate(most)} was counted"
+
+
+def _rate_name(stage: Stage) -> str:
+    return "Throughput" if stage.counts == "bytes" else "IOPS"
 
 
 def _limit(stage: Stage) -> str:

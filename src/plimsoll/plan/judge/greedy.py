@@ -78,7 +78,7 @@ def _step(option: Option, chance: float, kind: RungKind) -> LadderStep:
 
 def _note(context: PlanContext, recommended: Option) -> str:
     """What no size changes, and how much everybody else asks for, where that was seen."""
-    said = "no size makes a load that takes whatever it is given stop running at its ceiling"
+    said = "this load uses any throughput it gets, so no size keeps it below its ceiling"
     demand, ceiling = context.demand, recommended.effect.next_ceiling
     free = demand.is_measured & ~demand.is_held_back
     is_seen = free.sum() >= FREE_RATIO * demand.is_measured.sum()
@@ -86,7 +86,7 @@ def _note(context: PlanContext, recommended: Option) -> str:
         return said
     rate = float(demand.served_bytes_per_s[free].mean())
     return (
-        f"{said}; while it runs, everybody else shares that ceiling with it, and what they are served "
-        f"when it does not run, {format_bytes_per_s(rate)} on average, is {format_ratio(rate / ceiling.value)} "
+        f"{said}; all other work shares that ceiling while it runs. Other work uses "
+        f"{format_bytes_per_s(rate)} on average, {format_ratio(rate / ceiling.value)} "
         f"of the {format_bytes_per_s(ceiling.value)} of the recommended step"
     )

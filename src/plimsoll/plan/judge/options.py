@@ -141,8 +141,8 @@ class PlanContext:
         found = []
         if self.unexplained is not None:
             found.append(
-                f"The limit of {_rate(self.unexplained)} is in no document, so whether another class "
-                "or storage has it is not known."
+                f"The limit of {_rate(self.unexplained)} is undocumented: another class or storage "
+                "may have it too."
             )
         found += refuted_notes(self.refuted)
         if self.constraints.growth == 1:
@@ -157,11 +157,11 @@ class PlanContext:
         if bool(self.before.multi_az) != bool(self.actual.multi_az):
             what = "with a standby" if self.before.multi_az else "without a standby"
             cost = self._cost(self.actual).usd_per_day
-            now = f"; as it is now, it costs ${cost:,.2f} a day" if cost is not None else ""
-            yield f"Everything is compared {what}, what is there too, as was asked{now}."
+            now = f" The current setup costs ${cost:,.2f} a day." if cost is not None else ""
+            yield f"All prices are {what}, also that of the current setup.{now}"
         most, cost = self.constraints.usd_per_day_max, self.before_cost.usd_per_day
         if most is not None and cost is not None and cost > most:
-            yield f"What is there costs ${cost:,.2f} a day, more than the ${most:,.2f} that were allowed."
+            yield f"The current setup costs ${cost:,.2f} a day, more than the ${most:,.2f} you allow."
 
     @cached_property
     def before_cost(self) -> Cost:
@@ -193,7 +193,7 @@ class PlanContext:
             instance=self.before,
             commands=(),
             disruption=Disruption(
-                text="nothing is changed",
+                text="no change",
                 is_restart=False,
                 optimising_s=None,
                 moved_bytes=None,
@@ -262,13 +262,13 @@ class PlanContext:
                     kind=MoveKind.SCHEDULE,
                     before="as it comes",
                     after=window,
-                    text=f"work that was held back spread over {window}",
+                    text=f"delayed work spread over {window}",
                 ),
             ),
             disruption=replace(
                 present.disruption,
-                text="nothing is changed in the database; jobs begin and end at other times",
-                reversal="Jobs can go back to their hours at any time.",
+                text="no change in the database; jobs begin and end at other times",
+                reversal="Move the jobs back at any time.",
             ),
             # The rest of the present effect is of work that waits: what spread work sees is not known.
             effect=replace(
@@ -284,8 +284,8 @@ class PlanContext:
             ),
             judgement=Judgement.UNSURE,
             probability=jobs,
-            reason=f"{found.text}. It passes if what was served is all the work there is.",
-            settled_by="whether what was held back is a job that can wait: its schedule and its owner",
+            reason=f"{found.text}. This is enough if no more work was wanted than was served.",
+            settled_by="ask the owner of the delayed job whether it can wait",
         )
 
     def _work(self, chain: tuple[Stage, ...]) -> WorkTime | None:
@@ -367,15 +367,15 @@ class PlanContext:
         is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT
         if not is_less_sure:
             return replace_stage(judged, probability=chance)
-        which = "a limit that no document names"
+        which = "an undocumented limit"
         if self.unexplained is not None:
-            which = f"the limit of {_rate(self.unexplained)} that no document names"
+            which = f"the undocumented limit of {_rate(self.unexplained)}"
         return replace_stage(
             judged,
             judgement=Judgement.UNSURE,
             probability=chance,
-            reason=f"{judged.reason}, if {which} is not there as well",
-            settled_by="an hour with the change, on a copy or in a quiet night",
+            reason=f"{judged.reason}, unless {which} binds there too",
+            settled_by="run one hour with the change, on a copy or in a quiet night",
         )
 
     @cached_property

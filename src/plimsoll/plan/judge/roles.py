@@ -149,8 +149,8 @@ def rejected(
         name=found.name(index),
         usd_per_month=prices.usd_per_month(index),
         reason=(
-            f"{minutes:,.0f} minutes ({format_ratio(share)}){at},"
-            f" where {number(allowed_minutes, 3)} are allowed"
+            f"{minutes:,.0f} minutes ({format_ratio(share)}){at}"
+            f" (you allow {number(allowed_minutes, 3)})"
         ),
     )
 

@@ -180,6 +180,6 @@ def _text(demand: Demand, moved: _Work, days: _Days, hours: int) -> str:
     what = f"{format_bytes(total / count)} a day" if count > 1 else format_bytes(total)
     clock = f"{days.start_s // 3600:02d}:00"
     return (
-        f"the {what} of work that ran into the ceiling would fit under the limits if it were spread "
-        f"evenly over {hours} h from {clock} UTC"
+        f"the {what} of work at the ceiling fits under the limits if you spread it evenly over "
+        f"{hours} h from {clock} UTC"
     )

@@ -129,9 +129,8 @@ def unexplained_of(demand: Demand, present: WorkTime | None) -> tuple[str, ...]:
     took = _span(seen_minutes, seen_minutes)
     takes = _span(present.chained_minutes, seen_minutes)
     text = (
-        f"The work at a ceiling took {took}; replayed with the documented limits of the current setup "
-        f"it takes {takes}. Something else, for example CPU, may set its pace too, on other setups as "
-        "well."
+        f"The work at a ceiling took {took}; with the documented limits of the current setup it would "
+        f"take {takes}. Something else, for example CPU, may slow it too, also on other setups."
     )
     return (text,)
 

@@ -245,7 +245,7 @@ def _refusal(
     patterns: ProposalPatterns,
 ) -> str:
     if not limits.is_offered:
-        return "no list of RDS names it"
+        return "no RDS list contains it"
     if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(
         limits.db_class
     ):
@@ -255,9 +255,9 @@ def _refusal(
     # Judgement: classes on Xen are of generations before 2018 that AWS withdraws one by one; they
     # are no way forward, unless somebody names them.
     if limits.hypervisor == "xen" and not patterns.names_class(limits.db_class):
-        return "it is of a generation that is being withdrawn"
+        return "AWS is withdrawing its generation"
     if patterns.is_architecture_kept and own.cpu_arch and limits.cpu_arch != own.cpu_arch:
-        return "it has another processor architecture, which is denied"
+        return "it has another processor architecture, which you deny"
     return shortfall(limits, needs, catalog, patterns.words)
 
 
@@ -277,9 +277,9 @@ def _class(instance: Instance) -> str | None:
 
 def _notes(before: Instance) -> Iterable[str]:
     if before.db_class is None:
-        yield "The instance has no class: only its storage is varied."
+        yield "The class is unknown: only storage options are shown."
     elif before.region is not None and before.region != _LISTED_REGION:
         yield (
-            f"Which classes {before.region} has is not in the catalog: ask"
-            " aws rds describe-orderable-db-instance-options before ordering."
+            f"The catalog does not list the classes of {before.region}: check with"
+            " aws rds describe-orderable-db-instance-options before you order."
         )

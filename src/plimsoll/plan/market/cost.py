@@ -91,7 +91,7 @@ def summed(
     """The cost of parts that were priced on their own, as a search over many arrangements does."""
     assert 0 < discount <= 1
     if discount != 1 and hours.usd_per_month is not None:
-        note = f"the discount, a factor of {discount}, is on the instance alone"
+        note = f"the discount, a factor of {discount}, applies to the instance only"
         hours = replace(
             hours, usd_per_month=hours.usd_per_month * discount, notes=(*hours.notes, note)
         )
@@ -206,22 +206,20 @@ def instance_part(instance: Instance, book: PriceBook) -> BillItem:
     """The hours of the class, without discount; the licence is in them where it is included."""
     if instance.region is not None and instance.region != book.region:
         return _unknown(
-            f"the instance is in {instance.region}, and the prices are those of {book.region}"
+            f"the instance is in {instance.region}, but the prices are of {book.region}"
         )
     if is_serverless(instance):
-        return _unknown("what Aurora Serverless costs depends on the capacity it takes by the hour")
+        return _unknown("the price of Aurora Serverless depends on the capacity used per hour")
     if instance.db_class is None or instance.engine is None:
         missing = "class" if instance.db_class is None else "engine"
-        return _unknown(
-            f"an instance is priced by its class and engine; its {missing} is not known"
-        )
+        return _unknown(f"the price depends on class and engine, and the {missing} is unknown")
     # Aurora has no price of a standby: every instance of its cluster is billed as one.
     deployment = Deployment.SINGLE_AZ if is_aurora(instance) else instance.deployment
     license_model = LICENSES.get(instance.license_model or "")
     if instance.license_model is not None and license_model is None:
         return _unknown(
-            f"what {instance.db_class} costs with the license '{instance.license_model}' is not "
-            "known: the license is not in the price list of RDS"
+            f"the RDS price list has no license '{instance.license_model}', so the price of "
+            f"{instance.db_class} is unknown"
         )
     price = book.instance_price(
         instance.db_class,
@@ -247,7 +245,7 @@ def instance_part(instance: Instance, book: PriceBook) -> BillItem:
 def _taken(instance: Instance) -> Iterable[str]:
     is_single = instance.deployment is Deployment.SINGLE_AZ
     if instance.multi_az is None and is_single and not is_aurora(instance):
-        yield "whether the instance has a standby is not known; it is priced as Single-AZ"
+        yield "it is unknown whether the instance has a standby; the price is for Single-AZ"
 
 
 def storage_parts(
@@ -271,7 +269,9 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
     storage, deployment = instance.storage, instance.deployment
     if storage.kind is None or storage.size_gib is None:
         missing = "type" if storage.kind is None else "size"
-        unknown = _unknown(f"storage is priced by its type and size; its {missing} is not known")
+        unknown = _unknown(
+            f"the price depends on storage type and size, and the {missing} is unknown"
+        )
         return StorageParts(space=unknown, ops=_free(), throughput=_free())
     space = _priced(f"{storage.kind}_storage", storage.size_gib, book, deployment=deployment)
     if storage.kind == "standard":
@@ -288,7 +288,7 @@ def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -
     """io1 and io2 pay for every IOPS."""
     if storage.provisioned_ops_per_s is None:
         return _unknown(
-            f"{storage.kind} is paid by the IOPS, and how many were bought is not known"
+            f"{storage.kind} is billed per provisioned IOPS, and their number is unknown"
         )
     item = f"{storage.kind}_ops"
     return _priced(item, storage.provisioned_ops_per_s, book, deployment=deployment)
@@ -304,13 +304,13 @@ def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog)
     rule = catalog.storage_rule(family, "gp3", storage.size_gib or 0.0) if family else None
     if rule is None or rule.ops_per_s_min is None or rule.bytes_per_s_min is None:
         of = f"{number(storage.size_gib or 0)} GiB of gp3 for {instance.engine or 'this engine'}"
-        unknown = _unknown(f"how many IOPS and MiB/s {of} includes is not known")
+        unknown = _unknown(f"the IOPS and MiB/s included in {of} are unknown")
         return StorageParts(space=space, ops=unknown, throughput=unknown)
     ops_more = max((ops or 0.0) - rule.ops_per_s_min, 0.0)
     if ops_more and rate is None and deployment is Deployment.MULTI_AZ_CLUSTER:
         unknown = _unknown(
-            "RDS sets the throughput of a Multi-AZ DB cluster by its IOPS, and how much of it is paid"
-            " is not documented"
+            "RDS sets the throughput of a Multi-AZ DB cluster by its IOPS, and does not document how"
+            " much of it is billed"
         )
         paid = _priced("gp3_ops", ops_more, book, deployment=deployment)
         return StorageParts(space=space, ops=paid, throughput=unknown)
@@ -325,9 +325,9 @@ def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog)
 def _by_request(book: PriceBook) -> BillItem:
     """Magnetic storage: the sum cannot be known without the number of requests to come."""
     price = book.storage_price("standard_io")
-    rate = f", at ${price.usd} a million" if price else ""
+    rate = f" (${price.usd} a million)" if price else ""
     return _unknown(
-        f"magnetic storage is also paid by the request{rate}, and how many will come is not known"
+        f"magnetic storage is also billed per request{rate}, and their number is unknown"
     )
 
 
@@ -336,13 +336,11 @@ def _aurora_storage(instance: Instance, book: PriceBook) -> StorageParts:
     item = "aurora_iopt1_storage" if optimized else "aurora_storage"
     size_gib = instance.storage.size_gib
     space = (
-        _unknown("Aurora's storage is paid as it fills, and how full it is is not known")
+        _unknown("Aurora bills used storage, and the used amount is unknown")
         if size_gib is None
         else _priced(item, size_gib, book, deployment=Deployment.SINGLE_AZ)
     )
-    requests = _unknown(
-        "Aurora's I/O is paid by the request, and how many of them are billed is not known"
-    )
+    requests = _unknown("Aurora bills I/O requests, and their number is unknown")
     return StorageParts(space=space, ops=_free() if optimized else requests, throughput=_free())
 
 
@@ -373,14 +371,16 @@ def credits_part(
     price = book.storage_price(item)
     if cpu_credits_per_hour is None:
         rate = f" at ${price.usd:f} a vCPU-hour" if price else ""
-        note = f"CPU credits beyond those that {limits.db_class} earns are paid{rate}, not counted"
+        note = (
+            f"CPU credits beyond those {limits.db_class} earns cost extra{rate}; not included here"
+        )
         return BillItem(usd_per_month=None, notes=(note,))
     if not earned.is_unlimited:
         return _unknown(
-            f"whether {limits.db_class} buys CPU credits beyond those it earns is not documented"
+            f"RDS does not document whether {limits.db_class} is billed for extra CPU credits"
         )
     if instance.deployment is not Deployment.SINGLE_AZ:
-        return _unknown("whether a standby's CPU credits are paid too is not documented")
+        return _unknown("RDS does not document whether a standby's CPU credits are billed")
     if price is None:
         return _unknown(book.why_unknown(item))
     vcpu_hours = _decimal(cpu_credits_per_hour) / _CREDITS_PER_VCPU_HOUR

@@ -133,9 +133,9 @@ def _restart(instance: Instance, catalog: Catalog, legacy: LegacyLimits | None) 
     how_sure = (
         "EC2 documents that a stop and start brings the present limits"
         if legacy.is_lifted_by_restart
-        else "whether a stop and start brings the present limits is not documented"
+        else "EC2 does not document whether a stop and start brings the present limits"
     )
-    text = f"The instance has {was}, and its class has had {will} since: {how_sure}."
+    text = f"The instance has {was}; its class has {will} now. {how_sure}."
     return FreeMove(moves=(move,), instance=instance, legacy=legacy, text=text)
 
 
@@ -153,7 +153,7 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
         moves=moves_of(instance, after),
         instance=after,
         legacy=None,
-        text="gp3 costs no more than gp2 here, needs no credits, and serves no less.",
+        text="gp3 costs no more than gp2 here, needs no credits, and delivers no less.",
     )
 
 
@@ -180,8 +180,8 @@ def _unused_provision(
         instance=replace(after, pending=()),
         legacy=None,
         text=(
-            f"{limits.db_class} passes on {limits.ebs_burst_ops_per_s:,.0f} IOPS at most,"
-            f" and the storage was bought with {_ops(storage)}: the rest is paid and never used."
+            f"You pay for {_ops(storage)} IOPS; {limits.db_class} can use"
+            f" {limits.ebs_burst_ops_per_s:,.0f} IOPS."
         ),
     )
 

@@ -157,7 +157,7 @@ def _cpu_shortfall(
         return ""
     count = limits.vcpu_count
     if count is None:
-        return "how many vCPUs it has is not documented"
+        return "its number of vCPUs is not documented"
     present = needs.present.vcpu_count if needs.present else needs.instance.vcpu_count
     if needs.busy_vcpus is None:
         if present is not None and count < present:
@@ -180,7 +180,7 @@ def _credit_shortfall(
         return ""
     earned = catalog.cpu_credits(limits.db_class)
     if earned is None:
-        return "what CPU credits it earns is not documented"
+        return "its CPU credits are not documented"
     if not needs.daily_vcpus.size:
         held = _held_vcpus(needs, catalog)
         if held is None or earned.baseline_ratio * vcpu_count < held:
@@ -190,7 +190,7 @@ def _credit_shortfall(
     if earned.is_unlimited or busiest <= earned.baseline_ratio * vcpu_count:
         return ""
     return (
-        f"its CPU credits hold {number(earned.baseline_ratio * vcpu_count, 3)} vCPUs,"
+        f"its CPU credits last for {number(earned.baseline_ratio * vcpu_count, 3)} vCPUs,"
         f" and the busiest day uses {number(busiest, 3)}"
     )
 
@@ -210,12 +210,12 @@ def _memory_shortfall(
     del catalog
     present = needs.present.memory_bytes if needs.present else needs.instance.memory_bytes
     if limits.memory_bytes is None:
-        return "how much memory it has is not documented"
+        return "its memory is not documented"
     if present is None or limits.memory_bytes >= present:
         return ""
     has = f"it has {format_bytes(limits.memory_bytes)} of memory instead of {format_bytes(present)}"
     if not may:
-        return f"{has}: how often the cache is hit is not known, so it takes --allow smaller-memory"
+        return f"{has}, and the cache hit rate is unknown; --allow smaller-memory permits it"
     if needs.working_set_bytes is not None and limits.memory_bytes < needs.working_set_bytes:
         return f"{has}, and {format_bytes(needs.working_set_bytes)} were in use"
     return ""
@@ -234,10 +234,10 @@ def _connection_shortfall(
     if has is None or (had is not None and has >= had):
         return ""
     if peak is None:
-        return f"it takes fewer connections ({has:,.0f}), and they were not counted"
+        return f"it allows fewer connections ({has:,.0f}), and they were not counted"
     left = has * _CONNECTIONS_LEFT_RATIO
     if peak > left:
-        return f"it takes about {left:,.0f} connections by default, and {peak:,.0f} were open"
+        return f"it allows about {left:,.0f} connections by default, and {peak:,.0f} were open"
     return ""
 
 
@@ -269,16 +269,16 @@ def _network_shortfall(
     if had is None or (has is not None and has >= had):
         return ""
     if has is None:
-        return "what its network carries is not documented"
+        return "its network baseline is not documented"
     if needs.network_bytes_per_s is not None:
         if needs.network_bytes_per_s <= has:
             return ""
         return (
-            f"its network carries {format_bytes_per_s(has)} forever,"
-            f" and {format_bytes_per_s(needs.network_bytes_per_s)} were exchanged one way"
+            f"its network baseline is {format_bytes_per_s(has)},"
+            f" and {format_bytes_per_s(needs.network_bytes_per_s)} were used one way"
         )
     return (
-        f"its network carries {format_bytes_per_s(has)} forever instead of"
+        f"its network baseline is {format_bytes_per_s(has)} instead of"
         f" {format_bytes_per_s(had)}, and the network was not measured"
     )
 
@@ -288,9 +288,9 @@ def _with_notes(needs: ResourceNeeds) -> ResourceNeeds:
     if needs.busy_vcpus is None:
         notes.append("CPU was not measured: no class with fewer vCPUs is proposed.")
     if needs.working_set_bytes is None:
-        notes.append("Free memory was not measured: no working set is known.")
+        notes.append("Free memory was not measured: the working set is unknown.")
     if needs.connection_peak is None:
-        notes.append("Connections were not counted: no class that takes fewer is proposed.")
+        notes.append("Connections were not counted: no class that allows fewer is proposed.")
     if needs.network_bytes_per_s is None:
         notes.append("The network was not measured: no class with a slower one is proposed.")
     present = needs.present.vcpu_count if needs.present else needs.instance.vcpu_count
@@ -298,16 +298,14 @@ def _with_notes(needs: ResourceNeeds) -> ResourceNeeds:
         ratio = needs.busy_vcpus / present
         if ratio > CPU_RATIO_MAX:
             notes.append(
-                f"Grown to {number(needs.growth)} times, the present {present} vCPUs would be"
+                f"With {number(needs.growth)} times the demand, the present {present} vCPUs would be"
                 f" {format_ratio(ratio)} busy."
             )
     size_gib = needs.instance.storage.total_gib
     if needs.used_gib is not None and size_gib and not is_aurora(needs.instance):
         free = 1 - needs.used_gib / size_gib
         if free < _FREE_RATIO_MIN:
-            notes.append(
-                f"Only {format_ratio(free)} of the storage was free: it needs to be made larger soon."
-            )
+            notes.append(f"Only {format_ratio(free)} of the storage was free: enlarge it soon.")
     return dataclasses.replace(needs, notes=tuple(notes))
 
 

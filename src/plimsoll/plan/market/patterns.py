@@ -79,12 +79,12 @@ def patterns_of(
     """
     known = catalog.classes()
     for asked in set(constraints.allow) & set(constraints.deny):
-        raise UsageError(f"'{asked}' is both allowed and denied", "Say it once.")
+        raise UsageError(f"'{asked}' is both allowed and denied", "Give it once.")
     allow, deny = _words(constraints.allow), _words(constraints.deny)
     if deny - {ARCHITECTURE}:
         word = min(deny - {ARCHITECTURE})
         raise UsageError(
-            f"'{word}' is denied already", f"Leave it out, or say --allow {word} to permit it."
+            f"'{word}' is denied by default", f"Leave it out, or use --allow {word} to permit it."
         )
     found = ProposalPatterns(
         allowed_classes=_classes(constraints.allow, known),
@@ -98,7 +98,7 @@ def patterns_of(
         if not (_words((asked,)) or _classes((asked,), known) or _kinds((asked,))):
             raise UsageError(
                 f"'{asked}' matches no class and no storage type",
-                f"Patterns are like db.m6g.* or gp3; words are {', '.join(WORDS)}.",
+                f"Use a pattern, for example db.m6g.* or gp3, or a word: {', '.join(WORDS)}.",
             )
     _check_kept(instance, constraints, found)
     return found

@@ -233,34 +233,34 @@ def _parts(
         yield copy
     else:
         yield (
-            "the storage is changed in place without downtime; until it is optimised, typically for"
-            " hours, it serves between its old and its new limits"
+            "the storage changes in place without downtime; optimising typically takes hours, with"
+            " limits between the old and the new"
         )
 
 
 def _stop_text(instance: Instance) -> str:
     if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return (
-            "RDS does not stop a Multi-AZ DB cluster: changing to another class and back should"
-            " bring new hosts as well"
+            "RDS cannot stop a Multi-AZ DB cluster; a change to another class and back should"
+            " bring new hosts too"
         )
     if not can_be_stopped(instance):
         return (
-            "RDS does not stop SQL Server that has a standby: changing to another class and back"
-            " should bring a new host as well"
+            "RDS cannot stop SQL Server with a standby; a change to another class and back"
+            " should bring a new host too"
         )
     return (
-        "the database is down from the stop to the end of the start: stopping takes minutes and up"
-        " to an hour, starting takes minutes and, with much to recover, hours (RDS User Guide); a"
-        " reboot is not enough"
+        "the database is down until the start has finished; stopping takes minutes to an hour,"
+        " starting takes minutes, or hours with much to recover (RDS User Guide); a reboot is not"
+        " enough"
     )
 
 
 def _class_text(instance: Instance, catalog: Catalog) -> str:
     if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return (
-            "the writer and both readable standbys change their class, which interrupts connections;"
-            " allow for minutes"
+            "the writer and both readable standbys change class, which interrupts connections for"
+            " minutes"
         )
     if instance.multi_az:
         low = catalog.volume_rule("modify", "failover_s_min").value
@@ -270,8 +270,7 @@ def _class_text(instance: Instance, catalog: Catalog) -> str:
             " transactions (RDS User Guide)"
         )
     return (
-        "the database is down while the class changes; RDS documents the downtime and not how long"
-        " it takes, allow for minutes"
+        "the database is down while the class changes; expect minutes (RDS documents no duration)"
     )
 
 
@@ -312,8 +311,8 @@ def _copy_text(
     counts = f"{will} new volumes in place of {was}" if was and will else "new volumes"
     amount = "all data" if moved_bytes is None else format_bytes(moved_bytes)
     return (
-        f"RDS makes {counts} and moves {amount}, which is read and written beside the load:"
-        f" latency rises and it can take several hours"
+        f"RDS creates {counts} and copies {amount} while the load runs:"
+        f" latency rises, and it can take several hours"
         f"{_copy_cost(before, catalog, moved_bytes, served_bytes_per_s)}"
     )
 
@@ -331,55 +330,53 @@ def _copy_cost(
     left = rate - (served_bytes_per_s or 0.0)
     beside = format_duration(moved_bytes / left) if left > 0 else ""
     if not beside:
-        text += ", of which this load leaves nothing"
+        text += ", and this load leaves no room for it"
     elif beside != alone:
-        text += f" and {beside} with what this load leaves of it"
+        text += f", and {beside} while this load runs"
     count = f"{moved_bytes / _IO_BYTES:,.0f}"
-    return f"{text}; {count} reads of 256 KiB at least, and as many writes"
+    return f"{text}; at least {count} reads of 256 KiB, and as many writes"
 
 
 def _reversals(before: Instance, after: Instance, *, is_restart: bool) -> Iterator[str]:
     was, will = before.storage, after.storage
     if is_restart:
-        yield "Nothing needs to be undone."
+        yield "Nothing to undo."
     if _class_changes(before, after):
-        yield "The class can be changed back at any time, with the same interruption."
+        yield "Change the class back at any time, with the same interruption."
     if was == will or is_aurora(before):
         return
     if was.kind != will.kind or was.size_gib == will.size_gib:
         what = "type" if was.kind != will.kind else "IOPS and throughput"
-        yield f"Storage {what} can be changed back once the storage is optimised."
+        yield f"Change storage {what} back once optimising has finished."
     if (will.size_gib or 0) > (was.size_gib or 0):
-        yield "Storage cannot be made smaller again."
+        yield "Storage size cannot be reduced again."
 
 
 def _notes(
     before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool
 ) -> Iterator[str]:
     if is_restart and can_be_stopped(before):
-        yield "An instance that has a read replica, or is one, cannot be stopped."
+        yield "RDS cannot stop a read replica, or an instance that has one."
         if before.multi_az:
-            yield "With a standby the stop can take long, and primary and standby may swap zones."
+            yield "With a standby the stop can take long, and the standby may become the primary."
     if before.pending and not is_restart:
         yield (
-            "--apply-immediately also applies what is pending already:"
-            f" {', '.join(before.pending)}."
+            f"--apply-immediately also applies the pending changes: {', '.join(before.pending)}."
         )
     if is_restart and before.pending:
-        yield f"A stop drops changes that are pending: {', '.join(before.pending)}."
+        yield f"A stop drops the pending changes: {', '.join(before.pending)}."
     if before.deployment is Deployment.MULTI_AZ_CLUSTER:
-        yield "A Multi-AZ DB cluster: its three instances are changed and paid together."
+        yield "A Multi-AZ DB cluster: its three instances change and are billed together."
     if _class_changes(before, after):
         yield from _class_notes(before, after, catalog)
     if before.storage != after.storage and not is_aurora(before):
         most = catalog.volume_rule("modify", "changes_per_day_max").value
         yield (
-            f"The storage can be changed again once it is optimised, {most:g} times in 24 h at most"
-            " (RDS User Guide); optimising typically takes hours and can take more than a day, with"
-            " no documented end."
+            f"Storage can change again once optimising has finished, at most {most:g} times in 24 h"
+            " (RDS User Guide). Optimising typically takes hours, and can take more than a day."
         )
     if before.multi_az is False and after.multi_az:
-        yield "The standby's storage is loaded from a snapshot: latency is higher meanwhile."
+        yield "The standby's storage is loaded from a snapshot; until then latency is higher."
 
 
 def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
@@ -389,15 +386,15 @@ def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterato
     if was.cpu_arch and will.cpu_arch and was.cpu_arch != will.cpu_arch:
         names = _architecture(was), _architecture(will)
         yield (
-            f"Another processor architecture, {names[0]} to {names[1]}: RDS runs the same database"
-            " on both, but try extensions and query times before."
+            f"Another processor architecture, {names[0]} to {names[1]}. RDS runs the same database"
+            " on both; test extensions and query times first."
         )
     if was.vcpu_count and will.vcpu_count and will.vcpu_count < was.vcpu_count:
         yield f"Fewer vCPUs: {will.vcpu_count} instead of {was.vcpu_count}."
     if was.memory_bytes and will.memory_bytes and will.memory_bytes < was.memory_bytes:
         yield (
             f"Less memory: {format_bytes(will.memory_bytes)} instead of"
-            f" {format_bytes(was.memory_bytes)}; what is cached now may be read from storage."
+            f" {format_bytes(was.memory_bytes)}; less data is cached, so reads may increase."
         )
     commitment = _commitment_note(before, after)
     if commitment:
@@ -405,17 +402,17 @@ def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterato
     earned = catalog.cpu_credits(will.db_class) if will.is_cpu_burstable else None
     if earned is not None:
         yield (
-            f"A T class earns {format_ratio(earned.baseline_ratio)} of its vCPUs;"
+            f"A T class earns CPU credits for {format_ratio(earned.baseline_ratio)} of its vCPUs."
             + (
-                " RDS lends more without end and charges for it."
+                " RDS bills what exceeds that."
                 if earned.is_unlimited
-                else " whether RDS lends more is not documented."
+                else " RDS does not document whether it may exceed that."
             )
         )
     if before.connection_max is not None:
         yield (
-            f"max_connections is {number(before.connection_max)} now; a default follows the new"
-            " class's memory, a value of your own stays."
+            f"max_connections is {number(before.connection_max)} now. A default follows the memory"
+            " of the new class; your own value stays."
         )
 
 
@@ -436,8 +433,8 @@ def _commitment_note(before: Instance, after: Instance) -> str:
         return ""
     plans = "opens Database Savings Plans" if is_old else "leaves Database Savings Plans"
     return (
-        f"From {was[0]} to {will[0]} {plans}, which AWS sells for the {_SAVINGS_PLANS_FROM}th generation"
-        f" and later since December 2025; what is reserved for {was[0]} does not cover {will[0]}."
+        f"From {was[0]} to {will[0]} {plans}: AWS sells them for generation {_SAVINGS_PLANS_FROM}"
+        f" and later. Reserved instances of {was[0]} do not cover {will[0]}."
     )
 
 

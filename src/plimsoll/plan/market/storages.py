@@ -60,9 +60,9 @@ def storages_of(
         return kept, ()
     family = engine_family(before.engine)
     if present.kind is None or present.size_gib is None or family is None:
-        return kept, ("Type and size of the storage are not known: it is left as it is.",)
+        return kept, ("Storage type and size are unknown, so storage stays as it is.",)
     if present.additional:
-        return kept, ("Storage of several volumes is left as it is.",)
+        return kept, ("Storage with several volumes stays as it is.",)
     others = [
         storage
         for kind in _kinds(before)

@@ -141,7 +141,7 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
         Fact("Break-even", _break_even(option)),
         *_effect_facts(plan, option),
         Fact("Disruption", _disruption(option.disruption)),
-        Fact("Undone by", words.sentence(option.disruption.reversal)),
+        Fact("To undo", words.sentence(option.disruption.reversal)),
     ]
     return OptionCard(
         row=option_row(plan, option, number_),
@@ -174,7 +174,7 @@ def _break_even(option: Option) -> str:
         return ""
     usd = said_as.break_even(option.break_even.usd_per_hour)
     than = words.plain(option.break_even.than)
-    return f"below {usd} on demand it costs less than {than}, which suffices as probably"
+    return f"below {usd} on demand it costs less than {than}, which is as likely to be enough"
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:
@@ -183,13 +183,13 @@ def _cost_facts(before: Cost, option: Option) -> list[Fact]:
     if after.usd_per_month is None:
         whole = said_as.PRICE_UNKNOWN
         if option.usd_per_day_more is not None:
-            whole = f"{more}; what all of it costs is not known"
+            whole = f"{more}; the total price is unknown"
             whole += f" (on demand, as of {after.as_of})" if after.as_of else ""
         return [Fact("Cost", " ".join(map(words.sentence, (whole, *after.unknown))))]
     if before.usd_per_month is None:
         text = f"{said_as.usd_per_day(after.usd_per_day)}, "
         text += said_as.usd_per_month(after.usd_per_month)
-        text += "; what it costs now is not known"
+        text += "; the current price is unknown"
         if option.usd_per_day_more is not None:
             text += f", the difference is: {more}"
     else:
@@ -197,7 +197,7 @@ def _cost_facts(before: Cost, option: Option) -> list[Fact]:
             f"{_change(before.usd_per_day, after.usd_per_day)} a day, "
             f"{_change(before.usd_per_month, after.usd_per_month)} a month: {more}"
         )
-    return [Fact("Cost", text), Fact("Made up of", _parts_of(after))]
+    return [Fact("Cost", text), Fact("Cost items", _parts_of(after))]
 
 
 def _parts_of(cost: Cost) -> str:
@@ -216,7 +216,7 @@ def _parts_of(cost: Cost) -> str:
     if text and cost.as_of:
         text += f" (on demand, as of {cost.as_of})"
     if text and cost.is_weak:
-        text += "; a part of it rests on a weak source"
+        text += "; one of these prices has a weak source"
     return text
 
 
@@ -232,7 +232,7 @@ def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
         said_as.minutes(before.minutes_at_ceiling, is_observed=is_observed),
         said_as.minutes(after.minutes_at_ceiling, is_observed=is_observed),
     )
-    waiting = Fact("At a ceiling", f"{time}; {allowed_minutes(plan)} min are allowed")
+    waiting = Fact("At a ceiling", f"{time} (you allow {allowed_minutes(plan)} min)")
     if is_spread(option):
         return [waiting]
     return [
@@ -250,7 +250,7 @@ def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
                     for e in (before, after)
                 )
             )
-            + " of the bytes asked for",
+            + " of the bytes",
         ),
         Fact("Same work", _same_work(before, after)),
         Fact(
@@ -290,7 +290,7 @@ def _lowest(effect: Effect) -> str:
     family = effect.balance_min_family
     of = f" of the {words.FAMILY_NAMES[family]} credits" if family else ""
     if effect.balance_min_ratio >= _FULL:
-        return f"all{of}, also at the high demand"
+        return f"100 %{of}, also at the high demand"
     at = effect.balance_min_s
     when = f", on {words.moment(at)} UTC" if at is not None else ""
     return f"{format_ratio(effect.balance_min_ratio)}{of}{when}, at the high demand"

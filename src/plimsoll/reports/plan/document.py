@@ -64,7 +64,7 @@ def plan_section(plan: Plan) -> Section:
     """Return the same to stand below a diagnosis, which has named the instance."""
     said = plan_outline(plan)
     return Section(
-        title="The way past",
+        title="Plan",
         parts=(
             Paragraph(text=said.headline, weight="strong"),
             Paragraph(text=said.conditions),
@@ -76,7 +76,7 @@ def plan_section(plan: Plan) -> Section:
 def _parts(said: PlanOutline, plan: Plan) -> Iterator[Part]:
     if has_chart(plan):
         yield Picture(characters=None, spec=_drawn(plan), caption=CAPTION)
-    yield Section(title="What was asked for", parts=tuple(_demand(said.demand)))
+    yield Section(title="Demand", parts=tuple(_demand(said.demand)))
     if said.steps:
         yield Section(title="What to try", parts=tuple(_steps(said)))
     yield Section(title="Options", parts=tuple(_options(said)))
@@ -85,7 +85,7 @@ def _parts(said: PlanOutline, plan: Plan) -> Iterator[Part]:
     if said.work:
         yield Section(title=WORK_TITLE, parts=(_work(said),))
     if said.curve:
-        yield Section(title="What a price buys", parts=(_curve(said),))
+        yield Section(title="Throughput by price", parts=(_curve(said),))
     yield Section(title="Notes", parts=(bullets_of(said.notes),) if said.notes else ())
 
 
@@ -213,12 +213,12 @@ def _card_parts(card: OptionCard) -> Iterator[Part]:
     if card.notes:
         yield bullets_of(card.notes)
     if card.settled_by:
-        yield Remark(name="What would settle it", text=card.settled_by)
+        yield Remark(name="To find out", text=card.settled_by)
     if card.rejected:
-        yield Paragraph(text="Cheaper, and why not:")
+        yield Paragraph(text="Cheaper, but not enough:")
         yield Facts(facts=card.rejected, are_sentences=True)
     if card.commands:
-        yield Paragraph(text="To order it (Plimsoll does not):")
+        yield Paragraph(text="Commands to run (Plimsoll does not run them):")
         yield from (Command(line=line) for line in card.commands)
 
 
@@ -234,12 +234,12 @@ def _work(said: PlanOutline) -> Table:
 def _curve(said: PlanOutline) -> Table:
     return Table(
         columns=(
-            Column(title="Arrangement"),
+            Column(title="Setup"),
             _number("$ a month"),
             _number("Served without waiting"),
         ),
         rows=tuple(
-            (f"{r.name}{' (as it is)' if r.is_present else ''}", r.usd_per_month, r.served)
+            (f"{r.name}{' (now)' if r.is_present else ''}", r.usd_per_month, r.served)
             for r in said.curve
         ),
         stacks=True,

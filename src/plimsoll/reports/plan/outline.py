@@ -41,21 +41,20 @@ _POINTS_SHOWN = 10
 
 ENOUGH_IN, SAME_WORK = "Enough in", "Same work"
 WORK_TITLE = "The same work for a price"
-WORK_COLUMNS = ("Arrangement", "$ a day more", "Same work")
-NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
-BAND_NOTE = "Three numbers are the lowest, the middle and the highest over all plausible demands."
+WORK_COLUMNS = ("Setup", "$ a day more", "Same work")
+NEVER_RUN = "Plimsoll never runs these commands. Read them, then run them yourself."
+BAND_NOTE = "Three numbers are the lowest, middle and highest of all demands we consider possible."
 
 _LOOPS = {
-    LoadResponse.OPEN: "Open loop: requests come whether or not earlier ones are done, so what is held back "
-    "is done later.",
-    LoadResponse.CLOSED: "Closed loop: a fixed number of clients asks again when answered, so more supply "
-    "means more throughput.",
-    LoadResponse.UNKNOWN: "Open or closed loop: not known.",
+    LoadResponse.OPEN: "Open loop: new requests do not wait for earlier ones, so delayed work is done later.",
+    LoadResponse.CLOSED: "Closed loop: a fixed number of clients waits for answers, so faster storage "
+    "brings more requests.",
+    LoadResponse.UNKNOWN: "Open or closed loop: unknown.",
 }
 _NATURES = {
-    WorkloadKind.OPEN: "The load asks for so much and no more (likely).",
-    WorkloadKind.GREEDY: "The load takes whatever it is given (likely).",
-    WorkloadKind.UNKNOWN: "It is not known whether the load takes whatever it is given.",
+    WorkloadKind.OPEN: "The load has a fixed demand (likely).",
+    WorkloadKind.GREEDY: "The load uses any throughput it gets (likely).",
+    WorkloadKind.UNKNOWN: "We do not know whether the load uses any throughput it gets.",
 }
 
 
@@ -157,10 +156,10 @@ def plan_outline(plan: Plan) -> PlanOutline:
 
 def _check_lead(plan: Plan) -> str:
     """What the command beneath compares, and what is to be filled in."""
-    lead = "After the step and a day of the usual load, this compares"
+    lead = "One day after the step, compare it with"
     if plan.ladder is not None and AFTER in plan.ladder.check.split():
-        return f"{lead} it with these samples; AFTER is the export or recording of that day:"
-    return f"{lead} it with the day before; MOMENT is the time of the step, for example 2026-11-20T10:00Z:"
+        return f"{lead} these samples. AFTER is the export or recording of that day:"
+    return f"{lead} the day before. MOMENT is the time of the step, for example 2026-11-20T10:00Z:"
 
 
 def _identity(plan: Plan) -> str:
@@ -194,11 +193,11 @@ def _license(license_model: str | None) -> str | None:
 def _conditions(plan: Plan) -> str:
     measured_s = plan.demand.measured_s
     share = f"{number(plan.allowed_ratio * 100, 3)} %"
-    text = f"Asked for: at most {share} of the minutes at a ceiling"
+    text = f"Target: at most {share} of the minutes at a ceiling"
     if measured_s > 0:
         text += f", {allowed_minutes(plan)} min of the {format_duration(measured_s)} measured"
     if plan.growth != 1:
-        text += f"; the demand is multiplied by {number(plan.growth)}"
+        text += f", with {number(plan.growth)} times the demand"
     return f"{text}.{_age_of_prices(plan)}"
 
 
@@ -210,15 +209,15 @@ def _age_of_prices(plan: Plan) -> str:
         f" --region {shell_word(words.plain(plan.instance.region))}" if plan.instance.region else ""
     )
     return (
-        f" Prices are of {plan.prices_as_of} or later, more than a year old: 'plimsoll prices"
-        f" refresh{region} -o prices.json', then --prices prices.json, takes those of today."
+        f" Prices are from {plan.prices_as_of} or later, more than a year old. For today's prices, run"
+        f" 'plimsoll prices refresh{region} -o prices.json', then add --prices prices.json."
     )
 
 
 def _present(option: Option) -> str:
-    parts = [f"As it is: {words.sentence(option.reason)}"] if option.reason else []
+    parts = [f"Now: {words.sentence(option.reason)}"] if option.reason else []
     if option.settled_by:
-        parts.append(f"What would settle it: {words.sentence(option.settled_by)}")
+        parts.append(f"To find out: {words.sentence(option.settled_by)}")
     return " ".join(parts)
 
 
@@ -231,7 +230,7 @@ def _demand(plan: Plan) -> DemandOutline:
             demand.peak_bytes_per_s and said_as.bytes_per_s(demand.peak_bytes_per_s),
         ),
         ("Peak IOPS", demand.peak_ops_per_s and said_as.ops_per_s(demand.peak_ops_per_s)),
-        ("Held back", _held_back(demand)),
+        ("Not served", _held_back(demand)),
     ):
         if value:
             facts.append(Fact(name, value))
@@ -242,8 +241,7 @@ def _demand(plan: Plan) -> DemandOutline:
         statements.append(f"{_NATURES[demand.nature]} {words.sentence(demand.nature_reason)}")
     if demand.is_lower_bound:
         statements.append(
-            "Only a lower bound of the demand is known: too little of the window was free of "
-            "ceilings. It may be higher than the band says."
+            "Demand may be higher than these numbers: too little of the window was below a ceiling."
         )
     return DemandOutline(
         lead=_lead(demand),
@@ -256,15 +254,13 @@ def _demand(plan: Plan) -> DemandOutline:
 def _lead(demand: DemandSummary) -> str:
     measured = format_duration(demand.measured_s)
     if demand.measured_s <= 0:
-        return "Storage was not measured, so nothing is known of the demand."
+        return "Storage was not measured, so demand is unknown."
     if demand.held_back_s == 0:
-        return (
-            f"No ceiling bound in the {measured} measured: what was served is what was asked for."
-        )
+        return f"No ceiling bound in the {measured} measured: all demand was served."
     share = format_ratio(demand.held_back_s / demand.measured_s)
     return (
         f"A ceiling bound for {format_duration(demand.held_back_s)} of the {measured} measured "
-        f"({share}). What was asked for in that time was not seen; it is recovered as a band. "
+        f"({share}). Demand in that time was not visible, so we estimate it. "
         f"{BAND_NOTE}"
     )
 
@@ -274,15 +270,15 @@ def _held_back(demand: DemandSummary) -> str:
     amount = demand.held_back_bytes
     if amount is None or demand.held_back_s == 0:
         return ""
-    return f"{said_as.sizes(amount)} that were asked for and not served in the window"
+    return f"{said_as.sizes(amount)} of demand in the window"
 
 
 def _no_option(plan: Plan) -> str:
     if plan.options:
         return ""
     if plan.unpriced:
-        return "No arrangement whose price is known is proposed; those without one stand below."
-    return "No other arrangement is proposed."
+        return "No option with a known price is proposed; options without one are below."
+    return "No option is proposed."
 
 
 def _notes(plan: Plan) -> tuple[str, ...]:
@@ -297,15 +293,14 @@ def _notes(plan: Plan) -> tuple[str, ...]:
 
 def _searched(plan: Plan) -> str:
     return (
-        f"{plan.candidate_count:,} arrangements can be bought and fit CPU, memory, connections, "
-        f"network and space; they have {plan.vector_count:,} distinct limits, each replayed over "
-        "the window."
+        f"{plan.candidate_count:,} setups fit CPU, memory, connections, network and space. Their "
+        f"{plan.vector_count:,} distinct sets of limits were each replayed over the window."
     )
 
 
 def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
     """What is there first, then every arrangement that is sooner than all that cost less."""
-    now = WorkRow(name="as it is", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
+    now = WorkRow(name="now", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
     rows = tuple(
         WorkRow(
             name=words.plain(point.name),

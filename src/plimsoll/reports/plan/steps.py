@@ -28,12 +28,12 @@ def _step(plan: Plan, place: int) -> str:
     chance = f"enough in {in_cases(rung.chance)} cases we consider possible"
     if rung.kind is RungKind.FREE:
         is_advised = said_as.is_recommended(plan.ladder, place)
-        lead = "Recommended, and free" if is_advised else "First, as it is free"
+        lead = "Recommended, and free" if is_advised else "First, because it is free"
         return f"{lead}: {named}: {chance}."
     after = f"then enough in {in_cases(rung.chance_after)} cases"
     if rung.kind is RungKind.SIZE_UP:
-        later = "; where what is free was not, in " + in_cases(rung.chance_after) if place else ""
-        return f"Only a size up: {named}: {chance}{later}."
+        later = "; if the free step was not, in " + in_cases(rung.chance_after) if place else ""
+        return f"One size up: {named}: {chance}{later}."
     if place < recommended:
         return f"Cheaper try: {named}: {chance}."
     if place == recommended:
@@ -52,7 +52,7 @@ def _sooner(plan: Plan, place: int, named: str) -> str:
     work = f"the same work in {takes} instead of {took}"
     if place > plan.ladder.recommended:
         return f"If that is not soon enough: {named}: {work}."
-    return f"Recommended: {named}: {work}, as the load takes whatever it is given in {in_cases(rung.chance)} cases."
+    return f"Recommended: {named}: {work}; the load uses any throughput it gets in {in_cases(rung.chance)} cases."
 
 
 def _certain(plan: Plan, ladder: Ladder) -> str:
@@ -61,7 +61,7 @@ def _certain(plan: Plan, ladder: Ladder) -> str:
         return ""
     lead = "Almost certain today"
     if said_as.is_by_hours(plan):
-        lead = "Almost certain to stay below its ceiling, if the load asks for so much and no more"
+        lead = "Almost certain to stay below its ceiling, if demand is fixed"
     return f"{lead}: {_named(plan.options[ladder.certain], ladder.certain)}."
 
 
@@ -69,16 +69,16 @@ def _expected(ladder: Ladder) -> str:
     first, *rest = ladder.rungs[ladder.recommended :]
     later = [rung for rung in rest if rung.kind is RungKind.ENOUGH]
     if first.kind is RungKind.FREE and not later:
-        return "Where that is not enough, nothing that is allowed and priced is likely to be."
+        return "If that is not enough, no allowed and priced option is likely to be."
     if ladder.usd_per_day_more is None or not later:
         return ""
     steps = f"{number(ladder.step_count, 2)} steps"
-    return f"Expected: {steps}, and {_more(ladder.usd_per_day_more)} for the one that is kept."
+    return f"Expected: {steps}, and {_more(ladder.usd_per_day_more)} for the last one."
 
 
 def _named(option: Option, place: int) -> str:
     price = (
-        f"{said_as.usd_per_day(option.cost.usd_per_day)} in all"
+        f"{said_as.usd_per_day(option.cost.usd_per_day)} in total"
         if option.usd_per_day_more is None
         else _more(option.usd_per_day_more)
     )

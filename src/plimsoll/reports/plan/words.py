@@ -34,7 +34,7 @@ SIGNS = {Judgement.LIFTS: "✓", Judgement.DOES_NOT: "✕", Judgement.UNSURE: "?
 
 # Of what stands there already one does not say that it lifts.
 PRESENT_WORDS = {
-    Judgement.LIFTS: "suffices",
+    Judgement.LIFTS: "is enough",
     Judgement.DOES_NOT: "does not",
     Judgement.UNSURE: "unsure",
 }

@@ -181,7 +181,7 @@ def test_files_are_written_and_named(run, tmp_path):
     text = page.read_text(encoding="utf-8")
 
     assert "claims-pipeline" in text
-    assert "The way past" in text
+    assert ">Plan<" in text
     assert chart.read_bytes().startswith(b"\x89PNG")
     assert f"report written to {page}" in ran.err
     assert f"picture written to {chart}" in ran.err
@@ -351,9 +351,9 @@ def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):
 
     assert 1 == text.status
     assert 0 == diagnosed(QUIET).status
-    assert text.out.index("HOW IT WAS MEASURED") < text.out.index("\n\nTHE WAY PAST\n")
-    assert "\n\n## The way past\n\n" in marked.out
-    assert "The way past" in page.read_text(encoding="utf-8")
+    assert text.out.index("HOW IT WAS MEASURED") < text.out.index("\n\nPLAN\n")
+    assert "\n\n## Plan\n\n" in marked.out
+    assert ">Plan<" in page.read_text(encoding="utf-8")
 
 
 def test_a_plan_is_not_part_of_the_json_report(diagnosed):
@@ -372,7 +372,7 @@ def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     """
     ran = diagnosed(hour)
 
-    assert "THE WAY PAST" not in ran.out
+    assert "PLAN" not in ran.out
     assert "HOW IT WAS MEASURED" in ran.out
     assert "error: no plan: the window of 1 h is shorter than a day" in ran.err
 

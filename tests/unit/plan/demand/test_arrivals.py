@@ -53,7 +53,7 @@ def test_what_came_is_the_demand():
     blind = recovered(storage)
 
     assert counted.summary.loop == LoadResponse.OPEN
-    assert "for 100 requests that were done while the ceiling bound 160 came" in (
+    assert "at the ceiling 160 requests arrived for every 100 completed" in (
         counted.summary.loop_reason
     )
     assert judge(counted, fixed(1.25 * CEILING_OPS * SIZE)).judgement == Judgement.DOES_NOT
@@ -107,7 +107,7 @@ def test_rollbacks_tell_of_what_gave_up():
     )
 
     assert demand.summary.loop == LoadResponse.OPEN
-    assert "done or rolled back" in " ".join(demand.summary.assumptions)
+    assert "committed or rolled back" in " ".join(demand.summary.assumptions)
     assert demand.low.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
     assert demand.middle.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.1)
 
@@ -127,7 +127,7 @@ def test_clients_who_get_all_they_ask_for_lose_nothing():
     )
 
     assert demand.summary.loop == LoadResponse.CLOSED
-    assert "all that came was done" in demand.summary.loop_reason
+    assert "all that arrived was done" in demand.summary.loop_reason
     assert judge(demand, fixed(18_000 * SIZE)).judgement == Judgement.LIFTS
 
 

@@ -90,8 +90,8 @@ def test_a_connection_for_each_request_does_not_tell_open_from_closed():
     summary = recovered(storage, {Metric.CONNECTION_COUNT: 20 + ops * latency}).summary
 
     assert summary.loop == LoadResponse.UNKNOWN
-    assert "requests from outside with a connection each" in summary.loop_reason
-    assert "work that waits outside the database, would tell" in summary.loop_reason
+    assert "outside requests with one connection each" in summary.loop_reason
+    assert "a counted queue outside the database, would decide" in summary.loop_reason
 
 
 def test_counted_clients_decide_what_rates_alone_cannot():

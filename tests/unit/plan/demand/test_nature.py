@@ -48,12 +48,12 @@ def test_a_load_that_was_seen_below_its_ceiling_is_open():
     found = summary_of(160e6, burst_hours=1)
 
     assert (WorkloadKind.OPEN, 0.0) == (found.nature, found.greedy_ratio)
-    assert "so much and no more" in found.nature_reason
+    assert "its demand is fixed" in found.nature_reason
 
 
 @pytest.mark.parametrize(
     ("waiting", "expected"),
-    [(2.0, "reaches 2 times this ceiling at most"), (8.0, "reaches any ceiling")],
+    [(2.0, "reaches at most 2 times this ceiling"), (8.0, "reaches any ceiling")],
 )
 def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expected: str):
     """

@@ -189,7 +189,7 @@ def test_nothing_to_replay_against_is_refused():
     """
     A change of which no limit is documented cannot be judged.
     """
-    with pytest.raises(DataError, match="no limit of the change"):
+    with pytest.raises(DataError, match="no limit of this change"):
         judge(demand_of(level(100.0)), ())
 
 
@@ -250,7 +250,7 @@ def test_a_reason_says_how_long_and_how_sure():
     grown = demand_of(level(200.0), served_ops_per_s=level(100.0))
     many = judge(demand_of(level(200.0), level(201.0)), fixed(500.0))
 
-    assert "what was asked for would never wait for a ceiling" == calm.reason
+    assert "demand would never wait for a ceiling" == calm.reason
     assert "still at a ceiling for 19.0 % to 21.0 % of the time (you allow 1 %)" == some.reason
     assert judge(grown, fixed(500.0)).reason.startswith("still at a ceiling for under 0.1 % of")
     assert "under 0.1 % of the time (you allow 1 %); enough in 99 of 100 cases" in many.reason

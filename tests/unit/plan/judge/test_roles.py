@@ -147,7 +147,7 @@ def test_the_reason_names_the_ceiling_and_the_minutes():
     texts = {one.name: one.reason for one in reasons}
     # 260.625 MB/s × 1,800 s of credits are spent at 33.125 MB/s above the baseline in 236 minutes.
     assert texts["db.t4g.xlarge, gp2 1,200 GiB"] == (
-        "2,644 minutes (92 %) at the instance's EBS baseline of 86.88 MB/s, where 28.8 are allowed"
+        "2,644 minutes (92 %) at the instance's EBS baseline of 86.88 MB/s (you allow 28.8)"
     )
 
 

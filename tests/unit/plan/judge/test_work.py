@@ -307,8 +307,7 @@ def test_hours_that_the_limits_do_not_explain_are_said():
     greedy = served_by(chain(T3)[0], [300], [5])
 
     assert (
-        "took 12.0 h; replayed with the documented limits of the current setup it takes 10.5 h"
-        in text
+        "took 12.0 h; with the documented limits of the current setup it would take 10.5 h" in text
     )
     assert () == unexplained_of(greedy, work_of(greedy, chain(T3)[:1]))
 

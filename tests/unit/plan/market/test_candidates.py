@@ -192,7 +192,7 @@ def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
     found = offered(claims(storage=storage))
 
     assert (storage,) == tuple(found.storages)
-    assert any("Type and size of the storage are not known" in note for note in found.notes)
+    assert any("Storage type and size are unknown" in note for note in found.notes)
 
 
 def test_classes_are_those_of_the_engine():
@@ -220,7 +220,7 @@ def test_preconfigured_classes_need_a_word():
     bold = offered(before, allow=("smaller-cpu", "smaller-network"))
 
     reasons = {one.db_class: one.reason for one in plain.refused}
-    assert reasons["db.r5.2xlarge.tpc1.mem2x"] == "how many vCPUs it has is not documented"
+    assert reasons["db.r5.2xlarge.tpc1.mem2x"] == "its number of vCPUs is not documented"
     assert "db.r5.2xlarge.tpc1.mem2x" in classes(bold)
 
 
@@ -245,7 +245,7 @@ def test_storage_of_several_volumes_is_left_as_it_is():
     found = offered(on(storage, "oracle-ee"))
 
     assert found.storages == (storage,)
-    assert "Storage of several volumes is left as it is." in found.notes
+    assert "Storage with several volumes stays as it is." in found.notes
 
 
 def test_the_smallest_t_classes_hold_less():
@@ -329,7 +329,7 @@ def test_a_host_has_no_class_to_change():
     found = offered(host, needs(host))
 
     assert len(found) == 1
-    assert "The instance has no class: only its storage is varied." in found.notes
+    assert "The class is unknown: only storage options are shown." in found.notes
 
 
 def test_another_region_is_said_to_be_unlisted():
@@ -338,7 +338,7 @@ def test_another_region_is_said_to_be_unlisted():
     """
     notes = offered(claims(region="eu-west-1")).notes
 
-    assert any("Which classes eu-west-1 has is not in the catalog" in note for note in notes)
+    assert any("The catalog does not list the classes of eu-west-1" in note for note in notes)
     assert not any("not in the catalog" in note for note in offered(claims()).notes)
 
 

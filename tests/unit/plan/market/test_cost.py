@@ -225,7 +225,7 @@ def test_credits_that_nobody_counted_are_said_and_not_zero():
     assert (None, 0) == (uncounted.credits_usd_per_month, none.credits_usd_per_month)
     assert Decimal("234.7") == uncounted.usd_per_month == none.usd_per_month
     (note,) = uncounted.notes
-    assert "$0.075 a vCPU-hour, not counted" in note
+    assert "$0.075 a vCPU-hour; not included here" in note
     assert () == none.notes
 
 
@@ -281,7 +281,7 @@ def test_a_discount_is_on_the_instance_alone():
 
     assert Decimal("0.2544") == cost.instance_usd_per_hour
     assert Decimal("0.2544") * 730 + 23 == cost.usd_per_month
-    assert ("the discount, a factor of 0.8, is on the instance alone",) == cost.notes
+    assert ("the discount, a factor of 0.8, applies to the instance only",) == cost.notes
 
 
 @pytest.mark.parametrize(
@@ -290,18 +290,18 @@ def test_a_discount_is_on_the_instance_alone():
         ({"db_class": "db.m8a.large"}, "the price of db.m8a.large for postgres in us-east-1"),
         (
             {"db_class": "db.r5.large", "engine": "oracle-se2"},
-            "depends on the license: say it with --license",
+            "depends on the license: give --license",
         ),
         ({"db_class": "db.r5.large", "engine": "db2-se"}, "db.r5.large for db2-se"),
-        ({"db_class": None}, "its class is not known"),
-        ({"engine": None}, "its engine is not known"),
+        ({"db_class": None}, "the class is unknown"),
+        ({"engine": None}, "the engine is unknown"),
         ({"region": "eu-west-1"}, "in eu-west-1, and the prices are those of us-east-1"),
         ({"db_class": "db.serverless", "engine": "aurora-mysql"}, "depends on the capacity"),
-        ({"storage": Storage(size_gib=10)}, "its type is not known"),
-        ({"storage": Storage(kind="gp2")}, "its size is not known"),
+        ({"storage": Storage(size_gib=10)}, "the type is unknown"),
+        ({"storage": Storage(kind="gp2")}, "the size is unknown"),
         ({"storage": Storage(kind="io1", size_gib=100)}, "how many were bought is not known"),
         ({"storage": Storage(kind="standard", size_gib=100)}, "paid by the request, at $0.10 a m"),
-        ({"engine": "aurora-mysql", "storage": Storage(kind="aurora")}, "paid as it fills"),
+        ({"engine": "aurora-mysql", "storage": Storage(kind="aurora")}, "bills used storage"),
         ({"engine": "nosuch", "storage": gp3(500, 13_000)}, "500 GiB of gp3 for nosuch includes"),
     ],
 )
@@ -337,7 +337,7 @@ def test_a_license_that_is_not_known_is_not_guessed():
     (reason,) = cost.unknown
     assert cost.usd_per_month is None
     assert reason.endswith(
-        "depends on the license: say it with --license bring-your-own-license or license-included"
+        "depends on the license: give --license bring-your-own-license or license-included"
     )
 
 
@@ -398,4 +398,4 @@ def test_a_standby_nobody_knows_of_is_said_to_be_none():
 
     assert Decimal("0.318") == cost.instance_usd_per_hour
     (note,) = cost.notes
-    assert "priced as Single-AZ" in note
+    assert "price is for Single-AZ" in note

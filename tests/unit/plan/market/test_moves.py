@@ -110,7 +110,7 @@ def test_iops_that_the_class_cannot_pass_on_are_dropped():
     (move,) = free(SEARCH)
 
     assert move.instance.storage.provisioned_ops_per_s == 18_750
-    assert "db.r5.2xlarge passes on 18,750 IOPS at most" in move.text
+    assert "db.r5.2xlarge can use 18,750 IOPS" in move.text
     more = usd_more(SEARCH, move.instance)
     assert more is not None
     assert more * 730 / 24 == Decimal(-1125)

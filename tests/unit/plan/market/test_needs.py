@@ -64,7 +64,7 @@ def test_grown_cpu_needs_more_vcpus():
 
     assert "its 4 vCPUs would be 120 % busy" in lacks("db.m6g.xlarge", grown)
     assert lacks("db.m6g.2xlarge", grown) == ""
-    assert "Grown to 2 times, the present 4 vCPUs would be 120 % busy." in grown.notes
+    assert "With 2 times the demand, the present 4 vCPUs would be 120 % busy." in grown.notes
 
 
 def test_what_was_not_measured_is_kept_and_said():
@@ -91,7 +91,7 @@ def test_less_memory_is_asked_for_and_never_below_the_working_set():
     full = needs(claims(), cpu_ratio=0.1, freeable_memory_bytes=6 * GIB, connection_count=1.0)
     may = ("smaller-memory", "smaller-network")
 
-    assert "it takes --allow smaller-memory" in lacks("db.m6g.large", idle)
+    assert "--allow smaller-memory permits it" in lacks("db.m6g.large", idle)
     assert lacks("db.m6g.large", idle, *may) == ""
     assert lacks("db.m6g.large", full, *may) == (
         "it has 8 GiB of memory instead of 16 GiB, and 10 GiB were in use"
@@ -108,7 +108,7 @@ def test_connections_are_compared_with_the_default_of_the_class():
 
     assert lacks("db.m6g.large", few, *may) == ""
     assert lacks("db.m6g.large", many, *may) == (
-        "it takes about 832 connections by default, and 840 were open"
+        "it allows about 832 connections by default, and 840 were open"
     )
     assert lacks("db.m6g.large", many, *may, "smaller-connections") == ""
 
@@ -135,9 +135,7 @@ def test_the_network_is_compared_with_what_it_carries_forever():
     may = ("smaller-cpu", "smaller-memory", "smaller-connections")
 
     assert lacks("db.r6g.large", slow, *may) == ""
-    assert "its network carries 93.75 MB/s forever, and 95 MB/s" in lacks(
-        "db.r6g.large", fast, *may
-    )
+    assert "its network baseline is 93.75 MB/s, and 95 MB/s" in lacks("db.r6g.large", fast, *may)
 
 
 def test_one_direction_alone_does_not_measure_the_network():
@@ -177,7 +175,7 @@ def test_a_class_that_cannot_borrow_must_earn_the_busiest_day():
     calm_day = needs(claims(db_class="db.m5.large"), cpu_ratio=0.25, connection_count=1.0)
 
     assert lacks("db.t2.large", busy, "smaller-network") == (
-        "its CPU credits hold 0.6 vCPUs, and the busiest day uses 0.7"
+        "its CPU credits last for 0.6 vCPUs, and the busiest day uses 0.7"
     )
     assert lacks("db.t2.large", calm_day, "smaller-network") == ""
 

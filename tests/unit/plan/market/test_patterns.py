@@ -72,7 +72,7 @@ def test_graviton_is_a_change_of_architecture():
         ({"keep_storage": True, "allow": ("gp3",)}, "no other type can be allowed"),
         ({"allow": ("gp3",), "deny": ("gp3",)}, "'gp3' is both allowed and denied"),
         ({"allow": ("db.q9.*",)}, "'db.q9.*' matches no class and no storage type"),
-        ({"deny": ("smaller-memory",)}, "'smaller-memory' is denied already"),
+        ({"deny": ("smaller-memory",)}, "'smaller-memory' is denied by default"),
     ],
 )
 def test_contradictions_are_refused_in_one_sentence(constraints: dict[str, object], message: str):

@@ -107,7 +107,7 @@ def test_sql_server_with_a_standby_cannot_be_stopped():
 
     assert commands(before, before, is_restart=True) == ()
     assert (
-        "RDS does not stop SQL Server that has a standby"
+        "RDS cannot stop SQL Server with a standby"
         in disruption(before, before, is_restart=True).text
     )
     assert commands(replace(before, multi_az=False), before, is_restart=True) != ()
@@ -174,9 +174,7 @@ def test_a_standby_turns_downtime_into_a_failover():
     assert alone.is_restart
     assert alone.text.startswith("The database is down while the class changes")
     assert paired.text.startswith("A failover to the standby, typically 60 to 120 s")
-    assert (
-        alone.reversal == "The class can be changed back at any time, with the same interruption."
-    )
+    assert alone.reversal == "Change the class back at any time, with the same interruption."
 
 
 def test_past_400_gib_data_is_copied():
@@ -187,11 +185,11 @@ def test_past_400_gib_data_is_copied():
     found = disruption(before, to(before, kind="gp3", size_gib=400.0), used_gib=250.0)
 
     assert found.moved_bytes == 250 * GIB
-    assert "RDS makes 4 new volumes in place of 1 and moves 250 GiB" in found.text
+    assert "RDS creates 4 new volumes in place of 1 and copies 250 GiB" in found.text
     assert "at least 34 min at the old storage's limit" in found.text
     assert not found.is_restart
     assert found.optimising_s is None
-    assert "Storage cannot be made smaller again." in found.reversal
+    assert "Storage size cannot be reduced again." in found.reversal
 
 
 def test_a_copy_is_named_with_its_hours_and_its_io():
@@ -206,9 +204,12 @@ def test_a_copy_is_named_with_its_hours_and_its_io():
     beside = disruption(before, after, used_gib=250.0, served_bytes_per_s=250 * MIB * 2 / 3)
     pressed = disruption(before, after, used_gib=250.0, served_bytes_per_s=260 * MIB)
 
-    assert "at least 17 min at the old storage's limit; 1,024,000 reads of 256 KiB" in alone.text
-    assert "17 min at the old storage's limit and 51 min with what this load leaves" in beside.text
-    assert "of which this load leaves nothing" in pressed.text
+    assert (
+        "at least 17 min at the old storage's limit; at least 1,024,000 reads of 256 KiB"
+        in alone.text
+    )
+    assert "17 min at the old storage's limit, and 51 min while this load runs" in beside.text
+    assert "this load leaves no room for it" in pressed.text
     assert "with what this load leaves" not in alone.text
     assert alone.optimising_s is None
 
@@ -296,11 +297,11 @@ def test_storage_changed_in_place_keeps_serving():
 
     assert not found.is_restart
     assert found.optimising_s is not None
-    assert "changed in place without downtime" in found.text
-    again = "The storage can be changed again once it is optimised, 4 times in 24 h at most"
+    assert "changes in place without downtime" in found.text
+    again = "Storage can change again once optimising has finished, at most 4 times in 24 h"
     assert any(note.startswith(again) for note in found.notes)
     assert not any("6 h" in text for text in (*found.notes, found.reversal))
-    assert "Storage type can be changed back once the storage is optimised." in found.reversal
+    assert "Change storage type back once optimising has finished." in found.reversal
     assert "smaller" not in found.reversal
 
 
@@ -325,7 +326,7 @@ def test_other_processors_and_fewer_of_them_are_said():
     assert any("x86 to Graviton" in note for note in notes)
     assert "Fewer vCPUs: 2 instead of 8." in notes
     assert any(note.startswith("Less memory: 8 GiB instead of 32 GiB") for note in notes)
-    assert any("RDS lends more without end and charges for it" in note for note in notes)
+    assert any("RDS bills what exceeds that" in note for note in notes)
     assert disruption(before, claims(db_class="db.m6i.2xlarge")).notes == ()
 
 
@@ -336,11 +337,11 @@ def test_what_is_pending_is_named():
     before = claims(pending=("class db.r5.large",))
 
     assert any(
-        "also applies what is pending already: class db.r5.large" in note
+        "also applies the pending changes: class db.r5.large" in note
         for note in disruption(before, claims(db_class="db.m6g.xlarge")).notes
     )
     assert any(
-        "A stop drops changes that are pending" in note
+        "A stop drops the pending changes" in note
         for note in disruption(before, before, is_restart=True).notes
     )
 
@@ -353,7 +354,7 @@ def test_a_restart_is_down_and_needs_no_undoing():
 
     assert found.is_restart
     assert "a reboot is not enough" in found.text
-    assert found.reversal == "Nothing needs to be undone."
+    assert found.reversal == "Nothing to undo."
     assert any("read replica" in note for note in found.notes)
 
 

@@ -46,7 +46,7 @@ def test_a_cluster_is_changed_as_a_whole():
     assert found.is_restart
     assert "the writer and both readable standbys change" in found.text.lower()
     assert (
-        "A Multi-AZ DB cluster: its three instances are changed and paid together." in found.notes
+        "A Multi-AZ DB cluster: its three instances change and are billed together." in found.notes
     )
 
 
@@ -96,7 +96,7 @@ def test_a_cluster_cannot_be_stopped():
     """
     assert commands(member(), member(), is_restart=True) == ()
     assert (
-        "RDS does not stop a Multi-AZ DB cluster"
+        "RDS cannot stop a Multi-AZ DB cluster"
         in disruption(member(), member(), is_restart=True).text
     )
 

@@ -82,7 +82,7 @@ def test_markdown_below_a_diagnosis_is_a_section():
 
     assert levels[0] == 2
     assert min(levels[1:]) == 3
-    assert shown.startswith("\n## The way past\n\n**db.m6g.xlarge with")
+    assert shown.startswith("\n## Plan\n\n**db.m6g.xlarge with")
 
 
 def test_markdown_from_outside_is_text():
@@ -149,7 +149,7 @@ def test_the_page_has_the_section_with_its_chart():
     Headline, chart, options and commands; the chart has the names of what is there and proposed.
     """
     page = page_of(plans.claims())
-    section = page[page.index("The way past") :]
+    section = page[page.index(">Plan<") :]
     said = "".join(Reader(page).text).replace("\u00a0", " ")
 
     assert "<svg" in section[: section.index("</figure>")]
@@ -163,7 +163,7 @@ def test_a_page_without_a_plan_has_no_section():
     """
     A diagnosis alone reads as before.
     """
-    assert "The way past" not in page_of(None)
+    assert ">Plan<" not in page_of(None)
 
 
 def test_a_plan_without_prices_has_no_chart():
@@ -171,7 +171,7 @@ def test_a_plan_without_prices_has_no_chart():
     Nothing is drawn where nothing has a price.
     """
     page = page_of(plans.nothing())
-    section = page[page.index("The way past") : page.index('id="resources"')]
+    section = page[page.index(">Plan<") : page.index('id="resources"')]
 
     assert "<svg" not in section
 
@@ -195,7 +195,7 @@ def test_the_page_says_no_zero_minutes_behind_a_ceiling():
     """
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
     said = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
-    section = said[said.index("The way past") : said.index("What a price buys")]
+    section = said[said.index("Target:") : said.index("Throughput by price")]
 
     assert "under 1 min" in section
     assert not re.search(r"(?<![0-9.])0 min", section)

@@ -36,7 +36,7 @@ def _page(plan: Plan) -> str:
         (PROBABLY, RungKind.ENOUGH, 1, "Recommended:"),
         (PROBABLY - 0.01, RungKind.ENOUGH, 1, "Most likely:"),
         (PROBABLY, RungKind.FREE, 0, "Recommended, and free:"),
-        (PROBABLY - 0.01, RungKind.FREE, 0, "First, as it is free:"),
+        (PROBABLY - 0.01, RungKind.FREE, 0, "First, because it is free:"),
     ],
 )
 def test_only_a_step_that_is_probably_enough_is_recommended(chance, kind, option, expected):
