@@ -259,7 +259,7 @@ def test_credits_are_part_of_a_difference(before, after, more):
     [
         ({"db_class": "db.t4g.large"}, "cpu surplus credits arm in us-east-1 is not in"),
         ({"db_class": "db.t3.large", "engine": "sqlserver-se"}, "credits sqlserver in us-east-1"),
-        ({"db_class": "db.t2.large"}, "whether db.t2.large buys CPU credits"),
+        ({"db_class": "db.t2.large"}, "whether db.t2.large is billed for extra CPU credits"),
         ({"db_class": "db.t3.large", "multi_az": True}, "whether a standby's CPU credits"),
     ],
 )
