@@ -13,12 +13,12 @@ from plimsoll.model.instance import Instance, Storage
 WITH_SOURCE = [t for t in schema.TABLES if any(c.name == "source" for c in t.columns)]
 
 
-def named(table: schema.Table) -> str:
+def named(table: schema.CatalogTable) -> str:
     return table.file
 
 
 @pytest.mark.parametrize("table", schema.TABLES, ids=named)
-def test_every_table_keeps_its_schema(table: schema.Table):
+def test_every_table_keeps_its_schema(table: schema.CatalogTable):
     """
     Every field is what its column asks for, and no row is there twice.
     """
@@ -26,7 +26,7 @@ def test_every_table_keeps_its_schema(table: schema.Table):
 
 
 @pytest.mark.parametrize("table", WITH_SOURCE, ids=named)
-def test_every_row_has_a_source_with_a_date(table: schema.Table):
+def test_every_row_has_a_source_with_a_date(table: schema.CatalogTable):
     """
     Every row names a source, and either of the two says when it was read.
     """

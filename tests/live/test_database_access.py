@@ -13,8 +13,8 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.postgres.pg_stat import (
+    DatabaseCounters,
     DatabaseProbe,
-    DatabaseReading,
     DatabaseSilence,
     gaps_of,
 )
@@ -58,7 +58,7 @@ def test_a_reading_is_a_guarded_read_only_transaction(
     """
     It can write nothing, waits for nobody, says who it is, and leaves no transaction open.
     """
-    assert isinstance(probe.read(), DatabaseReading)
+    assert isinstance(probe.read(), DatabaseCounters)
     state = admin.execute(
         "select state, backend_xmin from pg_stat_activity where application_name = 'plimsoll'"
     ).fetchall()
@@ -90,7 +90,7 @@ def test_a_lock_in_the_way_is_not_waited_for(probe: DatabaseProbe, postgres: Pos
 
     assert isinstance(answer, DatabaseSilence)
     assert "lock timeout" in answer.reason
-    assert isinstance(probe.read(), DatabaseReading)
+    assert isinstance(probe.read(), DatabaseCounters)
     assert connection is probe._connection
 
 
@@ -106,7 +106,7 @@ def test_a_lost_connection_is_made_anew(probe: DatabaseProbe, admin: psycopg.Con
 
     assert isinstance(answer, DatabaseSilence)
     assert "terminat" in answer.reason
-    assert isinstance(probe.read(), DatabaseReading)
+    assert isinstance(probe.read(), DatabaseCounters)
 
 
 def test_counts_are_those_of_the_server(

@@ -12,7 +12,7 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres import connect
-from plimsoll.sources.postgres.pg_stat import DatabaseProbe, DatabaseReading
+from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.reader import EVERYTHING, Reader
 from plimsoll.sources.postgres.statements import terms
@@ -145,7 +145,7 @@ def test_every_name_is_written_with_its_schema(
     assert [] == of_a_version.steps
     assert seen.first.relations
     assert seen.first.statements
-    assert isinstance(reading, DatabaseReading)
+    assert isinstance(reading, DatabaseCounters)
 
 
 @pytest.mark.attack(
@@ -156,7 +156,7 @@ def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
     """
     The owner of a schema may drop an extension while it is read, and make functions of its names.
     """
-    asker = connect.Asker(hostile.dsn)
+    asker = connect.ServerConnection(hostile.dsn)
     reader = Reader(asker, EVERYTHING)
     reader.meet()
     reader.first()

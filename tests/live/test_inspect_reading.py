@@ -15,8 +15,8 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
-from plimsoll.sources.postgres.connect import Asker
-from plimsoll.sources.postgres.pg_stat import DatabaseProbe, DatabaseReading, gaps_of
+from plimsoll.sources.postgres.connect import ServerConnection
+from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe, gaps_of
 from plimsoll.sources.postgres.read import Want, observe
 from plimsoll.sources.postgres.statements.terms import INSPECTION
 
@@ -230,8 +230,8 @@ def test_a_recording_reads_every_version(server: Postgres):
     last = probe.read()
     probe.close()
 
-    assert isinstance(first, DatabaseReading)
-    assert isinstance(last, DatabaseReading)
+    assert isinstance(first, DatabaseCounters)
+    assert isinstance(last, DatabaseCounters)
     assert last.transaction_count >= first.transaction_count + 2
     assert (facts.version_number >= 160_000) == (last.written_bytes is not None)
     assert last.written_bytes is None or last.written_bytes - first.written_bytes > 5_000_000
@@ -262,17 +262,17 @@ def test_nothing_stronger_than_access_share_is_locked(
     """
     Every statement of a whole observation is followed by a look at our own locks; all are read-only.
     """
-    ask = Asker.ask
+    ask = ServerConnection.ask
     modes: set[str] = set()
     states: set[str] = set()
 
-    def watched(self: Asker, *statements: str, **named: str) -> list:
+    def watched(self: ServerConnection, *statements: str, **named: str) -> list:
         answers = ask(self, *statements, LOCKS, "show transaction_read_only", **named)
         states.add(answers.pop()[0][0])
         modes.update(mode for (mode,) in answers.pop())
         return answers
 
-    monkeypatch.setattr(Asker, "ask", watched)
+    monkeypatch.setattr(ServerConnection, "ask", watched)
     found = seen(server.dsn)
 
     assert found.query_count > 20
@@ -468,13 +468,13 @@ def test_statements_named_in_the_documentation_are_the_ones_sent(
     import re
 
     sent: list[str] = []
-    ask = Asker.ask
+    ask = ServerConnection.ask
 
-    def noted(self: Asker, *statements: str, **guards: str) -> list:
+    def noted(self: ServerConnection, *statements: str, **guards: str) -> list:
         sent.extend(statements)
         return ask(self, *statements, **guards)
 
-    monkeypatch.setattr(Asker, "ask", noted)
+    monkeypatch.setattr(ServerConnection, "ask", noted)
     seen(server.dsn)
     page = (Path(__file__).parents[2] / "docs/reference/database-access.md").read_text()
     names = set(re.findall(r"\bpg_[a-z_]+", " ".join([*sent, INSPECTION.opening])))

@@ -16,7 +16,7 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
-from plimsoll.sources.postgres.connect import Asker
+from plimsoll.sources.postgres.connect import ServerConnection
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.reader import Reader
 
@@ -240,7 +240,7 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
     """
     While a table is locked exclusively all of it is read, but for the relations that are locked.
     """
-    asker = Asker(server.dsn)
+    asker = ServerConnection(server.dsn)
     reader = Reader(asker)
     try:
         reader.meet()

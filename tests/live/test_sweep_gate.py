@@ -11,7 +11,7 @@ from plimsoll.gate.config import SLACK_S, GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
 from plimsoll.lab.sweep.fio import sweep_path
-from plimsoll.lab.sweep.plan import Plan
+from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.instance import Instance
 from plimsoll.model.sweep import KnownNumber, Pattern, Sweep, SweepFit, UnitEvidence
 from plimsoll.units import KIB, MIB
@@ -20,7 +20,7 @@ from simulated_sweeps import stage
 pytestmark = pytest.mark.realtime
 
 NAMES = ("m4.large-gp2-40", "m4.large-gp2-100")
-PLAN = Plan(
+PLAN = SweepPlan(
     sizes_bytes=(16 * KIB, 512 * KIB),
     patterns=(Pattern.SCATTERED,),
     for_each_s=1,

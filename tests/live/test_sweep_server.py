@@ -14,13 +14,13 @@ from live.machine import Run, clean_environment
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.sweep import server as sweep_server
-from plimsoll.lab.sweep.plan import Plan
+from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.lab.sweep.postgres import sweep_database
-from plimsoll.lab.sweep.server import Server
+from plimsoll.lab.sweep.server import SweepServer
 from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
 
-PLAN = Plan(sizes_bytes=(64 * KIB,), for_each_s=1, depth=2, max_bytes=200 * GIB)
+PLAN = SweepPlan(sizes_bytes=(64 * KIB,), for_each_s=1, depth=2, max_bytes=200 * GIB)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         sweep_database(
-            Server(server.dsn, str),
+            SweepServer(server.dsn, str),
             PLAN,
             place="here",
             allow_writes=True,
@@ -141,7 +141,12 @@ def test_a_table_that_would_not_do_is_refused(server: Postgres, named, words):
     """
     with pytest.raises(UsageError, match=words):
         sweep_database(
-            Server(server.dsn, str), PLAN, place="", allow_writes=False, table=named, tell=print
+            SweepServer(server.dsn, str),
+            PLAN,
+            place="",
+            allow_writes=False,
+            table=named,
+            tell=print,
         )
 
 
@@ -152,7 +157,7 @@ def test_an_old_server_is_refused(server: Postgres, monkeypatch):
     monkeypatch.setattr(sweep_server, "VERSION_MIN", 990_000)
 
     with pytest.raises(UsageError, match="reads block by block"):
-        Server(server.dsn, str).facts()
+        SweepServer(server.dsn, str).facts()
 
 
 def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
@@ -170,7 +175,7 @@ def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
     secret = server.dsn.rpartition("password=")[2]
     with pytest.raises(SourceError) as raised:
         sweep_database(
-            Server(server.dsn, lambda text: text.replace(secret, "***")),
+            SweepServer(server.dsn, lambda text: text.replace(secret, "***")),
             PLAN, place="", allow_writes=False, table=None, tell=end_them,
         )  # fmt: skip
 
@@ -186,7 +191,7 @@ def test_without_pg_prewarm_scans_are_enough(server: Postgres):
         connection.execute("drop extension pg_prewarm")
     try:
         found = sweep_database(
-            Server(server.dsn, str), PLAN, place="", allow_writes=False, table=None, tell=print
+            SweepServer(server.dsn, str), PLAN, place="", allow_writes=False, table=None, tell=print
         )
     finally:
         with psycopg.connect(server.dsn, autocommit=True) as connection:

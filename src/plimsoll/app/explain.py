@@ -15,7 +15,7 @@ from plimsoll.sources.explain.record import Recorder, check, parameters_for
 from plimsoll.sources.explain.statements import Wanted, parameters_in, statements_in
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class StatementChoice(Struct, frozen=True, kw_only=True):
     """What the command line says about a recording."""
 
     statements: tuple[str, ...]
@@ -31,7 +31,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 def record_server(
-    dsn: str, choice: Choice, *, sleep: Callable[[float], None], now_s: float
+    dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float
 ) -> CaptureFile:
     """
     Explain the chosen statements on a server.
@@ -93,7 +93,7 @@ def record_server(
 
 
 def _counted(
-    recorder: Recorder, choice: Choice, sleep: Callable[[float], None]
+    recorder: Recorder, choice: StatementChoice, sleep: Callable[[float], None]
 ) -> tuple[list[Statement], list[Capture]]:
     """Statements by time, since the reset or in the time watched; and of the latter their means."""
     first = recorder.statements()

@@ -14,7 +14,7 @@ from typing import Any
 
 from plimsoll.catalog import schema, values
 from plimsoll.catalog.names import class_name, size_order
-from plimsoll.catalog.schema import Row, Table
+from plimsoll.catalog.schema import CatalogTable, Row
 from plimsoll.errors import CatalogError
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import Deployment
@@ -43,7 +43,7 @@ class Catalog:
         self._rows: dict[str, list[Row]] = {}
         self._index: dict[tuple[str, ...], dict[Any, Row]] = {}
 
-    def rows(self, table: Table) -> list[Row]:
+    def rows(self, table: CatalogTable) -> list[Row]:
         """
         All rows of a table.
 
@@ -306,7 +306,7 @@ class Catalog:
         """Every region that has a price of an instance."""
         return schema.PRICE_REGIONS
 
-    def _text(self, table: Table) -> str:
+    def _text(self, table: CatalogTable) -> str:
         path = self._folder / table.file
         try:
             raw = path.read_bytes()
@@ -321,7 +321,7 @@ class Catalog:
         table = schema.INSTANCE_PRICES[region]
         return self._some(table, ("offer", offer), "db_class", "deployment")
 
-    def _some(self, table: Table, where: tuple[str, str], *columns: str) -> dict[Any, Row]:
+    def _some(self, table: CatalogTable, where: tuple[str, str], *columns: str) -> dict[Any, Row]:
         """Return the rows with one value in a column, by several others; no other row is read."""
         key = (table.file, *where, *columns)
         if key not in self._index:
@@ -329,7 +329,7 @@ class Catalog:
             self._index[key] = {tuple(row[c] for c in columns): row for row in rows}
         return self._index[key]
 
-    def _by(self, table: Table, *columns: str) -> dict[Any, Row]:
+    def _by(self, table: CatalogTable, *columns: str) -> dict[Any, Row]:
         """Rows by one column, or by a tuple of several."""
         key = (table.file, *columns)
         if key not in self._index:

@@ -93,7 +93,7 @@ class _Page(Struct, rename="pascal"):
     instance_types: list[_InstanceType]
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class LimitChange(Struct, frozen=True, kw_only=True):
     """One number of one class that differs."""
 
     db_class: str
@@ -109,7 +109,7 @@ class Refresh(Struct, frozen=True, kw_only=True):
     legacy: list[Row]
     added: tuple[str, ...]
     """Classes that had no row."""
-    changed: tuple[Change, ...]
+    changed: tuple[LimitChange, ...]
     not_answered: tuple[str, ...]
     """Classes whose type the answer does not name; their rows stay."""
     read_count: int
@@ -247,9 +247,9 @@ def _gbit_per_s(network: _NetworkInfo, cards: list[float | None]) -> float | Non
     return min(sum(known), float(said[1])) if said else sum(known)
 
 
-def _differences(before: Row, now: Row) -> list[Change]:
+def _differences(before: Row, now: Row) -> list[LimitChange]:
     return [
-        Change(db_class=now["db_class"], column=column, was=before[column], now=now[column])
+        LimitChange(db_class=now["db_class"], column=column, was=before[column], now=now[column])
         for column in before
         if column not in _NOT_COMPARED and before[column] != now[column]
     ]

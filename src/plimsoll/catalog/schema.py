@@ -22,7 +22,7 @@ _DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CatalogColumn:
     """One column: its name, how a field is read, and whether it may be empty."""
 
     name: str
@@ -31,13 +31,13 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CatalogTable:
     """One data file."""
 
     file: str
     key: tuple[str, ...]
     """Columns that together name a row once."""
-    columns: tuple[Column, ...]
+    columns: tuple[CatalogColumn, ...]
 
 
 def number(text: str) -> float:
@@ -92,17 +92,17 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
-def _text(names: str, *, optional: bool = False) -> tuple[Column, ...]:
-    return tuple(Column(name, str, optional) for name in names.split())
+def _text(names: str, *, optional: bool = False) -> tuple[CatalogColumn, ...]:
+    return tuple(CatalogColumn(name, str, optional) for name in names.split())
 
 
-def _numbers(names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, number, optional=True) for name in names.split())
+def _numbers(names: str) -> tuple[CatalogColumn, ...]:
+    return tuple(CatalogColumn(name, number, optional=True) for name in names.split())
 
 
 _EBS = _numbers("ebs_baseline_mb_per_s ebs_max_mb_per_s ebs_baseline_ops_per_s ebs_max_ops_per_s")
-_NOTE = Column("note", str, optional=True)
-_SOURCE = Column("source", str)
+_NOTE = CatalogColumn("note", str, optional=True)
+_SOURCE = CatalogColumn("source", str)
 _STORAGE_NUMBERS = _numbers(
     "ops_per_s_min ops_per_s_max ops_per_s_burst mib_per_s_min mib_per_s_max"
     " provisioned_ops_per_s_min provisioned_ops_per_s_max"
@@ -110,168 +110,168 @@ _STORAGE_NUMBERS = _numbers(
     " ops_per_gib_min ops_per_gib_max mib_per_s_per_ops_max"
 )
 
-SOURCES = Table(
+SOURCES = CatalogTable(
     "sources.csv",
     ("id",),
     (
         *_text("id title"),
-        Column("read_on", date, optional=True),
-        Column("kind", one_of("documentation", "api data", "price list", "weak")),
+        CatalogColumn("read_on", date, optional=True),
+        CatalogColumn("kind", one_of("documentation", "api data", "price list", "weak")),
         *_text("where"),
     ),
 )
-INSTANCE_LIMITS = Table(
+INSTANCE_LIMITS = CatalogTable(
     "instance_limits.csv",
     ("db_class",),
     (
         *_text("ec2_type db_class"),
-        Column("offered", yes_no),
-        Column("vcpus", whole),
-        Column("memory_gib", number),
+        CatalogColumn("offered", yes_no),
+        CatalogColumn("vcpus", whole),
+        CatalogColumn("memory_gib", number),
         *_EBS,
         *_numbers("network_baseline_gbit_per_s network_max_gbit_per_s"),
-        Column("hypervisor", one_of("nitro", "xen", "bare-metal")),
+        CatalogColumn("hypervisor", one_of("nitro", "xen", "bare-metal")),
         *_text("cpu_arch"),
-        Column("cpu_burstable", yes_no),
-        Column("current_generation", yes_no),
-        Column("bandwidth_weightings", yes_no),
-        Column("documentation", one_of("agrees", "absent")),
-        Column("read_on", date),
+        CatalogColumn("cpu_burstable", yes_no),
+        CatalogColumn("current_generation", yes_no),
+        CatalogColumn("bandwidth_weightings", yes_no),
+        CatalogColumn("documentation", one_of("agrees", "absent")),
+        CatalogColumn("read_on", date),
         _SOURCE,
     ),
 )
-INSTANCE_LIMITS_LEGACY = Table(
+INSTANCE_LIMITS_LEGACY = CatalogTable(
     "instance_limits_legacy.csv",
     ("ec2_type", "valid_from"),
     (
         *_text("ec2_type"),
-        Column("valid_from", date),
-        Column("valid_to", date, optional=True),
+        CatalogColumn("valid_from", date),
+        CatalogColumn("valid_to", date, optional=True),
         *_EBS,
-        Column("status", one_of("documented", "partial", "misprint")),
-        Column("restart_lifts", yes_no, optional=True),
+        CatalogColumn("status", one_of("documented", "partial", "misprint")),
+        CatalogColumn("restart_lifts", yes_no, optional=True),
         _NOTE,
         _SOURCE,
     ),
 )
-CLASSES = Table(
+CLASSES = CatalogTable(
     "classes.csv",
     ("db_class",),
     (
         *_text("db_class"),
-        Column("documented", yes_no),
+        CatalogColumn("documented", yes_no),
         *_text("regions us_east_1", optional=True),
         _SOURCE,
     ),
 )
-CLASSES_PRECONFIGURED = Table(
+CLASSES_PRECONFIGURED = CatalogTable(
     "classes_preconfigured.csv",
     ("db_class",),
     (
         *_text("db_class ec2_type"),
-        Column("memory_gib", number),
+        CatalogColumn("memory_gib", number),
         *_text("engines"),
-        Column("maximum", one_of("agrees", "absent")),
+        CatalogColumn("maximum", one_of("agrees", "absent")),
         _SOURCE,
     ),
 )
-STORAGE_RULES = Table(
+STORAGE_RULES = CatalogTable(
     "storage_rules.csv",
     ("kind", "engine", "size_gib_max"),
     (
-        Column("kind", one_of("gp2", "gp3", "io1", "io2", "standard")),
+        CatalogColumn("kind", one_of("gp2", "gp3", "io1", "io2", "standard")),
         *_text("engine"),
-        Column("size_gib_min", number, optional=True),
-        Column("size_gib_max", number),
-        Column("volume_count", whole, optional=True),
-        Column("documented_since", date, optional=True),
+        CatalogColumn("size_gib_min", number, optional=True),
+        CatalogColumn("size_gib_max", number),
+        CatalogColumn("volume_count", whole, optional=True),
+        CatalogColumn("documented_since", date, optional=True),
         *_STORAGE_NUMBERS,
         _NOTE,
         _SOURCE,
     ),
 )
-VOLUME_RULES = Table(
+VOLUME_RULES = CatalogTable(
     "volume_rules.csv",
     ("kind", "rule"),
-    (*_text("kind rule"), Column("value", number), _SOURCE),
+    (*_text("kind rule"), CatalogColumn("value", number), _SOURCE),
 )
-CONNECTION_RULES = Table(
+CONNECTION_RULES = CatalogTable(
     "connection_rules.csv",
     ("engine", "version_from"),
     (
         *_text("engine"),
         *_text("version_from", optional=True),
-        Column("memory_bytes_per_connection", number, optional=True),
-        Column("connections_max", whole, optional=True),
-        Column("connections", whole, optional=True),
+        CatalogColumn("memory_bytes_per_connection", number, optional=True),
+        CatalogColumn("connections_max", whole, optional=True),
+        CatalogColumn("connections", whole, optional=True),
         _SOURCE,
     ),
 )
-AURORA_CLASSES = Table(
+AURORA_CLASSES = CatalogTable(
     "aurora_classes.csv",
     ("engine", "db_class"),
     (
-        Column("engine", one_of("aurora-mysql", "aurora-postgresql")),
+        CatalogColumn("engine", one_of("aurora-mysql", "aurora-postgresql")),
         *_text("db_class"),
-        Column("local_storage_gib", number, optional=True),
-        Column("connections", whole, optional=True),
+        CatalogColumn("local_storage_gib", number, optional=True),
+        CatalogColumn("connections", whole, optional=True),
         _SOURCE,
     ),
 )
-AURORA_CAPACITY = Table(
+AURORA_CAPACITY = CatalogTable(
     "aurora_capacity.csv",
     ("engine", "capacity_acu"),
     (
-        Column("engine", one_of("aurora-mysql", "aurora-postgresql")),
-        Column("capacity_acu", number),
-        Column("connections", whole),
+        CatalogColumn("engine", one_of("aurora-mysql", "aurora-postgresql")),
+        CatalogColumn("capacity_acu", number),
+        CatalogColumn("connections", whole),
         _SOURCE,
     ),
 )
-POOLER_FIXES = Table(
+POOLER_FIXES = CatalogTable(
     "pooler_fixes.csv",
     ("pooler", "defect", "branch"),
     (
-        Column("pooler", one_of("pgpool", "pgbouncer")),
+        CatalogColumn("pooler", one_of("pgpool", "pgbouncer")),
         *_text("defect"),
         *_text("since", optional=True),
         *_text("branch fixed_in"),
-        Column("fixed_on", date),
+        CatalogColumn("fixed_on", date),
         _SOURCE,
     ),
 )
-POOLER_DEFAULTS = Table(
+POOLER_DEFAULTS = CatalogTable(
     "pooler_defaults.csv",
     ("pooler", "setting", "version_from"),
     (
-        Column("pooler", one_of("pgpool", "pgbouncer")),
+        CatalogColumn("pooler", one_of("pgpool", "pgbouncer")),
         *_text("setting"),
         *_text("version_from", optional=True),
         *_text("value"),
         _SOURCE,
     ),
 )
-CPU_CREDITS = Table(
+CPU_CREDITS = CatalogTable(
     "cpu_credits.csv",
     ("ec2_type",),
     (
         *_text("ec2_type"),
-        Column("credits_per_hour", number),
-        Column("credits_max", number),
-        Column("baseline_ratio_per_vcpu", number),
-        Column("unlimited", yes_no, optional=True),
+        CatalogColumn("credits_per_hour", number),
+        CatalogColumn("credits_max", number),
+        CatalogColumn("baseline_ratio_per_vcpu", number),
+        CatalogColumn("unlimited", yes_no, optional=True),
         _SOURCE,
     ),
 )
-OFFERS = Table(
+OFFERS = CatalogTable(
     "offers.csv",
     ("offer",),
     (
         *_text("offer engine"),
-        Column("license", one_of("none", "included", "byol")),
+        CatalogColumn("license", one_of("none", "included", "byol")),
         *_text("storage", optional=True),
-        Column("multi_az_ratio", number, optional=True),
-        Column("multi_az_basis", one_of("verified", "unverified"), optional=True),
+        CatalogColumn("multi_az_ratio", number, optional=True),
+        CatalogColumn("multi_az_basis", one_of("verified", "unverified"), optional=True),
         _SOURCE,
     ),
 )
@@ -289,44 +289,44 @@ PRICE_REGIONS = (
 """Regions with a table of instance prices, in order of name."""
 # A file for each region: a plan needs one of them, and all together have 46,000 rows.
 INSTANCE_PRICES = {
-    region: Table(
+    region: CatalogTable(
         f"instance_prices/{region}.csv.gz",
         ("db_class", "offer", "deployment"),
         (
             *_text("region db_class offer"),
-            Column("deployment", one_of(*DEPLOYMENTS)),
-            Column("usd_per_hour", usd),
-            Column("as_of", date),
-            Column("weak", yes_no),
+            CatalogColumn("deployment", one_of(*DEPLOYMENTS)),
+            CatalogColumn("usd_per_hour", usd),
+            CatalogColumn("as_of", date),
+            CatalogColumn("weak", yes_no),
             _SOURCE,
         ),
     )
     for region in PRICE_REGIONS
 }
-CLUSTER_FAMILIES = Table("cluster_families.csv", ("family",), (*_text("family"), _SOURCE))
-STORAGE_PRICES = Table(
+CLUSTER_FAMILIES = CatalogTable("cluster_families.csv", ("family",), (*_text("family"), _SOURCE))
+STORAGE_PRICES = CatalogTable(
     "storage_prices.csv.gz",
     ("item", "deployment", "region"),
     (
         *_text("item unit"),
-        Column("deployment", one_of(*DEPLOYMENTS, "any")),
+        CatalogColumn("deployment", one_of(*DEPLOYMENTS, "any")),
         *_text("region"),
-        Column("usd", usd),
-        Column("as_of", date, optional=True),
-        Column("weak", yes_no),
+        CatalogColumn("usd", usd),
+        CatalogColumn("as_of", date, optional=True),
+        CatalogColumn("weak", yes_no),
         _NOTE,
         _SOURCE,
     ),
 )
 
-API_PRICES = Table(
+API_PRICES = CatalogTable(
     "api_prices.csv",
     ("action",),
     (
         *_text("action unit"),
-        Column("usd", usd),
-        Column("as_of", date, optional=True),
-        Column("weak", yes_no),
+        CatalogColumn("usd", usd),
+        CatalogColumn("as_of", date, optional=True),
+        CatalogColumn("weak", yes_no),
         _NOTE,
         _SOURCE,
     ),
@@ -354,7 +354,7 @@ TABLES = (
 )
 
 
-def parse(table: Table, text: str, *, where: tuple[str, str] | None = None) -> list[Row]:
+def parse(table: CatalogTable, text: str, *, where: tuple[str, str] | None = None) -> list[Row]:
     """
     Return the rows of a table, every field read by its column.
 
@@ -386,7 +386,7 @@ def parse(table: Table, text: str, *, where: tuple[str, str] | None = None) -> l
     return rows
 
 
-def _row(table: Table, line: int, fields: list[str]) -> Row:
+def _row(table: CatalogTable, line: int, fields: list[str]) -> Row:
     if len(fields) != len(table.columns):
         raise _wrong(table, line, f"{len(fields)} fields instead of {len(table.columns)}")
     row: Row = {}
@@ -403,7 +403,7 @@ def _row(table: Table, line: int, fields: list[str]) -> Row:
     return row
 
 
-def render(table: Table, rows: Iterable[Row]) -> str:
+def render(table: CatalogTable, rows: Iterable[Row]) -> str:
     """The text of a table, the inverse of `parse`."""
     names = [column.name for column in table.columns]
     lines = [",".join(names), *(",".join(_field(row[name]) for name in names) for row in rows)]
@@ -423,7 +423,7 @@ def _field(value: Any) -> str:
     return text
 
 
-def _wrong(table: Table, line: int, cause: str) -> CatalogError:
+def _wrong(table: CatalogTable, line: int, cause: str) -> CatalogError:
     return CatalogError(
         f"catalog table {table.file} is wrong in line {line}: {cause}",
         "Install the package again, or correct the table that was refreshed.",

@@ -190,12 +190,12 @@ def record(
     if log:
         file = _of_logs(log)
     else:
-        from plimsoll.app.explain import Choice, record_server
+        from plimsoll.app.explain import StatementChoice, record_server
 
         with ended_like_ctrl_c():
             file = record_server(
                 _needed(dsn),
-                Choice(
+                StatementChoice(
                     statements=tuple(statement or ()),
                     file=statements,
                     top=top,

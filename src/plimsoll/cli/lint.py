@@ -12,7 +12,7 @@ from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 
 
-class Kind(StrEnum):
+class PoolerName(StrEnum):
     """Whose configuration it is."""
 
     PGPOOL = "pgpool"
@@ -67,7 +67,7 @@ def pooler(
         ),
     ] = 3,
     kind: Annotated[
-        Kind | None,
+        PoolerName | None,
         typer.Option(
             "--kind",
             metavar="NAME",

@@ -24,7 +24,7 @@ from plimsoll.cli.output import (
     say_written,
 )
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, Plan
+from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, SweepPlan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
 
 _BOUNDS_PANEL = "Bounds"
@@ -143,7 +143,7 @@ def sweep(
     if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
         raise UsageError("--path and --dsn name two things to sweep", "Leave one of them out.")
     check_picture(png)
-    plan = Plan(
+    plan = SweepPlan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
         max_bytes=bytes_of(max_bytes, "--max-bytes"),
@@ -160,7 +160,7 @@ def sweep(
     raise typer.Exit(0 if is_explained(reports) else 2)
 
 
-def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
+def _of_path(path: Path, plan: SweepPlan, table: str | None, *, allow_writes: bool) -> Sweep:
     from plimsoll.lab.sweep.fio import sweep_path
 
     if table is not None:
@@ -170,9 +170,9 @@ def _of_path(path: Path, plan: Plan, table: str | None, *, allow_writes: bool) -
     return sweep_path(path, plan, allow_writes=allow_writes, tell=tell)
 
 
-def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -> Sweep:
+def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bool) -> Sweep:
     from plimsoll.lab.sweep.postgres import sweep_database
-    from plimsoll.lab.sweep.server import Server
+    from plimsoll.lab.sweep.server import SweepServer
     from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
 
     probe = DatabaseProbe(dsn, time.monotonic)
@@ -180,7 +180,7 @@ def _of_server(dsn: str, plan: Plan, table: str | None, *, allow_writes: bool) -
         place = probe.open().place
     finally:
         probe.close()
-    server = Server(dsn, lambda text: without_password(text, dsn))
+    server = SweepServer(dsn, lambda text: without_password(text, dsn))
     return sweep_database(
         server, plan, place=place, allow_writes=allow_writes, table=table, tell=tell
     )

@@ -14,7 +14,7 @@ from plimsoll.errors import UsageError
 _PATIENCE_S = 5.0
 
 
-class Command:
+class ChildCommand:
     """Starts a command, says whether it has ended, ends it by its own process id."""
 
     def __init__(

@@ -30,7 +30,7 @@ from plimsoll.gate.config import (
     stages_of,
     stages_of_document,
 )
-from plimsoll.gate.record import Change, storage_of
+from plimsoll.gate.record import GateChange, storage_of
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance
@@ -224,7 +224,7 @@ class GateControl:
         ratios = [_known(left.get(stage.name)) for stage in chain]
         self.ask({"ask": "set", "chain": chain_document(chain), "balance_ratio": ratios})
         for kind, text in _differences(home.setup, instance, is_restart=is_restart):
-            self._tell(Change(t=time.time(), text=text, kind=kind, instance=instance))
+            self._tell(GateChange(t=time.time(), text=text, kind=kind, instance=instance))
         self.keep(msgspec.structs.replace(home, setup=setup))
 
     def set_balance(self, family: Family | str, ratio: float) -> None:
@@ -249,17 +249,17 @@ class GateControl:
             )
         self.ask({"ask": "balance", "stage": name, "ratio": ratio})
         said = f"balance of {name.replace('_', ' ')} set to {format_ratio(ratio)}"
-        self._tell(Change(t=time.time(), text=said))
+        self._tell(GateChange(t=time.time(), text=said))
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[GateChange, ...]:
         """What was changed since the gate began, in order of time."""
         try:
             text = (self.folder / CHANGES).read_bytes()
         except FileNotFoundError:
             return ()
-        return tuple(msgspec.json.decode(line, type=Change) for line in text.splitlines())
+        return tuple(msgspec.json.decode(line, type=GateChange) for line in text.splitlines())
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: GateChange) -> None:
         # One write of one line: other processes may add theirs at the same time.
         handle = os.open(self.folder / CHANGES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:

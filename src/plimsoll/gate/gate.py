@@ -27,7 +27,7 @@ from plimsoll.gate import place as gate_place
 from plimsoll.gate.config import GateSetup, config_of
 from plimsoll.gate.control import RECORD, SOCKET, GateControl, GateStatus, Home
 from plimsoll.gate.record import (
-    Change,
+    GateChange,
     RecordLine,
     Truth,
     read_line,
@@ -186,7 +186,7 @@ class Gate:
         except FileNotFoundError:
             return []
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[GateChange, ...]:
         """What was changed while it ran, by whomever."""
         return self._known.changes()
 

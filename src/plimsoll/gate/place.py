@@ -177,7 +177,7 @@ def is_gate_at(place: Path) -> bool:
     return found is not None and found.kind.startswith("fuse")
 
 
-class Answer(Enum):
+class MountAnswer(Enum):
     """What a mount answers to who opens it."""
 
     SERVED = "served"
@@ -187,7 +187,7 @@ class Answer(Enum):
     """Nothing: its daemon is stopped, or what is left of a killed one holds the connection."""
 
 
-def answer_of(place: Path, patience_s: float = 2.0) -> Answer:
+def answer_of(place: Path, patience_s: float = 2.0) -> MountAnswer:
     """
     Return what the mount at a path answers.
 
@@ -198,27 +198,27 @@ def answer_of(place: Path, patience_s: float = 2.0) -> Answer:
         place: of the mount.
         patience_s: how long it may take. A mount that answers at all does so in milliseconds.
     """
-    answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[MountAnswer] = queue.SimpleQueue()
 
     def look() -> None:
         try:
             os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY))
         except OSError as error:
-            answers.put(Answer.DEAD if error.errno in _DEAD else Answer.SERVED)
+            answers.put(MountAnswer.DEAD if error.errno in _DEAD else MountAnswer.SERVED)
         else:
-            answers.put(Answer.SERVED)
+            answers.put(MountAnswer.SERVED)
 
     # It may wait for ever, and goes with the connection, or with us.
     threading.Thread(target=look, daemon=True).start()
     try:
         return answers.get(timeout=patience_s)
     except queue.Empty:
-        return Answer.NONE
+        return MountAnswer.NONE
 
 
 def is_dead(place: Path) -> bool:
     """Whether the mount at a path has lost its daemon: every access to it fails at once."""
-    return answer_of(place) is Answer.DEAD
+    return answer_of(place) is MountAnswer.DEAD
 
 
 # ENOTCONN: the daemon is gone. ECONNABORTED: the connection was ended from /sys.

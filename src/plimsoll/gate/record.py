@@ -99,7 +99,7 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     """For how long some program of this machine waited for a processor; None where that is not told."""
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class GateChange(Struct, frozen=True, kw_only=True):
     """What was changed while the gate ran."""
 
     t: float
@@ -110,7 +110,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """What the instance is from here on; None where it stays what it was."""
 
 
-class Moment(Struct, frozen=True, kw_only=True):
+class GateMoment(Struct, frozen=True, kw_only=True):
     """The truth of one step."""
 
     time_s: float
@@ -133,7 +133,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 class Truth(Struct, frozen=True, kw_only=True):
     """What bound, second by second, and whether this machine kept up."""
 
-    moments: tuple[Moment, ...]
+    moments: tuple[GateMoment, ...]
     late_ratio: float
     """Share 0–1 of operations that completed after their moment."""
     late_s_max: float
@@ -198,7 +198,7 @@ def snapshot_of(
     lines: Sequence[RecordLine],
     setup: GateSetup,
     *,
-    changes: Sequence[Change] = (),
+    changes: Sequence[GateChange] = (),
     began_s: float | None = None,
 ) -> Snapshot:
     """
@@ -289,10 +289,10 @@ def _starved_ratio(lines: Sequence[RecordLine]) -> float:
     return lost_s / under_s if under_s else 0.0
 
 
-def moment_of(line: RecordLine) -> Moment:
+def moment_of(line: RecordLine) -> GateMoment:
     """What bound in one step."""
     longest = max(line.binding.items(), key=lambda item: item[1].seconds, default=None)
-    return Moment(
+    return GateMoment(
         time_s=line.t - line.dt,
         length_s=line.dt,
         binding=longest[0] if longest else None,
@@ -307,7 +307,7 @@ def moment_of(line: RecordLine) -> Moment:
     )
 
 
-def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[Change] = ()) -> bytes:
+def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[GateChange] = ()) -> bytes:
     """The truth as UTF-8 JSON, with what was emulated and the credit clock."""
     document = {
         "schema": TRUTH_SCHEMA,
@@ -369,7 +369,7 @@ def _gaps() -> tuple[Gap, ...]:
     )
 
 
-def _annotation(clock: "_Timeline", change: Change) -> Annotation:
+def _annotation(clock: "_Timeline", change: GateChange) -> Annotation:
     return Annotation(time_s=int(clock.emulated_s(change.t)), text=change.text, kind=change.kind)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from plimsoll.errors import PlimsollError
 from plimsoll.gate import place as gate_place
 from plimsoll.gate.control import GateControl, Home, is_alive, known_gates
-from plimsoll.gate.place import Answer, has_ended, started_ticks
+from plimsoll.gate.place import MountAnswer, has_ended, started_ticks
 
 # A folder that was made for a gate which was killed before it wrote down what it was.
 _MADE_BY = re.compile(r"gate-(\d+)-")
@@ -81,9 +81,9 @@ def _take_away(place: Path, home: Home) -> bool:
     if not gate_place.is_gate_at(place):
         return False
     answer = gate_place.answer_of(place)
-    if answer is Answer.SERVED:
+    if answer is MountAnswer.SERVED:
         return False
-    if answer is Answer.NONE:
+    if answer is MountAnswer.NONE:
         gate_place.abort(place)
     gate_place.detach(place)
     return not gate_place.is_gate_at(place)

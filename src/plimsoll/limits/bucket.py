@@ -40,7 +40,7 @@ class Bucket(Struct, frozen=True, kw_only=True):
     """A number of this bucket for people, as the documentation prints it."""
 
 
-class Rates(Struct, frozen=True, kw_only=True):
+class BucketRates(Struct, frozen=True, kw_only=True):
     """The numbers of one bucket in one edition of the documentation."""
 
     baseline: float | None
@@ -105,7 +105,7 @@ def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> t
     )
 
 
-def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> Rates:
+def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> BucketRates:
     """Today's numbers; where the provider told them, each says what the catalog has instead."""
     rates = _rates(bucket, limits)
     if limits.ebs_origin is None:
@@ -128,10 +128,10 @@ def _instead(bucket: Bucket, told: float | None, known: float | None, read_on: s
     return f"the catalog (read {read_on}) has {bucket.say(known)}; EC2 says {bucket.say(told)}"
 
 
-def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> Rates:
+def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> BucketRates:
     baseline, burst = bucket.numbers(limits)
     lifted = limits.is_lifted_by_restart if isinstance(limits, LegacyLimits) else None
-    return Rates(
+    return BucketRates(
         baseline=baseline,
         burst=burst,
         origin=limits.origin,
@@ -141,7 +141,12 @@ def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> Rates:
 
 
 def bucket_ceilings(
-    bucket: Bucket, now: Rates, legacy: tuple[Rates, ...], *, burst_s: float, is_age_known: bool
+    bucket: Bucket,
+    now: BucketRates,
+    legacy: tuple[BucketRates, ...],
+    *,
+    burst_s: float,
+    is_age_known: bool,
 ) -> tuple[Ceiling, ...]:
     """
     Today's ceilings of a bucket, then the legacy ones that are other numbers.
@@ -164,7 +169,7 @@ def bucket_ceilings(
     return present + _distinct(kept)
 
 
-def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ...]:
+def _ceilings(bucket: Bucket, rates: BucketRates, burst_s: float) -> tuple[Ceiling, ...]:
     baseline, burst = rates.baseline, rates.burst
     if burst is None:
         return ()
@@ -192,7 +197,7 @@ def _ceilings(bucket: Bucket, rates: Rates, burst_s: float) -> tuple[Ceiling, ..
     return replace(bursting, phase=Phase.BASELINE, value=baseline, note=note), bursting
 
 
-def _legacy(ceiling: Ceiling, rates: Rates, *, is_age_known: bool) -> Ceiling:
+def _legacy(ceiling: Ceiling, rates: BucketRates, *, is_age_known: bool) -> Ceiling:
     return replace(
         ceiling,
         phase=Phase.LEGACY,

@@ -12,7 +12,7 @@ import pytest
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import DATA, Catalog, catalog
-from plimsoll.catalog.refresh import Change, refreshed
+from plimsoll.catalog.refresh import LimitChange, refreshed
 from plimsoll.errors import DataError
 from plimsoll.units import mb_per_s
 
@@ -54,7 +54,7 @@ def test_every_difference_is_named():
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
 
     assert result.changed == (
-        Change(db_class="db.t3.xlarge", column="ebs_baseline_mb_per_s", was=86.875, now=100.0),
+        LimitChange(db_class="db.t3.xlarge", column="ebs_baseline_mb_per_s", was=86.875, now=100.0),
     )
     assert result.added == ("db.x2m.xlarge",)
     assert (result.read_count, result.ignored_count) == (6, 1)

@@ -5,14 +5,14 @@ import pytest
 from plimsoll.catalog import schema
 from plimsoll.errors import CatalogError
 
-TABLE = schema.Table(
+TABLE = schema.CatalogTable(
     "classes.csv",
     ("name",),
     (
-        schema.Column("name", str),
-        schema.Column("size", schema.number, optional=True),
-        schema.Column("since", schema.date, optional=True),
-        schema.Column("sold", schema.yes_no),
+        schema.CatalogColumn("name", str),
+        schema.CatalogColumn("size", schema.number, optional=True),
+        schema.CatalogColumn("since", schema.date, optional=True),
+        schema.CatalogColumn("sold", schema.yes_no),
     ),
 )
 

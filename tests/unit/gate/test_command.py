@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.gate.command import Command
+from plimsoll.gate.command import ChildCommand
 
 
 def test_a_command_runs_with_its_variables_and_its_status_is_told():
     """
     Variables are set on top of ours; the exit status is the command's.
     """
-    command = Command(
+    command = ChildCommand(
         ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'],
         environment={"PLIMSOLL_LAB": "yes"},
     )
@@ -29,7 +29,7 @@ def test_a_command_that_never_ran_is_not_over():
     """
     Ending it is no error.
     """
-    command = Command(["sh"])
+    command = ChildCommand(["sh"])
 
     assert not command.is_over()
     assert None is command.stop()
@@ -43,7 +43,7 @@ def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
     program = tmp_path / "plimsoll-lab-program"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    command = Command(
+    command = ChildCommand(
         [program.name], environment={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     )
     command.start()
@@ -56,7 +56,7 @@ def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
     Nothing is recorded for a command that cannot be.
     """
     with pytest.raises(UsageError) as raised:
-        Command(["no-such-program-anywhere", "secret"])
+        ChildCommand(["no-such-program-anywhere", "secret"])
 
     assert "'no-such-program-anywhere'" in raised.value.message
     assert "secret" not in raised.value.message
@@ -69,7 +69,7 @@ def test_a_file_that_is_no_program_is_an_error(tmp_path):
     program = tmp_path / "broken"
     program.write_bytes(b"\x7fELF not really")
     program.chmod(0o755)
-    command = Command([str(program)])
+    command = ChildCommand([str(program)])
     with pytest.raises(UsageError) as raised:
         command.start()
 
@@ -89,7 +89,7 @@ def test_a_command_that_runs_on_is_ended_gently_first():
     )
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as output, os.fdopen(read_end) as told:
-        command = Command([sys.executable, "-c", code], output=output)
+        command = ChildCommand([sys.executable, "-c", code], output=output)
         command.start()
         output.close()
 
@@ -102,7 +102,7 @@ def test_waiting_has_an_end_where_patience_has():
     """
     What still runs then has no status yet, and can be ended.
     """
-    command = Command(["sleep", "600"])
+    command = ChildCommand(["sleep", "600"])
     command.start()
 
     assert None is command.wait(0.01)
@@ -115,7 +115,7 @@ def test_what_it_says_goes_where_it_is_told(tmp_path):
     Output and complaints may go to two files.
     """
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
-        command = Command(["sh", "-c", "echo done; echo late >&2"], output=out, errors=err)
+        command = ChildCommand(["sh", "-c", "echo done; echo late >&2"], output=out, errors=err)
         command.start()
 
     assert 0 == command.wait()

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 
 from plimsoll.errors import DataError
 from plimsoll.gate.config import GateSetup
-from plimsoll.gate.record import LATE_RATIO_MAX, Bound, Change, encode_truth, snapshot_of, truth_of
+from plimsoll.gate.record import (
+    LATE_RATIO_MAX,
+    Bound,
+    GateChange,
+    encode_truth,
+    snapshot_of,
+    truth_of,
+)
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -180,13 +187,13 @@ def test_changes_stand_on_the_credit_clock():
     """
     bigger = replace(T3, db_class="db.t3.2xlarge")
     changes = (
-        Change(
+        GateChange(
             t=START_S + 10,
             text="class db.t3.xlarge → db.t3.2xlarge",
             kind=EventKind.CLASS_CHANGE,
             instance=bigger,
         ),
-        Change(t=START_S + 12.5, text="balance of instance ebs throughput set to 0 %"),
+        GateChange(t=START_S + 12.5, text="balance of instance ebs throughput set to 0 %"),
     )
     snapshot = snapshot_of(lines(20), AT_60, changes=changes)
 
@@ -331,7 +338,7 @@ def test_the_truth_is_a_document_with_the_clock_in_it():
     The file beside a snapshot tells what was emulated, what bound for how long, and each step.
     """
     truth = truth_of(lines(2, binding=held(0.9, Phase.BURST)))
-    change = Change(t=START_S, text="balance of volume iops set to 0 %")
+    change = GateChange(t=START_S, text="balance of volume iops set to 0 %")
     document = json.loads(encode_truth(truth, AT_60, (change,)))
 
     assert ("plimsoll.gate-truth/1", 60.0, 1.0, False) == tuple(

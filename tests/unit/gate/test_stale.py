@@ -11,7 +11,7 @@ from plimsoll.errors import SourceError
 from plimsoll.gate import place
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateControl, Home
-from plimsoll.gate.place import Answer
+from plimsoll.gate.place import MountAnswer
 from plimsoll.gate.stale import clean_stale
 from plimsoll.model.instance import Instance
 
@@ -24,12 +24,12 @@ class Machine:
     """
 
     def __init__(self) -> None:
-        self.is_mounted, self.answer, self.refuses, self.aborted = True, Answer.DEAD, False, 0
+        self.is_mounted, self.answer, self.refuses, self.aborted = True, MountAnswer.DEAD, False, 0
 
     def is_gate_at(self, _: Path) -> bool:
         return self.is_mounted
 
-    def answer_of(self, _: Path) -> Answer:
+    def answer_of(self, _: Path) -> MountAnswer:
         return self.answer
 
     def abort(self, _: Path) -> None:
@@ -84,8 +84,8 @@ def test_a_dead_mount_goes_and_then_its_record(machine: Machine):
     assert not control.folder.exists()
 
 
-@pytest.mark.parametrize("answer", [Answer.DEAD, Answer.NONE, Answer.SERVED])
-def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: Answer):
+@pytest.mark.parametrize("answer", [MountAnswer.DEAD, MountAnswer.NONE, MountAnswer.SERVED])
+def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: MountAnswer):
     """
     A mount that could not be taken away, or that still answers, is tried again at the next start.
     """
@@ -93,7 +93,7 @@ def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: Answer):
     control = left(ended_pid())
     assert [] == clean_stale()
     assert control.folder.exists()
-    machine.answer, machine.refuses = Answer.DEAD, False
+    machine.answer, machine.refuses = MountAnswer.DEAD, False
 
     assert [Path("/srv/disk")] == clean_stale()
     assert not control.folder.exists()
@@ -103,7 +103,7 @@ def test_a_mount_that_answers_nothing_is_ended_first(machine: Machine):
     """
     Whoever waits for what is left of a killed gate gets an error.
     """
-    machine.answer = Answer.NONE
+    machine.answer = MountAnswer.NONE
     left(ended_pid())
 
     assert [Path("/srv/disk")] == clean_stale()

@@ -13,7 +13,7 @@ from msgspec import Struct
 from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
 from plimsoll.causes.growth import TableGrowth, whole_tables_of
 from plimsoll.causes.named import is_named
-from plimsoll.causes.statements.statements import Work, counted, short, work_between
+from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
@@ -45,7 +45,7 @@ class _Scan(Struct, frozen=True, kw_only=True):
     is_estimated: bool
     scans: int
     rows_per_scan: float
-    works: tuple[Work, ...]
+    works: tuple[StatementWork, ...]
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
@@ -62,7 +62,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked(found)[:_TABLES_MOST]
 
 
-def _scan(table: TableGrowth, works: tuple[Work, ...], observation: Observation) -> _Scan | None:
+def _scan(
+    table: TableGrowth, works: tuple[StatementWork, ...], observation: Observation
+) -> _Scan | None:
     """What scans read of a table; None where nothing was scanned or nothing had to be read."""
     scans, rows, read = (table.of(n) for n in ("seq_scans", "seq_rows_read", "heap_blocks_read"))
     if not (scans or rows) or not read:
@@ -87,7 +89,7 @@ def _scan(table: TableGrowth, works: tuple[Work, ...], observation: Observation)
     )
 
 
-def _works_of(table: TableGrowth, works: tuple[Work, ...]) -> tuple[Work, ...]:
+def _works_of(table: TableGrowth, works: tuple[StatementWork, ...]) -> tuple[StatementWork, ...]:
     """Statements that name the table and read, the most blocks first."""
     name = table.last.name
     found = [w for w in works if w.statement.read_blocks and is_named(name, w.statement.text)]

@@ -8,8 +8,8 @@ Rule: loading is what somebody wants. What can be spared is the second writing: 
 import re
 
 from plimsoll.causes.budget import Budget, ranked
-from plimsoll.causes.statements.statements import Work, counted, work_between
-from plimsoll.causes.statements.writes import Told, cause_of, is_told, writes_of
+from plimsoll.causes.statements.statements import StatementWork, counted, work_between
+from plimsoll.causes.statements.writes import WriterText, cause_of, is_told, writes_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 
@@ -68,9 +68,9 @@ def _grown_blocks(observation: Observation, table: Relation) -> float:
     return grown / observation.server.block_bytes
 
 
-def _told(work: Work, name: str, observation: Observation) -> Told:
+def _told(work: StatementWork, name: str, observation: Observation) -> WriterText:
     rows = work.statement.rows / observation.seconds
-    return Told(
+    return WriterText(
         kind=CauseKind.BULK_LOADS,
         code="BulkLoad",
         table=name,

@@ -15,8 +15,8 @@ import re
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import tables_of
 from plimsoll.causes.named import is_named
-from plimsoll.causes.statements.statements import Work, counted, work_between
-from plimsoll.causes.statements.writes import Told, Writes, cause_of, is_told, writes_of
+from plimsoll.causes.statements.statements import StatementWork, counted, work_between
+from plimsoll.causes.statements.writes import WriterText, Writes, cause_of, is_told, writes_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
@@ -64,7 +64,7 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
     return found[0] if len(found) == 1 else None
 
 
-def _told(work: Work, table: Relation, writes: Writes, seconds: float) -> Told:
+def _told(work: StatementWork, table: Relation, writes: Writes, seconds: float) -> WriterText:
     text = (
         "The first reader of rows that were written since the last vacuum notes in each that its transaction "
         "committed (hint bits); a page that it marks is written."
@@ -75,7 +75,7 @@ def _told(work: Work, table: Relation, writes: Writes, seconds: float) -> Told:
             "checkpoint."
         )
     pages = work.statement.dirtied_blocks
-    return Told(
+    return WriterText(
         kind=CauseKind.HINT_BITS,
         code="HintBits",
         table=table.name,

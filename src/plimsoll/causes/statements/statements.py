@@ -47,7 +47,7 @@ _UPKEEP = re.compile(
 )
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class StatementWork(Struct, frozen=True, kw_only=True):
     """What one statement did between two readings."""
 
     statement: Statement
@@ -63,7 +63,7 @@ def is_vacuum(text: str) -> bool:
 
 def work_between(
     first: Sequence[Statement] | None, last: Sequence[Statement] | None
-) -> tuple[Work, ...]:
+) -> tuple[StatementWork, ...]:
     """What was called between two readings; a counter that was reset counts from its reset."""
     earlier = {statement.query_id: statement for statement in first or ()}
     found = []
@@ -73,7 +73,9 @@ def work_between(
             before = None
         work = _difference(before, after)
         if work.calls > 0:
-            found.append(Work(statement=work, before=before if before and before.calls else None))
+            found.append(
+                StatementWork(statement=work, before=before if before and before.calls else None)
+            )
     return tuple(found)
 
 
@@ -172,7 +174,7 @@ def _fewer_blocks(statement: Statement) -> Remedy:
     )
 
 
-def _reader(work: Work, observation: Observation, budget: Budget) -> Cause | None:
+def _reader(work: StatementWork, observation: Observation, budget: Budget) -> Cause | None:
     statement, seconds = work.statement, observation.seconds
     read = statement.read_blocks * observation.server.block_bytes / seconds
     share = budget.of_load(read)
@@ -230,7 +232,7 @@ def _fills_buffers(statement: Statement, observation: Observation) -> bool:
     return statement.read_blocks * block <= touched <= buffers * block
 
 
-def _waiting(work: Work, observation: Observation, budget: Budget) -> Cause | None:
+def _waiting(work: StatementWork, observation: Observation, budget: Budget) -> Cause | None:
     """As many blocks each call as ever, each several times as slow."""
     now, before = work.statement, work.before
     if before is None or min(now.calls, before.calls) < _CALLS_LEAST:

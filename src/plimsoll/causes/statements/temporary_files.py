@@ -12,7 +12,7 @@ from math import ceil, floor, log2
 from plimsoll.causes.budget import Budget, severity_of
 from plimsoll.causes.growth import setting_of
 from plimsoll.causes.spills import MEMORY_PER_FILE_BYTE, Spill, temporary
-from plimsoll.causes.statements.statements import Work, counted, short, work_between
+from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -68,7 +68,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     )
 
 
-def _works(observation: Observation) -> tuple[Work, ...]:
+def _works(observation: Observation) -> tuple[StatementWork, ...]:
     """Statements that wrote temporary files, the most first; empty where it is not known."""
     works = [
         work
@@ -92,7 +92,7 @@ def _text(observation: Observation, mean: float | None) -> str:
 
 
 def _evidence(
-    spill: Spill, mean: float | None, works: Sequence[Work], observation: Observation
+    spill: Spill, mean: float | None, works: Sequence[StatementWork], observation: Observation
 ) -> tuple[Evidence, ...]:
     found = []
     if mean is not None:
@@ -130,7 +130,7 @@ def _evidence(
 
 
 def _remedies(
-    spill: Spill, mean: float | None, works: Sequence[Work], observation: Observation
+    spill: Spill, mean: float | None, works: Sequence[StatementWork], observation: Observation
 ) -> tuple[Remedy, ...]:
     # What was merged several times over needs no more memory than its file is large.
     per_call = [_per_call(work, observation) / spill.passes for work in works]
@@ -195,7 +195,7 @@ def _megabytes(size: float) -> str:
     return f"{round(size / MIB)}MB"
 
 
-def _per_call(work: Work, observation: Observation) -> float:
+def _per_call(work: StatementWork, observation: Observation) -> float:
     statement = work.statement
     return statement.temp_written_blocks * observation.server.block_bytes / statement.calls
 

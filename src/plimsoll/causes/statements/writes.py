@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, grown_bytes, severity_of, wal_written
 from plimsoll.causes.growth import per_s
-from plimsoll.causes.statements.statements import Work, counted, short, work_between
+from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Statement
 from plimsoll.model.diagnosis import Evidence
@@ -55,7 +55,7 @@ def writes_of(
     return Writes(pages=pages * block / seconds, wal=(statement.wal_bytes or 0.0) * ratio / seconds)
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class WriterText(Struct, frozen=True, kw_only=True):
     """What a detector says of a statement that writes, beside its bytes."""
 
     kind: CauseKind
@@ -75,7 +75,7 @@ def is_told(writes: Writes, budget: Budget) -> bool:
     return writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST)
 
 
-def cause_of(work: Work, writes: Writes, told: Told, budget: Budget) -> Cause:
+def cause_of(work: StatementWork, writes: Writes, told: WriterText, budget: Budget) -> Cause:
     """The finding, with the bytes and shares of what a statement writes."""
     share = budget.of_load(writes.all)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""

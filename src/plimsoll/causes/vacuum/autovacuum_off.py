@@ -9,7 +9,7 @@ Rule: a setting that has done no harm yet is a note; a warning is one under whic
 from collections.abc import Sequence
 
 from plimsoll.causes.budget import Budget, ranked
-from plimsoll.causes.vacuum.autovacuum_settings import Case, cases_of
+from plimsoll.causes.vacuum.autovacuum_settings import SettingCase, cases_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -26,7 +26,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     off = _switch(observation)
     if off:
         return (_of_server(observation, off),)
-    tables: dict[int, list[Case]] = {}
+    tables: dict[int, list[SettingCase]] = {}
     for case in cases_of(observation):
         if not case.trigger.is_enabled:
             tables.setdefault(case.table.oid, []).append(case)
@@ -74,7 +74,7 @@ def _of_server(observation: Observation, setting: str) -> Cause:
     )
 
 
-def _of_table(cases: Sequence[Case]) -> Cause:
+def _of_table(cases: Sequence[SettingCase]) -> Cause:
     """Of a table, its TOAST relation or both: one setting, and one command that ends it."""
     table, dead = cases[0].table, _dead_rows(cases)
     is_due = any(case.dead_per_s or case.relation.dead_rows >= case.dead_now for case in cases)
@@ -103,7 +103,7 @@ def _of_table(cases: Sequence[Case]) -> Cause:
     )
 
 
-def _rest(tables: Sequence[Sequence[Case]]) -> Cause:
+def _rest(tables: Sequence[Sequence[SettingCase]]) -> Cause:
     dead = sum(_dead_rows(cases) for cases in tables)
     names = ", ".join(cases[0].table.name for cases in tables[:_NAMED_MAX])
     return Cause(
@@ -117,5 +117,5 @@ def _rest(tables: Sequence[Sequence[Case]]) -> Cause:
     )
 
 
-def _dead_rows(cases: Sequence[Case]) -> int:
+def _dead_rows(cases: Sequence[SettingCase]) -> int:
     return sum(case.relation.dead_rows for case in cases)

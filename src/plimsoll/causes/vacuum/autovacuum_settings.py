@@ -58,7 +58,7 @@ class Trigger(Struct, frozen=True, kw_only=True):
         return min(at, self.cap) if self.cap is not None else at
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class SettingCase(Struct, frozen=True, kw_only=True):
     """A large table or TOAST relation beside what autovacuum does about it."""
 
     relation: Relation
@@ -173,7 +173,7 @@ def _server_number(observation: Observation, name: str) -> float | None:
         return None
 
 
-def cases_of(observation: Observation) -> list[Case]:
+def cases_of(observation: Observation) -> list[SettingCase]:
     """Every large table and TOAST relation."""
     last = {relation.oid: relation for relation in observation.last.relations}
     first = {relation.oid: relation for relation in observation.first.relations}
@@ -190,7 +190,7 @@ def cases_of(observation: Observation) -> list[Case]:
             continue
         known = relation.row_estimate is not None and relation.row_estimate > 0
         found.append(
-            Case(
+            SettingCase(
                 relation=relation,
                 table=table,
                 use=use,
@@ -225,7 +225,7 @@ def _dead_per_s(
     return died / counted_s if counted_s and counted_s > 0 and died > 0 else None
 
 
-def _fits(case: Case) -> bool:
+def _fits(case: SettingCase) -> bool:
     # Where it never comes, `autovacuum_off` says so.
     if not case.trigger.is_enabled:
         return True
@@ -234,7 +234,7 @@ def _fits(case: Case) -> bool:
     return case.dead_now <= _TOO_LATE * case.dead_then
 
 
-def _cause(observation: Observation, case: Case) -> Cause:
+def _cause(observation: Observation, case: SettingCase) -> Cause:
     now_s = _lasting_s(observation, case, case.dead_now)
     title = (
         f"autovacuum waits for {number(case.dead_now, 3)} dead rows in {case.subject}; "
@@ -254,7 +254,7 @@ def _cause(observation: Observation, case: Case) -> Cause:
     )
 
 
-def _text(case: Case) -> str:
+def _text(case: SettingCase) -> str:
     counts = case.table
     text = (
         f"Used as: {case.use.value} (since counters began {counts.inserted:,} inserts, "
@@ -268,7 +268,9 @@ def _text(case: Case) -> str:
     return text
 
 
-def _evidence(observation: Observation, case: Case, now_s: float | None) -> tuple[Evidence, ...]:
+def _evidence(
+    observation: Observation, case: SettingCase, now_s: float | None
+) -> tuple[Evidence, ...]:
     trigger = case.trigger
     found = [
         Evidence(
@@ -304,7 +306,7 @@ def _evidence(observation: Observation, case: Case, now_s: float | None) -> tupl
     return tuple(found)
 
 
-def _remedy(observation: Observation, case: Case) -> Remedy:
+def _remedy(observation: Observation, case: SettingCase) -> Remedy:
     prefix = "toast." if case.is_toast else ""
     fit = case.fit
     every = case.interval_s(case.dead_then)
@@ -328,7 +330,7 @@ def _remedy(observation: Observation, case: Case) -> Remedy:
     )
 
 
-def _lasting_s(observation: Observation, case: Case, dead_rows: float) -> float | None:
+def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) -> float | None:
     """
     The least time that cost limits leave a vacuum of so many dead rows; None where not known.
 
@@ -353,7 +355,7 @@ def _lasting_s(observation: Observation, case: Case, dead_rows: float) -> float 
     return pace.seconds_of(touched + of_indexes, touched)
 
 
-def _rest(cases: Sequence[Case]) -> Cause:
+def _rest(cases: Sequence[SettingCase]) -> Cause:
     names = ", ".join(case.subject for case in cases[:5])
     return Cause(
         kind=CauseKind.AUTOVACUUM_SETTINGS,

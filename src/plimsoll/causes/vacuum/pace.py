@@ -17,7 +17,7 @@ LIMIT_MAX = 10_000
 DELAY_MS = 2
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class VacuumPace(Struct, frozen=True, kw_only=True):
     """The cost limits of one vacuum."""
 
     limit: float
@@ -74,7 +74,7 @@ def pace_of(
     *,
     block_bytes: int,
     is_automatic: bool = True,
-) -> Pace | None:
+) -> VacuumPace | None:
     """
     The limits that hold for a vacuum; None where the settings could not be read.
 
@@ -91,7 +91,7 @@ def pace_of(
     if delay_ms is None or limit is None or None in costs:
         return None
     hit, miss, dirty = (cost or 0.0 for cost in costs)
-    return Pace(
+    return VacuumPace(
         limit=limit,
         delay_s=delay_ms / _MS_PER_S,
         page_hit=hit,

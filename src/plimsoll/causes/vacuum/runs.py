@@ -23,14 +23,14 @@ from plimsoll.causes.budget import rates_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import is_vacuum, work_between
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
-from plimsoll.causes.vacuum.pace import Pace, pace_of
+from plimsoll.causes.vacuum.pace import VacuumPace, pace_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
 
 _Ends = tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]
 """A vacuum as it was seen first and last, each with the moment, epoch seconds."""
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class ObservedVacuum(Struct, frozen=True, kw_only=True):
     """The vacuums of one relation that were seen between the readings; mostly one."""
 
     last: VacuumRun
@@ -42,7 +42,7 @@ class Run(Struct, frozen=True, kw_only=True):
     scanned_blocks: float
     vacuumed_blocks: float
     """In between, in the first and the second pass."""
-    current: "Run | None"
+    current: "ObservedVacuum | None"
     """Of several the one that still runs, alone."""
     relation: Relation | None
     owner: Relation | None
@@ -113,7 +113,7 @@ class Bytes(Struct, frozen=True, kw_only=True):
         return None if self.read is None or self.written is None else self.read + self.written
 
 
-def runs_of(observation: Observation) -> tuple[Run, ...]:
+def runs_of(observation: Observation) -> tuple[ObservedVacuum, ...]:
     """The vacuums that glances saw, by relation, in the order in which they were seen."""
     seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
     for glance in observation.glances:
@@ -134,7 +134,7 @@ def runs_of(observation: Observation) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _ended(observation: Observation, run: Run) -> int:
+def _ended(observation: Observation, run: ObservedVacuum) -> int:
     """How many vacuums of the relation ended between the readings."""
     before = {relation.oid: relation for relation in observation.first.relations}
     if run.relation is None or run.relation.oid not in before:
@@ -145,13 +145,13 @@ def _ended(observation: Observation, run: Run) -> int:
     return run.relation.vacuum_count - then.vacuum_count
 
 
-def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> Run:
+def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> ObservedVacuum:
     """The vacuums of one relation, each as it was seen first and last."""
     end_s, last = max((end for _, end in ends), key=lambda end: end[0])
     relation = relations.get(last.relation_oid)
     owner_oid = relation.owner_oid if relation is not None else None
     running = [pair for pair in ends if pair[1][0] == last_s]
-    return Run(
+    return ObservedVacuum(
         last=last,
         spans=tuple((first[0] - first[1].running_s, end[0]) for first, end in ends),
         seen_s=sum(end[0] - first[0] for first, end in ends),
@@ -164,7 +164,9 @@ def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float
     )
 
 
-def bytes_of(observation: Observation, run: Run, runs: Sequence[Run]) -> Bytes:
+def bytes_of(
+    observation: Observation, run: ObservedVacuum, runs: Sequence[ObservedVacuum]
+) -> Bytes:
     """What one of the vacuums that were seen read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
     is_inside = all(_is_inside(observation, peer) for peer in peers)
@@ -198,7 +200,9 @@ def uncounted_by(observation: Observation) -> float:
     return sum(bytes_of(observation, run, runs).uncounted for run in runs)
 
 
-def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
+def _counted(
+    observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
+) -> Bytes:
     """By `pg_stat_io`, of those that ended; `peers` are all that it counts together."""
     read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
     if read is None or written is None:
@@ -216,7 +220,9 @@ def _counted(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes:
     )
 
 
-def _by_statement(observation: Observation, run: Run, peers: Sequence[Run]) -> Bytes | None:
+def _by_statement(
+    observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
+) -> Bytes | None:
     """By `pg_stat_statements`, of somebody's own VACUUM that ended; None where it was not counted."""
     # One statement may vacuum several tables, or one and its TOAST relation.
     is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
@@ -238,19 +244,19 @@ def _by_statement(observation: Observation, run: Run, peers: Sequence[Run]) -> B
     return Bytes(read=read, written=written, is_counted=True, how=how, mean=read + written)
 
 
-def _ended_blocks(run: Run) -> float:
+def _ended_blocks(run: ObservedVacuum) -> float:
     if run.current is not None:
         return run.blocks - run.current.blocks
     return 0.0 if run.is_running else run.blocks
 
 
-def _is_inside(observation: Observation, run: Run) -> bool:
+def _is_inside(observation: Observation, run: ObservedVacuum) -> bool:
     """Whether those of its vacuums that ended also began in the window, so that they are counted whole."""
     ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
     return all(start_s >= observation.first.time_s for start_s, _ in ended)
 
 
-def _estimated(observation: Observation, run: Run) -> Bytes:
+def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
     """
     By blocks and cost limits.
 
@@ -295,7 +301,7 @@ def _estimated(observation: Observation, run: Run) -> Bytes:
     )
 
 
-def _dirty_share(observation: Observation, run: Run) -> float:
+def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
     """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
@@ -323,7 +329,7 @@ def _pages_written(observation: Observation) -> float | None:
     return float(sum(ends[1]) - sum(ends[0]))
 
 
-def _blocks_read(observation: Observation, run: Run) -> int | None:
+def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
     """Blocks of the relation and its indexes that were read, by anybody."""
     before = {relation.oid: relation for relation in observation.first.relations}
     if run.relation is None or run.relation.oid not in before:
@@ -334,7 +340,7 @@ def _blocks_read(observation: Observation, run: Run) -> int | None:
     return read if read > 0 else None
 
 
-def pace_of_run(observation: Observation, run: Run) -> Pace | None:
+def pace_of_run(observation: Observation, run: ObservedVacuum) -> VacuumPace | None:
     """Its cost limits; None where the settings could not be read."""
     own = run.relation.options if run.relation is not None else {}
     of_table = run.owner.options if run.owner is not None else {}

@@ -17,8 +17,15 @@ from plimsoll.causes.budget import (
     rates_of,
     severity_by,
 )
-from plimsoll.causes.vacuum.pace import Pace
-from plimsoll.causes.vacuum.runs import Bytes, Run, by_autovacuum, bytes_of, pace_of_run, runs_of
+from plimsoll.causes.vacuum.pace import VacuumPace
+from plimsoll.causes.vacuum.runs import (
+    Bytes,
+    ObservedVacuum,
+    by_autovacuum,
+    bytes_of,
+    pace_of_run,
+    runs_of,
+)
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -87,7 +94,7 @@ def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | Non
     return moved is not None and (not known or max(known) >= _SHARE_LEAST)
 
 
-def _is_small(observation: Observation, budget: Budget, run: Run) -> bool:
+def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> bool:
     """Whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
     if run.relation is None or observation.seconds <= 0:
         return False
@@ -105,8 +112,8 @@ def _is_small(observation: Observation, budget: Budget, run: Run) -> bool:
 def _of_run(
     observation: Observation,
     budget: Budget,
-    run: Run,
-    runs: Sequence[Run],
+    run: ObservedVacuum,
+    runs: Sequence[ObservedVacuum],
     plateaus: Plateaus,
 ) -> Cause:
     found = bytes_of(observation, run, runs)
@@ -178,7 +185,7 @@ def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_br
     return ""
 
 
-def _is_brief(run: Run) -> bool:
+def _is_brief(run: ObservedVacuum) -> bool:
     return len(run.spans) == 1 and run.last.running_s + (run.left_s or 0.0) < _SHORT_S
 
 
@@ -186,7 +193,7 @@ def _joined(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _said(run: Run) -> str:
+def _said(run: ObservedVacuum) -> str:
     """What it is and how far it is."""
     who = "autovacuum" if run.last.is_automatic else "VACUUM"
     lasted = format_duration(run.last.running_s)
@@ -199,7 +206,7 @@ def _said(run: Run) -> str:
     return f"{who} of {run.subject} has run for {lasted}: {run.last.phase}{progress}{left}"
 
 
-def _text(run: Run, how: str) -> str:
+def _text(run: ObservedVacuum, how: str) -> str:
     parts = [f"Bytes are {how}."]
     if run.owner is not None:
         parts.append(
@@ -217,7 +224,7 @@ def _text(run: Run, how: str) -> str:
     return " ".join(parts)
 
 
-def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
+def _overlap(run: ObservedVacuum, plateaus: Plateaus) -> list[Evidence]:
     total_s = sum(end - start for start, end in plateaus)
     shared_s = sum(overlap_s(start_s, end_s, plateaus) for start_s, end_s in run.spans)
     if not total_s:
@@ -234,7 +241,7 @@ def _overlap(run: Run, plateaus: Plateaus) -> list[Evidence]:
 
 
 def _limits(
-    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+    budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
 ) -> list[Evidence]:
     """Whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
     if pace is None:
@@ -259,7 +266,7 @@ def _limits(
     return [Evidence(kind="cost_limit", text=text, value=allowed, reference=ceiling)]
 
 
-def _delays(run: Run) -> list[Evidence]:
+def _delays(run: ObservedVacuum) -> list[Evidence]:
     # 0 where track_cost_delay_timing is off, as it is by default.
     if not run.last.delay_s or run.last.running_s <= 0:
         return []
@@ -275,7 +282,7 @@ def _delays(run: Run) -> list[Evidence]:
 
 
 def _remedies(
-    budget: Budget, run: Run, pace: Pace | None, moved: tuple[float, float]
+    budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
 ) -> tuple[Remedy, ...]:
     found = []
     target = (budget.ceiling_bytes_per_s or 0.0) * _SHARE_OF_CEILING
@@ -319,7 +326,9 @@ def _remedies(
     return tuple(found)
 
 
-def _lasting(run: Run, pace: Pace, target: float, moved: tuple[float, float]) -> float:
+def _lasting(
+    run: ObservedVacuum, pace: VacuumPace, target: float, moved: tuple[float, float]
+) -> float:
     """Reading the whole relation once, with as many writes beside it as were seen, at that rate."""
     read, written = moved
     ratio = 1 + written / read if read > 0 else 1.0

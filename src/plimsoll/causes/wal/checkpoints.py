@@ -8,7 +8,7 @@ Rule 2: what is worth more than a note is checkpoints that WAL brings on: each m
 
 from plimsoll.causes.budget import Budget, severity_of
 from plimsoll.causes.growth import per_s, setting_of
-from plimsoll.causes.wal.pace import Pace, pace_of
+from plimsoll.causes.wal.pace import WalPace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -47,7 +47,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return (_writes(pace, written, observation, budget),)
 
 
-def _by_wal(pace: Pace, written: float, observation: Observation, budget: Budget) -> Cause:
+def _by_wal(pace: WalPace, written: float, observation: Observation, budget: Budget) -> Cause:
     assert pace.interval_s is not None
     assert pace.timeout_s is not None
     assert pace.max_wal_bytes is not None
@@ -81,7 +81,7 @@ def _by_wal(pace: Pace, written: float, observation: Observation, budget: Budget
     )
 
 
-def _larger(pace: Pace) -> tuple[Remedy, ...]:
+def _larger(pace: WalPace) -> tuple[Remedy, ...]:
     assert pace.timeout_s is not None
     needed = pace.max_wal_bytes_for(pace.timeout_s)
     room = min(needed, _WAL_MOST)
@@ -131,7 +131,9 @@ def _interval(seconds: float) -> str:
     return f"{number(seconds, 2)} s" if seconds < 10 else format_duration(seconds)
 
 
-def _writes(pace: Pace | None, written: float, observation: Observation, budget: Budget) -> Cause:
+def _writes(
+    pace: WalPace | None, written: float, observation: Observation, budget: Budget
+) -> Cause:
     is_requested = pace is not None and pace.requested > pace.timed
     share = budget.of_load(written)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
@@ -174,7 +176,7 @@ def _writes(pace: Pace | None, written: float, observation: Observation, budget:
     )
 
 
-def _who_asked(pace: Pace) -> str:
+def _who_asked(pace: WalPace) -> str:
     """What can be said of requests that WAL does not surely explain."""
     if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
         return (
@@ -184,7 +186,7 @@ def _who_asked(pace: Pace) -> str:
     return " They were requested, but not by WAL: by CHECKPOINT, a backup or CREATE DATABASE."
 
 
-def _counted(pace: Pace, observation: Observation) -> tuple[Evidence, ...]:
+def _counted(pace: WalPace, observation: Observation) -> tuple[Evidence, ...]:
     ever = pace.timed_ever + pace.requested_ever
     now = pace.timed + pace.requested
     found = []
@@ -210,7 +212,7 @@ def _counted(pace: Pace, observation: Observation) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-def _full_pages(pace: Pace) -> tuple[Evidence, ...]:
+def _full_pages(pace: WalPace) -> tuple[Evidence, ...]:
     if not pace.full_page_bytes_per_s:
         return ()
     share = pace.full_page_bytes_per_s / pace.wal_bytes_per_s

@@ -23,7 +23,7 @@ _REQUESTS_EVER_LEAST = 20
 _MARGIN = 1.1
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class WalPace(Struct, frozen=True, kw_only=True):
     """WAL and checkpoints of one observation."""
 
     wal_bytes_per_s: float
@@ -80,7 +80,7 @@ class Pace(Struct, frozen=True, kw_only=True):
         return max(ceil(needed / GIB), 1) * GIB
 
 
-def pace_of(observation: Observation) -> Pace | None:
+def pace_of(observation: Observation) -> WalPace | None:
     """What WAL and checkpoints did; None where WAL is not counted or only replayed."""
     wal = per_s(observation, "wal_bytes")
     if wal is None or observation.server.is_standby:
@@ -89,7 +89,7 @@ def pace_of(observation: Observation) -> Pace | None:
     timed, requested = checkpoints_between(observation)
     ever = observation.last.counters
     max_wal_mib = setting_of(observation, "max_wal_size")
-    return Pace(
+    return WalPace(
         wal_bytes_per_s=wal,
         full_page_bytes_per_s=min(pages * observation.server.block_bytes, wal),
         timed=timed,

@@ -10,7 +10,7 @@ Rule 2: how much is written is taken from the I/O counters where they count WAL 
 
 from plimsoll.causes.budget import Budget, severity_of, wal_written, wal_zeros
 from plimsoll.causes.statements.statements import short, work_between
-from plimsoll.causes.wal.pace import Pace, pace_of
+from plimsoll.causes.wal.pace import WalPace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -62,7 +62,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     )
 
 
-def _text(pace: Pace, written: float, zeros: float) -> str:
+def _text(pace: WalPace, written: float, zeros: float) -> str:
     if pace.is_by_wal:
         return (
             "Checkpoints come before their time, and after each one the pages that are changed are "
@@ -82,7 +82,7 @@ def _text(pace: Pace, written: float, zeros: float) -> str:
 
 
 def _evidence(
-    pace: Pace, written: float, zeros: float, observation: Observation
+    pace: WalPace, written: float, zeros: float, observation: Observation
 ) -> tuple[Evidence, ...]:
     has_zeros = zeros >= _SHARE_LEAST * written
     filled = f", {format_bytes_per_s(zeros)} of it zeros of new files" if has_zeros else ""
@@ -118,7 +118,7 @@ def _evidence(
 
 
 def _remedies(
-    pace: Pace, written: float, full_ratio: float, observation: Observation
+    pace: WalPace, written: float, full_ratio: float, observation: Observation
 ) -> tuple[Remedy, ...]:
     found = []
     compression = observation.server.settings.get("wal_compression")

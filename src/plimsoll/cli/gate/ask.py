@@ -16,7 +16,7 @@ from plimsoll.cli.gate import words as gate_words
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import has_credits
 from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate, is_alive
-from plimsoll.gate.record import MINUTE_S, Change, moment_of, read_line
+from plimsoll.gate.record import MINUTE_S, GateChange, moment_of, read_line
 from plimsoll.model.instance import Instance, Storage
 
 _GLANCE_S = 0.1
@@ -105,7 +105,7 @@ def follow(socket: Path | None, *, from_start: bool) -> None:
         is_running = is_alive(control)
         found: list[tuple[float, dict[str, Any]]] = []
         for line in changes.lines():
-            change = msgspec.json.decode(line, type=Change)
+            change = msgspec.json.decode(line, type=GateChange)
             said = {"change": change.kind.value, "text": change.text}
             found.append((change.t, {"time_s": change.t, **said, "credit_clock": clock}))
         for line in record.lines():

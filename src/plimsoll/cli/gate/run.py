@@ -26,7 +26,7 @@ from plimsoll.cli.output import check_writable
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.gate.command import Command
+from plimsoll.gate.command import ChildCommand
 from plimsoll.gate.config import GateSetup, Latency, OwnLimits, check_setup, parse_limits, stages_of
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
@@ -118,10 +118,13 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.enter_context(gate)
         where = {"GATE_DIR": str(gate.mount)}
-        command = Command(argv, environment=where, directory=gate.mount)
+        command = ChildCommand(argv, environment=where, directory=gate.mount)
         if group is not None:
             joined = stack.enter_context(group).within(argv)
-            name, command = command.name, Command(joined, environment=where, directory=gate.mount)
+            name, command = (
+                command.name,
+                ChildCommand(joined, environment=where, directory=gate.mount),
+            )
             command.name = name
         stack.callback(command.stop)
         _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
@@ -243,7 +246,7 @@ def _tell_users(users: Sequence[User]) -> None:
     _say("it is unmounted as soon as they have left it; Ctrl-C ends it now, and they get errors")
 
 
-def _watch(gate: Gate, flags: GateFlags, command: Command | None = None) -> None:
+def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) -> None:
     """Until the gate or the command has ended: a line of progress, and the file of metrics."""
     began = time.monotonic()
     minute = -1
@@ -263,7 +266,7 @@ def _watch(gate: Gate, flags: GateFlags, command: Command | None = None) -> None
     _end_line()
 
 
-def _is_over(gate: Gate, command: Command) -> bool:
+def _is_over(gate: Gate, command: ChildCommand) -> bool:
     """Wait a second, or until the command or the gate has ended."""
     end = time.monotonic() + _GLANCE_S
     while (left := end - time.monotonic()) > 0:

@@ -94,11 +94,11 @@ def _measure(
         run_cases,
         truths_of,
     )
-    from plimsoll.lab.sweep.plan import Plan
+    from plimsoll.lab.sweep.plan import SweepPlan
     from plimsoll.lab.sweep.postgres import STREAMS
 
     assert experiment == Experiment.IO_SIZE_SWEEP
-    plan = Plan(
+    plan = SweepPlan(
         sizes_bytes=LAB_SIZES_BYTES if sizes is None else sweep.sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
         max_bytes=_MAX_BYTES,

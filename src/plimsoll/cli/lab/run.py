@@ -30,7 +30,7 @@ from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.load.dataset import dataset_of
 from plimsoll.lab.load.workload import workload_of
 from plimsoll.lab.sessions.ground import beside
-from plimsoll.lab.sessions.postgres import Plan, run_lab
+from plimsoll.lab.sessions.postgres import PostgresPlan, run_lab
 from plimsoll.lab.sessions.session import Outcome, check_memory
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
@@ -105,7 +105,7 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
     return _VOID if ground.is_void else EXIT[diagnosis.verdict]
 
 
-def plan_of(flags: LabFlags) -> Plan:
+def plan_of(flags: LabFlags) -> PostgresPlan:
     """
     What the flags ask for.
 
@@ -122,7 +122,7 @@ def plan_of(flags: LabFlags) -> Plan:
     )
     duration_s = seconds_of(flags.duration, "--for")
     check_length(setup, duration_s)
-    return Plan(
+    return PostgresPlan(
         setup=setup,
         workload=workload,
         dataset=dataset,
@@ -186,7 +186,7 @@ def check_length(setup: GateSetup, duration_s: int) -> None:
         )
 
 
-def _memory_line(plan: Plan) -> str:
+def _memory_line(plan: PostgresPlan) -> str:
     memory, size = format_bytes(plan.memory_bytes), format_bytes(plan.dataset.size_bytes)
     line = f"emulated memory {memory}, tables {size}"
     if plan.dataset.size_bytes <= plan.memory_bytes:

@@ -20,13 +20,13 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.app.watching import Watching
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.errors import UsageError
-from plimsoll.gate.command import Command
+from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.host.device import choose, look, size_bytes
-from plimsoll.sources.host.loop import Plan, Recording, record
+from plimsoll.sources.host.loop import Recording, RecordingPlan, record
 from plimsoll.sources.host.reader import HostReader, SystemClock
 from plimsoll.sources.host.snapshot import Host, instance_of, snapshot_of
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
@@ -79,7 +79,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         flags = msgspec.structs.replace(
             flags, command=_pgbench(plan), scale=flags.scale or _DEFAULT_SCALE
         )
-        plan = Plan(step_s=plan.step_s, duration_s=None)
+        plan = RecordingPlan(step_s=plan.step_s, duration_s=None)
     with ExitStack() as stack:
         stack.enter_context(ended_like_ctrl_c())
         postgres = _embedded(flags, stack)
@@ -152,7 +152,7 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, instance=instance)
 
 
-def _plan(flags: HostFlags) -> Plan:
+def _plan(flags: HostFlags) -> RecordingPlan:
     step_s = seconds_of(flags.every, "--every") if flags.every is not None else _DEFAULT_STEP_S
     duration_s = seconds_of(flags.duration, "--for") if flags.duration is not None else None
     if duration_s is not None and duration_s < step_s:
@@ -172,7 +172,7 @@ def _plan(flags: HostFlags) -> Plan:
         )
     if duration_s is None and not flags.command:
         duration_s = max(_DEFAULT_DURATION_S, step_s)
-    return Plan(step_s=step_s, duration_s=duration_s)
+    return RecordingPlan(step_s=step_s, duration_s=duration_s)
 
 
 def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
@@ -185,14 +185,14 @@ def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
     return postgres
 
 
-def _pgbench(plan: Plan) -> tuple[str, ...]:
+def _pgbench(plan: RecordingPlan) -> tuple[str, ...]:
     return ("pgbench", "-n", "-c", str(_DEFAULT_CLIENTS), "-j", "2", "-T", str(plan.duration_s))
 
 
-def _command(flags: HostFlags, postgres: Postgres | None) -> Command | None:
+def _command(flags: HostFlags, postgres: Postgres | None) -> ChildCommand | None:
     if not flags.command:
         return None
-    return Command(
+    return ChildCommand(
         flags.command,
         environment=postgres.environment if postgres is not None else None,
         output=sys.stderr if flags.keeps_stdout else None,
@@ -245,7 +245,7 @@ def _claimed(instance: Instance, flags: HostFlags) -> Instance:
     return with_flags(instance, flags.instance)
 
 
-def _see_out(command: Command | None, recording: Recording) -> None:
+def _see_out(command: ChildCommand | None, recording: Recording) -> None:
     """Wait for the command, or end it after Ctrl-C, and say how it ended."""
     if command is None:
         return
@@ -260,7 +260,7 @@ def _see_out(command: Command | None, recording: Recording) -> None:
         _say(f"{command.name} {how}")
 
 
-def _progress(plan: Plan) -> Callable[[int, Mapping[Metric, float]], None]:
+def _progress(plan: RecordingPlan) -> Callable[[int, Mapping[Metric, float]], None]:
     """A line on a terminal, written anew at every step; nothing elsewhere."""
     if not sys.stderr.isatty():
         return _nothing

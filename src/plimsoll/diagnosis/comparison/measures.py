@@ -95,7 +95,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Samples:
+class _WeighedSamples:
     """What one subject showed: only finite values that count; shape (n,) each."""
 
     value: FloatArray
@@ -153,7 +153,7 @@ def weighted_quantile(value: FloatArray, weight: FloatArray, q: float) -> float:
 
 def _samples(
     subject: MeasuredQuantity, snapshot: Snapshot, frame: Frame | None, weigh: Weigh
-) -> _Samples | None:
+) -> _WeighedSamples | None:
     columns = _columns(frame) if frame is not None else {}
     operations = None
     if subject in columns:
@@ -173,7 +173,7 @@ def _samples(
         counts &= ~(operations == 0)
     if not counts.any():
         return None
-    return _Samples(
+    return _WeighedSamples(
         value=value[counts],
         weight=weight[counts],
         operations=None if operations is None else operations[counts],
@@ -211,7 +211,7 @@ def _operations(subject: MeasuredQuantity, frame: Frame) -> FloatArray | None:
 def _measure(
     subject: MeasuredQuantity,
     statistic: WindowStatistic,
-    samples: _Samples | None,
+    samples: _WeighedSamples | None,
     snapshot: Snapshot,
 ) -> Measure:
     if samples is None:

@@ -44,7 +44,7 @@ class Credits(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class CreditAccount:
     """The result for one row, with its reason."""
 
     credits: Credits
@@ -52,7 +52,7 @@ class Account:
     """A sentence with numbers; empty where nothing is said."""
 
 
-SILENT = Account(credits=Credits.SILENT)
+SILENT = CreditAccount(credits=Credits.SILENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CreditBook:
     _emptiest: dict[Ceiling, FloatArray] = field(default_factory=dict)
     _fullest: dict[Ceiling, FloatArray] = field(default_factory=dict)
 
-    def account_of(self, row: Ceiling, runs: IntArray) -> Account:
+    def account_of(self, row: Ceiling, runs: IntArray) -> CreditAccount:
         """
         Say whether the credits allow that a row bound during some stretches.
 
@@ -115,12 +115,12 @@ class CreditBook:
 
     def _baseline_account(
         self, row: Ceiling, rates: tuple[float, float], held: BoolArray
-    ) -> Account:
+    ) -> CreditAccount:
         width_s = self.frame.width_s
         possible = self._may_be_empty(row, rates)
         if width_s[held & possible].sum() < 0.5 * width_s[held].sum():
             least = self._emptiest[row][held & ~possible].min()
-            return Account(credits=Credits.REFUTED, text=_refuted_text(row, least))
+            return CreditAccount(credits=Credits.REFUTED, text=_refuted_text(row, least))
         fullest = self._balance(row, rates, self._fullest, is_fullest=True)
         spare = (rates[1] - rates[0]) * width_s
         if width_s[held & (fullest <= spare)].sum() >= 0.5 * width_s[held].sum():
@@ -129,14 +129,16 @@ class CreditBook:
                 f"earlier load was enough to empty a full bucket of {capacity},"
                 " the smallest documented"
             )
-            return Account(credits=Credits.SHOWN, text=text)
+            return CreditAccount(credits=Credits.SHOWN, text=text)
         text = (
             "credits can only have run out if the bucket was not full when the window began;"
             " the balance metric would show it"
         )
-        return Account(credits=Credits.FROM_START, text=text)
+        return CreditAccount(credits=Credits.FROM_START, text=text)
 
-    def _burst_account(self, row: Ceiling, rates: tuple[float, float], runs: IntArray) -> Account:
+    def _burst_account(
+        self, row: Ceiling, rates: tuple[float, float], runs: IntArray
+    ) -> CreditAccount:
         """A burst is paid from a full bucket, and for instances from one grant on each day begun."""
         rate, width_s = self._rate(row), self.frame.width_s
         capacity = row.capacity_high or 0.0
@@ -162,7 +164,7 @@ class CreditBook:
             f"the level lasted {format_duration(worst)}, but a full bucket of {_amount(row, capacity)}"
             f" lasts {format_duration(lasts)} at this rate"
         )
-        return Account(credits=Credits.REFUTED, text=text)
+        return CreditAccount(credits=Credits.REFUTED, text=text)
 
     def _may_be_empty(self, row: Ceiling, rates: tuple[float, float]) -> BoolArray:
         emptiest = self._balance(row, rates, self._emptiest, is_fullest=False)

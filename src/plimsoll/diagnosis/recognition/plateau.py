@@ -11,11 +11,11 @@ import numpy as np
 
 from plimsoll.diagnosis.recognition.binding import BalanceView, Match, balance_view, matches_of
 from plimsoll.diagnosis.recognition.congestion import Congestion
-from plimsoll.diagnosis.recognition.credits import SILENT, Account, CreditBook, Credits
+from plimsoll.diagnosis.recognition.credits import SILENT, CreditAccount, CreditBook, Credits
 from plimsoll.diagnosis.recognition.era import era_of
 from plimsoll.diagnosis.recognition.level import Level, middle
 from plimsoll.diagnosis.recognition.score import STEP_LOG, score_of, weights_of
-from plimsoll.diagnosis.recognition.signs import Case, Signs, signs_of
+from plimsoll.diagnosis.recognition.signs import LevelCase, Signs, signs_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -31,7 +31,7 @@ NEAR_RATIO = 0.03
 class Plateau:
     """A level judged: how probable it is a ceiling, and which."""
 
-    case: Case
+    case: LevelCase
     """Level, signs and explanations."""
     level_log_se: float
     runs: IntArray
@@ -132,7 +132,7 @@ def judge(
         )
         if not era.all():
             signs = signs_of(level, rate, inside, frame, congestion, matches[0], era=era)
-    case = Case(
+    case = LevelCase(
         level=level.value,
         dimension=dimension,
         signs=signs,
@@ -176,7 +176,7 @@ def _refuted(
     return tuple(found)
 
 
-def _account(row: Ceiling | None, level: Level, book: CreditBook) -> Account:
+def _account(row: Ceiling | None, level: Level, book: CreditBook) -> CreditAccount:
     if row is None or row.bucket_phase != Phase.BASELINE:
         return SILENT
     return book.account_of(row, level.runs)

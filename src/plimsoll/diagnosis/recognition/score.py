@@ -20,8 +20,8 @@ from plimsoll.diagnosis.recognition import sign_words as words
 from plimsoll.diagnosis.recognition.binding import EMPTY_RATIO
 from plimsoll.diagnosis.recognition.congestion import INELASTIC
 from plimsoll.diagnosis.recognition.credits import Credits
-from plimsoll.diagnosis.recognition.sign_words import Told
-from plimsoll.diagnosis.recognition.signs import Case
+from plimsoll.diagnosis.recognition.sign_words import SignText
+from plimsoll.diagnosis.recognition.signs import LevelCase
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import balance_metrics
 
@@ -79,12 +79,12 @@ class Sign:
     """Most it can add, nats ≥ 0."""
     why: str
     """Why these bounds."""
-    weigh: Callable[[Case], float]
+    weigh: Callable[[LevelCase], float]
     """Nats of one case; NaN where it could not be observed. Cut to the bounds by `weights_of`."""
-    tell: Callable[[Case], Told]
+    tell: Callable[[LevelCase], SignText]
 
 
-def weights_of(case: Case) -> dict[str, float]:
+def weights_of(case: LevelCase) -> dict[str, float]:
     """Return what every sign of SIGNS adds or takes in this case, nats; 0 where it says nothing."""
     weights = {}
     for sign in SIGNS:
@@ -106,7 +106,7 @@ def score_of(weights: dict[str, float]) -> float:
     return PRIOR + sum(weights.values())
 
 
-def is_proven(case: Case) -> bool:
+def is_proven(case: LevelCase) -> bool:
     """Return whether the balance that counts for the level was empty while it was held."""
     row = case.best.ceiling
     if row is None:
@@ -122,7 +122,7 @@ def _scale(weights: dict[str, float], names: tuple[str, ...], factor: float) -> 
         weights[name] *= factor
 
 
-def _steadiness_factor(case: Case, weights: dict[str, float]) -> float:
+def _steadiness_factor(case: LevelCase, weights: dict[str, float]) -> float:
     """Return by what the signs of steadiness are cut: for few samples, and to STEADY_MAX together."""
     total = sum(weights[name] for name in STEADINESS)
     if total <= 0:
@@ -131,13 +131,13 @@ def _steadiness_factor(case: Case, weights: dict[str, float]) -> float:
     return min(total * seen, STEADY_MAX) / total
 
 
-def _spread(case: Case) -> float:
+def _spread(case: LevelCase) -> float:
     signs = case.signs
     squares = signs.samples * signs.log_sd**2 + USUAL_SAMPLES * USUAL_LOG_SD**2
     return float(np.sqrt(squares / (signs.samples + USUAL_SAMPLES)))
 
 
-def _match(case: Case) -> float:
+def _match(case: LevelCase) -> float:
     if case.has_catalog:
         # The second part is the prior of numbers: at those a level is a ceiling more often.
         return 2.5 * case.documented + (2.0 if case.is_numbered else 0.0)
@@ -146,7 +146,7 @@ def _match(case: Case) -> float:
     return (1.8 if is_waiting_known else 0.0) + (2.0 if case.is_numbered else 0.0)
 
 
-def _waiting(case: Case) -> float:
+def _waiting(case: LevelCase) -> float:
     signs = case.signs
     least = WAITED_LOG[case.is_numbered, signs.is_reference_seen]
     if case.is_few and not signs.least_log_excess >= least:
@@ -158,13 +158,13 @@ def _waiting(case: Case) -> float:
     return (12.0 if case.is_numbered and over < 0 else 4.0) * over
 
 
-def _step(case: Case) -> float:
+def _step(case: LevelCase) -> float:
     # What the distance from the reference shows is not counted twice.
     shown = min(8.0 * (case.signs.step_log - STEP_LOG), WAITED_MAX)
     return max(shown - max(_waiting(case), 0.0), 0.0) if shown > 0 else 0.0
 
 
-def _waited_share(case: Case) -> float:
+def _waited_share(case: LevelCase) -> float:
     signs = case.signs
     if not (np.isfinite(signs.log_excess) and np.isfinite(signs.waited_share)):
         return float("nan")
@@ -174,51 +174,51 @@ def _waited_share(case: Case) -> float:
     return weight if signs.is_reference_seen else max(weight, 0.0)
 
 
-def _flatness(case: Case) -> float:
+def _flatness(case: LevelCase) -> float:
     return 2.0 * float(np.log(FLAT_LOG_SD / _spread(case)))
 
 
-def _noise(case: Case) -> float:
+def _noise(case: LevelCase) -> float:
     elsewhere = case.signs.log_sd_elsewhere
     return 0.8 * float(np.log(elsewhere / _spread(case))) if elsewhere > 0 else float("nan")
 
 
-def _elasticity(case: Case) -> float:
+def _elasticity(case: LevelCase) -> float:
     ratio = case.signs.elasticity
     return 1.5 * float(np.log(INELASTIC / max(ratio, 1e-9)))
 
 
-def _persistence(case: Case) -> float:
+def _persistence(case: LevelCase) -> float:
     lasting = 0.8 * float(np.log(max(case.signs.minutes, case.signs.samples) / HELD_MINUTES))
     # A producer is steady for days; only at a documented number does time speak for a ceiling.
     return min(lasting, 1.6 if case.is_numbered else 0.5)
 
 
-def _recurrence(case: Case) -> float:
+def _recurrence(case: LevelCase) -> float:
     return 0.3 * float(np.log(case.signs.run_count))
 
 
-def _cliff(case: Case) -> float:
+def _cliff(case: LevelCase) -> float:
     above = min(8.0 * case.signs.pressed_above_ratio, 5.0)
     below = float(np.clip(2.5 * (case.signs.pressed_below_ratio - PARTLY_BELOW), 0.0, 3.0))
     return -above - below
 
 
-def _exceeded(case: Case) -> float:
+def _exceeded(case: LevelCase) -> float:
     free = min(3.0 * case.signs.free_above_ratio, 5.0)
     if case.is_numbered:
         return -0.4 * free
     return -max(free, min(3.0 * case.signs.above_ratio, 5.0))
 
 
-def _entry(case: Case) -> float:
+def _entry(case: LevelCase) -> float:
     if case.is_numbered:
         return 0.0
     as_bucket = case.signs.entered_from_above * (1 - case.signs.left_upwards)
     return -0.6 * as_bucket * _exceeded(case)
 
 
-def _balance(case: Case) -> float:
+def _balance(case: LevelCase) -> float:
     row = case.best.ceiling
     # What an empty balance proves needs no documented number.
     alone = 2.0 if is_proven(case) and not case.is_numbered else 0.0
@@ -234,20 +234,20 @@ def _balance(case: Case) -> float:
     return 0.0
 
 
-def _credits(case: Case) -> float:
+def _credits(case: LevelCase) -> float:
     row = case.best.ceiling
     if row is None or row.balance_metric in case.balances:
         return 0.0
     return 1.0 if case.credits.credits == Credits.SHOWN else 0.0
 
 
-def _some_empty(case: Case) -> bool:
+def _some_empty(case: LevelCase) -> bool:
     """Whether a balance of this dimension was at zero all the time; for levels without a number."""
     views = [case.balances[m] for m in balance_metrics(case.dimension) if m in case.balances]
     return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
 
 
-def _cpu(case: Case) -> float:
+def _cpu(case: LevelCase) -> float:
     signs = case.signs
     if not signs.cpu_ratio >= CPU_BOUND_RATIO or case.documented >= 0.5:
         return 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.recognition.binding import EMPTY_RATIO, BalanceView, Match
 from plimsoll.diagnosis.recognition.congestion import HOT_LOG, INELASTIC, Congestion
-from plimsoll.diagnosis.recognition.credits import SILENT, Account
+from plimsoll.diagnosis.recognition.credits import SILENT, CreditAccount
 from plimsoll.diagnosis.recognition.era import of_same_size
 from plimsoll.diagnosis.recognition.level import HELD_MIN_SAMPLES, Level, middle
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
@@ -88,7 +88,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class LevelCase:
     """Everything that speaks for or against one level being a ceiling."""
 
     level: float
@@ -101,7 +101,7 @@ class Case:
     """What each balance metric said while the level was held; absent where not measured."""
     refuted: tuple[tuple[Ceiling, str], ...] = ()
     """Documented numbers near the level that the credits refute, each with the reason."""
-    credits: Account = SILENT
+    credits: CreditAccount = SILENT
     """What the arithmetic of credits says of the best explanation."""
     has_catalog: bool
     """Whether any number of the instance is documented for this dimension."""

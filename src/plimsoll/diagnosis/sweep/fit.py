@@ -102,7 +102,7 @@ def fit_sweep(sweep: Sweep) -> SweepFit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _FittedModel:
     """The model of one set of points, with a unit or without."""
 
     levels: Levels
@@ -188,7 +188,7 @@ def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | N
     return min(known, default=None)
 
 
-def _with_unit(points: list[SweepPoint]) -> _Found:
+def _with_unit(points: list[SweepPoint]) -> _FittedModel:
     """The model without a unit, or with one where the sizes between its multiples ask for it."""
     best = _undisturbed(points, None)
     for unit_bytes in _UNITS_BYTES:
@@ -204,7 +204,7 @@ def _is_between(point: SweepPoint, unit_bytes: float) -> bool:
     return point.io_size_bytes > unit_bytes and point.io_size_bytes % unit_bytes != 0
 
 
-def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _Found:
+def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _FittedModel:
     """The model of the points that agree with each other; the others one by one."""
     kept, disturbed = list(points), list[SweepPoint]()
     levels = levels_of(kept, unit_bytes)
@@ -216,7 +216,7 @@ def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _Found:
         stranger, levels = found
         kept.remove(stranger)
         disturbed.append(stranger)
-    return _Found(levels=levels, points=kept, disturbed=disturbed, unit_bytes=unit_bytes)
+    return _FittedModel(levels=levels, points=kept, disturbed=disturbed, unit_bytes=unit_bytes)
 
 
 def _most_disturbed(
@@ -245,7 +245,7 @@ def _residual(point: SweepPoint, levels: Levels, unit_bytes: float | None) -> fl
     return log(point.ops_per_s) - float(model[0])
 
 
-def _disturbance(point: SweepPoint, found: _Found) -> str:
+def _disturbance(point: SweepPoint, found: _FittedModel) -> str:
     off = exp(_residual(point, found.levels, found.unit_bytes)) - 1
     side = "below" if off < 0 else "above"
     return (
@@ -255,7 +255,7 @@ def _disturbance(point: SweepPoint, found: _Found) -> str:
 
 
 def _numbers(
-    found: _Found,
+    found: _FittedModel,
 ) -> tuple[Estimate | None, Estimate | None, Estimate | None, Unit | None]:
     """Limit on operations, limit on bytes, knee, and unit as far as these points tell."""
     levels = found.levels
@@ -280,7 +280,7 @@ def _unit(size: Estimate, evidence: UnitEvidence) -> Unit:
     return Unit(size=size, evidence=evidence)
 
 
-def _documented(found: _Found, knee: Estimate | None) -> Unit | None:
+def _documented(found: _FittedModel, knee: Estimate | None) -> Unit | None:
     """The documented unit, where the knee lies at it and no size was measured that could tell."""
     if knee is None or not _is_documented(knee):
         return None
@@ -332,7 +332,7 @@ def _scatter(levels: Levels) -> float | None:
 
 
 def _unknown(
-    found: _Found,
+    found: _FittedModel,
     unit: Unit | None,
     knee: Estimate | None,
     pattern: Pattern,
@@ -374,7 +374,7 @@ def _unknown(
     return tuple(said)
 
 
-def _why_no_unit(found: _Found, knee: Estimate | None) -> str:
+def _why_no_unit(found: _FittedModel, knee: Estimate | None) -> str:
     largest = max(point.effective_size_bytes for point in found.points)
     if knee is not None and _is_documented(knee):
         return (

@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.gate.command import Command
-from plimsoll.lab.load.workload import CLIENTS_MAX, RATE_MAX, Pace
+from plimsoll.gate.command import ChildCommand
+from plimsoll.lab.load.workload import CLIENTS_MAX, RATE_MAX, LoadPace
 from plimsoll.lab.servers.mysql import DATABASE, USER, MariaDb
 from plimsoll.units import MIB
 
@@ -179,7 +179,7 @@ class SysbenchClients:
             *([] if load.rate_per_s is None else [f"--rate={ceil(load.rate_per_s)}"]),
             "run",
         ]
-        self._command: Command | None = None
+        self._command: ChildCommand | None = None
 
     def start(self) -> None:
         """
@@ -189,13 +189,13 @@ class SysbenchClients:
             UsageError: the system cannot run sysbench.
         """
         with self._told.open("w") as told, self._failed.open("w") as failed:
-            self._command = Command(self._argv, output=told, errors=failed)
+            self._command = ChildCommand(self._argv, output=told, errors=failed)
             self._command.start()
 
-    def pace(self) -> Pace | None:
+    def pace(self) -> LoadPace | None:
         """Return what the last second brought; None before the first second is over."""
         found = _PROGRESS.findall(_tail(self._told))
-        return Pace(transactions_per_s=float(found[-1]), latency_s=None) if found else None
+        return LoadPace(transactions_per_s=float(found[-1]), latency_s=None) if found else None
 
     def is_over(self) -> bool:
         """Whether they have ended by themselves."""
@@ -211,7 +211,7 @@ class SysbenchClients:
             "Check memory and space of this machine.",
         )
 
-    def end(self, patience_s: float) -> Pace | None:
+    def end(self, patience_s: float) -> LoadPace | None:
         """
         End them, after waiting for those who are about to.
 
@@ -226,7 +226,7 @@ class SysbenchClients:
         numbers = _SUMMARY.findall(_tail(self._told))
         per_s = next((float(tps) for tps, _ in numbers if tps), None)
         latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
-        return None if per_s is None else Pace(transactions_per_s=per_s, latency_s=latency)
+        return None if per_s is None else LoadPace(transactions_per_s=per_s, latency_s=latency)
 
 
 def _tail(path: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.gate.command import Command
+from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.load.dataset import SCAN_TABLE, TableKind
 from plimsoll.lab.servers.postgres import Postgres
 
@@ -78,7 +78,7 @@ class Workload(Struct, frozen=True, kw_only=True):
         return self.script is None and self.name == "scan"
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class LoadPace(Struct, frozen=True, kw_only=True):
     """What the clients got done."""
 
     transactions_per_s: float
@@ -163,7 +163,7 @@ class Clients:
             *(("-D", f"documents={document_count}") if workload.tables == "toast" else ()),
         ]
         self._environment = postgres.environment
-        self._command: Command | None = None
+        self._command: ChildCommand | None = None
 
     def start(self) -> None:
         """
@@ -173,18 +173,20 @@ class Clients:
             UsageError: the system cannot run pgbench.
         """
         with self._said.open("w") as said, self._told.open("w") as told:
-            self._command = Command(
+            self._command = ChildCommand(
                 self._argv, environment=self._environment, output=said, errors=told
             )
             self._command.start()
 
-    def pace(self) -> Pace | None:
+    def pace(self) -> LoadPace | None:
         """What the last second brought; None before the first second is over."""
         found = _PROGRESS.findall(_tail(self._told))
         if not found:
             return None
         per_s, milliseconds = found[-1]
-        return Pace(transactions_per_s=float(per_s), latency_s=float(milliseconds) / 1e3 or None)
+        return LoadPace(
+            transactions_per_s=float(per_s), latency_s=float(milliseconds) / 1e3 or None
+        )
 
     def is_over(self) -> bool:
         """Whether they have ended by themselves."""
@@ -205,7 +207,7 @@ class Clients:
             "Try its statements in psql; its tables are those of 'pgbench -i'.",
         )
 
-    def end(self, patience_s: float) -> Pace | None:
+    def end(self, patience_s: float) -> LoadPace | None:
         """
         End them, after waiting for those who are about to.
 
@@ -221,7 +223,7 @@ class Clients:
         numbers = _SUMMARY.findall(text)
         per_s = next((float(tps) for tps, _ in numbers if tps), None)
         latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
-        return None if per_s is None else Pace(transactions_per_s=per_s, latency_s=latency)
+        return None if per_s is None else LoadPace(transactions_per_s=per_s, latency_s=latency)
 
 
 def _arguments(workload: Workload, script: Path | None, duration_s: float) -> list[str]:

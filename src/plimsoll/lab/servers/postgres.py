@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.lab.servers.server import Account, KeptServer
+from plimsoll.lab.servers.server import KeptServer, ServerAccount
 
 HOST = "127.0.0.1"
 USER = "plimsoll"
@@ -267,7 +267,7 @@ def _installed(folder: Path) -> Path:
     return folder.absolute()
 
 
-def _has_cluster(data: Path, account: Account) -> bool:
+def _has_cluster(data: Path, account: ServerAccount) -> bool:
     """
     Whether the folder holds a database already; one that does not exist is made.
 

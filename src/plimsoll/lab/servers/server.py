@@ -36,7 +36,7 @@ _UNPRIVILEGED = ("nobody", "daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class ServerAccount:
     """Whom the server runs as; None for ourselves."""
 
     uid: int | None = None
@@ -53,7 +53,7 @@ class Account:
             os.chown(path, self.uid, self.gid)
 
 
-def unprivileged_account() -> Account:
+def unprivileged_account() -> ServerAccount:
     """
     Whom to run the server as: ourselves, or for root the one who called sudo, or nobody.
 
@@ -61,12 +61,12 @@ def unprivileged_account() -> Account:
         UsageError: we are root and the system has no other account we know.
     """
     if os.geteuid() != 0:
-        return Account()
+        return ServerAccount()
     for name in (os.environ.get("SUDO_USER", ""), *_UNPRIVILEGED):
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
             if entry.pw_uid != 0:
-                return Account(uid=entry.pw_uid, gid=entry.pw_gid)
+                return ServerAccount(uid=entry.pw_uid, gid=entry.pw_gid)
     raise UsageError(
         "PostgreSQL refuses to run as root, and this system has no user 'nobody'",
         "Run the command as another user.",

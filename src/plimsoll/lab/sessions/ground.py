@@ -9,7 +9,7 @@ Rule 2: what was held too briefly for samples of a minute to show is listed, and
 from collections.abc import Sequence
 from itertools import pairwise
 
-from plimsoll.gate.record import MINUTE_S, Moment, Truth
+from plimsoll.gate.record import MINUTE_S, GateMoment, Truth
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis
@@ -92,7 +92,7 @@ def _names(claim: CeilingTime, stage: Stage, phase: Phase, limit: float) -> bool
     return claim.family.value == stage.name and claim.ceiling.bucket_phase is phase
 
 
-def _delivered(moments: Sequence[Moment], stage: Stage, phase: Phase) -> float | None:
+def _delivered(moments: Sequence[GateMoment], stage: Stage, phase: Phase) -> float | None:
     """
     Mean rate over the steps in which the stage held requests nearly throughout.
 

@@ -39,7 +39,7 @@ Watch = Callable[[str], Callable[[], Observation | None]]
 """Begin to observe the database of a DSN; what it gives ends that and has what was seen, once or again."""
 
 
-class Plan(RunPlan, frozen=True, kw_only=True):
+class PostgresPlan(RunPlan, frozen=True, kw_only=True):
     """What is to be run with PostgreSQL."""
 
     workload: Workload
@@ -57,7 +57,7 @@ def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSet
 
 
 def run_lab(
-    plan: Plan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
+    plan: PostgresPlan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
 ) -> Outcome:
     """
     Run PostgreSQL, and clear up.
@@ -80,7 +80,7 @@ def run_lab(
 class _PostgresParts:
     """PostgreSQL's part in a run."""
 
-    def __init__(self, plan: Plan, watch: Watch | None) -> None:
+    def __init__(self, plan: PostgresPlan, watch: Watch | None) -> None:
         self._plan, self._watch = plan, watch
         self._buffers_bytes = plan.memory_bytes // _BUFFERS_SHARE // MIB * MIB
         self._has_statements = False
@@ -115,7 +115,7 @@ class _PostgresParts:
         return unwatched(server) if self._watch is None else self._watch(server.dsn)
 
 
-def _make_tables(loader: Postgres, plan: Plan, folder: Path, say: Say) -> bool:
+def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -> bool:
     """Make them; whether the server can also count its statements, where that is wanted."""
     dataset = plan.dataset
     what = {
@@ -140,7 +140,7 @@ def _counts_statements(loader: Postgres) -> bool:
     return True
 
 
-def _settings(plan: Plan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
+def _settings(plan: PostgresPlan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
     settings = {
         "shared_buffers": f"{buffers_bytes // MIB}MB",
         "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",

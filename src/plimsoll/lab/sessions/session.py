@@ -26,9 +26,9 @@ from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, has_credits, stage
 from plimsoll.gate.control import GateStatus
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.place import check_machine, on_disk
-from plimsoll.gate.record import Change, RecordLine, Truth, snapshot_of, truth_of
+from plimsoll.gate.record import GateChange, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.load.workload import Pace
+from plimsoll.lab.load.workload import LoadPace
 from plimsoll.lab.servers.server import KeptServer
 from plimsoll.lab.sessions.ground import dimension_of, limit_of
 from plimsoll.model.ceiling import Phase
@@ -74,8 +74,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     setup: GateSetup
     snapshot: Snapshot
     truth: Truth
-    changes: tuple[Change, ...]
-    pace: Pace | None
+    changes: tuple[GateChange, ...]
+    pace: LoadPace | None
     """What the clients got done; None where they were cut short."""
     was_interrupted: bool
     kept: Path | None
@@ -164,7 +164,7 @@ def run_behind_gate(
         end_watch = parts.watch(server)
         stack.callback(end_watch)
         began_s = time.time()
-        was_interrupted = Work(plan.duration_s, gate, clients).watch(tell)
+        was_interrupted = SessionWork(plan.duration_s, gate, clients).watch(tell)
         ended_s = time.time()
         # While the clients still work: what comes after them is no part of the load.
         observation = end_watch()
@@ -205,7 +205,7 @@ class AtWork(Protocol):
     def start(self) -> None:
         """Start them."""
 
-    def pace(self) -> Pace | None:
+    def pace(self) -> LoadPace | None:
         """Return what the last second brought; None before the first second is over."""
 
     def is_over(self) -> bool:
@@ -214,11 +214,11 @@ class AtWork(Protocol):
     def failure(self) -> SourceError:
         """Return why they ended before their time."""
 
-    def end(self, patience_s: float) -> Pace | None:
+    def end(self, patience_s: float) -> LoadPace | None:
         """End them; what was done over the whole time."""
 
 
-class Work:
+class SessionWork:
     """The time in which the clients work."""
 
     def __init__(self, duration_s: int, gate: Gate, clients: AtWork) -> None:

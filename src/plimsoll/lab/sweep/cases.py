@@ -24,7 +24,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     remark: str
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class SweepCase(Struct, frozen=True, kw_only=True):
     """One configuration."""
 
     name: str
@@ -63,7 +63,7 @@ def _unit_remark(ops: int) -> str:
 
 
 CASES = (
-    Case(
+    SweepCase(
         name="m4.4xlarge-io1",
         instance=_bought("db.m4.4xlarge", "io1", 100, 1_000),
         figures=(
@@ -81,7 +81,7 @@ CASES = (
             ),
         ),
     ),
-    Case(
+    SweepCase(
         name="m4.4xlarge-gp2-100",
         instance=_bought("db.m4.4xlarge", "gp2", 100),
         figures=(
@@ -93,7 +93,7 @@ CASES = (
             ),
         ),
     ),
-    Case(
+    SweepCase(
         name="m4.large-gp2-30",
         instance=_bought("db.m4.large", "gp2", 30),
         figures=(
@@ -113,17 +113,17 @@ CASES = (
             ),
         ),
     ),
-    Case(
+    SweepCase(
         name="m4.large-gp2-40",
         instance=_bought("db.m4.large", "gp2", 40),
         figures=(_throughput(Phase.BASELINE, 29_116, _unit_remark(120)),),
     ),
-    Case(
+    SweepCase(
         name="m4.large-gp2-50",
         instance=_bought("db.m4.large", "gp2", 50),
         figures=(_throughput(Phase.BASELINE, 37_291, _unit_remark(150)),),
     ),
-    Case(
+    SweepCase(
         name="m4.large-gp2-100",
         instance=_bought("db.m4.large", "gp2", 100),
         figures=(
@@ -135,7 +135,7 @@ CASES = (
             _throughput(Phase.BURST, 54_500, _INSTANCE.format(when="burst or not")),
         ),
     ),
-    Case(name="m7g.large-gp3-100", instance=_bought("db.m7g.large", "gp3", 100)),
-    Case(name="t4g.medium-gp3-100", instance=_bought("db.t4g.medium", "gp3", 100)),
+    SweepCase(name="m7g.large-gp3-100", instance=_bought("db.m7g.large", "gp3", 100)),
+    SweepCase(name="t4g.medium-gp3-100", instance=_bought("db.t4g.medium", "gp3", 100)),
 )
 """In the order in which they are run."""

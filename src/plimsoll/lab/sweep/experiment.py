@@ -26,10 +26,10 @@ from plimsoll.gate.record import storage_of
 from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.lab.load.dataset import LOADING
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.sweep.cases import CASES, Case
-from plimsoll.lab.sweep.plan import Plan, Told
+from plimsoll.lab.sweep.cases import CASES, SweepCase
+from plimsoll.lab.sweep.plan import SweepPlan, Told
 from plimsoll.lab.sweep.postgres import fitted, measure
-from plimsoll.lab.sweep.server import VERSION_COUNTS, Server
+from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.sweep import (
     Estimate,
@@ -67,10 +67,10 @@ _SERVING = {
 }
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class MeasuredCase(Struct, frozen=True, kw_only=True):
     """What one configuration gave."""
 
-    case: Case
+    case: SweepCase
     sweep: Sweep
     chain: tuple[Stage, ...]
     kept_up: str
@@ -78,7 +78,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     is_void: bool
 
 
-def cases_named(names: Sequence[str]) -> tuple[Case, ...]:
+def cases_named(names: Sequence[str]) -> tuple[SweepCase, ...]:
     """
     Configurations by their names; all of them for none.
 
@@ -95,14 +95,14 @@ def cases_named(names: Sequence[str]) -> tuple[Case, ...]:
 
 
 def run_cases(
-    cases: Sequence[Case],
-    plan: Plan,
+    cases: Sequence[SweepCase],
+    plan: SweepPlan,
     facts: Catalog,
     *,
     tell: Told,
     binaries: Path | None = None,
     buffers_bytes: int = BUFFERS_BYTES,
-) -> list[Measured]:
+) -> list[MeasuredCase]:
     """
     Measure configurations one after another.
 
@@ -132,7 +132,7 @@ def run_cases(
         return [lab.run_case(case, plan, facts) for case in cases]
 
 
-def length_s(cases: Sequence[Case], plan: Plan, facts: Catalog) -> float:
+def length_s(cases: Sequence[SweepCase], plan: SweepPlan, facts: Catalog) -> float:
     """Return how long the points of all configurations are measured; starting servers comes on top."""
     chains = [stages_of(GateSetup(instance=case.instance), facts) for case in cases]
     return sum(len(phases_of(chain)) for chain in chains) * sum(s.length_s for s in plan.steps())
@@ -188,7 +188,7 @@ class _Lab:
                 )
             connection.execute(f"vacuum (freeze) {_TABLE}".encode())
 
-    def run_case(self, case: Case, plan: Plan, facts: Catalog) -> Measured:
+    def run_case(self, case: SweepCase, plan: SweepPlan, facts: Catalog) -> MeasuredCase:
         setup = GateSetup(instance=case.instance)
         chain = stages_of(setup, facts)
         title = f"{case.instance.db_class} with {storage_of(case.instance)}"
@@ -198,7 +198,7 @@ class _Lab:
             with self._loader.elsewhere(mount / "data", settings) as postgres:
                 sweep = self._sweep(postgres, gate, chain, plan, title)
             truth = gate.truth()
-        return Measured(
+        return MeasuredCase(
             case=case,
             sweep=replace(sweep, notes=(*sweep.notes, truth.sentence)),
             chain=chain,
@@ -207,14 +207,14 @@ class _Lab:
         )
 
     def _sweep(
-        self, postgres: Postgres, gate: Gate, chain: Sequence[Stage], plan: Plan, title: str
+        self, postgres: Postgres, gate: Gate, chain: Sequence[Stage], plan: SweepPlan, title: str
     ) -> Sweep:
-        server = Server(postgres.dsn, lambda text: text)
+        server = SweepServer(postgres.dsn, lambda text: text)
         about = server.facts()
         table = replace(server.existing_table(about, _TABLE), is_own=True)
         plan, notes = fitted(plan, about, has_prewarm=server.has_prewarm())
         points, alone = list[SweepPoint](), list[SweepPoint]()
-        watch = _Watch(gate)
+        watch = _CaseWatch(gate)
         for phase in phases_of(chain):
             settle = _credits(gate, chain, phase)
             self._tell(title if phase == Phase.FIXED else f"{title}, {phase.value}")
@@ -240,7 +240,7 @@ class _Lab:
         )
 
 
-class _Watch:
+class _CaseWatch:
     """Whether the gate held requests back all along since a point began."""
 
     def __init__(self, gate: Gate) -> None:
@@ -303,7 +303,7 @@ def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -
     ]
 
 
-def published_of(case: Case, fit: SweepFit) -> tuple[PublishedNumber, ...]:
+def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
     """What was published of a configuration beside what was found now."""
     phases = {phase.phase: phase for phase in fit.phases}
     found = []

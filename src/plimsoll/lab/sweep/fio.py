@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.gate.command import Command
+from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.sweep.file import OWN_BYTES, SweepFile, file_at
-from plimsoll.lab.sweep.plan import Budget, Plan, Step, Told, check_plan, point_line
+from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, Told, check_plan, point_line
 from plimsoll.lab.sweep.rates import PARTS_MIN, error_of_mean, steady_from
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepPoint
@@ -42,7 +42,7 @@ _LOG = "rates"
 
 def sweep_path(
     place: Path,
-    plan: Plan,
+    plan: SweepPlan,
     *,
     allow_writes: bool,
     tell: Told,
@@ -78,7 +78,7 @@ def sweep_path(
         runner = _Runner(fio, file, folder, phase)
         points, alone = list[SweepPoint](), list[SweepPoint]()
         steps = plan.steps()
-        budget = Budget(plan, steps)
+        budget = ByteBudget(plan, steps)
         for number, step in enumerate(steps, start=1):
             point = runner.measure(step, budget.share(step.size_bytes))
             budget.spend(point.bytes_per_s * point.length_s)
@@ -127,7 +127,7 @@ class _Runner:
         log = self._folder / f"{_LOG}_bw.1.log"
         log.unlink(missing_ok=True)
         with said.open("w") as out, complained.open("w") as errors:
-            command = Command(
+            command = ChildCommand(
                 [
                     *_arguments(self._fio, self._file, step, bytes_max),
                     f"--write_bw_log={self._folder / _LOG}",
@@ -268,7 +268,7 @@ def _failure(text: str, step: Step) -> SourceError:
     return SourceError(f"fio failed: {last}", "Try the path with fio itself.")
 
 
-def _check_size(file: SweepFile, plan: Plan) -> None:
+def _check_size(file: SweepFile, plan: SweepPlan) -> None:
     least = plan.depth * max(plan.sizes_bytes)
     if file.size_bytes < least:
         raise UsageError(

@@ -29,7 +29,7 @@ Told = Callable[[str], None]
 """Takes a line of progress."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class SweepPlan(Struct, frozen=True, kw_only=True):
     """Which points to measure."""
 
     sizes_bytes: tuple[int, ...] = SIZES_BYTES
@@ -84,10 +84,10 @@ class Step(Struct, frozen=True, kw_only=True):
         return f"{format_bytes(self.size_bytes)}, {self.pattern.value} {self.direction.value}s, {flight}"
 
 
-class Budget:
+class ByteBudget:
     """Bytes that may still be moved, shared evenly among the steps that are left."""
 
-    def __init__(self, plan: Plan, steps: Sequence[Step]) -> None:
+    def __init__(self, plan: SweepPlan, steps: Sequence[Step]) -> None:
         """Begin with all of the plan's bytes."""
         self._left_bytes = plan.max_bytes
         self._left_steps = len(steps)
@@ -103,7 +103,7 @@ class Budget:
         self._left_steps -= 1
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: SweepPlan) -> None:
     """
     Refuse what cannot be measured.
 

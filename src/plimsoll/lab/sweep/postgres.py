@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import Budget, Plan, Step, Told, check_plan, point_line
-from plimsoll.lab.sweep.server import VERSION_COUNTS, Server, ServerFacts, Table
+from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, Told, check_plan, point_line
+from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer, SweepServerFacts, SweepTable
 from plimsoll.lab.sweep.streams import Streams
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, Sweep, SweepPoint
@@ -38,8 +38,8 @@ def _nothing() -> None:
 
 
 def sweep_database(
-    server: Server,
-    plan: Plan,
+    server: SweepServer,
+    plan: SweepPlan,
     *,
     place: str,
     allow_writes: bool,
@@ -88,10 +88,10 @@ def sweep_database(
 
 
 def measure(
-    server: Server,
-    facts: ServerFacts,
-    table: Table,
-    plan: Plan,
+    server: SweepServer,
+    facts: SweepServerFacts,
+    table: SweepTable,
+    plan: SweepPlan,
     *,
     tell: Told,
     phase: Phase = Phase.FIXED,
@@ -117,7 +117,7 @@ def measure(
         SourceError: the server refused or failed.
     """
     steps = plan.steps()
-    budget = Budget(plan, steps)
+    budget = ByteBudget(plan, steps)
     points, alone = list[SweepPoint](), list[SweepPoint]()
     streams = Streams(server, facts, table, plan.depth)
     try:
@@ -145,7 +145,9 @@ def _with_sessions(step: Step) -> Step:
     return replace(step, depth=min(step.depth, enough))
 
 
-def fitted(plan: Plan, facts: ServerFacts, *, has_prewarm: bool) -> tuple[Plan, tuple[str, ...]]:
+def fitted(
+    plan: SweepPlan, facts: SweepServerFacts, *, has_prewarm: bool
+) -> tuple[SweepPlan, tuple[str, ...]]:
     """
     The plan as far as the server can carry it out, and sentences about what it cannot.
 
@@ -187,11 +189,11 @@ def fitted(plan: Plan, facts: ServerFacts, *, has_prewarm: bool) -> tuple[Plan, 
     return replace(plan, sizes_bytes=sizes, patterns=patterns, depth=min(depth, left)), tuple(notes)
 
 
-def _can_read(size: int, facts: ServerFacts) -> bool:
+def _can_read(size: int, facts: SweepServerFacts) -> bool:
     return size % facts.block_bytes == 0 and size <= facts.largest_request_bytes
 
 
-def _notes(facts: ServerFacts, table: Table) -> list[str]:
+def _notes(facts: SweepServerFacts, table: SweepTable) -> list[str]:
     notes = [
         "What else the server and others read and wrote meanwhile is not in these numbers.",
         "Credits of the storage were neither known nor set: what was measured is what it had left.",

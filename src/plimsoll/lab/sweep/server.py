@@ -39,7 +39,7 @@ _SCRATCH_MAX_BYTES = 64 * GIB
 SCRATCH_PREFIX = "plimsoll_sweep_"
 
 
-class ServerFacts(Struct, frozen=True, kw_only=True):
+class SweepServerFacts(Struct, frozen=True, kw_only=True):
     """What a server says of itself, as far as it matters here."""
 
     version_number: int
@@ -69,7 +69,7 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
         return number * {"MB": MIB, "kB": KIB, "": self.block_bytes}.get(unit, 1)
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class SweepTable(Struct, frozen=True, kw_only=True):
     """What is read."""
 
     name: str
@@ -78,7 +78,7 @@ class Table(Struct, frozen=True, kw_only=True):
     is_own: bool = False
 
 
-class Server:
+class SweepServer:
     """A server to be swept: makes connections to it, and says what goes wrong without any secret."""
 
     def __init__(self, dsn: str, hide: Callable[[str], str]) -> None:
@@ -130,7 +130,7 @@ class Server:
             )
         return SourceError(f"{doing}: {said}", "See the server's log.")
 
-    def facts(self) -> ServerFacts:
+    def facts(self) -> SweepServerFacts:
         """
         What the server says of itself.
 
@@ -147,7 +147,7 @@ class Server:
             )
         row = self._row(sql.FACTS)
         assert row is not None
-        return ServerFacts(**row)
+        return SweepServerFacts(**row)
 
     def _row(self, query: str, *values: object) -> dict[str, Any] | None:
         """
@@ -181,7 +181,7 @@ class Server:
         ).fetchone()
         return row["name"] if row else ""
 
-    def existing_table(self, facts: ServerFacts, named: str | None) -> Table:
+    def existing_table(self, facts: SweepServerFacts, named: str | None) -> SweepTable:
         """
         A table of the database to read: the one that was named, or the largest.
 
@@ -204,10 +204,10 @@ class Server:
                 f"({format_bytes(least)}) would come from the buffers, not from the disk",
                 remedy,
             )
-        return Table(name=row["name"], size_bytes=int(row["size_bytes"]))
+        return SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]))
 
     @contextmanager
-    def scratch_table(self, facts: ServerFacts, tell: Told) -> Iterator[Table]:
+    def scratch_table(self, facts: SweepServerFacts, tell: Told) -> Iterator[SweepTable]:
         """
         A table of our own with one row in each block, dropped at the end.
 
@@ -232,7 +232,7 @@ class Server:
                 _fill(connection, name, blocks, facts, tell)
                 row = connection.execute(sql.NAMED.encode(), [[schema], [plain]]).fetchone()
                 assert row is not None
-                yield Table(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
+                yield SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
             except psycopg.Error as error:
                 raise self.told(error, "unable to make a table") from None
             finally:
@@ -245,7 +245,7 @@ class Server:
                     last.execute(sql.dropped(name).encode())
 
 
-def scratch_bytes(facts: ServerFacts) -> int:
+def scratch_bytes(facts: SweepServerFacts) -> int:
     """How large a table of ours has to be."""
     wanted = max((_TABLE_RATIO + 1) * facts.buffers_bytes, _SCRATCH_MIN_BYTES)
     return min(wanted, _SCRATCH_MAX_BYTES)
@@ -255,7 +255,7 @@ def _fill(
     connection: "psycopg.Connection[dict[str, Any]]",
     name: str,
     blocks: int,
-    facts: ServerFacts,
+    facts: SweepServerFacts,
     tell: Told,
 ) -> None:
     import psycopg

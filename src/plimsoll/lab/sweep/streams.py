@@ -19,7 +19,7 @@ from msgspec import Struct
 from plimsoll.errors import SourceError
 from plimsoll.lab.sweep.plan import Step
 from plimsoll.lab.sweep.rates import error_of_mean, steady_from
-from plimsoll.lab.sweep.server import VERSION_COUNTS, Server, ServerFacts, Table
+from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer, SweepServerFacts, SweepTable
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, SweepPoint
 from plimsoll.sources.postgres.statements import sweep as sql
@@ -84,10 +84,10 @@ class _Stream:
     def __init__(
         self,
         connection: "psycopg.Connection[dict[str, Any]]",
-        table: Table,
+        table: SweepTable,
         part: Part,
         step: Step,
-        facts: ServerFacts,
+        facts: SweepServerFacts,
         *,
         prewarm: str,
     ) -> None:
@@ -171,7 +171,9 @@ class _Stream:
 class Streams:
     """As many sessions as a sweep needs at most; each step uses some of them."""
 
-    def __init__(self, server: Server, facts: ServerFacts, table: Table, count: int) -> None:
+    def __init__(
+        self, server: SweepServer, facts: SweepServerFacts, table: SweepTable, count: int
+    ) -> None:
         """
         Connect them all, and one that looks on.
 
@@ -225,7 +227,7 @@ class Streams:
             stream.prepare()
         if self._evicting:
             self._onlooker.execute(sql.evicted(self._evicting).encode(), [self._table.name])
-        run = _Run(streams, step, bytes_max)
+        run = _StreamRun(streams, step, bytes_max)
         at_start()
         try:
             run.watch(self._look)
@@ -248,7 +250,7 @@ class Streams:
                 connection.cancel_safe(timeout=2.0)
 
 
-class _Run:
+class _StreamRun:
     """The time in which the streams of one step work."""
 
     def __init__(self, streams: Sequence[_Stream], step: Step, bytes_max: int) -> None:

@@ -18,7 +18,7 @@ from plimsoll.diagnosis.frame import on_grid
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.demand.held import Measured, Throttled
+from plimsoll.plan.demand.held import MeasuredDemand, ThrottledSteps
 
 # Counted by the minute here and there, edges differ by a twentieth.
 EXCESS = 0.05
@@ -60,7 +60,7 @@ class Arrivals:
         return self.excess_ratio > EXCESS
 
 
-def arrivals_of(snapshot: Snapshot, seen: Measured, held: Throttled) -> Arrivals | None:
+def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> Arrivals | None:
     """What came, by the application's count or else by rollbacks; None where neither is known."""
     ended, rolled, came, completed = (
         on_grid(snapshot.series.get(metric), seen.time_s, np.full(seen.time_s.size, seen.step_s))

@@ -7,7 +7,7 @@ import numpy as np
 from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.arrivals import Arrivals
-from plimsoll.plan.demand.held import ASSUMED_SIZE_BYTES, Measured, Throttled
+from plimsoll.plan.demand.held import ASSUMED_SIZE_BYTES, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.loop import LoopEstimate
 from plimsoll.plan.demand.overload import Overflow, growth_quantiles, is_seen
 
@@ -21,8 +21,8 @@ HABITS = {
 
 
 def assumptions_of(
-    seen: Measured,
-    held: Throttled,
+    seen: MeasuredDemand,
+    held: ThrottledSteps,
     found: LoopEstimate,
     weights: Mapping[Overflow, float],
     prior: Prior,
@@ -65,7 +65,7 @@ def _of_arrivals(came: Arrivals) -> str:
     )
 
 
-def _of_stretches(held: Throttled, prior: Prior) -> str:
+def _of_stretches(held: ThrottledSteps, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
     if shown == count:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.arrivals import Mix
-from plimsoll.plan.demand.held import Throttled
+from plimsoll.plan.demand.held import ThrottledSteps
 from plimsoll.plan.demand.loop import LoopEstimate
 from plimsoll.plan.demand.nature import weighed
 from plimsoll.plan.demand.overload import Overflow
@@ -30,7 +30,7 @@ DONE: Mapping[Overflow, float] = {Overflow.JOB: 0.25, Overflow.CLIENTS: 0.75}
 KEPT: Mapping[Overflow, float] = {Overflow.LOST: 0.1, Overflow.JOB: 0.45, Overflow.CLIENTS: 0.45}
 
 
-def fates_of(found: LoopEstimate, held: Throttled, prior: Prior) -> Mapping[Overflow, float]:
+def fates_of(found: LoopEstimate, held: ThrottledSteps, prior: Prior) -> Mapping[Overflow, float]:
     """Return how likely each fate is; shares add up to 1."""
     if found.arrivals is not None and found.arrivals.is_lost:
         return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED

@@ -44,7 +44,7 @@ NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredDemand:
     """What was measured, on a regular grid; shape (n,)."""
 
     time_s: IntArray
@@ -111,7 +111,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Throttled:
+class ThrottledSteps:
     """The steps that were held back."""
 
     is_held: BoolArray
@@ -127,7 +127,7 @@ class Throttled:
     stretches: tuple[Episode, ...]
 
 
-def seen_of(snapshot: Snapshot) -> Measured:
+def seen_of(snapshot: Snapshot) -> MeasuredDemand:
     """
     What was measured, on a regular grid with gaps filled in.
 
@@ -153,7 +153,7 @@ def seen_of(snapshot: Snapshot) -> Measured:
     ops, size, counted, has_size = _rates(frame)
     ops = column(ops)
     is_measured = np.isfinite(ops)
-    return Measured(
+    return MeasuredDemand(
         time_s=time_s,
         step_s=float(step),
         is_measured=is_measured,
@@ -190,7 +190,7 @@ def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
     return np.interp(index, index[known], values[known])
 
 
-def held_of(seen: Measured, diagnosis: Diagnosis) -> Throttled:
+def held_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
     """The held-back steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
@@ -207,7 +207,7 @@ def held_of(seen: Measured, diagnosis: Diagnosis) -> Throttled:
     is_held = np.isfinite(ceiling)
     lowest = _lowest(seen, levels)
     partly = is_waiting & ~is_held & seen.is_measured & (seen.ops_per_s < lowest)
-    return Throttled(
+    return ThrottledSteps(
         is_held=is_held,
         is_partly=partly & np.isfinite(lowest),
         full_log_rise=_full_log_rise(seen, is_held, lowest),
@@ -217,7 +217,9 @@ def held_of(seen: Measured, diagnosis: Diagnosis) -> Throttled:
     )
 
 
-def _full_log_rise(seen: Measured, is_held: BoolArray, lowest: FloatArray) -> tuple[float, float]:
+def _full_log_rise(
+    seen: MeasuredDemand, is_held: BoolArray, lowest: FloatArray
+) -> tuple[float, float]:
     """How much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
@@ -232,13 +234,13 @@ def _is_rate(interval: Interval) -> bool:
     return interval.dimension in (Dimension.THROUGHPUT, Dimension.IOPS) and interval.level > 0
 
 
-def _in_ops(seen: Measured, level: float, dimension: Dimension) -> FloatArray:
+def _in_ops(seen: MeasuredDemand, level: float, dimension: Dimension) -> FloatArray:
     """A level as operations per second at every step's I/O size."""
     per_op = seen.io_size_bytes if dimension == Dimension.THROUGHPUT else seen.counted_ratio
     return level / np.maximum(per_op, 1e-9)
 
 
-def _at_a_limit(seen: Measured, diagnosis: Diagnosis) -> BoolArray:
+def _at_a_limit(seen: MeasuredDemand, diagnosis: Diagnosis) -> BoolArray:
     """Steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
     found = np.zeros(seen.time_s.size, dtype=bool)
     rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
@@ -253,14 +255,16 @@ def _at_a_limit(seen: Measured, diagnosis: Diagnosis) -> BoolArray:
     return found
 
 
-def _lowest(seen: Measured, levels: set[tuple[float, Dimension]]) -> FloatArray:
+def _lowest(seen: MeasuredDemand, levels: set[tuple[float, Dimension]]) -> FloatArray:
     found = np.full(seen.time_s.size, np.nan)
     for level, dimension in levels:
         found = np.fmin(found, _in_ops(seen, level, dimension))
     return found
 
 
-def _stretches(seen: Measured, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Episode, ...]:
+def _stretches(
+    seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray
+) -> tuple[Episode, ...]:
     runs = [
         CeilingRun(
             start=int(a),
@@ -297,7 +301,7 @@ def _plateaus(ceiling: FloatArray) -> IntArray:
 
 
 def _stretch(
-    seen: Measured, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[CeilingRun]
+    seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[CeilingRun]
 ) -> Episode:
     floor = min(run.level_ops_per_s for run in runs)
     bound = max(run.level_ops_per_s for run in runs)
@@ -321,7 +325,7 @@ def _stretch(
     )
 
 
-def _before(seen: Measured, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
+def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
     """Steps that lead up to a run without a break, above its level, before anything held them."""
     longest = max(int(BEFORE_S / seen.step_s), 4)
     start = max(run.start - longest, 0)
@@ -334,7 +338,7 @@ def _before(seen: Measured, ceiling: FloatArray, run: CeilingRun, floor: float) 
     return (start + found[found >= first]).astype(np.int64)
 
 
-def _waiting(seen: Measured, runs: list[CeilingRun], least: float) -> float:
+def _waiting(seen: MeasuredDemand, runs: list[CeilingRun], least: float) -> float:
     highest = [run for run in runs if run.level_ops_per_s >= least] or runs
     inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
     return float(np.fmax(np.exp(_known_median(inside)), 1.0)) if np.isfinite(inside).any() else NAN

@@ -11,7 +11,7 @@ Whoever is turned away, or waits before the database, is not among the requests 
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.demand.held import BEFORE_S, Episode, Measured, Throttled
+from plimsoll.plan.demand.held import BEFORE_S, Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.overload import is_seen
 
 # A tenth below the highest ceiling is another one.
@@ -21,7 +21,7 @@ LEAST_OVERLOAD = 1.02
 
 
 def follow_waiting(
-    ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float
+    ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> None:
     """Let clients ask for as much more as more of their requests were in flight, in place."""
     asked = asked_by_waiting(seen, held, stretch, rate)
@@ -32,7 +32,7 @@ def follow_waiting(
 
 
 def asked_by_waiting(
-    seen: Measured, held: Throttled, stretch: Episode, rate: float
+    seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> FloatArray | None:
     """
     What clients asked for in the steps of a stretch, ops/s; NaN where nothing held them back.
@@ -69,7 +69,7 @@ def asked_by_waiting(
     return found
 
 
-def _is_first(seen: Measured, held_back: BoolArray) -> BoolArray:
+def _is_first(seen: MeasuredDemand, held_back: BoolArray) -> BoolArray:
     """The first half hour that was held back."""
     steps = max(int(BEFORE_S / seen.step_s), 1)
     found: BoolArray = np.cumsum(held_back) <= steps

@@ -23,7 +23,7 @@ from plimsoll.model.plan import LoadResponse
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.arrivals import Arrivals, arrivals_of
-from plimsoll.plan.demand.held import Measured, Throttled
+from plimsoll.plan.demand.held import MeasuredDemand, ThrottledSteps
 
 # Each client has about one request in flight: some read ahead, and some also compute.
 SHARE_RANGE = (0.5, 1.6)
@@ -77,7 +77,7 @@ class LoopEstimate:
     """What came, where it was counted."""
 
 
-def loop_of(snapshot: Snapshot, seen: Measured, held: Throttled) -> LoopEstimate:
+def loop_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
     """
     Open, closed or unknown, with the sentence that says why.
 
@@ -124,7 +124,11 @@ def _plain(reason: str) -> str:
 
 
 def _counted(
-    snapshot: Snapshot, seen: Measured, in_flight: FloatArray, known: BoolArray, held: Throttled
+    snapshot: Snapshot,
+    seen: MeasuredDemand,
+    in_flight: FloatArray,
+    known: BoolArray,
+    held: ThrottledSteps,
 ) -> LoopEstimate:
     sessions = _column(snapshot, Metric.CONNECTION_COUNT, seen)
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
@@ -134,7 +138,7 @@ def _counted(
 
 
 def _queue(
-    snapshot: Snapshot, seen: Measured, held: Throttled, counted: LoopEstimate
+    snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps, counted: LoopEstimate
 ) -> LoopEstimate | None:
     """What work that waits outside tells: that there is none, that it is done later, or lost."""
     waiting = _column(snapshot, Metric.WAITING_WORK_COUNT, seen)
@@ -162,7 +166,7 @@ def _queue(
     )
 
 
-def _is_kept(waiting: FloatArray, done: FloatArray, held: Throttled, step_s: float) -> bool:
+def _is_kept(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float) -> bool:
     """
     Whether a queue lost nothing: it grew and shrank, and what left it was done.
 
@@ -190,13 +194,17 @@ def _sums(values: FloatArray, width: int) -> FloatArray:
     return found
 
 
-def _column(snapshot: Snapshot, metric: Metric, seen: Measured) -> FloatArray:
+def _column(snapshot: Snapshot, metric: Metric, seen: MeasuredDemand) -> FloatArray:
     width = np.full(seen.time_s.size, seen.step_s)
     return on_grid(snapshot.series.get(metric), seen.time_s, width)
 
 
 def _pile(
-    active: FloatArray, seen: Measured, in_flight: FloatArray, known: BoolArray, held: Throttled
+    active: FloatArray,
+    seen: MeasuredDemand,
+    in_flight: FloatArray,
+    known: BoolArray,
+    held: ThrottledSteps,
 ) -> LoopEstimate | None:
     """Sessions at work that are not in storage, more of them for each request while it binds."""
     counts = known & np.isfinite(active)
@@ -220,10 +228,10 @@ def _pile(
 
 def _clients(
     sessions: FloatArray,
-    seen: Measured,
+    seen: MeasuredDemand,
     in_flight: FloatArray,
     known: BoolArray,
-    held: Throttled,
+    held: ThrottledSteps,
 ) -> LoopEstimate | None:
     """Sessions explained by rate and latency, pressed and free alike."""
     counts = known & np.isfinite(sessions)
@@ -259,10 +267,10 @@ def _clients(
 def _newcomers(
     sessions: FloatArray,
     active: FloatArray,
-    seen: Measured,
+    seen: MeasuredDemand,
     in_flight: FloatArray,
     known: BoolArray,
-    held: Throttled,
+    held: ThrottledSteps,
 ) -> LoopEstimate | None:
     """
     Connections that came with a load and stayed as many while it was held back, nearly all at work.
@@ -303,7 +311,11 @@ def _is_like(active: float, stored: float) -> bool:
 
 
 def _think_s(
-    sessions: FloatArray, seen: Measured, in_flight: FloatArray, counts: BoolArray, held: Throttled
+    sessions: FloatArray,
+    seen: MeasuredDemand,
+    in_flight: FloatArray,
+    counts: BoolArray,
+    held: ThrottledSteps,
 ) -> float | None:
     """
     Time elsewhere of those who came with the load: what changes as it comes and goes is theirs.

@@ -17,7 +17,7 @@ import numpy as np
 from plimsoll.model.plan import WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.held import Episode, Measured, Throttled
+from plimsoll.plan.demand.held import Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.overload import (
     Overflow,
     exceeding,
@@ -36,7 +36,7 @@ LEAP = 0.25
 SAID_FROM = 0.7
 
 
-def weighed(prior: Prior, held: Throttled) -> Mapping[Overflow, float]:
+def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
     """Weights of the habits, sum 1, once it is known how long a load was held back, and where."""
     weights = {
         Overflow.LOST: prior.lost,
@@ -75,7 +75,7 @@ def _stays(prior: Prior, stretch: Episode) -> float:
 
 
 def without_greedy(
-    ops: FloatArray, seen: Measured, held: Throttled, prior: Prior, *, is_greedy: bool
+    ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, prior: Prior, *, is_greedy: bool
 ) -> list[tuple[FloatArray, float]]:
     """
     Return a demand as it is, and with greedy work beside it as it was served, each with its share.
@@ -99,7 +99,7 @@ def without_greedy(
 
 
 def nature_of(
-    held: Throttled, weights: Mapping[Overflow, float], prior: Prior
+    held: ThrottledSteps, weights: Mapping[Overflow, float], prior: Prior
 ) -> tuple[WorkloadKind, float, str]:
     """
     The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
@@ -121,7 +121,7 @@ def nature_of(
     return nature, ratio, _reason(held, nature, ratio, prior)
 
 
-def _reason(held: Throttled, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
+def _reason(held: ThrottledSteps, nature: WorkloadKind, ratio: float, prior: Prior) -> str:
     if all(is_seen(stretch) for stretch in held.stretches):
         return (
             "just before the ceiling bound, the load was below the higher ceiling of that moment, so "

@@ -18,7 +18,7 @@ import numpy as np
 
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.held import CLEAR, SAME_SIZE, Episode, Measured, Throttled
+from plimsoll.plan.demand.held import CLEAR, SAME_SIZE, Episode, MeasuredDemand, ThrottledSteps
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -86,7 +86,7 @@ def is_same_work(one: Episode, other: Episode) -> bool:
     return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
 
 
-def greedy_beside(held: Throttled) -> tuple[int, ...]:
+def greedy_beside(held: ThrottledSteps) -> tuple[int, ...]:
     """
     Return places of stretches that may be greedy work beside a load that was seen.
 
@@ -102,7 +102,7 @@ def greedy_beside(held: Throttled) -> tuple[int, ...]:
     )
 
 
-def is_bounded(held: Throttled, prior: Prior) -> bool:
+def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
     """
     Return whether a greedy load would stop at a rate that an open load may well ask for too.
 
@@ -153,7 +153,7 @@ def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
     return overload, np.array(stays)
 
 
-def overloads_of(held: Throttled, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
+def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     """
     What every stretch asked for at the quantiles u of a habit, ops/s.
 
@@ -184,7 +184,7 @@ def overloads_of(held: Throttled, habit: Overflow, u: FloatArray, prior: Prior) 
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))
 
 
-def counted_of(seen: Measured, held: Throttled, think_s: float, u: float) -> FloatArray:
+def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: float) -> FloatArray:
     """
     What clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
 

@@ -26,8 +26,8 @@ from plimsoll.plan.demand.held import (
     CLEAR,
     TURN_STEPS,
     Episode,
-    Measured,
-    Throttled,
+    MeasuredDemand,
+    ThrottledSteps,
     held_of,
     seen_of,
 )
@@ -176,7 +176,7 @@ def recover(
     )
 
 
-def _balances(snapshot: Snapshot, seen: Measured) -> dict[str, float]:
+def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
     """The first reading of each balance, if it is of the window's first hour."""
     found = {}
     for metric, family in BALANCES.items():
@@ -204,7 +204,7 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _is_joined(seen: Measured, diagnosis: Diagnosis) -> bool:
+def _is_joined(seen: MeasuredDemand, diagnosis: Diagnosis) -> bool:
     """
     Whether more requests were served than the volume's limit of operations, however many it bursts.
 
@@ -225,8 +225,8 @@ def _is_joined(seen: Measured, diagnosis: Diagnosis) -> bool:
 
 
 def _paths(
-    seen: Measured,
-    held: Throttled,
+    seen: MeasuredDemand,
+    held: ThrottledSteps,
     found: LoopEstimate,
     wanted: tuple[float, Prior],
     weights: Mapping[Overflow, float],
@@ -260,7 +260,7 @@ def _paths(
     return tuple(paths)
 
 
-def _believed(found: LoopEstimate, seen: Measured, held: Throttled) -> LoopEstimate:
+def _believed(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
     """What was found of the loop, unless clients so counted could not have asked for what was seen."""
     if not np.isfinite(found.think_s) or not held.stretches:
         return found
@@ -273,8 +273,8 @@ def _believed(found: LoopEstimate, seen: Measured, held: Throttled) -> LoopEstim
 
 
 def _asked(
-    seen: Measured,
-    held: Throttled,
+    seen: MeasuredDemand,
+    held: ThrottledSteps,
     found: LoopEstimate,
     habit: Overflow,
     at: tuple[float, FloatArray],
@@ -304,7 +304,7 @@ def _asked(
 
 
 def _by_clients(
-    seen: Measured, held: Throttled, counted: FloatArray, *, is_wide: bool
+    seen: MeasuredDemand, held: ThrottledSteps, counted: FloatArray, *, is_wide: bool
 ) -> FloatArray:
     """The demand of clients that were counted, where they were held back."""
     ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
@@ -314,7 +314,9 @@ def _by_clients(
     return ops
 
 
-def _by_arrivals(seen: Measured, held: Throttled, came: Arrivals, factor: float) -> FloatArray:
+def _by_arrivals(
+    seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, factor: float
+) -> FloatArray:
     """What came, as it was counted, in the stretches that were held back."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
@@ -325,7 +327,7 @@ def _by_arrivals(seen: Measured, held: Throttled, came: Arrivals, factor: float)
 
 
 def _with_clients(
-    seen: Measured, held: Throttled, came: Arrivals, asked: FloatArray, rates: FloatArray
+    seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, asked: FloatArray, rates: FloatArray
 ) -> FloatArray:
     """What came, and clients beside it who wait: of all that is served, or of the share not counted."""
     more = _more(seen, held, rates)
@@ -335,7 +337,7 @@ def _with_clients(
     return asked * (1 - others) + (seen.ops_per_s + more) * others
 
 
-def _more(seen: Measured, held: Throttled, rates: FloatArray) -> FloatArray:
+def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> FloatArray:
     """What clients would ask for beyond what they are served, were all of it theirs."""
     more = np.zeros(seen.ops_per_s.size)
     for stretch, rate in zip(held.stretches, rates, strict=True):
@@ -344,7 +346,9 @@ def _more(seen: Measured, held: Throttled, rates: FloatArray) -> FloatArray:
     return more
 
 
-def _by_queue(seen: Measured, held: Throttled, queue: FloatArray, most: FloatArray) -> FloatArray:
+def _by_queue(
+    seen: MeasuredDemand, held: ThrottledSteps, queue: FloatArray, most: FloatArray
+) -> FloatArray:
     """What came, by what was served and what waited, taken up no faster than the workers can."""
     ops = seen.ops_per_s.copy()
     for index, stretch in enumerate(held.stretches):
@@ -367,7 +371,7 @@ def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
 
 
 def _by_stretches(
-    seen: Measured, held: Throttled, rates: FloatArray, habit: Overflow, *, is_wide: bool
+    seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray, habit: Overflow, *, is_wide: bool
 ) -> FloatArray:
     """A demand of one rate in each stretch; wide ones fill the samples at its edges too."""
     ops = seen.ops_per_s.copy()
@@ -383,7 +387,9 @@ def _by_stretches(
     return ops
 
 
-def _lift(ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, rate: float) -> None:
+def _lift(
+    ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
+) -> None:
     """Put a demand of `rate` in the place of what a stretch was served."""
     for run in stretch.runs:
         inside = slice(run.start, run.end)
@@ -391,7 +397,7 @@ def _lift(ops: FloatArray, seen: Measured, held: Throttled, stretch: Episode, ra
         ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
 
 
-def _lift_edges(ops: FloatArray, held: Throttled, stretch: Episode, rate: float) -> None:
+def _lift_edges(ops: FloatArray, held: ThrottledSteps, stretch: Episode, rate: float) -> None:
     """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
     edge = np.zeros(ops.size, dtype=bool)
     for run in stretch.runs:
@@ -402,7 +408,9 @@ def _lift_edges(ops: FloatArray, held: Throttled, stretch: Episode, rate: float)
     ops[edge] = np.fmax(ops[edge], rate)
 
 
-def _finish_sooner(ops: FloatArray, seen: Measured, stretch: Episode, asked: FloatArray) -> None:
+def _finish_sooner(
+    ops: FloatArray, seen: MeasuredDemand, stretch: Episode, asked: FloatArray
+) -> None:
     """Let the work of a stretch come as fast as `asked`, until all that was served has come."""
     served = np.cumsum(seen.ops_per_s[stretch.span])
     # All that was served by a moment had come by then, and nothing comes after the last of it.
@@ -428,8 +436,8 @@ def _at_quantile(order: Sequence[DemandPath], quantile: float) -> DemandPath:
 
 
 def _summary(
-    seen: Measured,
-    held: Throttled,
+    seen: MeasuredDemand,
+    held: ThrottledSteps,
     found: LoopEstimate,
     chosen: tuple[DemandPath, DemandPath, DemandPath],
     *,

@@ -57,7 +57,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedLine:
     """A mark and its name."""
 
     x: float
@@ -66,7 +66,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LabelPlace:
     """Where a name stands."""
 
     box: Box
@@ -99,8 +99,8 @@ def line_boxes(points: Sequence[tuple[float, float]], thickness: float) -> list[
 
 
 def places_of(
-    named: Sequence[Named], taken: Sequence[Box], within: Box, *, size: float
-) -> list[Place]:
+    named: Sequence[NamedLine], taken: Sequence[Box], within: Box, *, size: float
+) -> list[LabelPlace]:
     """
     A place for every name.
 
@@ -124,10 +124,10 @@ def places_of(
 
 
 def _placed(
-    named: Sequence[Named], order: Sequence[int], taken: Sequence[Box], within: Box, size: float
-) -> dict[int, tuple[float, Place]]:
+    named: Sequence[NamedLine], order: Sequence[int], taken: Sequence[Box], within: Box, size: float
+) -> dict[int, tuple[float, LabelPlace]]:
     """A place for each, one after the other, with what each costs."""
-    found: dict[int, tuple[float, Place]] = {}
+    found: dict[int, tuple[float, LabelPlace]] = {}
     for index in order:
         names = [_with_air(place.box) for _, place in found.values()]
         leads = [place.lead for _, place in found.values() if place.lead]
@@ -141,10 +141,10 @@ def _with_air(box: Box) -> Box:
 
 
 def _best(
-    named: Named, taken: Sequence[Box], leads: Sequence[Line], within: Box, size: float
-) -> tuple[float, Place]:
+    named: NamedLine, taken: Sequence[Box], leads: Sequence[Line], within: Box, size: float
+) -> tuple[float, LabelPlace]:
     """The place that costs least; of equal ones the first."""
-    best: tuple[float, Place] | None = None
+    best: tuple[float, LabelPlace] | None = None
     for place in _candidates(named, size):
         # No place costs less than its distance, and what follows is further away.
         if best is not None and best[0] <= place.distance:
@@ -156,7 +156,7 @@ def _best(
     return best
 
 
-def _candidates(named: Named, size: float) -> Iterable[Place]:
+def _candidates(named: NamedLine, size: float) -> Iterable[LabelPlace]:
     """Places around a mark, from near to far; to the right and above first."""
     width, height = text_width(named.text, size), size * _LINE
     for distance in _DISTANCES:
@@ -168,7 +168,7 @@ def _candidates(named: Named, size: float) -> Iterable[Place]:
             top = near[1] - height * _share(down)
             box = Box(left, top, left + width, top + height)
             lead = (named.x, named.y, *near) if distance >= _LED_FROM else None
-            yield Place(box, distance, lead)
+            yield LabelPlace(box, distance, lead)
 
 
 def _share(direction: float) -> float:
@@ -179,7 +179,7 @@ def _share(direction: float) -> float:
 
 
 def _cost(
-    place: Place,
+    place: LabelPlace,
     taken: Sequence[Box],
     leads: Sequence[Line],
     within: Box,

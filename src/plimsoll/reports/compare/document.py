@@ -7,9 +7,9 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.reports.compare.outline import (
     BADGES,
     NOTHING_CHANGED,
+    ComparedRow,
     CompareOutline,
     HeadroomRow,
-    Row,
     compare_outline,
 )
 from plimsoll.reports.document.parts import (
@@ -100,7 +100,7 @@ def _times(said: CompareOutline) -> Table:
     return Table(columns=columns, rows=(verdicts, *rows))
 
 
-def _numbers(rows: Iterable[Row]) -> Table:
+def _numbers(rows: Iterable[ComparedRow]) -> Table:
     """
     Numbers of both sides with their difference, absolute and in percent.
 
@@ -120,7 +120,7 @@ def _numbers(rows: Iterable[Row]) -> Table:
     return Table(columns=(*columns, *last), rows=tuple(cells))
 
 
-def _ceilings(rows: Iterable[Row]) -> Table:
+def _ceilings(rows: Iterable[ComparedRow]) -> Table:
     cells = ((_limit(row), row.before, row.after, row.difference, row.percent) for row in rows)
     last = (_number("Difference", _NARROW), _number("", _NARROW))
     return Table(columns=(_NAME, *_numeric("Before", "After"), *last), rows=tuple(cells))
@@ -144,7 +144,7 @@ def _number(title: str, from_width: int = 0) -> Column:
     return Column(title=title, is_number=True, may_break=False, from_width=from_width)
 
 
-def _limit(row: Row) -> Cell:
+def _limit(row: ComparedRow) -> Cell:
     return Cell(row.name, brief=row.short_name or None, brief_below=_WIDE)
 
 

@@ -132,7 +132,7 @@ _FORMS: dict[str, Callable[[float], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparedRow:
     """One line of a table: a number on both sides, and what lies between."""
 
     name: str
@@ -157,11 +157,11 @@ class HeadroomRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ComparedSection:
     """A table of quantities with its title."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +177,13 @@ class CompareOutline:
     """What is said of simulated sides; empty where both were measured."""
     sides: tuple[Fact, Fact]
     verdicts: tuple[Verdict, Verdict]
-    bought: tuple[Row, ...]
-    time_at: tuple[Row, ...]
+    bought: tuple[ComparedRow, ...]
+    time_at: tuple[ComparedRow, ...]
     """Any ceiling first, then each."""
     bounds: tuple[Fact, ...]
     """What binds on each side, and what would next."""
-    sections: tuple[Section, ...]
-    ceilings: tuple[Row, ...]
+    sections: tuple[ComparedSection, ...]
+    ceilings: tuple[ComparedRow, ...]
     headroom: tuple[HeadroomRow, ...]
     unknown: tuple[Fact, ...]
     caveats: tuple[str, ...]
@@ -238,7 +238,7 @@ def _window(diagnosis: Diagnosis) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _bought_row(bought: SetupChange) -> Row:
+def _bought_row(bought: SetupChange) -> ComparedRow:
     said: list[str] = []
     for value in (bought.before, bought.after):
         form = _FORMS.get(bought.name)
@@ -249,10 +249,10 @@ def _bought_row(bought: SetupChange) -> Row:
         else:
             said.append(form(value) if form else number(value))
     name = _NAMES.get(bought.name, bought.name)
-    return Row(name=name, before=said[0], after=said[1])
+    return ComparedRow(name=name, before=said[0], after=said[1])
 
 
-def _time_rows(comparison: Comparison) -> tuple[Row, ...]:
+def _time_rows(comparison: Comparison) -> tuple[ComparedRow, ...]:
     before, after = comparison.before, comparison.after
     rows = [_time_row("any ceiling", "", comparison, before.at_ceiling_s, after.at_ceiling_s)]
     for at in comparison.time_at:
@@ -266,9 +266,9 @@ def _time_rows(comparison: Comparison) -> tuple[Row, ...]:
 
 def _time_row(
     name: str, short: str, comparison: Comparison, before_s: float | None, after_s: float | None
-) -> Row:
+) -> ComparedRow:
     shares = (comparison.before.share_of(before_s), comparison.after.share_of(after_s))
-    return Row(
+    return ComparedRow(
         name=name,
         short_name=short,
         before=_time_share(before_s, shares[0]),
@@ -316,7 +316,7 @@ def _bound(diagnosis: Diagnosis) -> str:
     return f"{limit} binds{then}."
 
 
-def _sections(comparison: Comparison) -> Iterable[Section]:
+def _sections(comparison: Comparison) -> Iterable[ComparedSection]:
     rates = [s for s in MeasuredQuantity if s not in (*_BALANCES, *_MACHINE)]
     storage = rates[: rates.index(MeasuredQuantity.READ_LATENCY)]
     waiting = rates[rates.index(MeasuredQuantity.READ_LATENCY) :]
@@ -328,7 +328,7 @@ def _sections(comparison: Comparison) -> Iterable[Section]:
     ):
         rows = tuple(_quantity_rows(comparison.quantities, subjects))
         if rows:
-            yield Section(title=title, rows=rows)
+            yield ComparedSection(title=title, rows=rows)
     shared = comparison.shared_hours
     if shared is None:
         return
@@ -338,7 +338,7 @@ def _sections(comparison: Comparison) -> Iterable[Section]:
         if q.subject in _SHARED and q.statistic is WindowStatistic.MEAN and _is_known(q)
     )
     shares = pair(shared.at_ceiling_before, shared.at_ceiling_after, "ratio")
-    share = Row(
+    share = ComparedRow(
         name="at a ceiling",
         statistic="share",
         before=shares.before,
@@ -346,12 +346,12 @@ def _sections(comparison: Comparison) -> Iterable[Section]:
         difference=shares.difference,
     )
     hours = f"{len(shared.hours)} hour{'s' if len(shared.hours) > 1 else ''}"
-    yield Section(title=f"In the {hours} of the day that both cover", rows=(*rows, share))
+    yield ComparedSection(title=f"In the {hours} of the day that both cover", rows=(*rows, share))
 
 
 def _quantity_rows(
     quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]
-) -> Iterable[Row]:
+) -> Iterable[ComparedRow]:
     """What people read of these subjects; the name stands on the first line of each."""
     wanted = tuple(subjects)
     told: MeasuredQuantity | None = None
@@ -377,9 +377,9 @@ def _is_known(quantity: Quantity) -> bool:
     return quantity.before is not None or quantity.after is not None
 
 
-def _quantity_row(quantity: Quantity, *, is_first: bool = True) -> Row:
+def _quantity_row(quantity: Quantity, *, is_first: bool = True) -> ComparedRow:
     said = pair(quantity.before, quantity.after, quantity.unit)
-    return Row(
+    return ComparedRow(
         name=_SUBJECTS[quantity.subject] if is_first else "",
         statistic=_STATISTICS[quantity.statistic],
         before=said.before,
@@ -389,7 +389,7 @@ def _quantity_row(quantity: Quantity, *, is_first: bool = True) -> Row:
     )
 
 
-def _ceiling_row(row: CeilingPair) -> Row:
+def _ceiling_row(row: CeilingPair) -> ComparedRow:
     limit = (row.family, row.phase, row.former_phase)
     before, after = (c.value if c else None for c in (row.before, row.after))
     is_storage = row.dimension is not Dimension.AMOUNT
@@ -398,7 +398,7 @@ def _ceiling_row(row: CeilingPair) -> Row:
         said = _published(abs(after - before), row.unit)
         difference = SAME if before == after else f"{'+' if after > before else '−'}{said}"
         percent = percent_of(before, after)
-    return Row(
+    return ComparedRow(
         name=words.limit_name(*limit),
         short_name=words.short_limit_name(*limit) if is_storage else "",
         before=_ceiling_cell(row.before),

@@ -18,7 +18,7 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.events import events_of
 from plimsoll.reports.diagnosis.timeline import (
     Line,
-    Samples,
+    TimelineSamples,
     at_ceiling,
     beyond,
     lines_of,
@@ -131,7 +131,7 @@ def _said(line: Line) -> str:
     return f"{line.label}{', reached' if line.is_bound else ''}"
 
 
-def _marked_row(stretches: Sequence[tuple[int, int]], samples: Samples, mark: str) -> str:
+def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, mark: str) -> str:
     """A mark in every column that one of the stretches touches."""
     marked = np.zeros(samples.time_s.size, dtype=bool)
     for start, end in stretches:

@@ -18,7 +18,12 @@ from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.panels import dataset, panels_of
-from plimsoll.reports.diagnosis.timeline import Samples, at_ceiling, bucket_length, samples_of
+from plimsoll.reports.diagnosis.timeline import (
+    TimelineSamples,
+    at_ceiling,
+    bucket_length,
+    samples_of,
+)
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration
 
@@ -33,7 +38,7 @@ WAITED_LEGEND = "Shaded grey: requests waited, and no documented limit explains 
 _SPACING = 34
 
 
-def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> Samples:
+def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> TimelineSamples:
     """The series of the window in at most `POINTS_MAX` buckets."""
     start_s, end_s = diagnosis.window_s
     bucket_s = bucket_length(diagnosis.window_s, diagnosis.step_s, POINTS_MAX)
@@ -41,7 +46,7 @@ def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> Samples:
     return samples_of(snapshot, diagnosis.window_s, bucket_s=bucket_s, count=count)
 
 
-def caption(samples: Samples) -> str:
+def caption(samples: TimelineSamples) -> str:
     """What a point of the chart stands for."""
     length = format_duration(samples.bucket_s)
     if not samples.is_reduced:
@@ -59,7 +64,7 @@ def timeline_spec(
     look: Look = LIGHT,
     width: int = 720,
     is_titled: bool = True,
-    samples: Samples | None = None,
+    samples: TimelineSamples | None = None,
 ) -> dict[str, Any]:
     """
     The timeline as a Vega-Lite 6 specification.
@@ -112,7 +117,7 @@ def _waited(diagnosis: Diagnosis) -> Spec:
     return {"waited": stretches} if stretches else {}
 
 
-def _title(diagnosis: Diagnosis, samples: Samples, look: Look, width: int) -> Spec:
+def _title(diagnosis: Diagnosis, samples: TimelineSamples, look: Look, width: int) -> Spec:
     # At 15 px a letter is about 7.5 px wide, at 11 px about 5.5 px.
     below = wrap(f"{words.span(*diagnosis.window_s)}. {caption(samples)}", int(width / 5.5))
     if diagnosis.waiting:

@@ -18,7 +18,7 @@ from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
 from plimsoll.reports.chart.drawing import Spec
 from plimsoll.reports.chart.look import Look
-from plimsoll.reports.diagnosis.timeline import Line, Samples, lines_of
+from plimsoll.reports.diagnosis.timeline import Line, TimelineSamples, lines_of
 from plimsoll.reports.render import words
 from plimsoll.units import GIB
 
@@ -55,7 +55,7 @@ _NOTE_ROWS = 3
 _LABEL_HEIGHT = 15
 
 
-def dataset(samples: Samples) -> list[Spec]:
+def dataset(samples: TimelineSamples) -> list[Spec]:
     """
     One row per bucket: `t` (ms) and every measured column; null where nothing was measured.
 
@@ -86,7 +86,7 @@ def dataset(samples: Samples) -> list[Spec]:
 
 
 def panels_of(
-    diagnosis: Diagnosis, snapshot: Snapshot, samples: Samples, *, look: Look, width: int
+    diagnosis: Diagnosis, snapshot: Snapshot, samples: TimelineSamples, *, look: Look, width: int
 ) -> list[Spec]:
     """The panels for which there is something measured, in reading order; never empty."""
     panels = []
@@ -231,7 +231,9 @@ def _line(y: Spec, color: str, *, dash: list[int] | None = None, width: float = 
     return {"mark": mark, "encoding": {"x": _x("t"), "y": y}}
 
 
-def _rate_panel(name: str, height: int, diagnosis: Diagnosis, samples: Samples, look: Look) -> Spec:
+def _rate_panel(
+    name: str, height: int, diagnosis: Diagnosis, samples: TimelineSamples, look: Look
+) -> Spec:
     """Reads and writes stacked under the ceilings."""
     dimension, unit = _TOTALS[name]
     high = samples.total[dimension].high
@@ -293,7 +295,7 @@ def _ceilings(
     return rules + labels
 
 
-def _latency_panel(samples: Samples, look: Look) -> list[Spec]:
+def _latency_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
     """Mean latency of reads and writes on a logarithmic axis."""
     shown = {"read_ms": ("reads", look.reads), "write_ms": ("writes", look.writes)}
     present = [n for n in shown if _COLUMNS[n][0] in samples.metric]
@@ -313,7 +315,7 @@ def _latency_panel(samples: Samples, look: Look) -> list[Spec]:
 
 
 def _simple_panel(
-    name: str, title: str, domain: list[float] | None, samples: Samples, look: Look
+    name: str, title: str, domain: list[float] | None, samples: TimelineSamples, look: Look
 ) -> list[Spec]:
     """One quantity as a filled line from zero."""
     metric, unit = _COLUMNS[name]
@@ -326,7 +328,7 @@ def _simple_panel(
     return [_panel(title, 64, layers, [], look)]
 
 
-def _balance_panel(samples: Samples, look: Look) -> list[Spec]:
+def _balance_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
     """What is left in each bucket; the lines differ in dash as well as in colour."""
     style = {
         "byte_balance": (look.byte_balance, None),

@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Samples:
+class TimelineSamples:
     """The series of a snapshot on one grid of buckets."""
 
     start_s: int
@@ -84,7 +84,7 @@ def bucket_length(window_s: tuple[int, int], step_s: int, points_max: int) -> in
 
 def samples_of(
     snapshot: Snapshot, window_s: tuple[int, int], *, bucket_s: float, count: int
-) -> Samples:
+) -> TimelineSamples:
     """
     Put every series of the snapshot into `count` buckets of `bucket_s` seconds.
 
@@ -102,7 +102,7 @@ def samples_of(
         both = _sum(snapshot.series.get(read), snapshot.series.get(write))
         if both is not None:
             total[dimension] = fill(*both)
-    return Samples(
+    return TimelineSamples(
         start_s=start_s,
         bucket_s=bucket_s,
         time_s=start_s + bucket_s * (np.arange(count, dtype=np.float64) + 0.5),
@@ -112,7 +112,7 @@ def samples_of(
     )
 
 
-def main_dimension(diagnosis: Diagnosis, samples: Samples) -> Dimension | None:
+def main_dimension(diagnosis: Diagnosis, samples: TimelineSamples) -> Dimension | None:
     """The dimension to show first: the one that bound, else the one that was measured."""
     if diagnosis.binding and diagnosis.binding.dimension in samples.total:
         return diagnosis.binding.dimension

@@ -8,7 +8,7 @@ from secrets import token_hex
 
 from plimsoll.errors import UsageError
 from plimsoll.reports.files import place as places
-from plimsoll.reports.files.place import Place, place_of
+from plimsoll.reports.files.place import FilePlace, place_of
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Descriptors of ours by the names that Linux gives them; their links lead to no path.
@@ -53,7 +53,7 @@ def _descriptor_of(path: Path) -> int | None:
     return _STREAMS.get(text)
 
 
-def _write_through(path: Path, place: Place, content: bytes) -> None:
+def _write_through(path: Path, place: FilePlace, content: bytes) -> None:
     """A pipe or a device cannot be replaced, only written to; another user's pipe would read us."""
     assert place.found is not None
     if place.found.st_uid not in places.trusted_owners():
@@ -70,7 +70,7 @@ def _write_through(path: Path, place: Place, content: bytes) -> None:
         os.close(handle)
 
 
-def _replace(place: Place, content: bytes) -> None:
+def _replace(place: FilePlace, content: bytes) -> None:
     # The name is of letters that no link was planted for: O_EXCL refuses whatever is there.
     aside = f".plimsoll-{token_hex(8)}.part"
     handle = os.open(aside, _NEW, 0o600, dir_fd=place.folder)
@@ -89,7 +89,7 @@ def _replace(place: Place, content: bytes) -> None:
     _sync(place.folder)
 
 
-def _mode(place: Place) -> int:
+def _mode(place: FilePlace) -> int:
     """The rights of the file that is replaced, or those that a new file would get."""
     if place.found is not None:
         return place.found.st_mode & 0o777

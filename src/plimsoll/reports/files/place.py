@@ -21,7 +21,7 @@ _LINKS_MAX = 40
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A name in an open folder, for as long as the block around it lasts."""
 
     folder: int
@@ -37,7 +37,7 @@ def trusted_owners() -> tuple[int, ...]:
 
 
 @contextmanager
-def place_of(path: Path) -> Iterator[Place]:
+def place_of(path: Path) -> Iterator[FilePlace]:
     """
     Open the folder of a path, part by part.
 
@@ -66,7 +66,7 @@ class _Way:
     def close(self) -> None:
         os.close(self._folder)
 
-    def walk(self) -> Place:
+    def walk(self) -> FilePlace:
         while self._ahead:
             part = self._ahead.popleft()
             try:
@@ -74,7 +74,7 @@ class _Way:
             except FileNotFoundError:
                 if self._ahead:
                     raise self._no_folder(part) from None
-                return Place(self._folder, part, None)
+                return FilePlace(self._folder, part, None)
             found = os.fstat(handle)
             if stat.S_ISLNK(found.st_mode):
                 self._follow(handle, found, part)
@@ -87,7 +87,7 @@ class _Way:
                 raise self._no_folder(part)
             else:
                 os.close(handle)
-                return Place(self._folder, part, found)
+                return FilePlace(self._folder, part, found)
         raise UsageError(f"unable to write '{self._path}': it is a folder", "Name a file in it.")
 
     def _follow(self, handle: int, found: os.stat_result, part: str) -> None:

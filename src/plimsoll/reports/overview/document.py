@@ -19,8 +19,8 @@ from plimsoll.reports.document.parts import (
 from plimsoll.reports.overview.outline import (
     NOTHING,
     Group,
+    OverviewRowText,
     OverviewSaid,
-    RowSaid,
     folded_name,
     overview_outline,
 )
@@ -95,7 +95,7 @@ def _parts(said: OverviewSaid, *, lists_all: bool) -> Iterator[Part]:
     yield Section(title="How it was measured", parts=(facts_of(said.measured),))
 
 
-def _table(rows: Sequence[RowSaid]) -> Table:
+def _table(rows: Sequence[OverviewRowText]) -> Table:
     return Table(
         columns=_COLUMNS,
         rows=tuple(_cells(row) for row in rows),
@@ -104,7 +104,7 @@ def _table(rows: Sequence[RowSaid]) -> Table:
     )
 
 
-def _cells(row: RowSaid) -> tuple[str | Cell, ...]:
+def _cells(row: OverviewRowText) -> tuple[str | Cell, ...]:
     word = row.word.upper() if row.verdict is Verdict.BINDS else row.word
     return (
         *(str(row.rank), row.name, row.db_class, f"{row.engine}; {row.storage}"),

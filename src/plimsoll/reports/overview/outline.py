@@ -32,7 +32,7 @@ _MEASURED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowSaid:
+class OverviewRowText:
     """One instance in words."""
 
     rank: int
@@ -72,7 +72,7 @@ class OverviewSaid:
     """Why the reading ended early, as a sentence; empty if it did not."""
     simulated: str
     """Which of the instances are simulated, as a sentence; empty if none is."""
-    rows: tuple[RowSaid, ...]
+    rows: tuple[OverviewRowText, ...]
     """Every instance in its rank, those that could not be read too."""
     unknown: tuple[Group, ...]
     """Could not be judged, by what is missing."""
@@ -178,7 +178,7 @@ def headline(overview: Overview) -> str:
     return "; ".join(parts) + "."
 
 
-def folded_name(row: RowSaid) -> str:
+def folded_name(row: OverviewRowText) -> str:
     """An instance within a list of names, with what must be known of it in brackets."""
     return f"{row.name} ({'; '.join(row.notes)})" if row.notes else row.name
 
@@ -202,10 +202,10 @@ def _instances(count: int) -> str:
     return f"{count:,} instance{'' if count == 1 else 's'}"
 
 
-def _row(row: OverviewRow, rank: int) -> RowSaid:
+def _row(row: OverviewRow, rank: int) -> OverviewRowText:
     instance, spent = row.instance, row.binding or row.waiting
     engine = " ".join(words.plain(p) for p in (instance.engine, instance.engine_version) if p)
-    return RowSaid(
+    return OverviewRowText(
         rank=rank,
         name=words.plain(instance.identifier),
         db_class=words.plain(instance.db_class or "unknown"),
@@ -228,8 +228,8 @@ def _word(row: OverviewRow) -> str:
     return f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}"
 
 
-def _unread_row(item: UnreadInstance, rank: int) -> RowSaid:
-    return RowSaid(
+def _unread_row(item: UnreadInstance, rank: int) -> OverviewRowText:
+    return OverviewRowText(
         rank=rank,
         name=words.plain(item.identifier),
         db_class="unknown",

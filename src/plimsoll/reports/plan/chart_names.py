@@ -11,7 +11,14 @@ from operator import sub
 
 from plimsoll.model.plan import Plan
 from plimsoll.reports.chart.drawing import Spec
-from plimsoll.reports.chart.labels import Box, Named, Place, line_boxes, places_of, text_width
+from plimsoll.reports.chart.labels import (
+    Box,
+    LabelPlace,
+    NamedLine,
+    line_boxes,
+    places_of,
+    text_width,
+)
 from plimsoll.reports.chart.look import Look
 from plimsoll.reports.plan import words as said_as
 from plimsoll.reports.render import words
@@ -70,7 +77,7 @@ def named_marks(points: Sequence[Spec], look: Look, plane: Plane) -> tuple[list[
     return [_lead(place.lead, look) for place in places if place.lead is not None], texts
 
 
-def _named(points: Sequence[Spec], plane: Plane) -> list[Named]:
+def _named(points: Sequence[Spec], plane: Plane) -> list[NamedLine]:
     """Marks and their names, what is there first; marks upon each other share one."""
     marked = sorted((p for p in points if p["kind"] != "curve"), key=lambda p: _ORDER[p["kind"]])
     groups: list[tuple[tuple[float, float], list[Spec]]] = []
@@ -88,7 +95,7 @@ def _named(points: Sequence[Spec], plane: Plane) -> list[Named]:
         numbers = " and ".join(point["number"] for point in found)
         label = found[0]["label"]
         text = f"{numbers}: {label}" if label else numbers
-        named.append(Named(*at, _cut(text, longest)))
+        named.append(NamedLine(*at, _cut(text, longest)))
     return named
 
 
@@ -130,7 +137,7 @@ def _lead(line: tuple[float, float, float, float], look: Look) -> Spec:
     }
 
 
-def _text(named: Named, place: Place, look: Look) -> list[Spec]:
+def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
     """A name with a border of the background's colour, so that grid and band do not run into it."""
     box = place.box
     is_right = box.right <= named.x

@@ -37,7 +37,7 @@ _EVIDENCE = {
 }
 
 
-class RowSaid(Struct, frozen=True, kw_only=True):
+class SweepRowText(Struct, frozen=True, kw_only=True):
     """One I/O size."""
 
     size: str
@@ -53,7 +53,7 @@ class GroupSaid(Struct, frozen=True, kw_only=True):
     """The points of one phase and direction, and the limits behind them."""
 
     title: str
-    rows: tuple[RowSaid, ...]
+    rows: tuple[SweepRowText, ...]
     has_scattered: bool
     has_sequential: bool
     has_came_as: bool
@@ -178,10 +178,10 @@ def _group(fit: PhaseFit, points: Sequence[SweepPoint]) -> GroupSaid:
     )
 
 
-def _row(size: float, points: Sequence[SweepPoint]) -> RowSaid:
+def _row(size: float, points: Sequence[SweepPoint]) -> SweepRowText:
     found = {p.pattern: p for p in points if p.io_size_bytes == size}
     scattered, sequential = found.get(Pattern.SCATTERED), found.get(Pattern.SEQUENTIAL)
-    return RowSaid(
+    return SweepRowText(
         size=format_bytes(size),
         scattered_mb=_mb(scattered),
         scattered_ops=_ops(scattered),

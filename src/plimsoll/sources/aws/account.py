@@ -34,7 +34,7 @@ from plimsoll.sources.aws.failures import (
 )
 from plimsoll.sources.aws.meter import Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
-from plimsoll.sources.aws.pace import Deadline, Pace
+from plimsoll.sources.aws.pace import Deadline, RequestPace
 from plimsoll.sources.aws.workers import within
 from plimsoll.sources.values.shown import shown
 
@@ -376,7 +376,7 @@ class _Standing:
     """How the requests of one operation have fared so far."""
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
-        self.pace = Pace(sleep=sleep)
+        self.pace = RequestPace(sleep=sleep)
         self.alone = threading.Lock()
         """Held by the one request that is sent before any was answered."""
         self.answers = 0

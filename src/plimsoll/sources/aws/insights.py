@@ -17,7 +17,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.operations import GET_RESOURCE_METRICS
-from plimsoll.sources.reading.reading import Block, Origin, Reading
+from plimsoll.sources.reading.reading import Block, Channel, Reading
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.times import epoch_seconds
 
@@ -127,7 +127,7 @@ def read_insights(
                 time_s=time_s,
                 value=value,
                 period_s=period_s,
-                origin=Origin.PERFORMANCE_INSIGHTS,
+                origin=Channel.PERFORMANCE_INSIGHTS,
             )
         )
 

@@ -46,7 +46,7 @@ class _Vcpus(Struct):
     count: int | None = msgspec.field(name="DefaultVCpus", default=None)
 
 
-class _Memory(Struct):
+class _TypeMemory(Struct):
     size_mib: int | None = msgspec.field(name="SizeInMiB", default=None)
 
 
@@ -54,7 +54,7 @@ class _Type(Struct, rename="pascal"):
     instance_type: str
     ebs_info: _Ebs = msgspec.field(default_factory=_Ebs)
     v_cpu_info: _Vcpus = msgspec.field(name="VCpuInfo", default_factory=_Vcpus)
-    memory_info: _Memory = msgspec.field(default_factory=_Memory)
+    memory_info: _TypeMemory = msgspec.field(default_factory=_TypeMemory)
 
 
 def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:

@@ -69,7 +69,7 @@ class Grid(Struct, frozen=True, kw_only=True):
         return (self.end_s - self.start_s) // self.period_s
 
 
-class Query(Struct, frozen=True):
+class MetricQuery(Struct, frozen=True):
     """One metric of one instance."""
 
     identifier: str
@@ -77,11 +77,11 @@ class Query(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Answer:
+class MetricAnswer:
     """What requests brought, by instance."""
 
     readings: dict[str, Reading] = field(default_factory=dict)
-    failures: dict[Query, PlimsollError] = field(default_factory=dict)
+    failures: dict[MetricQuery, PlimsollError] = field(default_factory=dict)
     """Queries that were not answered at all."""
 
     def of(self, identifier: str) -> Reading:
@@ -128,21 +128,21 @@ def calls_for(instance_count: int, points: int) -> int:
     return -(-instance_count * len(WANTED) // queries_a_call(points))
 
 
-def packed(identifiers: Sequence[str], points: int) -> list[list[Query]]:
+def packed(identifiers: Sequence[str], points: int) -> list[list[MetricQuery]]:
     """Every query of every instance in order, one list a call."""
-    every = [Query(name, metric) for name in identifiers for metric in WANTED]
+    every = [MetricQuery(name, metric) for name in identifiers for metric in WANTED]
     size = queries_a_call(points)
     return [every[at : at + size] for at in range(0, len(every), size)]
 
 
-def ask(account: Account, queries: list[Query], grid: Grid) -> Answer:
+def ask(account: Account, queries: list[MetricQuery], grid: Grid) -> MetricAnswer:
     """
     Send one call, and smaller ones where it was too large or its answer was cut.
 
     Metrics that came in part or not at all are asked for once more before a gap is left. Whatever
     else fails costs only what was not read by then.
     """
-    answer = Answer()
+    answer = MetricAnswer()
     waiting = [(queries, True)]
     while waiting:
         asked, may_repeat = waiting.pop()
@@ -167,7 +167,9 @@ def _give_up_in_vain(account: Account, error: PlimsollError) -> None:
         account.give_up(GET_METRIC_DATA, error)
 
 
-def _ask_twice(account: Account, queries: list[Query], grid: Grid, answer: Answer) -> None:
+def _ask_twice(
+    account: Account, queries: list[MetricQuery], grid: Grid, answer: MetricAnswer
+) -> None:
     """
     Add the answer to one call, then to a second one for what came in part or not at all.
 
@@ -188,7 +190,9 @@ def _ask_twice(account: Account, queries: list[Query], grid: Grid, answer: Answe
         answer.of(query.identifier).gaps.append(gap)
 
 
-def _smaller(queries: list[Query], *, may_repeat: bool) -> list[tuple[list[Query], bool]]:
+def _smaller(
+    queries: list[MetricQuery], *, may_repeat: bool
+) -> list[tuple[list[MetricQuery], bool]]:
     """The two halves of a call, cut between instances; a single instance once more."""
     names = list(dict.fromkeys(q.identifier for q in queries))
     if len(names) == 1:
@@ -201,8 +205,8 @@ def _smaller(queries: list[Query], *, may_repeat: bool) -> list[tuple[list[Query
 
 
 def _ask_once(
-    account: Account, queries: list[Query], grid: Grid, answer: Answer
-) -> tuple[dict[Query, Gap], bool]:
+    account: Account, queries: list[MetricQuery], grid: Grid, answer: MetricAnswer
+) -> tuple[dict[MetricQuery, Gap], bool]:
     """
     Add all pages of one call.
 
@@ -242,8 +246,8 @@ def _ask_once(
 
 
 def _left_open(
-    by_id: dict[str, Query], states: dict[str, Gap | None], error: PlimsollError
-) -> dict[Query, Gap]:
+    by_id: dict[str, MetricQuery], states: dict[str, Gap | None], error: PlimsollError
+) -> dict[MetricQuery, Gap]:
     """Every query that no page has completed, with why samples are missing."""
     return {
         query: Gap(
@@ -257,7 +261,7 @@ def _left_open(
     }
 
 
-def _query(id_: str, query: Query, grid: Grid) -> dict[str, Any]:
+def _query(id_: str, query: MetricQuery, grid: Grid) -> dict[str, Any]:
     return {
         "Id": id_,
         "MetricStat": {
@@ -275,10 +279,10 @@ def _query(id_: str, query: Query, grid: Grid) -> dict[str, Any]:
 
 def _add_page(
     page: dict[str, Any],
-    by_id: dict[str, Query],
+    by_id: dict[str, MetricQuery],
     states: dict[str, Gap | None],
     grid: Grid,
-    answer: Answer,
+    answer: MetricAnswer,
 ) -> None:
     for result in page["MetricDataResults"]:
         query = by_id.get(result.get("Id"))
@@ -317,7 +321,9 @@ def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
     return Gap(metric=metric.value, reason=reason, remedy=remedy, is_failed=True)
 
 
-def _add_messages(page: dict[str, Any], by_id: dict[str, Query], answer: Answer) -> None:
+def _add_messages(
+    page: dict[str, Any], by_id: dict[str, MetricQuery], answer: MetricAnswer
+) -> None:
     """What CloudWatch says about the whole call, by its code; it holds for everyone in it."""
     for message in page.get("Messages") or []:
         gap = Gap(

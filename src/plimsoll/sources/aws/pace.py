@@ -28,7 +28,7 @@ of 10 Mbit/s take four.
 """
 
 
-class Pace:
+class RequestPace:
     """The back-off of one action: requests leave one after the other once AWS has throttled."""
 
     def __init__(

@@ -23,7 +23,7 @@ _USUAL_ENDPOINT = "us-east-1"
 _APART = ("cn-", "us-gov-", "us-iso", "eusc-")
 
 
-class _Terms(Struct):
+class _ProductTerms(Struct):
     on_demand: msgspec.Raw = msgspec.field(name="OnDemand", default=msgspec.Raw(b"{}"))
 
 
@@ -31,16 +31,16 @@ class _Sku(Struct):
     sku: str
 
 
-class _Listed(Struct, rename="camel"):
+class _ListedProduct(Struct, rename="camel"):
     """One string of an answer: a product with all its terms, of which only on-demand ones stay."""
 
     product: msgspec.Raw
-    terms: _Terms = msgspec.field(default_factory=_Terms)
+    terms: _ProductTerms = msgspec.field(default_factory=_ProductTerms)
     version: str = ""
     publication_date: str = ""
 
 
-_listed = msgspec.json.Decoder(_Listed)
+_listed = msgspec.json.Decoder(_ListedProduct)
 _sku = msgspec.json.Decoder(_Sku)
 
 

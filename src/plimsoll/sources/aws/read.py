@@ -20,7 +20,7 @@ from plimsoll.sources.aws import insights, instance_types, metric_data, os_metri
 from plimsoll.sources.aws.account import CONCURRENCY, Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.extras import Extras, add_reading, add_stretch, extras_of, gap_of
-from plimsoll.sources.aws.metric_data import RATES, Answer, Grid, Query
+from plimsoll.sources.aws.metric_data import RATES, Grid, MetricAnswer, MetricQuery
 from plimsoll.sources.aws.operations import (
     DESCRIBE_CLUSTERS,
     DESCRIBE_INSTANCE_TYPES,
@@ -86,7 +86,7 @@ def read_instance(
     found = describing.describe_one(account, name)
     if not found.is_rds:
         raise _not_rds(found)
-    run = _Run(account, [found], window_s, grid, ec2_type_of, fine_s)
+    run = _InstanceReading(account, [found], window_s, grid, ec2_type_of, fine_s)
     ((_, result),) = run.results()
     if isinstance(result, PlimsollError):
         raise result
@@ -121,7 +121,7 @@ def read_instances(
     account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
     every = describing.describe_all(account, pattern)
     readable = [d for d in every if d.is_rds]
-    results = _Run(account, readable, window_s, grid, ec2_type_of, fine_s).results()
+    results = _InstanceReading(account, readable, window_s, grid, ec2_type_of, fine_s).results()
     for found in every:
         if not found.is_rds:
             yield _unread(found, _not_rds(found))
@@ -131,7 +131,7 @@ def read_instances(
         yield _unread(found, result) if isinstance(result, PlimsollError) else result
 
 
-class _Run:
+class _InstanceReading:
     """One reading of instances that are described already."""
 
     def __init__(
@@ -179,7 +179,7 @@ class _Run:
         return total - 1
 
     def _in_order(self, workers: Workers) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
-        answers: dict[int, Future[Answer]] = {}
+        answers: dict[int, Future[MetricAnswer]] = {}
         submitted = 0
         waiting = deque(self._parts())
         begun: deque[_Part] = deque()
@@ -213,19 +213,19 @@ class _Run:
         ]
 
     def _result(
-        self, part: _Part, answers: dict[int, "Future[Answer]"]
+        self, part: _Part, answers: dict[int, "Future[MetricAnswer]"]
     ) -> Snapshot | PlimsollError:
         try:
             return self._snapshot(part, [answers[index].result() for index in part.calls])
         except PlimsollError as error:
             return error
 
-    def _snapshot(self, part: _Part, answers: list[Answer]) -> Snapshot:
+    def _snapshot(self, part: _Part, answers: list[MetricAnswer]) -> Snapshot:
         described = part.described
         name = described.instance.identifier
         assert part.extras is not None
         reading = Reading(described=[described.instance])
-        failures: dict[Query, PlimsollError] = {}
+        failures: dict[MetricQuery, PlimsollError] = {}
         for answer in answers:
             add_reading(answer.readings.pop(name, Reading()), reading)
             failures |= {q: e for q, e in answer.failures.items() if q.identifier == name}
@@ -319,7 +319,7 @@ class _Run:
         )
 
 
-def _failure_gaps(failures: dict[Query, PlimsollError]) -> list[Gap]:
+def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:
     """Metrics whose requests failed although those of others came, by cause."""
     by_cause: dict[tuple[str, str], list[str]] = {}
     for query, error in failures.items():

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type
-from plimsoll.sources.reading.reading import Block, Query, Reading, Statistic, statistic_of
+from plimsoll.sources.reading.reading import Block, Reading, SeriesQuery, Statistic, statistic_of
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.times import epoch_seconds
@@ -204,12 +204,12 @@ def _read_message(message: _Message, reading: Reading) -> None:
     )
 
 
-def _query_of(asked: _MetricStat) -> Query:
+def _query_of(asked: _MetricStat) -> SeriesQuery:
     named = {d.name.lower(): d.value for d in asked.metric.dimensions}
     # A second dimension picks one volume, a role or a cluster, not the whole instance.
     instance = named.get("dbinstanceidentifier")
     volume = named.get("volumename")
-    return Query(
+    return SeriesQuery(
         metric_name=asked.metric.metric_name + (" LogVolume" if volume else ""),
         namespace=asked.metric.namespace,
         instance=instance,

@@ -21,7 +21,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type, decode, lines
-from plimsoll.sources.reading.reading import Block, Origin, Reading
+from plimsoll.sources.reading.reading import Block, Channel, Reading
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import usual_step_s
 from plimsoll.sources.values.times import epoch_seconds
@@ -83,7 +83,7 @@ class _Load(Struct):
     one: float | None = None
 
 
-class _Memory(Struct):
+class _HostMemory(Struct):
     total: float | None = None
     """KiB"""
 
@@ -117,7 +117,7 @@ _DOCUMENT_NAMES = {
 }
 
 
-class Document(Struct, rename=_DOCUMENT_NAMES):
+class MonitoringDocument(Struct, rename=_DOCUMENT_NAMES):
     """One interval; what we do not use is skipped while decoding."""
 
     timestamp: str | int | float
@@ -126,7 +126,7 @@ class Document(Struct, rename=_DOCUMENT_NAMES):
     vcpu_count: int | None = None
     cpu: _Cpu | None = None
     load: _Load | None = None
-    memory: _Memory | None = None
+    memory: _HostMemory | None = None
     swap: _Swap | None = None
     network: list[_Interface] = []
     disks: list[_Device] = []
@@ -170,15 +170,15 @@ class _Host:
         self.volume_counts: set[int] = set()
         self.has_logical = False
         self.has_joint_wait = False
-        self.last: Document | None = None
+        self.last: MonitoringDocument | None = None
 
-    def add(self, document: Document) -> None:
+    def add(self, document: MonitoringDocument) -> None:
         storage = self._storage(document)
         self.times.append(document.timestamp)
         self.rows.append((*storage, *_system(document)))
         self.last = document
 
-    def _storage(self, document: Document) -> Row:
+    def _storage(self, document: MonitoringDocument) -> Row:
         if document.devices:
             main = [d for d in document.devices if d.mount_point in (None, "", "/rdsdbdata")]
             self.volume_counts.add(len(main))
@@ -203,7 +203,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
     """
     hosts: dict[str | None, _Host] = {}
     bad_lines = 0
-    for documents, bad in lines(data, Document, where):
+    for documents, bad in lines(data, MonitoringDocument, where):
         bad_lines += bad
         _gather(documents, hosts)
     _hand_over(hosts, reading)
@@ -218,7 +218,7 @@ def read_documents(documents: list[Any], reading: Reading, *, where: str) -> Non
         DataError: a document of another shape.
     """
     hosts: dict[str | None, _Host] = {}
-    _gather(as_type(documents, list[Document], where), hosts)
+    _gather(as_type(documents, list[MonitoringDocument], where), hosts)
     _hand_over(hosts, reading)
 
 
@@ -234,12 +234,12 @@ def read_log_events(document: Any, reading: Reading, *, where: str) -> int:
     """
     answer = as_type(document, _Events, where)
     messages = [e.message for e in (*answer.events, *answer.log_events)]
-    documents: list[Document] = []
+    documents: list[MonitoringDocument] = []
     bad = 0
     for message in messages:
         try:
             raw = decode(message.encode("utf-8", errors="replace"), where)
-            documents.append(as_type(raw, Document, where))
+            documents.append(as_type(raw, MonitoringDocument, where))
         except DataError:
             bad += 1
     if not documents:
@@ -253,7 +253,7 @@ def read_log_events(document: Any, reading: Reading, *, where: str) -> int:
     return bad
 
 
-def _gather(documents: Iterable[Document], hosts: dict[str | None, _Host]) -> None:
+def _gather(documents: Iterable[MonitoringDocument], hosts: dict[str | None, _Host]) -> None:
     for document in documents:
         hosts.setdefault(document.instance_id or None, _Host()).add(document)
 
@@ -278,7 +278,7 @@ def _hand_over(hosts: dict[str | None, _Host], reading: Reading) -> None:
                         time_s=ends[given] - step_s,
                         value=table[given, column],
                         period_s=step_s,
-                        origin=Origin.ENHANCED_MONITORING,
+                        origin=Channel.ENHANCED_MONITORING,
                     )
                 )
         _remark(instance, host, reading)
@@ -346,7 +346,7 @@ def _aurora(disk: _Device) -> Row:
     )
 
 
-def _system(document: Document) -> Row:
+def _system(document: MonitoringDocument) -> Row:
     cpu = document.cpu.total if document.cpu else None
     swap = document.swap or _Swap()
     interfaces = [i for i in document.network if i.interface != "lo"]

@@ -25,7 +25,7 @@ class _Value(Struct):
     count: float | None = None
 
 
-class Record(Struct):
+class StreamRecord(Struct):
     """A line of the stream."""
 
     metric_name: str
@@ -92,7 +92,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
     """
     columns = Columns()
     bad_lines = 0
-    for records, bad in lines(data, Record, where):
+    for records, bad in lines(data, StreamRecord, where):
         bad_lines += bad
         _gather(records, columns)
     columns.hand_over(reading)
@@ -107,11 +107,11 @@ def read_records(documents: list[Any], reading: Reading, *, where: str) -> None:
         DataError: a record of another shape.
     """
     columns = Columns()
-    _gather(as_type(documents, list[Record], where), columns)
+    _gather(as_type(documents, list[StreamRecord], where), columns)
     columns.hand_over(reading)
 
 
-def _gather(records: list[Record], columns: Columns) -> None:
+def _gather(records: list[StreamRecord], columns: Columns) -> None:
     for record in records:
         dimensions = record.dimensions
         name = record.metric_name

@@ -30,7 +30,7 @@ CHILD_MEMORY_BYTES = 16 * int(GIB)
 CHILD_SECONDS = 300
 
 
-class _Column(Struct):
+class _ParquetColumn(Struct):
     """A block on its way home: its arrays as bytes, in the order of this machine."""
 
     name: str
@@ -42,8 +42,8 @@ class _Column(Struct):
     value: bytes
 
 
-class _Answer(Struct):
-    columns: list[_Column] = []
+class _ParquetAnswer(Struct):
+    columns: list[_ParquetColumn] = []
     bad_times: int = 0
     message: str = ""
     hint: str = ""
@@ -62,7 +62,7 @@ def read_parquet(data: bytes, reading: Reading, *, where: str, path: Path) -> No
         child = subprocess.run(  # noqa: S603  # our own interpreter and module; data goes to stdin
             command, input=data, capture_output=True, check=True, timeout=CHILD_SECONDS
         )
-        answer = msgspec.msgpack.decode(child.stdout, type=_Answer)
+        answer = msgspec.msgpack.decode(child.stdout, type=_ParquetAnswer)
     except (subprocess.SubprocessError, msgspec.DecodeError, OSError, ValueError) as error:
         raise DataError(f"{where} is not a readable table: it is damaged", HINT) from error
     if answer.message:
@@ -103,14 +103,14 @@ def decode(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     read_frame(frame, names, reading, where=where, path=path, comma_is_decimal=False)
 
 
-def _answer(data: bytes, where: str, path: Path) -> _Answer:
+def _answer(data: bytes, where: str, path: Path) -> _ParquetAnswer:
     reading = Reading()
     try:
         decode(data, reading, where=where, path=path)
     except DataError as error:
-        return _Answer(message=error.message, hint=error.hint)
+        return _ParquetAnswer(message=error.message, hint=error.hint)
     columns = [
-        _Column(
+        _ParquetColumn(
             name=block.name,
             instance=block.instance,
             unit=block.unit,
@@ -121,7 +121,7 @@ def _answer(data: bytes, where: str, path: Path) -> _Answer:
         )
         for block in reading.blocks
     ]
-    return _Answer(columns=columns, bad_times=reading.bad_times)
+    return _ParquetAnswer(columns=columns, bad_times=reading.bad_times)
 
 
 def main() -> None:

@@ -298,7 +298,7 @@ def _unknown(where: str) -> DataError:
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a JSON document is, by its keys."""
 
     METRIC_DATA = auto()
@@ -313,30 +313,30 @@ class Kind(Enum):
     SNAPSHOT = auto()
 
 
-def _kind_of(document: Any) -> Kind | None:
+def _kind_of(document: Any) -> FileKind | None:
     if not isinstance(document, dict):
         return None
     keys = document.keys()
     if is_snapshot(document):
-        return Kind.SNAPSHOT
+        return FileKind.SNAPSHOT
     for kind, wanted in (
-        (Kind.METRIC_DATA, {"MetricDataResults"}),
-        (Kind.REQUEST, {"MetricDataQueries"}),
-        (Kind.STATISTICS, {"Datapoints"}),
-        (Kind.INSTANCES, {"DBInstances"}),
-        (Kind.INSTANCES, {"DBInstanceIdentifier", "DBInstanceClass"}),
-        (Kind.STREAM_RECORD, {"metric_name", "value"}),
-        (Kind.OPEN_TELEMETRY, {"resourceMetrics"}),
-        (Kind.OPEN_TELEMETRY, {"resource_metrics"}),
-        (Kind.ENHANCED_MONITORING, {"timestamp", "cpuUtilization"}),
-        (Kind.ENHANCED_MONITORING, {"timestamp", "physicalDeviceIO"}),
-        (Kind.ENHANCED_MONITORING, {"timestamp", "diskIO"}),
-        (Kind.LOG_EVENTS, {"events"}),
-        (Kind.LOG_EVENTS, {"logEvents"}),
-        (Kind.PROMETHEUS, {"status", "data"}),
-        (Kind.PROMETHEUS, {"status", "errorType"}),
-        (Kind.REQUEST, {"Id", "MetricStat"}),
-        (Kind.REQUEST, {"Id", "Expression"}),
+        (FileKind.METRIC_DATA, {"MetricDataResults"}),
+        (FileKind.REQUEST, {"MetricDataQueries"}),
+        (FileKind.STATISTICS, {"Datapoints"}),
+        (FileKind.INSTANCES, {"DBInstances"}),
+        (FileKind.INSTANCES, {"DBInstanceIdentifier", "DBInstanceClass"}),
+        (FileKind.STREAM_RECORD, {"metric_name", "value"}),
+        (FileKind.OPEN_TELEMETRY, {"resourceMetrics"}),
+        (FileKind.OPEN_TELEMETRY, {"resource_metrics"}),
+        (FileKind.ENHANCED_MONITORING, {"timestamp", "cpuUtilization"}),
+        (FileKind.ENHANCED_MONITORING, {"timestamp", "physicalDeviceIO"}),
+        (FileKind.ENHANCED_MONITORING, {"timestamp", "diskIO"}),
+        (FileKind.LOG_EVENTS, {"events"}),
+        (FileKind.LOG_EVENTS, {"logEvents"}),
+        (FileKind.PROMETHEUS, {"status", "data"}),
+        (FileKind.PROMETHEUS, {"status", "errorType"}),
+        (FileKind.REQUEST, {"Id", "MetricStat"}),
+        (FileKind.REQUEST, {"Id", "Expression"}),
     ):
         if wanted <= keys:
             return kind
@@ -344,10 +344,10 @@ def _kind_of(document: Any) -> Kind | None:
 
 
 def _read_json(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
-    by_line: dict[Kind, Callable[..., int]] = {
-        Kind.STREAM_RECORD: metric_stream.read_lines,
-        Kind.ENHANCED_MONITORING: enhanced_monitoring.read_lines,
-        Kind.OPEN_TELEMETRY: otel_stream.read_lines,
+    by_line: dict[FileKind, Callable[..., int]] = {
+        FileKind.STREAM_RECORD: metric_stream.read_lines,
+        FileKind.ENHANCED_MONITORING: enhanced_monitoring.read_lines,
+        FileKind.OPEN_TELEMETRY: otel_stream.read_lines,
     }
     kinds = [k for d in first_lines(data) if (k := _kind_of(d)) is not None]
     kind = kinds[0] if kinds else None
@@ -355,11 +355,11 @@ def _read_json(data: bytes, reading: Reading, *, where: str, path: Path) -> None
         _count_bad(by_line[kind](data, reading, where=where), reading, where)
         return
     read_any = False
-    waiting: dict[Kind, list[Any]] = {}
+    waiting: dict[FileKind, list[Any]] = {}
     for document in documents(data, where):
         read_any |= _read_document(document, reading, waiting, where=where, path=path)
     for waiting_kind, gathered in waiting.items():
-        if waiting_kind is Kind.STREAM_RECORD:
+        if waiting_kind is FileKind.STREAM_RECORD:
             metric_stream.read_records(gathered, reading, where=where)
         else:
             enhanced_monitoring.read_documents(gathered, reading, where=where)
@@ -368,7 +368,7 @@ def _read_json(data: bytes, reading: Reading, *, where: str, path: Path) -> None
 
 
 def _read_document(
-    document: Any, reading: Reading, waiting: dict[Kind, list[Any]], *, where: str, path: Path
+    document: Any, reading: Reading, waiting: dict[FileKind, list[Any]], *, where: str, path: Path
 ) -> bool:
     """
     Add a document, or keep it with others of its kind; False if it is of no kind.
@@ -378,10 +378,10 @@ def _read_document(
     folder = path.parent
     if isinstance(document, list):
         kind = next((k for d in document if (k := _kind_of(d)) is not None), None)
-        if kind is Kind.REQUEST and "MetricDataQueries" not in document[0]:
+        if kind is FileKind.REQUEST and "MetricDataQueries" not in document[0]:
             cloudwatch_json.read_request(document, reading, where=where, folder=folder)
             return True
-        if kind is Kind.INSTANCES and "DBInstances" not in document[0]:
+        if kind is FileKind.INSTANCES and "DBInstances" not in document[0]:
             describe_instances.read_answer(document, reading, where=where)
             return True
         found = [
@@ -391,30 +391,30 @@ def _read_document(
         ]
         return any(found)
     kind = _kind_of(document)
-    if kind is Kind.SNAPSHOT:
+    if kind is FileKind.SNAPSHOT:
         raise _IsSnapshot(
             f"{where} is a recorded snapshot, not an export",
             "Give the snapshot itself as the target, without other files.",
         )
-    if kind is Kind.METRIC_DATA:
+    if kind is FileKind.METRIC_DATA:
         cloudwatch_json.read_metric_data(document, reading, where=where, folder=folder)
         if "MetricDataQueries" in document:
-            kind = Kind.REQUEST
-    if kind is Kind.REQUEST:
+            kind = FileKind.REQUEST
+    if kind is FileKind.REQUEST:
         queries = document.get("MetricDataQueries", [document])
         cloudwatch_json.read_request(queries, reading, where=where, folder=folder)
-    elif kind is Kind.STATISTICS:
+    elif kind is FileKind.STATISTICS:
         cloudwatch_json.read_metric_statistics(document, reading, where=where, folder=folder)
-    elif kind is Kind.INSTANCES:
+    elif kind is FileKind.INSTANCES:
         describe_instances.read_answer(document, reading, where=where)
-    elif kind is Kind.PROMETHEUS:
+    elif kind is FileKind.PROMETHEUS:
         read_answer(document, reading, where=where, path=path)
-    elif kind is Kind.LOG_EVENTS:
+    elif kind is FileKind.LOG_EVENTS:
         bad = enhanced_monitoring.read_log_events(document, reading, where=where)
         _count_bad(bad, reading, where)
-    elif kind is Kind.OPEN_TELEMETRY:
+    elif kind is FileKind.OPEN_TELEMETRY:
         otel_stream.read_json([document], reading, where=where)
-    elif kind is not None and kind is not Kind.METRIC_DATA:
+    elif kind is not None and kind is not FileKind.METRIC_DATA:
         waiting.setdefault(kind, []).append(document)
     return kind is not None
 

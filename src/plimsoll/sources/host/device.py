@@ -38,7 +38,7 @@ class BlockDevices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DeviceChoice:
     """The devices to record and why."""
 
     devices: tuple[str, ...]
@@ -49,7 +49,7 @@ class Choice:
     """A directory on them whose file system tells the free space; None where none is known."""
 
 
-def choose(asked: str, found: BlockDevices) -> Choice:
+def choose(asked: str, found: BlockDevices) -> DeviceChoice:
     """
     The devices to record.
 
@@ -64,7 +64,7 @@ def choose(asked: str, found: BlockDevices) -> Choice:
     if asked.strip() != "auto":
         return _named(asked, found)
     if found.holding is not None:
-        return Choice(
+        return DeviceChoice(
             devices=(found.holding,), reason=f"holds {found.directory}", mount=found.directory
         )
     disks = {
@@ -78,10 +78,10 @@ def choose(asked: str, found: BlockDevices) -> Choice:
             "Name a device with --device; a container may hide the disks of its host.",
         )
     busiest = max(disks, key=lambda name: (disks[name].sectors, name))
-    return Choice(devices=(busiest,), reason="busiest disk since boot")
+    return DeviceChoice(devices=(busiest,), reason="busiest disk since boot")
 
 
-def _named(asked: str, found: BlockDevices) -> Choice:
+def _named(asked: str, found: BlockDevices) -> DeviceChoice:
     names = tuple(dict.fromkeys(n for n in (part.strip() for part in asked.split(",")) if n))
     devices = tuple(name.removeprefix("/dev/") for name in names)
     for device in devices:
@@ -94,7 +94,7 @@ def _named(asked: str, found: BlockDevices) -> Choice:
     if not devices:
         raise UsageError("no device was named", "Use --device auto, or a name such as nvme1n1.")
     mount = found.directory if found.holding in devices else None
-    return Choice(devices=devices, reason="named", mount=mount)
+    return DeviceChoice(devices=devices, reason="named", mount=mount)
 
 
 def look(directory: str | None, root: Path = Path("/")) -> BlockDevices:

@@ -24,7 +24,7 @@ from plimsoll.sources.host import rates as host_rates
 from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.host.reader import Clock
 from plimsoll.sources.postgres import pg_stat
-from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
+from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseSilence
 
 # How often the end of the recording is looked for while a step lasts.
 _GLANCE_S = 0.05
@@ -34,7 +34,7 @@ _LAST_ANSWER_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RecordingPlan:
     """How to record."""
 
     step_s: int
@@ -43,7 +43,7 @@ class Plan:
     """Length of the recording, a multiple of steps is used; None until `is_over` says so."""
 
 
-class Track:
+class StepSamples:
     """Samples of many metrics by step, in 16 bytes each."""
 
     def __init__(self) -> None:
@@ -87,17 +87,17 @@ class Recording:
     """Steps without a reading at their end."""
     was_interrupted: bool = False
     """Whether it was ended from outside (Ctrl-C) before it was over."""
-    track: Track = field(default_factory=Track)
+    track: StepSamples = field(default_factory=StepSamples)
     silences: Counter[str] = field(default_factory=Counter)
     """Readings of the database that did not come, by reason."""
 
 
-class Asker(Protocol):
+class ReadingTask(Protocol):
     """Runs a reading aside; a thread in life, at once in tests."""
 
     def __call__(
-        self, read: Callable[[], DatabaseReading | DatabaseSilence], /
-    ) -> "Future[DatabaseReading | DatabaseSilence]":
+        self, read: Callable[[], DatabaseCounters | DatabaseSilence], /
+    ) -> "Future[DatabaseCounters | DatabaseSilence]":
         """Begin the reading."""
 
 
@@ -106,16 +106,16 @@ class Aside:
 
     def __init__(
         self,
-        read: Callable[[], DatabaseReading | DatabaseSilence],
-        submit: Asker,
+        read: Callable[[], DatabaseCounters | DatabaseSilence],
+        submit: ReadingTask,
         recording: Recording,
     ) -> None:
         """Ask with `read`, run by `submit`, kept in `recording`."""
         self._read = read
         self._submit = submit
         self._recording = recording
-        self._pending: tuple[int, Future[DatabaseReading | DatabaseSilence]] | None = None
-        self._last: tuple[int, DatabaseReading] | None = None
+        self._pending: tuple[int, Future[DatabaseCounters | DatabaseSilence]] | None = None
+        self._last: tuple[int, DatabaseCounters] | None = None
 
     def ask(self, tick: int) -> None:
         """Begin the reading that ends step `tick` - 1, unless the one before still runs."""
@@ -145,7 +145,7 @@ class Aside:
             return
         self._keep(tick, answer)
 
-    def _keep(self, tick: int, reading: DatabaseReading) -> None:
+    def _keep(self, tick: int, reading: DatabaseCounters) -> None:
         values = pg_stat.levels_of(reading)
         if self._last is not None and self._last[0] == tick - 1:
             values |= pg_stat.rates_between(self._last[1], reading)
@@ -155,13 +155,13 @@ class Aside:
 
 
 def record(
-    plan: Plan,
+    plan: RecordingPlan,
     *,
     clock: Clock,
     read_host: Callable[[], HostReading],
     devices: tuple[str, ...],
-    read_database: Callable[[], DatabaseReading | DatabaseSilence] | None = None,
-    submit: Asker | None = None,
+    read_database: Callable[[], DatabaseCounters | DatabaseSilence] | None = None,
+    submit: ReadingTask | None = None,
     on_start: Callable[[], None] = lambda: None,
     is_over: Callable[[], bool] | None = None,
     on_step: Callable[[int, Mapping[Metric, float]], None] = lambda _step, _values: None,

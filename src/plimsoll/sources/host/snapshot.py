@@ -11,7 +11,7 @@ from plimsoll.errors import SourceError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.device import DeviceChoice
 from plimsoll.sources.host.loop import Recording
 from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.postgres.pg_stat import ServerFacts, gaps_of
@@ -40,7 +40,7 @@ class Host:
     """What is known of the host before the first step."""
 
     name: str
-    choice: Choice
+    choice: DeviceChoice
     reading: HostReading
     """One reading of its counters."""
     device_bytes: int | None

@@ -41,7 +41,7 @@ class Silent(Exception):
         self.is_connection_lost = is_connection_lost
 
 
-class Asker:
+class ServerConnection:
     """Asks one server; connects when it is first asked, and anew after it was lost."""
 
     def __init__(self, dsn: str, clock: Callable[[], float] = time.monotonic) -> None:

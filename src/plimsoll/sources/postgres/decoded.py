@@ -20,7 +20,7 @@ _LITERAL = re.compile(r"B?'((?:[^']|'')*)'(?: |$)", re.DOTALL)
 _BARE = re.compile(r"(\S+)(?: |$)")
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class DecodedChange(Struct, frozen=True, kw_only=True):
     """One row that was inserted, updated or deleted."""
 
     table: str
@@ -35,7 +35,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """What was logged of the row before: its key, or all of it; empty if nothing."""
 
 
-def change_of(line: str) -> Change | None:
+def change_of(line: str) -> DecodedChange | None:
     """The change that a line tells; None for begin, commit, truncate and what has no columns."""
     begun = _LINE.match(line)
     if begun is None or line.endswith(": (no-tuple-data)"):
@@ -47,7 +47,7 @@ def change_of(line: str) -> Change | None:
     if line.startswith("new-tuple: ", place):
         place += len("new-tuple: ")
     new, _, untouched = _columns(line, place)
-    return Change(table=begun[1], action=begun[2], new=new, untouched=untouched, old=old)
+    return DecodedChange(table=begun[1], action=begun[2], new=new, untouched=untouched, old=old)
 
 
 def _columns(line: str, place: int) -> tuple[dict[str, str | None], int, frozenset[str]]:

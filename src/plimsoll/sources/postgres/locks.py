@@ -3,13 +3,13 @@
 from msgspec.structs import replace
 
 from plimsoll.model.database import LockWait, Session
-from plimsoll.sources.postgres.connect import Asker, Silent
+from plimsoll.sources.postgres.connect import ServerConnection, Silent
 from plimsoll.sources.postgres.rows import masked
 from plimsoll.sources.postgres.statements.locks import LOCK_WAITS
 
 
 def with_locks(
-    asker: Asker, sessions: tuple[Session, ...]
+    asker: ServerConnection, sessions: tuple[Session, ...]
 ) -> tuple[tuple[Session, ...], tuple[LockWait, ...]]:
     """
     The sessions with the statements of those involved, and who waits for whom.

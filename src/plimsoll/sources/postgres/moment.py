@@ -23,7 +23,7 @@ _OWN_COUNTERS = ("checkpointer", "background writer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class ServerReading:
     """One reading of one server."""
 
     reading: DatabaseReading
@@ -36,7 +36,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ServerRun:
     """One run of a server, from its start to its end."""
 
     started_s: float
@@ -45,10 +45,12 @@ class Run:
     counted_from_s: float | None
     """When counters of the whole server were last at zero, epoch seconds; None where withheld."""
     databases: dict[int, tuple[Any, ...]]
-    """As in `Moment`."""
+    """As in `ServerReading`."""
 
 
-def compared(first: Moment, last: Moment) -> tuple[DatabaseReading, DatabaseReading, bool]:
+def compared(
+    first: ServerReading, last: ServerReading
+) -> tuple[DatabaseReading, DatabaseReading, bool]:
     """
     Both readings with counters that may be subtracted, and whether any had to be left out.
 
@@ -156,6 +158,6 @@ def spent_since_s(statement: Statement, before: Statement | None) -> float:
     return statement.exec_s - (before.exec_s if before is not None else 0.0)
 
 
-def replaced(moment: Moment, **fields: object) -> Moment:
+def replaced(moment: ServerReading, **fields: object) -> ServerReading:
     """Return the moment with other parts of its reading."""
     return dataclasses.replace(moment, reading=msgspec.structs.replace(moment.reading, **fields))

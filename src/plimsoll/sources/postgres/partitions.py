@@ -5,11 +5,11 @@ from collections.abc import Callable
 import msgspec
 
 from plimsoll.sources.postgres.connect import Rows
-from plimsoll.sources.postgres.moment import Moment, replaced
+from plimsoll.sources.postgres.moment import ServerReading, replaced
 from plimsoll.sources.postgres.statements.inspection import parents
 
 
-def with_parents(part: Callable[[str, str], Rows | None], moment: Moment) -> Moment:
+def with_parents(part: Callable[[str, str], Rows | None], moment: ServerReading) -> ServerReading:
     """
     The reading with the name of its parent at each partition and each index of one.
 

@@ -62,7 +62,7 @@ class ServerFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseReading:
+class DatabaseCounters:
     """The server's counters of one moment."""
 
     moment_s: float
@@ -90,7 +90,7 @@ class DatabaseSilence:
     reason: str
 
 
-def rates_between(before: DatabaseReading, after: DatabaseReading) -> dict[Metric, float]:
+def rates_between(before: DatabaseCounters, after: DatabaseCounters) -> dict[Metric, float]:
     """
     What the server did between two readings, `after.moment_s > before.moment_s`.
 
@@ -115,7 +115,7 @@ def rates_between(before: DatabaseReading, after: DatabaseReading) -> dict[Metri
     return found
 
 
-def levels_of(reading: DatabaseReading) -> dict[Metric, float]:
+def levels_of(reading: DatabaseCounters) -> dict[Metric, float]:
     """Connections and sessions as they were found; nothing where they could not be seen."""
     seen = {
         Metric.CONNECTION_COUNT: reading.connection_count,
@@ -209,7 +209,7 @@ class DatabaseProbe:
             is_here=is_here(info.hostaddr),
         )
 
-    def read(self) -> DatabaseReading | DatabaseSilence:
+    def read(self) -> DatabaseCounters | DatabaseSilence:
         """The counters now, or why they did not come; a lost connection is made anew."""
         import psycopg
 
@@ -226,7 +226,7 @@ class DatabaseProbe:
             self.close()
             return DatabaseSilence(reason=told(error, self._dsn))
         sees = not row["hidden_count"]
-        return DatabaseReading(
+        return DatabaseCounters(
             moment_s=moment_s,
             transaction_count=row["transaction_count"],
             rollback_count=row["rollback_count"],

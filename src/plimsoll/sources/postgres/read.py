@@ -14,8 +14,8 @@ import msgspec
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.model.standing import ServerHealth
-from plimsoll.sources.postgres.connect import Asker, Silent
-from plimsoll.sources.postgres.moment import Moment, Run, compared, has_gone_back
+from plimsoll.sources.postgres.connect import ServerConnection, Silent
+from plimsoll.sources.postgres.moment import ServerReading, ServerRun, compared, has_gone_back
 from plimsoll.sources.postgres.reader import EVERYTHING, Reader, Want
 from plimsoll.sources.postgres.resets import without_reset
 
@@ -69,9 +69,9 @@ def observe(
     """
     assert duration_s >= 0
     assert every_s > 0
-    asker = Asker(dsn, clock)
+    asker = ServerConnection(dsn, clock)
     try:
-        watch = _Watch(Reader(asker, wants), poolers, clock, sleep)
+        watch = _SessionWatch(Reader(asker, wants), poolers, clock, sleep)
         watch.begin()
         try:
             watch.glance_until(clock() + duration_s, every_s)
@@ -82,7 +82,7 @@ def observe(
         asker.close()
 
 
-class _Watch:
+class _SessionWatch:
     """What one observation has so far."""
 
     def __init__(
@@ -101,8 +101,8 @@ class _Watch:
         self._pooler_readings: list[PoolerReading] = []
         self._hole_count = 0
         self._is_lost = False
-        self._run: Run | None = None
-        self._first: Moment | None = None
+        self._run: ServerRun | None = None
+        self._first: ServerReading | None = None
         self._forgotten_s = 0.0
 
     def begin(self) -> None:
@@ -134,7 +134,7 @@ class _Watch:
             wait_s = max(every_s, min((cheapest_s or 0.0) / _SHARE_MAX, _EVERY_S_MAX))
             self._sleep(max(min(began_s + wait_s, end_s) - self._clock(), 0.0))
 
-    def end(self, asker: Asker) -> Observation:
+    def end(self, asker: ServerConnection) -> Observation:
         """The last reading, and all that was seen."""
         assert self._first is not None
         last = self._last()
@@ -192,7 +192,7 @@ class _Watch:
             return False
         return True
 
-    def _last(self) -> Moment | None:
+    def _last(self) -> ServerReading | None:
         """The last reading; None if it does not come within the patience."""
         deadline_s = self._clock() + _PATIENCE_S
         while True:
@@ -206,7 +206,9 @@ class _Watch:
                     return None
             self._sleep(_RETRY_S)
 
-    def _described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+    def _described(
+        self, first: ServerReading, last: ServerReading
+    ) -> tuple[ServerReading, ServerReading]:
         try:
             return self._reader.described(first, last)
         except Silent as why:

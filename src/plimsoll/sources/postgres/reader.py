@@ -21,11 +21,11 @@ from plimsoll.model.database import (
     Statement,
 )
 from plimsoll.model.standing import ServerHealth
-from plimsoll.sources.postgres.connect import Asker, Rows, Silent
+from plimsoll.sources.postgres.connect import Rows, ServerConnection, Silent
 from plimsoll.sources.postgres.locks import with_locks
 from plimsoll.sources.postgres.moment import (
-    Moment,
-    Run,
+    ServerReading,
+    ServerRun,
     changes_since,
     counters_of,
     replaced,
@@ -79,7 +79,7 @@ EVERYTHING = frozenset(Want)
 class Reader:
     """Reads one server; `meet` comes first."""
 
-    def __init__(self, asker: Asker, wants: frozenset[Want] = EVERYTHING) -> None:
+    def __init__(self, asker: ServerConnection, wants: frozenset[Want] = EVERYTHING) -> None:
         """Keep whom to ask; nothing is asked yet."""
         self._asker = asker
         self._wants = wants
@@ -145,7 +145,7 @@ class Reader:
         self._note_rights()
         return self._server
 
-    def first(self) -> Moment:
+    def first(self) -> ServerReading:
         """
         Choose what will be looked at, and read it.
 
@@ -158,7 +158,7 @@ class Reader:
             self._look_for_statements()
         return self._moment(is_last=False)
 
-    def again(self) -> Moment:
+    def again(self) -> ServerReading:
         """
         Another first reading of what was chosen, of a server that has forgotten the first one.
 
@@ -170,7 +170,7 @@ class Reader:
             self._look_for_statements()
         return self._moment(is_last=False)
 
-    def last(self) -> Moment:
+    def last(self) -> ServerReading:
         """
         Read again what the first reading chose, and tables and statements that came since.
 
@@ -181,7 +181,7 @@ class Reader:
             self._choose(self._part("relations", queries.tables_since(self._newest)) or [])
         return self._moment(is_last=True)
 
-    def run(self) -> Run:
+    def run(self) -> ServerRun:
         """
         What tells whether it is still the same server, and remembers.
 
@@ -190,7 +190,7 @@ class Reader:
         """
         (((started_s, is_standby),), databases) = self._asker.ask(queries.RUN, queries.DATABASES)
         counted_from = self._part("checkpoints", queries.COUNTED_FROM)
-        return Run(
+        return ServerRun(
             started_s=started_s,
             is_standby=is_standby,
             counted_from_s=counted_from[0][0] if counted_from else None,
@@ -223,7 +223,9 @@ class Reader:
             active_s=active_s,
         )
 
-    def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+    def described(
+        self, first: ServerReading, last: ServerReading
+    ) -> tuple[ServerReading, ServerReading]:
         """
         Both readings with columns of tables whose TOAST relation is active, and definitions of
         indexes; asked for once, when it is known which matter.
@@ -245,7 +247,7 @@ class Reader:
             return None
         return read_standing(self._part, self.server.version_number, self.server.block_bytes)
 
-    def _moment(self, *, is_last: bool) -> Moment:
+    def _moment(self, *, is_last: bool) -> ServerReading:
         (((time_s, *ids),), databases) = self._asker.ask(queries.MOMENT_AND_IDS, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
@@ -256,7 +258,7 @@ class Reader:
         relations, indexes = self._relations()
         by_database = {row[0]: row[1:] for row in databases}
         ours = self._part("databases", queries.OUR_DATABASE)
-        return Moment(
+        return ServerReading(
             databases=by_database,
             database_oid=ours[0][0] if ours else None,
             resets=self._resets(),
@@ -378,7 +380,7 @@ class Reader:
         rows = self._counted("statements", queries.statements(schema, version, wanted) or "")
         return None if rows is None else tuple(map(statement_of, rows))
 
-    def _with_texts(self, first: Moment, last: Moment) -> Moment:
+    def _with_texts(self, first: ServerReading, last: ServerReading) -> ServerReading:
         statements = last.reading.statements
         if not statements or self._statements_at is None:
             return last
@@ -399,7 +401,9 @@ class Reader:
         )
         return replaced(last, statements=named)
 
-    def _with_columns(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+    def _with_columns(
+        self, first: ServerReading, last: ServerReading
+    ) -> tuple[ServerReading, ServerReading]:
         before = {relation.oid: relation for relation in first.reading.relations}
         active = sorted(
             (
@@ -429,7 +433,7 @@ class Reader:
         ]
         return moments[0], moments[1]
 
-    def _with_definitions(self, first: Moment, last: Moment) -> Moment:
+    def _with_definitions(self, first: ServerReading, last: ServerReading) -> ServerReading:
         before = {index.oid: index.scans for index in first.reading.indexes}
         idle = sorted(
             (-index.size_bytes, index.oid)

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation
-from plimsoll.sources.postgres.moment import Moment
+from plimsoll.sources.postgres.moment import ServerReading
 
 _WAL = ("wal_bytes", "wal_full_pages", "wal_records", "wal_writes", "wal_buffers_full")
 _CHECKPOINTS = ("checkpoints_timed", "checkpoints_requested", "checkpoint_written_bytes")
@@ -23,7 +23,10 @@ _IO_VERSION = 160_000
 
 
 def without_reset(
-    first: Moment, last: Moment, readings: tuple[DatabaseReading, DatabaseReading], version: int
+    first: ServerReading,
+    last: ServerReading,
+    readings: tuple[DatabaseReading, DatabaseReading],
+    version: int,
 ) -> tuple[tuple[DatabaseReading, DatabaseReading], tuple[str, ...]]:
     """
     Both readings without counters that were reset in between, and their names.
@@ -45,7 +48,7 @@ def without_reset(
     return (before, emptied[1]), tuple(names)
 
 
-def _reset_between(first: Moment, last: Moment) -> list[str]:
+def _reset_between(first: ServerReading, last: ServerReading) -> list[str]:
     """Names of what was reset: `io`, `wal`, `bgwriter`, `checkpointer`, `statements`, `relations`."""
     names = [
         name
@@ -69,7 +72,7 @@ def _reset_between(first: Moment, last: Moment) -> list[str]:
     return names
 
 
-def _tables_were_reset(first: Moment, last: Moment) -> bool:
+def _tables_were_reset(first: ServerReading, last: ServerReading) -> bool:
     before, after = (m.databases.get(m.database_oid or 0) for m in (first, last))
     # 14 says the first time of a reset when a database is first counted.
     if before and after and before[-1] not in (None, after[-1]):

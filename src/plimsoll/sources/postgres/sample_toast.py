@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.model.toast import ToastSample
-from plimsoll.sources.postgres.decoded import Change, change_of
+from plimsoll.sources.postgres.decoded import DecodedChange, change_of
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.postgres.pg_stat import told
 from plimsoll.sources.postgres.scratch import connected
@@ -40,7 +40,7 @@ _ROWS_MAX = 2_000
 _EVERY_S = 0.25
 
 
-class _Column(Struct, frozen=True, kw_only=True):
+class _SampledColumn(Struct, frozen=True, kw_only=True):
     name: str
     quoted: str
     type: str
@@ -154,7 +154,7 @@ def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None
 
 def _described(
     asker: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
-) -> tuple[str, tuple[_Column, ...], bool]:
+) -> tuple[str, tuple[_SampledColumn, ...], bool]:
     """The table's name as the server quotes it, its columns, whether old rows are logged whole."""
     found = table_named(asker, table, path)
     if found is None or found.is_partitioned:
@@ -163,7 +163,7 @@ def _described(
             "Name it with its schema, for example public.documents; of a partitioned table, one partition.",
         )
     columns = tuple(
-        _Column(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k, is_comparable=c)
+        _SampledColumn(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k, is_comparable=c)
         for n, q, t, o, k, c in asker.execute(decoding.COLUMNS, (found.oid,)).fetchall()
     )
     return found.name, columns, found.replica_identity == "f"
@@ -201,7 +201,7 @@ class _Past:
         self,
         connection: "psycopg.Connection[tuple[Any, ...]]",
         named: str,
-        columns: Sequence[_Column],
+        columns: Sequence[_SampledColumn],
     ) -> None:
         self._connection = connection
         keys = [c for c in columns if c.is_key]
@@ -215,7 +215,7 @@ class _Past:
             version_number=connection.info.server_version,
         )
 
-    def key_of(self, row: Change) -> tuple[str | None, ...] | None:
+    def key_of(self, row: DecodedChange) -> tuple[str | None, ...] | None:
         """What names the row; None where the table has no primary key."""
         values = tuple(row.new.get(c.name) for c in self._keys)
         return values if values and None not in values else None
@@ -235,7 +235,7 @@ class _Past:
 
 
 def _tallied(
-    lines: Sequence[str], columns: Sequence[_Column], past: _Past, *, has_old_rows: bool
+    lines: Sequence[str], columns: Sequence[_SampledColumn], past: _Past, *, has_old_rows: bool
 ) -> dict[str, _Tally]:
     """What became of each column's values; columns never out of line are left out."""
     names = [column.name for column in columns if column.may_be_out_of_line]
@@ -260,7 +260,7 @@ def _tallied(
 
 
 def _count(
-    tally: _Tally, change: Change, name: str, before: tuple[str | None, bool] | None
+    tally: _Tally, change: DecodedChange, name: str, before: tuple[str | None, bool] | None
 ) -> None:
     if name in change.untouched:
         tally.untouched += 1
@@ -281,7 +281,7 @@ def _count(
         tally.changed += 1
 
 
-def _as_sent(change: Change, names: Sequence[str]) -> dict[str, tuple[str | None, bool]]:
+def _as_sent(change: DecodedChange, names: Sequence[str]) -> dict[str, tuple[str | None, bool]]:
     return {name: _hashed(change.new[name]) for name in names if name in change.new}
 
 

@@ -25,28 +25,28 @@ _WANTED = "Give index.json or index.csv of AmazonRDS, or what 'plimsoll prices r
 ADVICE = "'plimsoll prices refresh --region {region} -o prices.json' writes one."
 
 
-class _Head(Struct, rename="camel"):
+class _OfferHead(Struct, rename="camel"):
     """An offer file, or an answer of GetProducts, with everything below left as bytes."""
 
     offer_code: str | None = None
     publication_date: str | None = None
     version: str | None = None
     products: dict[str, msgspec.Raw] | None = None
-    terms: "_Terms | None" = None
+    terms: "_OfferTerms | None" = None
     price_list: list[str] | None = msgspec.field(name="PriceList", default=None)
 
 
-class _Terms(Struct):
+class _OfferTerms(Struct):
     on_demand: dict[str, msgspec.Raw] = msgspec.field(name="OnDemand", default_factory=dict)
 
 
-class _Dimension(Struct, rename="camel"):
+class _PriceDimension(Struct, rename="camel"):
     unit: str = ""
     price_per_unit: dict[str, str] = {}
 
 
 class _Term(Struct, rename="camel"):
-    price_dimensions: dict[str, _Dimension] = {}
+    price_dimensions: dict[str, _PriceDimension] = {}
 
 
 class _Product(Struct, rename="camel"):
@@ -54,20 +54,20 @@ class _Product(Struct, rename="camel"):
     attributes: Attributes = Attributes()
 
 
-class _Listed(Struct, rename="camel"):
+class _OfferProduct(Struct, rename="camel"):
     """One string of an answer of GetProducts."""
 
     product: _Product
     service_code: str = ""
-    terms: _Terms = msgspec.field(default_factory=_Terms)
+    terms: _OfferTerms = msgspec.field(default_factory=_OfferTerms)
     version: str | None = None
     publication_date: str | None = None
 
 
-_head = msgspec.json.Decoder(_Head)
+_head = msgspec.json.Decoder(_OfferHead)
 _product = msgspec.json.Decoder(_Product)
 _terms = msgspec.json.Decoder(dict[str, _Term])
-_listed = msgspec.json.Decoder(_Listed)
+_listed = msgspec.json.Decoder(_OfferProduct)
 
 
 def read_price_list(path: Path, region: str) -> PriceTable:

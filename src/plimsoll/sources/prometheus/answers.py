@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable
-from plimsoll.sources.prometheus.server import PASSWORD, TOKEN, USER, Server
+from plimsoll.sources.prometheus.server import PASSWORD, TOKEN, USER, PrometheusServer
 from plimsoll.sources.values.shown import shown
 
 _PREFIXES = (
@@ -40,7 +40,7 @@ class Answer(Struct, rename="camel"):
     """VictoriaMetrics: a storage node did not answer."""
 
 
-class Row(Struct):
+class SeriesRow(Struct):
     """One series of a range answer."""
 
     metric: dict[str, str]
@@ -54,7 +54,7 @@ class _Matrix(Struct, rename="camel"):
 
 _ANSWER = msgspec.json.Decoder(Answer)
 _MATRIX = msgspec.json.Decoder(_Matrix)
-_ROWS = msgspec.json.Decoder(list[Row])
+_ROWS = msgspec.json.Decoder(list[SeriesRow])
 _LABELS = msgspec.json.Decoder(list[dict[str, str]])
 _NAMES = msgspec.json.Decoder(list[str])
 
@@ -62,7 +62,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """No JSON, cut off, of another shape, or nested deeper than anybody nests."""
 
 
-def answer_of(body: bytes, server: Server, kind: str) -> Answer:
+def answer_of(body: bytes, server: PrometheusServer, kind: str) -> Answer:
     """
     The envelope of a successful call.
 
@@ -94,7 +94,7 @@ def answer_of(body: bytes, server: Server, kind: str) -> Answer:
     return answer
 
 
-def rows_of(answer: Answer, server: Server) -> list[Row]:
+def rows_of(answer: Answer, server: PrometheusServer) -> list[SeriesRow]:
     """The series of a range selector with their samples."""
     try:
         matrix = _MATRIX.decode(answer.data)
@@ -105,36 +105,36 @@ def rows_of(answer: Answer, server: Server) -> list[Row]:
     raise _unlike(server)
 
 
-def labels_of(answer: Answer, server: Server) -> list[dict[str, str]]:
+def labels_of(answer: Answer, server: PrometheusServer) -> list[dict[str, str]]:
     """The labels of every series that was found."""
     return _typed(_LABELS, answer, server)  # type: ignore[no-any-return]
 
 
-def names_of(answer: Answer, server: Server) -> list[str]:
+def names_of(answer: Answer, server: PrometheusServer) -> list[str]:
     """The values of a label."""
     return _typed(_NAMES, answer, server)  # type: ignore[no-any-return]
 
 
-def _typed(decoder: msgspec.json.Decoder[Any], answer: Answer, server: Server) -> Any:
+def _typed(decoder: msgspec.json.Decoder[Any], answer: Answer, server: PrometheusServer) -> Any:
     try:
         return decoder.decode(answer.data)
     except _UNREADABLE as error:
         raise _unlike(server) from error
 
 
-def _unlike(server: Server) -> SourceError:
+def _unlike(server: PrometheusServer) -> SourceError:
     return SourceError(
         f"{server.url} answers in another form than Prometheus does",
         "Check that the address is of a Prometheus-compatible server.",
     )
 
 
-def said(answer: Answer, server: Server) -> str:
+def said(answer: Answer, server: PrometheusServer) -> str:
     """The server's own words, fit to print and without what is secret."""
     return shown(server.hidden(answer.error) or answer.error_type or "no reason given", 200)
 
 
-def reason_of(body: bytes, server: Server) -> str:
+def reason_of(body: bytes, server: PrometheusServer) -> str:
     """What a refusal says of itself; empty where it says nothing that can be shown."""
     try:
         return said(_ANSWER.decode(body), server)
@@ -143,7 +143,7 @@ def reason_of(body: bytes, server: Server) -> str:
         return "" if text[:1] in ("<", "") else shown(server.hidden(text.splitlines()[0]), 200)
 
 
-def refusal(status: int, body: bytes, server: Server) -> PlimsollError | TooMuch:
+def refusal(status: int, body: bytes, server: PrometheusServer) -> PlimsollError | TooMuch:
     """What an answer with an error status means."""
     url, reason = server.url, reason_of(body, server)
     because = f": {reason}" if reason else ""

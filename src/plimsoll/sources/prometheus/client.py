@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from plimsoll.errors import PlimsollError, SourceError, Unreachable, UsageError
 from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, refusal, said
-from plimsoll.sources.prometheus.server import Server
+from plimsoll.sources.prometheus.server import PrometheusServer
 from plimsoll.sources.prometheus.signing import signed
 
 Parameters = Sequence[tuple[str, str]]
@@ -75,7 +75,7 @@ class Quota:
         """Everything that was taken so far."""
         return self._taken
 
-    def take(self, count: int, server: Server) -> None:
+    def take(self, count: int, server: PrometheusServer) -> None:
         """
         Note a part of an answer.
 
@@ -104,7 +104,7 @@ class Client:
 
     def __init__(
         self,
-        server: Server,
+        server: PrometheusServer,
         bounds: Bounds | None = None,
         *,
         allowance: Allowance | None = None,
@@ -241,14 +241,14 @@ class Client:
         return b"".join(parts)
 
 
-def _broken(server: Server) -> Unreachable:
+def _broken(server: PrometheusServer) -> Unreachable:
     return Unreachable(
         f"{server.url} broke off its answer",
         "Check the server and the proxy before it, and try again.",
     )
 
 
-def _unreachable(server: Server, error: Exception, bounds: Bounds) -> Unreachable:
+def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> Unreachable:
     import httpx
 
     url = server.url

@@ -37,7 +37,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     account: str | None = None
 
 
-class Track(Struct, frozen=True, kw_only=True):
+class KnownSeries(Struct, frozen=True, kw_only=True):
     """One series that we know, without its samples."""
 
     exporter: Exporter
@@ -110,7 +110,7 @@ _OTHER_DIMENSIONS = frozenset(
 )
 
 
-def classify(listed: Sequence[Mapping[str, str]]) -> list[Track]:
+def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
     """
     The series that we know among those a server listed.
 
@@ -130,7 +130,7 @@ def classify(listed: Sequence[Mapping[str, str]]) -> list[Track]:
     ]
 
 
-def track_of(labels: Mapping[str, str]) -> Track | None:
+def track_of(labels: Mapping[str, str]) -> KnownSeries | None:
     """What a series is by its name and labels; None for one that we do not read."""
     name = labels.get("__name__", "")
     if name.startswith(OS_PREFIX):
@@ -148,7 +148,7 @@ def track_of(labels: Mapping[str, str]) -> Track | None:
     return _of_node(name, labels)
 
 
-def _of_cloudwatch(name: str, labels: Mapping[str, str]) -> Track | None:
+def _of_cloudwatch(name: str, labels: Mapping[str, str]) -> KnownSeries | None:
     plain = {_PLAIN.sub("", label.lower()): label for label, value in labels.items() if value}
     if any(d in plain or f"dimension{d}" in plain for d in _OTHER_DIMENSIONS):
         return None
@@ -164,7 +164,7 @@ def _of_cloudwatch(name: str, labels: Mapping[str, str]) -> Track | None:
     return None
 
 
-def _of_node(name: str, labels: Mapping[str, str]) -> Track | None:
+def _of_node(name: str, labels: Mapping[str, str]) -> KnownSeries | None:
     if not _NODE.fullmatch(name):
         return None
     if name.startswith("node_disk_") and DISK_DEVICES_LEFT_OUT.match(labels.get("device", "")):
@@ -181,7 +181,7 @@ def _track(
     labels: Mapping[str, str],
     *,
     written: str | None = None,
-) -> Track | None:
+) -> KnownSeries | None:
     label = next((c for c in candidates if labels.get(c)), None)
     if label is None:
         return None
@@ -196,7 +196,7 @@ def _track(
         if metric is None:
             return None
     is_host = exporter is Exporter.NODE
-    return Track(
+    return KnownSeries(
         exporter=exporter,
         # A host may have a label `region` on some of its jobs only: it is no part of its name.
         subject=Subject(

@@ -12,7 +12,7 @@ import numpy as np
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.sources.prometheus.answers import Row, TooMuch, labels_of, names_of, rows_of
+from plimsoll.sources.prometheus.answers import SeriesRow, TooMuch, labels_of, names_of, rows_of
 from plimsoll.sources.prometheus.client import Client
 from plimsoll.sources.prometheus.node import Counted
 
@@ -100,7 +100,7 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
     return [_whole(dict(labels), parts) for labels, parts in pieces.items()]
 
 
-def _piece(client: Client, selector: str, window_s: Window) -> list[Row]:
+def _piece(client: Client, selector: str, window_s: Window) -> list[SeriesRow]:
     """
     The samples of [start, end), asked for at a thousandth before the end.
 
@@ -116,7 +116,7 @@ def _piece(client: Client, selector: str, window_s: Window) -> list[Row]:
     return rows_of(client.ask("/api/v1/query", parameters), client.server)
 
 
-def _arrays(row: Row, client: Client) -> tuple[IntArray, FloatArray]:
+def _arrays(row: SeriesRow, client: Client) -> tuple[IntArray, FloatArray]:
     try:
         value = np.array([v for _, v in row.values], dtype=np.float64)
     except ValueError as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.prometheus.exporters import Exporter, Track
+from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries
 from plimsoll.sources.prometheus.grid import Gridded, gridded, joined, without_repetitions
 from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
@@ -47,7 +47,7 @@ class Gauges:
 
 
 def gauges_of(
-    exporter: Exporter, pairs: Sequence[tuple[Track, Counted]], window_s: tuple[int, int]
+    exporter: Exporter, pairs: Sequence[tuple[KnownSeries, Counted]], window_s: tuple[int, int]
 ) -> Gauges:
     """
     The gauges of one exporter about one instance.

@@ -67,7 +67,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rates:
+class NodeRates:
     """What one target says of its host; every column has the shape (n,)."""
 
     time_s: IntArray
@@ -114,7 +114,7 @@ def latest(series: Sequence[Counted], name: str) -> float | None:
     return max(ends)[1] if ends else None
 
 
-def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[Rates]:
+def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[NodeRates]:
     """
     Rates of one host, one part per scrape target it had, no two of the same time.
 
@@ -127,7 +127,7 @@ def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[Rates]:
     """
     found = [_of_target(part, devices) for part in _targets(series)]
     parts = sorted((p for p in found if p is not None), key=lambda p: -p.time_s.size)
-    kept: list[Rates] = []
+    kept: list[NodeRates] = []
     for part in parts:
         free = np.ones(part.time_s.size, dtype=np.bool_)
         for other in kept:
@@ -135,7 +135,7 @@ def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[Rates]:
             free &= (part.time_s + part.step_s <= first) | (part.time_s >= last + other.step_s)
         if free.any():
             columns = {metric: values[free] for metric, values in part.columns.items()}
-            kept.append(Rates(time_s=part.time_s[free], step_s=part.step_s, columns=columns))
+            kept.append(NodeRates(time_s=part.time_s[free], step_s=part.step_s, columns=columns))
     return kept
 
 
@@ -226,7 +226,7 @@ class _Table:
         return found
 
 
-def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> Rates | None:
+def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates | None:
     time_ms = np.unique(np.concatenate([s.time_ms for s in series]))
     pauses_ms = np.diff(time_ms)
     if not pauses_ms.size:
@@ -249,7 +249,7 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> Rates | Non
     steps = np.round((time_ms[:-1] - time_ms[0]) / (1000 * step_s)).astype(np.int64)
     first_s = int(time_ms[0]) // 1000
     is_first = np.append(True, np.diff(steps) > 0)
-    return Rates(
+    return NodeRates(
         time_s=(first_s + steps * step_s)[is_first],
         step_s=step_s,
         columns={metric: values[is_first] for metric, values in columns.items()},

@@ -28,31 +28,31 @@ from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
 from plimsoll.sources.prometheus.client import Allowance, Bounds, Client, Exhausted
-from plimsoll.sources.prometheus.exporters import Exporter, Track, classify
+from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, classify
 from plimsoll.sources.prometheus.fetch import label_values, list_series, read_samples
 from plimsoll.sources.prometheus.gauges import Gauges, blocks_of, gauges_of
 from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.prometheus.percona import read_os_metrics
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
-from plimsoll.sources.prometheus.server import Server, server_of
+from plimsoll.sources.prometheus.server import PrometheusServer, server_of
 from plimsoll.sources.prometheus.subjects import chosen, subject_of
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Block, Reading
 from plimsoll.sources.values.shown import counted, shown
 
-__all__ = ["Server", "read_prometheus", "read_prometheus_fleet", "server_of"]
+__all__ = ["PrometheusServer", "read_prometheus", "read_prometheus_fleet", "server_of"]
 
 _MOST_LISTED = 12
 Window = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Found:
+class _SubjectSeries:
     """All series of one subject with their samples."""
 
     identifier: str
     region: str | None
-    tracks: Sequence[tuple[Track, Counted]]
+    tracks: Sequence[tuple[KnownSeries, Counted]]
     of_class: Sequence[Counted]
 
     def of(self, *exporters: Exporter) -> list[Counted]:
@@ -60,7 +60,7 @@ class _Found:
 
 
 def read_prometheus(
-    server: Server,
+    server: PrometheusServer,
     window_s: Window,
     *,
     identifier: str | None = None,
@@ -94,7 +94,7 @@ def read_prometheus(
 
 
 def read_prometheus_fleet(
-    server: Server,
+    server: PrometheusServer,
     window_s: Window,
     pattern: str,
     *,
@@ -153,7 +153,7 @@ def read_prometheus_fleet(
             )
 
 
-def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:
+def _search(client: Client, window_s: Window, identifier: str | None) -> _SubjectSeries:
     server = client.server
     # One exporter's samples are those of ten minutes before.
     reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
@@ -182,7 +182,7 @@ def _search(client: Client, window_s: Window, identifier: str | None) -> _Found:
         if cluster := info.labels.get("cluster_identifier"):
             asked.append(selectors.of_cluster(server, subject, cluster))
         of_class = [s for q in asked for s in read_samples(client, q, last_day, 10)]
-    return _Found(
+    return _SubjectSeries(
         identifier=subject.identifier, region=subject.region, tracks=pairs, of_class=of_class
     )
 
@@ -216,7 +216,9 @@ def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str
     return texts
 
 
-def _snapshot(server: Server, found: _Found, window_s: Window, warnings: list[str]) -> Snapshot:
+def _snapshot(
+    server: PrometheusServer, found: _SubjectSeries, window_s: Window, warnings: list[str]
+) -> Snapshot:
     reading = Reading()
     annotations: tuple[Annotation, ...] = ()
     used: list[Used] = []
@@ -260,7 +262,7 @@ def _describing(used: Sequence[Used]) -> list[Used]:
     return marked
 
 
-def _read_rds(found: _Found, reading: Reading, window_s: Window) -> list[Used]:
+def _read_rds(found: _SubjectSeries, reading: Reading, window_s: Window) -> list[Used]:
     gauges: list[Gauges] = []
     for exporter in (Exporter.QONTO, Exporter.YACE, Exporter.CLOUDWATCH, Exporter.PERCONA):
         pairs = [(t, s) for t, s in found.tracks if t.exporter is exporter and t.metric is not None]
@@ -280,7 +282,7 @@ def _read_rds(found: _Found, reading: Reading, window_s: Window) -> list[Used]:
 
 
 def _read_host(
-    server: Server,
+    server: PrometheusServer,
     identifier: str,
     counters: Sequence[Counted],
     reading: Reading,
@@ -323,7 +325,9 @@ def _read_host(
     return [Used(exporter=Exporter.NODE, names=names, devices=devices, disk_count=len(disks))]
 
 
-def _devices(server: Server, disks: Sequence[str], counters: Sequence[Counted]) -> tuple[str, ...]:
+def _devices(
+    server: PrometheusServer, disks: Sequence[str], counters: Sequence[Counted]
+) -> tuple[str, ...]:
     named = selectors.devices_of(server)
     known = {s.device for s in counters if s.name.startswith("node_disk_")}
     for name in named:

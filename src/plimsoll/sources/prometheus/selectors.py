@@ -13,10 +13,10 @@ from plimsoll.sources.prometheus.exporters import (
     IDENTITY,
     IDENTITY_LABELS,
     Exporter,
+    KnownSeries,
     Subject,
-    Track,
 )
-from plimsoll.sources.prometheus.server import Server
+from plimsoll.sources.prometheus.server import PrometheusServer
 
 DEVICE = "device"
 """A match on this label chooses disks of a host; other series do not have it."""
@@ -37,12 +37,12 @@ def equals(label: str, value: str) -> str:
     return f'{label}="{value.translate(_ESCAPES)}"'
 
 
-def devices_of(server: Server) -> tuple[str, ...]:
+def devices_of(server: PrometheusServer) -> tuple[str, ...]:
     """Disks that the user named with `--match device=…`."""
     return tuple(v.removeprefix("/dev/") for label, v in server.match if label == DEVICE)
 
 
-def plain_matchers(server: Server) -> list[str]:
+def plain_matchers(server: PrometheusServer) -> list[str]:
     """What every series must meet: all matches that name neither the subject nor a disk."""
     return [
         equals(label, value)
@@ -51,7 +51,7 @@ def plain_matchers(server: Server) -> list[str]:
     ]
 
 
-def discovery(server: Server, identifier: str | None) -> list[str]:
+def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
     """
     Selectors that together find every series of a known exporter which meets the matches.
 
@@ -77,9 +77,9 @@ def discovery(server: Server, identifier: str | None) -> list[str]:
     return list(found)
 
 
-def samples(server: Server, tracks: Sequence[Track]) -> list[tuple[str, int]]:
+def samples(server: PrometheusServer, tracks: Sequence[KnownSeries]) -> list[tuple[str, int]]:
     """Selectors of the samples of a subject's series, and how many series each will bring."""
-    groups: dict[tuple[str, str, str], list[Track]] = {}
+    groups: dict[tuple[str, str, str], list[KnownSeries]] = {}
     for track in tracks:
         key = (_part(track), track.label, track.labels[track.label])
         groups.setdefault(key, []).append(track)
@@ -100,7 +100,7 @@ def samples(server: Server, tracks: Sequence[Track]) -> list[tuple[str, int]]:
 _CPU, _DISK = "node_cpu", "node_disk"
 
 
-def _part(track: Track) -> str:
+def _part(track: KnownSeries) -> str:
     """What is asked for together: disks and processors need a matcher of their own."""
     if track.exporter is Exporter.NODE:
         for part in (_CPU, _DISK):
@@ -109,7 +109,7 @@ def _part(track: Track) -> str:
     return track.exporter.value
 
 
-def of_class(server: Server, subject: Subject, db_class: str) -> str:
+def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
     """What Qonto's exporter says of an instance class, which names no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     names = (
@@ -118,7 +118,7 @@ def of_class(server: Server, subject: Subject, db_class: str) -> str:
     return selector(names, [*plain_matchers(server), equals("instance_class", db_class), *region])
 
 
-def of_cluster(server: Server, subject: Subject, cluster: str) -> str:
+def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
     """The largest capacity of an Aurora Serverless cluster, which names no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     return selector(

@@ -25,7 +25,7 @@ _API = re.compile(r"/api/v1(?:/.*)?\Z")
 _EXAMPLE = "Write it as prom:http://host:9090."
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class PrometheusServer(Struct, frozen=True, kw_only=True):
     """A Prometheus-compatible HTTP interface and what is asked of it."""
 
     url: str
@@ -61,7 +61,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
 def server_of(
     url: str, *, match: Sequence[str], headers: Sequence[str], environment: Mapping[str, str]
-) -> Server:
+) -> PrometheusServer:
     """
     The server that a target and its options mean.
 
@@ -93,7 +93,7 @@ def server_of(
     has_said = token is not None or user is not None
     has_said |= any(name.lower() == "authorization" for name, _ in sent)
     amazon = _AMAZON.match(urlsplit(base).hostname or "")
-    return Server(
+    return PrometheusServer(
         url=base,
         match=tuple(_match(text) for text in match),
         headers=sent,

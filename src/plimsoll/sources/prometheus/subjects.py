@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from plimsoll.errors import UsageError
-from plimsoll.sources.prometheus.exporters import Exporter, Subject, Track
+from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, Subject
 from plimsoll.sources.values.shown import shown
 
 _MOST_LISTED = 12
 _PLACES = ("aws_region", "region", "aws_account_id", "account_id")
 
 
-def chosen(tracks: Sequence[Track], identifier: str | None) -> list[Track]:
+def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownSeries]:
     """
     The series of the one subject that is meant.
 
@@ -21,7 +21,7 @@ def chosen(tracks: Sequence[Track], identifier: str | None) -> list[Track]:
     Raises:
         UsageError: several and none chosen, or the chosen one is not among them.
     """
-    by_name: dict[tuple[str, bool], list[Track]] = {}
+    by_name: dict[tuple[str, bool], list[KnownSeries]] = {}
     for track in tracks:
         key = (track.subject.identifier.lower(), track.exporter is Exporter.NODE)
         by_name.setdefault(key, []).append(track)
@@ -43,7 +43,7 @@ def chosen(tracks: Sequence[Track], identifier: str | None) -> list[Track]:
     return _of_one_place(next(iter(meant.values())))
 
 
-def subject_of(tracks: Sequence[Track]) -> Subject:
+def subject_of(tracks: Sequence[KnownSeries]) -> Subject:
     """What all series of one subject together say of its name and place."""
     return Subject(
         identifier=tracks[0].subject.identifier,
@@ -52,7 +52,7 @@ def subject_of(tracks: Sequence[Track]) -> Subject:
     )
 
 
-def _of_one_place(tracks: list[Track]) -> list[Track]:
+def _of_one_place(tracks: list[KnownSeries]) -> list[KnownSeries]:
     """RDS names are unique in a region of an account only; exporters without either fit any."""
     for what in ("region", "account"):
         places = {p for t in tracks if (p := getattr(t.subject, what)) is not None}
@@ -70,7 +70,7 @@ def _of_one_place(tracks: list[Track]) -> list[Track]:
     return tracks
 
 
-def _listing(by_name: Mapping[tuple[str, bool], Sequence[Track]]) -> str:
+def _listing(by_name: Mapping[tuple[str, bool], Sequence[KnownSeries]]) -> str:
     names = [f"{t[0].label}={shown(t[0].subject.identifier, 63)}" for t in by_name.values()]
     more = len(names) - _MOST_LISTED
     listed = ", ".join(sorted(names)[:_MOST_LISTED])

@@ -12,8 +12,8 @@ from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.reading.choose_instance import choose, describe
 from plimsoll.sources.reading.merge import longest_window_steps, merge
 from plimsoll.sources.reading.plausible import in_their_units
-from plimsoll.sources.reading.reading import Origin, Reading
-from plimsoll.sources.reading.resolve import Samples, metric_asked, resolve
+from plimsoll.sources.reading.reading import Channel, Reading
+from plimsoll.sources.reading.resolve import ResolvedSamples, metric_asked, resolve
 from plimsoll.sources.values.shown import counted
 from plimsoll.units import format_ratio
 
@@ -100,8 +100,8 @@ def _unanswered(reading: Reading) -> list[Gap]:
 
 
 def _with_weak_labels_dropped(
-    parts: list[Samples], reading: Reading, wanted: str | None
-) -> list[Samples]:
+    parts: list[ResolvedSamples], reading: Reading, wanted: str | None
+) -> list[ResolvedSamples]:
     """
     Samples with labels read as labels only, where they cannot be identifiers.
 
@@ -118,25 +118,25 @@ def _with_weak_labels_dropped(
 
 
 def _series(
-    parts: list[Samples], reading: Reading
+    parts: list[ResolvedSamples], reading: Reading
 ) -> tuple[dict[Metric, Series], dict[Metric, Series], str, list[Gap]]:
     """Every metric's series, the finer ones, a sentence if two origins met, and what must be said."""
-    by_origin: dict[Origin, dict[Metric, list[Samples]]] = {o: {} for o in Origin}
+    by_origin: dict[Channel, dict[Metric, list[ResolvedSamples]]] = {o: {} for o in Channel}
     for part in parts:
         by_origin[part.origin].setdefault(part.metric, []).append(part)
     merged = {
         origin: {metric: merge(metric, found) for metric, found in by_metric.items()}
         for origin, by_metric in by_origin.items()
     }
-    enhanced = merged[Origin.ENHANCED_MONITORING]
+    enhanced = merged[Channel.ENHANCED_MONITORING]
     meeting = _Meeting.of(
-        [s for s, _ in merged[Origin.CLOUDWATCH].values() if s],
+        [s for s, _ in merged[Channel.CLOUDWATCH].values() if s],
         [s for s, _ in enhanced.values() if s],
     )
     series: dict[Metric, Series] = {}
     gaps: list[Gap] = []
     for metric in Metric:
-        candidates = [merged[origin].get(metric) for origin in Origin]
+        candidates = [merged[origin].get(metric) for origin in Channel]
         if meeting.is_finer_preferred and metric not in _ALWAYS_CLOUDWATCH:
             candidates[:2] = candidates[1::-1]
         for found in candidates:

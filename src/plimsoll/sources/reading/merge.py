@@ -20,7 +20,7 @@ from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.reading.reading import Statistic
-from plimsoll.sources.reading.resolve import Samples
+from plimsoll.sources.reading.resolve import ResolvedSamples
 from plimsoll.sources.values.numbers import mean_of
 from plimsoll.sources.values.shown import counted
 from plimsoll.sources.values.steps import LONGEST_STEP_S, usual_step_s
@@ -56,7 +56,7 @@ _ONLY_AS_MEAN = frozenset(
 )
 
 
-def merge(metric: Metric, parts: list[Samples]) -> tuple[Series | None, list[Gap]]:
+def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, list[Gap]]:
     """
     One series from all samples of a metric of one instance.
 
@@ -99,8 +99,10 @@ def _step_s(time_s: IntArray, declared: list[int]) -> int:
     return seen or DEFAULT_STEP_S
 
 
-def _of_one_statistic(metric: Metric, parts: list[Samples]) -> tuple[list[Samples], list[Gap]]:
-    by_statistic: dict[Statistic, list[Samples]] = {}
+def _of_one_statistic(
+    metric: Metric, parts: list[ResolvedSamples]
+) -> tuple[list[ResolvedSamples], list[Gap]]:
+    by_statistic: dict[Statistic, list[ResolvedSamples]] = {}
     for part in parts:
         by_statistic.setdefault(part.statistic, []).append(part)
     if Statistic.AVERAGE in by_statistic:
@@ -132,7 +134,7 @@ def _no_mean(metric: Metric, statistics: Iterable[Statistic]) -> Gap:
     )
 
 
-def _means(sums: list[Samples], counts: list[Samples]) -> list[Samples]:
+def _means(sums: list[ResolvedSamples], counts: list[ResolvedSamples]) -> list[ResolvedSamples]:
     """Sum ÷ SampleCount at the times that have both."""
     time_s, total, _ = _one_per_time(*_joined(sums))
     count_time_s, count, _ = _one_per_time(*_joined(counts))
@@ -143,13 +145,13 @@ def _means(sums: list[Samples], counts: list[Samples]) -> list[Samples]:
     return [replace(sums[0], statistic=Statistic.AVERAGE, time_s=both, value=mean)]
 
 
-def _joined(parts: list[Samples]) -> tuple[IntArray, FloatArray]:
+def _joined(parts: list[ResolvedSamples]) -> tuple[IntArray, FloatArray]:
     if len(parts) == 1:  # shared as it is: the metrics of a table have the same times
         return parts[0].time_s, parts[0].value
     return np.concatenate([p.time_s for p in parts]), np.concatenate([p.value for p in parts])
 
 
-def _plausible(metric: Metric, part: Samples) -> Samples:
+def _plausible(metric: Metric, part: ResolvedSamples) -> ResolvedSamples:
     """The part without values that cannot be; ratios a rounding above one become one."""
     is_ratio = METRICS[metric].unit == "ratio"
     most = MOST_RATIO if is_ratio else MOST_OF_ANYTHING
@@ -160,7 +162,7 @@ def _plausible(metric: Metric, part: Samples) -> Samples:
     return replace(part, time_s=part.time_s if keep.all() else part.time_s[keep], value=value)
 
 
-def _without_coarse_copies(parts: list[Samples]) -> list[Samples]:
+def _without_coarse_copies(parts: list[ResolvedSamples]) -> list[ResolvedSamples]:
     """Leave out samples of a coarser period inside the time range of a finer part."""
     periods = [_period_s(p) for p in parts]
     finest_first = sorted(
@@ -182,7 +184,7 @@ def _without_coarse_copies(parts: list[Samples]) -> list[Samples]:
     return [p for p in kept if p.time_s.size]
 
 
-def _period_s(part: Samples) -> int | None:
+def _period_s(part: ResolvedSamples) -> int | None:
     if part.period_s is not None:
         return part.period_s
     if part.time_s.size < FEWEST_FOR_PERIOD:

@@ -16,7 +16,7 @@ from plimsoll.sources.reading.quantities import is_unit
 from plimsoll.sources.reading.reading import Statistic, statistic_of
 
 
-class Named(Struct, frozen=True, kw_only=True):
+class NamedMetric(Struct, frozen=True, kw_only=True):
     """What a name says."""
 
     metric: Metric | None = None
@@ -172,7 +172,7 @@ _EC2_NAMES = frozenset(
 
 
 @lru_cache(maxsize=65536)
-def recognise(text: str) -> Named:
+def recognise(text: str) -> NamedMetric:
     """
     What a label, a column head or a metric name says.
 
@@ -184,7 +184,7 @@ def recognise(text: str) -> Named:
     named = _whole(bare)
     if named is None:
         named = _among_parts(bare)
-    return Named(
+    return NamedMetric(
         metric=named.metric,
         is_ours=named.is_ours,
         instance=named.instance,
@@ -194,10 +194,10 @@ def recognise(text: str) -> Named:
     )
 
 
-def recognise_id(query_id: str) -> Named:
+def recognise_id(query_id: str) -> NamedMetric:
     """What the Id of a query says: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
     named = _whole(query_id) or _whole(_QUERY_ID.sub("", query_id))
-    return named or Named()
+    return named or NamedMetric()
 
 
 def _without_brackets(text: str) -> tuple[str, Statistic | None, str | None]:
@@ -211,10 +211,10 @@ def _without_brackets(text: str) -> tuple[str, Statistic | None, str | None]:
     return _BRACKETS.sub(" ", text).strip(), statistic, unit
 
 
-def _whole(text: str) -> Named | None:
+def _whole(text: str) -> NamedMetric | None:
     plain = _plain(text)
     if plain in _OURS:
-        return Named(metric=_OURS[plain], is_ours=True)
+        return NamedMetric(metric=_OURS[plain], is_ours=True)
     for prefix in ("", *_PREFIXES):
         if not plain.startswith(prefix):
             continue
@@ -223,23 +223,25 @@ def _whole(text: str) -> Named | None:
         if found is not None:
             return found
         if (trimmed := _PERCENTILE_END.sub("", rest)) != rest and (found := _known(trimmed)):
-            return Named(metric=found.metric, ignored=found.ignored, statistic=Statistic.OTHER)
+            return NamedMetric(
+                metric=found.metric, ignored=found.ignored, statistic=Statistic.OTHER
+            )
         for end in _STATISTIC_ENDS:
             if rest.endswith(end):
                 found = _known(rest.removesuffix(end))
                 if found is not None:
-                    return Named(
+                    return NamedMetric(
                         metric=found.metric, ignored=found.ignored, statistic=statistic_of(end)
                     )
     return None
 
 
-def _known(plain: str) -> Named | None:
+def _known(plain: str) -> NamedMetric | None:
     for name in (plain, *(plain.removesuffix(end) for end in _UNIT_ENDS if plain.endswith(end))):
         if name in _KNOWN:
-            return Named(metric=_KNOWN[name])
+            return NamedMetric(metric=_KNOWN[name])
         if (reason := _ignored(name)) is not None:
-            return Named(ignored=reason)
+            return NamedMetric(ignored=reason)
     return None
 
 
@@ -255,19 +257,19 @@ def _ignored(plain: str) -> str | None:
     return None
 
 
-def _among_parts(text: str) -> Named:
+def _among_parts(text: str) -> NamedMetric:
     parts = [p.strip("'\"") for p in _SEPARATORS.split(text)]
     if len(parts) == 1:
         parts = text.split(".")
     parts = [p for p in parts if p]
     if not 2 <= len(parts) <= 12:  # a label has a handful of words; more is prose
-        return Named()
+        return NamedMetric()
     found = [(index, named) for index, part in enumerate(parts) if (named := _whole(part))]
     if len(found) != 1:
-        return Named()
+        return NamedMetric()
     at, named = found[0]
     if named.metric is not None and any(_VOLUME.match(part) for part in parts):
-        return Named(ignored=LOG_VOLUME)
+        return NamedMetric(ignored=LOG_VOLUME)
     others = [
         p
         for index, p in enumerate(parts)
@@ -275,7 +277,7 @@ def _among_parts(text: str) -> Named:
     ]
     statistics = [s for p in others if (s := statistic_of(p)) is not None]
     names = [p for p in others if statistic_of(p) is None and _IDENTIFIER.match(p)]
-    return Named(
+    return NamedMetric(
         metric=named.metric,
         is_ours=named.is_ours,
         ignored=named.ignored,

@@ -28,7 +28,7 @@ class Statistic(StrEnum):
     """A percentile or trimmed mean: says nothing about the mean."""
 
 
-class Origin(StrEnum):
+class Channel(StrEnum):
     """Which of AWS's channels a block came through; of equal steps the first is preferred."""
 
     CLOUDWATCH = "CloudWatch"
@@ -60,12 +60,12 @@ class Block:
     """As written; None where the file does not say: CloudWatch's own unit of that metric."""
     period_s: int | None = None
     """As declared by the request; None where it must be seen from the times."""
-    origin: Origin = Origin.CLOUDWATCH
+    origin: Channel = Channel.CLOUDWATCH
     folder: Path = Path()
     """Where the file lies; a request file speaks for the answers beside and below it."""
 
 
-class Query(Struct, frozen=True, kw_only=True):
+class SeriesQuery(Struct, frozen=True, kw_only=True):
     """What one query of a `get-metric-data` request asked for."""
 
     metric_name: str
@@ -81,7 +81,7 @@ class Reading:
     """All that was read so far; every parser adds to it."""
 
     blocks: list[Block] = field(default_factory=list)
-    queries: dict[Path, dict[str, Query | None]] = field(default_factory=dict)
+    queries: dict[Path, dict[str, SeriesQuery | None]] = field(default_factory=dict)
     """Per folder and Id; None where two requests use the Id for different metrics."""
     described: list[Instance] = field(default_factory=list)
     """From `describe-db-instances`."""

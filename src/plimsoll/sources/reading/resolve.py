@@ -8,9 +8,9 @@ import numpy as np
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.reading.names import CLASH, EC2, Named, recognise, recognise_id
+from plimsoll.sources.reading.names import CLASH, EC2, NamedMetric, recognise, recognise_id
 from plimsoll.sources.reading.quantities import factor_of
-from plimsoll.sources.reading.reading import Block, Origin, Query, Reading, Statistic
+from plimsoll.sources.reading.reading import Block, Channel, Reading, SeriesQuery, Statistic
 from plimsoll.sources.values.shown import shown
 
 _MOST_GAPS = 20
@@ -20,7 +20,7 @@ _REMEDIES = {CLASH: "Put each request beside its own answer, in a folder of its 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Samples:
+class ResolvedSamples:
     """A block whose metric is known; times are as in the block, values are in our unit."""
 
     metric: Metric
@@ -31,14 +31,14 @@ class Samples:
     time_s: IntArray
     value: FloatArray
     period_s: int | None
-    origin: Origin
+    origin: Channel
 
 
 @dataclass(slots=True)
 class Resolved:
     """All blocks of known metrics, and what was said about the others."""
 
-    samples: list[Samples]
+    samples: list[ResolvedSamples]
     gaps: list[Gap]
     unknown: list[str]
     """Names that are no metric, in the order read."""
@@ -78,7 +78,7 @@ def metric_asked(
     return recognise(label or "").metric or recognise_id(query_id or "").metric
 
 
-def _query(query_id: str | None, folder: Path, reading: Reading) -> Query | None:
+def _query(query_id: str | None, folder: Path, reading: Reading) -> SeriesQuery | None:
     """The request that lies nearest: beside the answer, or in a folder above it."""
     if query_id is None:
         return None
@@ -91,17 +91,17 @@ def _query(query_id: str | None, folder: Path, reading: Reading) -> Query | None
         folder = folder.parent
 
 
-def _named(block: Block, query: Query | None, reading: Reading) -> Named:
+def _named(block: Block, query: SeriesQuery | None, reading: Reading) -> NamedMetric:
     if block.metric is not None:
-        return Named(metric=block.metric, is_ours=True)
+        return NamedMetric(metric=block.metric, is_ours=True)
     namespace = (query.namespace if query else None) or block.namespace
     if namespace in ("AWS/EC2", "AWS/EBS"):
-        return Named(ignored=EC2)
+        return NamedMetric(ignored=EC2)
     if query is not None:
         return recognise(query.metric_name)
     named = recognise(block.name)
     if named.metric is None and _has_clash(block.query_id, reading):
-        return Named(ignored=CLASH)
+        return NamedMetric(ignored=CLASH)
     if named.metric is None and named.ignored is None and block.query_id is not None:
         by_id = recognise_id(block.query_id)
         return by_id if by_id.metric is not None else named
@@ -112,7 +112,7 @@ def _has_clash(query_id: str | None, reading: Reading) -> bool:
     return any(query_id in known and known[query_id] is None for known in reading.queries.values())
 
 
-def _samples(block: Block, query: Query | None, named: Named) -> Samples | None:
+def _samples(block: Block, query: SeriesQuery | None, named: NamedMetric) -> ResolvedSamples | None:
     assert named.metric is not None
     unit = block.unit or (query.unit if query else None) or named.unit
     factor = factor_of(unit, named.metric, is_ours=named.is_ours)
@@ -125,7 +125,7 @@ def _samples(block: Block, query: Query | None, named: Named) -> Samples | None:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is dropped as impossible
         value = block.value if scale == 1 else block.value * scale
     stated = (query.instance if query else None) or block.instance
-    return Samples(
+    return ResolvedSamples(
         metric=named.metric,
         instance=stated or named.instance,
         is_labelled=stated is None,

@@ -32,9 +32,9 @@ from plimsoll.sources.sysstat.capture import (
 from plimsoll.sources.sysstat.dates import midnight_s, order_of
 from plimsoll.sources.sysstat.iostat_reports import (
     HOW,
-    Capture,
+    IostatCapture,
+    IostatReport,
     Moments,
-    Report,
     moments_of,
     reports_of_json,
     reports_of_text,
@@ -140,7 +140,7 @@ def parse_iostat(
     )
 
 
-def _refuse(reports: list[Report], where: str) -> None:
+def _refuse(reports: list[IostatReport], where: str) -> None:
     if not reports:
         raise DataError(f"{where} holds no report of devices by iostat", HOW)
     if not any("r/s" in row for report in reports for row in report.disks.values()):
@@ -149,13 +149,13 @@ def _refuse(reports: list[Report], where: str) -> None:
         )
 
 
-def _moments(reports: list[Report], where: str) -> Moments:
+def _moments(reports: list[IostatReport], where: str) -> Moments:
     if any(report.stamp is None for report in reports):
         raise DataError(f"{where} is of several captures: some of its reports have no times", HOW)
     return moments_of([report.stamp or "" for report in reports], where)
 
 
-def _in_a_row(count: int, capture: Capture, step_s: int) -> Moments:
+def _in_a_row(count: int, capture: IostatCapture, step_s: int) -> Moments:
     """Moments for reports without any: one step after the other, from midnight on."""
     start_s, is_ambiguous = 0, False
     if capture.date is not None:
@@ -168,9 +168,11 @@ def _in_a_row(count: int, capture: Capture, step_s: int) -> Moments:
     return Moments(time_s=time_s, has_zone=True, is_ambiguous=is_ambiguous)
 
 
-def _samples(reports: list[Report], moments: Moments, step_s: int) -> list[tuple[int, Report]]:
+def _samples(
+    reports: list[IostatReport], moments: Moments, step_s: int
+) -> list[tuple[int, IostatReport]]:
     """Start of the step and report, for those that are about one step."""
-    samples: list[tuple[int, Report]] = []
+    samples: list[tuple[int, IostatReport]] = []
     last_s: int | None = None
     for time_s, report in zip(moments.time_s, reports, strict=True):
         is_step = (
@@ -185,7 +187,7 @@ def _samples(reports: list[Report], moments: Moments, step_s: int) -> list[tuple
     return samples
 
 
-def _devices(reports: list[Report], asked: str | None, where: str) -> Devices:
+def _devices(reports: list[IostatReport], asked: str | None, where: str) -> Devices:
     total: dict[str, float] = {}
     for report in reports:
         for name, row in report.disks.items():
@@ -238,7 +240,7 @@ def _disk_values(rows: Sequence[Row | None]) -> tuple[float, ...]:
 
 
 def _series(
-    samples: list[tuple[int, Report]], names: tuple[str, ...], step_s: int
+    samples: list[tuple[int, IostatReport]], names: tuple[str, ...], step_s: int
 ) -> dict[Metric, Series]:
     table = np.array(
         [_disk_values([report.disks.get(name) for name in names]) for _, report in samples],
@@ -277,7 +279,7 @@ def _time_gaps(moments: Moments, *, is_timed: bool, is_assumed: bool) -> list[Ga
     return gaps
 
 
-def _gaps(capture: Capture, samples: int, series: dict[Metric, Series]) -> list[Gap]:
+def _gaps(capture: IostatCapture, samples: int, series: dict[Metric, Series]) -> list[Gap]:
     gaps = [CUT] if capture.is_cut else []
     gaps += [ROUNDED] if capture.is_rounded else []
     lost = len([r for r in capture.reports if not r.is_since_boot]) - samples
@@ -300,7 +302,7 @@ def _gaps(capture: Capture, samples: int, series: dict[Metric, Series]) -> list[
     return gaps
 
 
-def _wait_gaps(samples: list[tuple[int, Report]], names: tuple[str, ...]) -> list[Gap]:
+def _wait_gaps(samples: list[tuple[int, IostatReport]], names: tuple[str, ...]) -> list[Gap]:
     rows = [report.disks[name] for _, report in samples for name in names if name in report.disks]
     if any("r_await" in row for row in rows) or not any("await" in row for row in rows):
         return []

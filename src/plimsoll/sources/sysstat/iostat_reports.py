@@ -34,7 +34,7 @@ _COLUMNS = frozenset(
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
+class IostatReport:
     """What iostat printed at one moment, about the time since the report before."""
 
     stamp: str | None
@@ -48,14 +48,14 @@ class Report:
 
 
 @dataclass(slots=True, kw_only=True)
-class Capture:
+class IostatCapture:
     """A whole file."""
 
     host: str | None = None
     cpu_count: int | None = None
     date: Date | None = None
     """The day it began, out of its first line."""
-    reports: list[Report] = field(default_factory=list)
+    reports: list[IostatReport] = field(default_factory=list)
     is_cut: bool = False
     """Whether it ends in the middle of a report."""
     is_rounded: bool = False
@@ -74,10 +74,10 @@ class Moments:
     """Whether day and month could be the other way round."""
 
 
-def reports_of_text(data: bytes) -> Capture:
+def reports_of_text(data: bytes) -> IostatCapture:
     """The reports of iostat's own text; lines that are none of its forms are passed over."""
     lines, is_cut = lines_of(data)
-    reader = _TextReader(Capture(is_cut=is_cut))
+    reader = _TextReader(IostatCapture(is_cut=is_cut))
     for line in lines:
         reader.take(line.strip())
     return reader.capture
@@ -86,11 +86,11 @@ def reports_of_text(data: bytes) -> Capture:
 class _TextReader:
     """Takes line by line; knows in which table it is."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: IostatCapture) -> None:
         self.capture = capture
         self._stamp: str | None = None
         self._is_first = True
-        self._report: Report | None = None
+        self._report: IostatReport | None = None
         self._section = ""
         self._columns: list[str] = []
 
@@ -125,7 +125,7 @@ class _TextReader:
         self._is_first, self._report, self._section = True, None, ""
 
     def _begin_report(self) -> None:
-        self._report = Report(stamp=self._stamp, is_since_boot=self._is_first)
+        self._report = IostatReport(stamp=self._stamp, is_since_boot=self._is_first)
         self.capture.reports.append(self._report)
         self._is_first, self._stamp = False, None
 
@@ -150,7 +150,7 @@ class _TextReader:
         return {column: value_of(word, column) for column, word in wanted}
 
 
-def reports_of_json(data: bytes, where: str) -> Capture:
+def reports_of_json(data: bytes, where: str) -> IostatCapture:
     """
     The reports of `iostat -o JSON`.
 
@@ -160,7 +160,7 @@ def reports_of_json(data: bytes, where: str) -> Capture:
     hosts, is_cut = hosts_of(data, where)
     if not hosts:
         raise DataError(f"{where} is not what 'iostat -o JSON' writes", HOW)
-    return Capture(
+    return IostatCapture(
         host=hosts[0].name,
         cpu_count=hosts[0].cpu_count,
         reports=[
@@ -216,9 +216,9 @@ def _offset(zone: str | None) -> timedelta | None:
     return -east if zone[0] == "-" else east
 
 
-def _entry(entry: dict[str, Any], *, is_first: bool) -> Report:
+def _entry(entry: dict[str, Any], *, is_first: bool) -> IostatReport:
     stamp, cpu, disks = (entry.get(name) for name in ("timestamp", "avg-cpu", "disk"))
-    report = Report(
+    report = IostatReport(
         stamp=stamp.strip() if isinstance(stamp, str) else None,
         is_since_boot=is_first,
         cpu={str(k): value_of(v) for k, v in cpu.items()} if isinstance(cpu, dict) else {},

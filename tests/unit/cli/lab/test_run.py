@@ -13,10 +13,10 @@ from plimsoll.cli.lab import run as lab_run
 from plimsoll.cli.lab.run import LabFlags, plan_of, run_postgres
 from plimsoll.errors import CatalogError, UsageError
 from plimsoll.gate.record import snapshot_of, truth_of
-from plimsoll.lab.load.workload import Pace
+from plimsoll.lab.load.workload import LoadPace
 from plimsoll.lab.sessions import mysql
 from plimsoll.lab.sessions.mysql import MySqlPlan
-from plimsoll.lab.sessions.postgres import Plan
+from plimsoll.lab.sessions.postgres import PostgresPlan
 from plimsoll.lab.sessions.session import Outcome, progress_of
 from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot_file.codec import decode_snapshot
@@ -47,14 +47,14 @@ def flags(**changes: object) -> LabFlags:
     return LabFlags(**{**given, **changes})
 
 
-def outcome(plan: Plan, **load: float) -> Outcome:
+def outcome(plan: PostgresPlan, **load: float) -> Outcome:
     lines = record(plan.setup, seconds=plan.duration_s, **load)
     return Outcome(
         setup=plan.setup,
         snapshot=snapshot_of(lines, plan.setup),
         truth=truth_of(lines),
         changes=(),
-        pace=Pace(transactions_per_s=12.3, latency_s=0.081),
+        pace=LoadPace(transactions_per_s=12.3, latency_s=0.081),
         was_interrupted=False,
         kept=Path("/var/tmp/plimsoll-lab-1/disk/data") if plan.keeps else None,
     )
@@ -81,7 +81,7 @@ def lab(monkeypatch):
     return simulated
 
 
-def progress(plan: Plan, elapsed_s: float) -> LabProgress:
+def progress(plan: PostgresPlan, elapsed_s: float) -> LabProgress:
     now = status(plan.setup, bytes_per_s=300e6, left=0.5)
     return progress_of(
         now,
@@ -316,9 +316,9 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
     """
     simulate_cgroup(tmp_path, monkeypatch)
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(4)))
-    plans: list[Plan | MySqlPlan] = []
+    plans: list[PostgresPlan | MySqlPlan] = []
 
-    def stop(plan: Plan | MySqlPlan, facts: object, **ways: object) -> Outcome:
+    def stop(plan: PostgresPlan | MySqlPlan, facts: object, **ways: object) -> Outcome:
         plans.append(plan)
         raise UsageError("seen", "Go on.")
 
@@ -367,9 +367,9 @@ def test_the_command_of_the_readme_is_one_that_runs(engine: str, monkeypatch):
     """
     text = Path(__file__).parents[4].joinpath("README.md").read_text(encoding="utf-8")
     shown = [line for line in text.splitlines() if line.startswith(f"plimsoll lab {engine} ")]
-    plans: list[Plan | MySqlPlan] = []
+    plans: list[PostgresPlan | MySqlPlan] = []
 
-    def stop(plan: Plan | MySqlPlan, facts: object, **ways: object) -> Outcome:
+    def stop(plan: PostgresPlan | MySqlPlan, facts: object, **ways: object) -> Outcome:
         plans.append(plan)
         raise UsageError("seen", "Go on.")
 

@@ -10,14 +10,14 @@ from plimsoll.cli.record import host as record_host
 from plimsoll.cli.record.host import HostFlags
 from plimsoll.errors import UsageError
 from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
-from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.device import DeviceChoice
 from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.host.snapshot import Host
 from plimsoll.sources.postgres.pg_stat import ServerFacts
 
 HOST = Host(
     name="db1",
-    choice=Choice(devices=("nvme1n1", "nvme2n1"), reason="named"),
+    choice=DeviceChoice(devices=("nvme1n1", "nvme2n1"), reason="named"),
     reading=HostReading(
         moment_s=0,
         disks={},

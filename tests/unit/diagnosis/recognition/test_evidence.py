@@ -7,7 +7,7 @@ import pytest
 
 from builders import ceiling
 from plimsoll.diagnosis.recognition.binding import BalanceView, Match
-from plimsoll.diagnosis.recognition.credits import Account, Credits
+from plimsoll.diagnosis.recognition.credits import CreditAccount, Credits
 from plimsoll.diagnosis.recognition.evidence import (
     AGAINST,
     context_evidence_of,
@@ -18,7 +18,7 @@ from plimsoll.diagnosis.recognition.evidence import (
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
 from plimsoll.diagnosis.recognition.score import SIGNS, score_of, weights_of
-from plimsoll.diagnosis.recognition.signs import Case, Signs, Stretch
+from plimsoll.diagnosis.recognition.signs import LevelCase, Signs, Stretch
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
@@ -44,12 +44,12 @@ SEEN = Signs(
 STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
 
 
-SHOWN = Account(credits=Credits.SHOWN, text="what was served before emptied it")
+SHOWN = CreditAccount(credits=Credits.SHOWN, text="what was served before emptied it")
 
 
 def plateau(row=LEGACY, *, level=213e6, signs=SEEN, balances=None, others=()) -> Plateau:
     rest = 1.0 - 0.1 * len(others)
-    case = Case(
+    case = LevelCase(
         level=level,
         dimension=row.dimension if row else Dimension.THROUGHPUT,
         signs=signs,

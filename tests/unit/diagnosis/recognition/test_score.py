@@ -8,7 +8,7 @@ import pytest
 from builders import ceiling
 from plimsoll.diagnosis.recognition.binding import BalanceView, Match
 from plimsoll.diagnosis.recognition.score import PRIOR, SIGNS, score_of, weights_of
-from plimsoll.diagnosis.recognition.signs import Case, Signs
+from plimsoll.diagnosis.recognition.signs import LevelCase, Signs
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 
@@ -66,7 +66,7 @@ def weights(
     **changes,
 ) -> dict[str, float]:
     return weights_of(
-        Case(
+        LevelCase(
             level=100e6,
             dimension=dimension,
             signs=replace(signs, **changes),

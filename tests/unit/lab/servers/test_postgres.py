@@ -8,7 +8,7 @@ import pytest
 from plimsoll.errors import UsageError
 from plimsoll.lab.servers import postgres, server
 from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
-from plimsoll.lab.servers.server import Account, unprivileged_account
+from plimsoll.lab.servers.server import ServerAccount, unprivileged_account
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
@@ -36,7 +36,7 @@ def test_an_ordinary_user_runs_the_server_as_himself(monkeypatch):
     """
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    assert Account() == unprivileged_account()
+    assert ServerAccount() == unprivileged_account()
 
 
 def test_root_steps_down(monkeypatch):

@@ -15,7 +15,7 @@ from plimsoll.lab.sweep.experiment import (
     published_of,
     truths_of,
 )
-from plimsoll.lab.sweep.plan import Plan
+from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import KIB
 from simulated_sweeps import sweep
@@ -93,7 +93,7 @@ def test_the_length_is_that_of_every_point_in_every_phase():
     """
     Two phases of a burstable configuration take twice the points of a plan, one phase takes them once.
     """
-    plan = Plan(sizes_bytes=(8192, 65536), for_each_s=4.0)
+    plan = SweepPlan(sizes_bytes=(8192, 65536), for_each_s=4.0)
     once = 2 * 2 * 4.0 + 2 * 1 * 1.0  # patterns × sizes × seconds, and the smallest size alone
 
     assert once == length_s(cases_named(["m4.4xlarge-io1"]), plan, catalog())

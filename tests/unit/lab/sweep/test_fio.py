@@ -9,7 +9,7 @@ import pytest
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.sweep import fio
 from plimsoll.lab.sweep.fio import parts_of, point_of, sweep_path
-from plimsoll.lab.sweep.plan import Budget, Plan, Step, check_plan
+from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, check_plan
 from plimsoll.model.sweep import Direction, Pattern
 from plimsoll.units import KIB, MIB
 
@@ -92,7 +92,7 @@ def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(UsageError) as raised:
-        sweep_path(tmp_path, Plan(), allow_writes=False, tell=print)
+        sweep_path(tmp_path, SweepPlan(), allow_writes=False, tell=print)
 
     assert "fio is not installed" in raised.value.message
     assert "apt-get install fio" in raised.value.hint
@@ -114,14 +114,14 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     monkeypatch.setattr("plimsoll.lab.sweep.file.FILE_MIN_BYTES", KIB)
 
     with pytest.raises(SourceError, match="refuses direct I/O"):
-        sweep_path(file, Plan(sizes_bytes=(4096,)), allow_writes=False, tell=print)
+        sweep_path(file, SweepPlan(sizes_bytes=(4096,)), allow_writes=False, tell=print)
 
 
 def test_writes_need_leave(tmp_path: Path):
     """
     A plan with writes is not carried out without --allow-writes.
     """
-    plan = Plan(directions=(Direction.READ, Direction.WRITE))
+    plan = SweepPlan(directions=(Direction.READ, Direction.WRITE))
 
     with pytest.raises(UsageError, match="without leave"):
         sweep_path(tmp_path, plan, allow_writes=False, tell=print)
@@ -145,9 +145,9 @@ def test_bytes_are_shared_among_the_steps_that_are_left():
     """
     What one step leaves over, the others may use; a step moves at least one request.
     """
-    plan = Plan(sizes_bytes=(4096,), max_bytes=900, for_each_s=1)
+    plan = SweepPlan(sizes_bytes=(4096,), max_bytes=900, for_each_s=1)
     steps = plan.steps()
-    budget = Budget(plan, steps)
+    budget = ByteBudget(plan, steps)
 
     assert 4 == len(steps)
     assert 200 == budget.share(100)
@@ -159,12 +159,12 @@ def test_bytes_are_shared_among_the_steps_that_are_left():
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan(sizes_bytes=()), "no I/O size"),
-        (Plan(sizes_bytes=(1000,)), "1,000 bytes"),
-        (Plan(sizes_bytes=(32 * MIB,)), "cannot be read"),
-        (Plan(depth=1), "in flight"),
-        (Plan(for_each_s=0), "for each size"),
-        (Plan(max_bytes=MIB), "too little"),
+        (SweepPlan(sizes_bytes=()), "no I/O size"),
+        (SweepPlan(sizes_bytes=(1000,)), "1,000 bytes"),
+        (SweepPlan(sizes_bytes=(32 * MIB,)), "cannot be read"),
+        (SweepPlan(depth=1), "in flight"),
+        (SweepPlan(for_each_s=0), "for each size"),
+        (SweepPlan(max_bytes=MIB), "too little"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(plan, words):

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import Plan
+from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.lab.sweep.postgres import fitted
-from plimsoll.lab.sweep.server import ServerFacts, scratch_bytes
+from plimsoll.lab.sweep.server import SweepServerFacts, scratch_bytes
 from plimsoll.lab.sweep.streams import Piece, parts_of, stride_of, within
 from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
 
 
-def facts(**other) -> ServerFacts:
+def facts(**other) -> SweepServerFacts:
     known = {
         "version_number": 180_006,
         "version": "18.6",
@@ -29,7 +29,7 @@ def facts(**other) -> ServerFacts:
         "connections_left": 50,
         "role": "me",
     }
-    return ServerFacts(**(known | other))
+    return SweepServerFacts(**(known | other))
 
 
 @given(blocks=st.integers(100, 10**7), streams=st.integers(1, 100))
@@ -72,7 +72,7 @@ def test_steps_go_from_what_leaves_little_behind_to_what_leaves_much():
     """
     Scans before scattered requests, odd sizes first, then the large ones; alone last.
     """
-    plan = Plan(sizes_bytes=(8 * KIB, 64 * KIB, 384 * KIB, 1024 * KIB))
+    plan = SweepPlan(sizes_bytes=(8 * KIB, 64 * KIB, 384 * KIB, 1024 * KIB))
     steps = plan.steps()
 
     first = [step.size_bytes // KIB for step in steps[:4]]
@@ -85,7 +85,7 @@ def test_sizes_that_the_server_cannot_read_at_once_are_left_out_and_said():
     """
     Not multiples of its block, and beyond io_max_combine_limit.
     """
-    plan, notes = fitted(Plan(), facts(), has_prewarm=True)
+    plan, notes = fitted(SweepPlan(), facts(), has_prewarm=True)
 
     assert [8, 16, 32, 64, 128] == [size // KIB for size in plan.sizes_bytes]
     assert any("io_max_combine_limit = 1MB" in note for note in notes)
@@ -107,7 +107,7 @@ def test_without_pg_prewarm_only_scans_are_measured():
     """
     And the remedy is said.
     """
-    plan, notes = fitted(Plan(), facts(combine_limit="1MB"), has_prewarm=False)
+    plan, notes = fitted(SweepPlan(), facts(combine_limit="1MB"), has_prewarm=False)
 
     assert (Pattern.SEQUENTIAL,) == plan.patterns
     assert any("create extension pg_prewarm" in note for note in notes)
@@ -118,9 +118,9 @@ def test_a_server_without_room_is_left_alone():
     Connections are for its clients; a few are not taken.
     """
     with pytest.raises(UsageError, match="connections left"):
-        fitted(Plan(), facts(connections_left=4), has_prewarm=True)
+        fitted(SweepPlan(), facts(connections_left=4), has_prewarm=True)
 
-    plan, _ = fitted(Plan(), facts(connections_left=9), has_prewarm=True)
+    plan, _ = fitted(SweepPlan(), facts(connections_left=9), has_prewarm=True)
     assert 6 == plan.depth
 
 
@@ -129,7 +129,7 @@ def test_no_size_at_all_is_refused():
     4 KiB are half a block.
     """
     with pytest.raises(UsageError, match="8 KiB to 128 KiB at once"):
-        fitted(Plan(sizes_bytes=(4096, 2 * MIB)), facts(), has_prewarm=True)
+        fitted(SweepPlan(sizes_bytes=(4096, 2 * MIB)), facts(), has_prewarm=True)
 
 
 def test_a_table_of_ours_is_larger_than_the_buffers_and_not_without_bounds():

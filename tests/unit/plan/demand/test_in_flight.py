@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.plan.demand.held import CeilingRun, Episode, Measured, Throttled
+from plimsoll.plan.demand.held import CeilingRun, Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.in_flight import asked_by_waiting, follow_waiting
 
 STEP, N = 60.0, 240
@@ -11,11 +11,11 @@ SERVICE_S, THINK_S, CEILING = 0.001, 0.009, 1000.0
 FREE = 2000.0
 
 
-def seen_of(clients: np.ndarray) -> Measured:
+def seen_of(clients: np.ndarray) -> MeasuredDemand:
     """What N clients are served behind 1,000 a second: R = N/X - Z, at 1 ms when nothing waits."""
     ones = np.ones(N)
     latency = clients / CEILING - THINK_S
-    return Measured(
+    return MeasuredDemand(
         time_s=60 * np.arange(N),
         step_s=STEP,
         is_measured=ones > 0,
@@ -43,9 +43,9 @@ def stretch() -> Episode:
     )
 
 
-def held() -> Throttled:
+def held() -> ThrottledSteps:
     ones = np.ones(N)
-    return Throttled(
+    return ThrottledSteps(
         is_held=ones > 0,
         full_log_rise=(0.0, 1.0),
         is_partly=ones < 0,

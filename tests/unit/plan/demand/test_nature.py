@@ -8,7 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand.held import CeilingRun, Episode, Throttled
+from plimsoll.plan.demand.held import CeilingRun, Episode, ThrottledSteps
 from plimsoll.plan.demand.nature import nature_of
 from plimsoll.plan.demand.overload import Overflow
 from plimsoll.plan.demand.recovery import recover
@@ -71,7 +71,7 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
         pressed_count=0,
         waiting=waiting,
     )
-    held = Throttled(
+    held = ThrottledSteps(
         is_held=none == 0,
         full_log_rise=(0.0, 1.0),
         is_partly=none > 0,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand.held import CeilingRun, Episode, Throttled
+from plimsoll.plan.demand.held import CeilingRun, Episode, ThrottledSteps
 from plimsoll.plan.demand.overload import (
     Overflow,
     greedy_beside,
@@ -36,9 +36,9 @@ def stretch(
     )
 
 
-def held_of(*stretches: Episode) -> Throttled:
+def held_of(*stretches: Episode) -> ThrottledSteps:
     none = np.zeros(600)
-    return Throttled(
+    return ThrottledSteps(
         is_held=none > 0,
         full_log_rise=(0.0, 1.0),
         is_partly=none > 0,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.reports.chart.labels import Box, Named, line_boxes, places_of, text_width
+from plimsoll.reports.chart.labels import Box, NamedLine, line_boxes, places_of, text_width
 
 PLOT = Box(0, 0, 720, 300)
 MARK = 7.0
@@ -23,7 +23,7 @@ def crowd(seed):
     longest = ["now: db.t3.xlarge, $349.70", "2: db.m6g.xlarge, gp3 1,200 GiB, $370.14"]
     texts = [*longest, *"134567"]
     named = [
-        Named(float(x), float(y), text) for x, y, text in zip(across, down, texts, strict=True)
+        NamedLine(float(x), float(y), text) for x, y, text in zip(across, down, texts, strict=True)
     ]
     steps = [(0.0, 250.0)]
     for x, y in sorted(rng.uniform((20, 30), (700, 240), (8, 2)).tolist()):
@@ -52,7 +52,7 @@ def test_a_name_is_beside_its_mark_where_there_is_room():
     """
     To the right of it, without a line that leads to it.
     """
-    (place,) = places_of([Named(100, 100, "1")], [mark(100, 100)], PLOT, size=11)
+    (place,) = places_of([NamedLine(100, 100, "1")], [mark(100, 100)], PLOT, size=11)
 
     assert place.lead is None
     assert 107 <= place.box.left <= 120
@@ -64,7 +64,7 @@ def test_a_line_leads_to_a_name_that_stands_apart():
     From the mark to the nearest point of the name.
     """
     wall = [mark(100, 100), Box(80, 80, 220, 120)]
-    (place,) = places_of([Named(100, 100, "now: db.t3.xlarge")], wall, PLOT, size=11)
+    (place,) = places_of([NamedLine(100, 100, "now: db.t3.xlarge")], wall, PLOT, size=11)
 
     x, y, x2, y2 = place.lead
     assert (100, 100) == (x, y)
@@ -77,7 +77,7 @@ def test_where_everything_is_taken_names_still_stand():
     """
     On something, since there is no other place.
     """
-    (place,) = places_of([Named(50, 50, "1")], [Box(-99, -99, 999, 999)], PLOT, size=11)
+    (place,) = places_of([NamedLine(50, 50, "1")], [Box(-99, -99, 999, 999)], PLOT, size=11)
 
     assert place.box.covered(PLOT) > 0
     assert [] == places_of([], [], PLOT, size=11)

@@ -5,7 +5,7 @@ from plimsoll.errors import AccessDenied
 from plimsoll.model.metric import Metric
 from plimsoll.sources.aws.described import describe_one
 from plimsoll.sources.aws.insights import DAY_S, is_io, read_insights, span_of
-from plimsoll.sources.reading.reading import Origin, Reading
+from plimsoll.sources.reading.reading import Channel, Reading
 from unit.sources.aws.cloud import NOW_S, WINDOW_S, Cloud, account_of, described, error, instance
 
 TIMES = list(range(NOW_S - 180, NOW_S, 60))
@@ -61,7 +61,7 @@ def test_sessions_are_told_apart_by_what_they_wait_for():
         Metric.TRANSACTIONS_PER_S: [101, 92],
         Metric.ROLLBACKS_PER_S: [1, 2],
     }
-    assert {Origin.PERFORMANCE_INSIGHTS} == {b.origin for b in reading.blocks}
+    assert {Channel.PERFORMANCE_INSIGHTS} == {b.origin for b in reading.blocks}
     assert {"orders-primary"} == {b.instance for b in reading.blocks}
     assert np.array_equal(reading.blocks[0].time_s, TIMES)
 

@@ -12,7 +12,7 @@ from plimsoll.sources.aws.metric_data import (
     QUERIES_MAX,
     WANTED,
     Grid,
-    Query,
+    MetricQuery,
     ask,
     calls_for,
     grid_of,
@@ -33,7 +33,7 @@ from unit.sources.aws.cloud import (
 )
 
 GRID = Grid(period_s=60, start_s=WINDOW_S[0], end_s=WINDOW_S[1])
-TWO = [Query("a1", Metric.READ_OPS_PER_S), Query("b1", Metric.READ_OPS_PER_S)]
+TWO = [MetricQuery("a1", Metric.READ_OPS_PER_S), MetricQuery("b1", Metric.READ_OPS_PER_S)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_every_metric_of_every_instance_is_asked_for_once_within_the_limits(coun
     names = [f"i{n}" for n in range(count)]
     calls = packed(names, points)
 
-    assert [q for call in calls for q in call] == [Query(n, m) for n in names for m in WANTED]
+    assert [q for call in calls for q in call] == [MetricQuery(n, m) for n in names for m in WANTED]
     assert max(len(call) for call in calls) <= QUERIES_MAX
     assert max(len(call) for call in calls) * points <= POINTS_MAX
     assert len(calls) == calls_for(count, points)
@@ -336,7 +336,7 @@ def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
     The call is asked again in halves until the one is alone.
     """
     names = [f"i{n}" for n in range(8)]
-    queries = [Query(n, m) for n in names for m in (Metric.CPU_RATIO, Metric.READ_OPS_PER_S)]
+    queries = [MetricQuery(n, m) for n in names for m in (Metric.CPU_RATIO, Metric.READ_OPS_PER_S)]
     answer = ask(account_of(poisoned("i5", reply)), queries, GRID)
 
     assert {"i5"} == {q.identifier for q in answer.failures}
@@ -350,7 +350,7 @@ def test_halving_ends_where_the_smallest_calls_fail_too():
     A call of 64 is halved to one instance; after three of them, asked twice each, nothing helps.
     """
     cloud = Cloud(GetMetricData=lambda _: error("InvalidParameterValue"))
-    queries = [Query(f"i{n}", Metric.CPU_RATIO) for n in range(64)]
+    queries = [MetricQuery(f"i{n}", Metric.CPU_RATIO) for n in range(64)]
     account = account_of(cloud)
     answer = ask(account, queries, GRID)
     ask(account, queries, GRID)

@@ -9,7 +9,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.aws import os_metrics
 from plimsoll.sources.aws.described import describe_one
 from plimsoll.sources.aws.os_metrics import calls_for, newest, stretch
-from plimsoll.sources.reading.reading import Origin
+from plimsoll.sources.reading.reading import Channel
 from unit.sources.aws.cloud import NOW_S, WINDOW_S, Cloud, account_of, described, error, instance
 
 
@@ -126,7 +126,7 @@ def test_a_stretch_is_read_to_its_end_page_by_page():
     rates = [b for b in reading.blocks if b.metric is Metric.READ_OPS_PER_S]
     times = np.concatenate([b.time_s for b in rates])
 
-    assert {Origin.ENHANCED_MONITORING} == {b.origin for b in reading.blocks}
+    assert {Channel.ENHANCED_MONITORING} == {b.origin for b in reading.blocks}
     assert {1} == {b.period_s for b in reading.blocks}
     assert np.array_equal(times, np.arange(start, end))
     assert len(cloud.sent) == 4  # 300 documents by 100, and the token that repeats

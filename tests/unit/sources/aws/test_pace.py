@@ -1,7 +1,7 @@
 import pytest
 
 from plimsoll.errors import Unreachable
-from plimsoll.sources.aws.pace import GAP_MOST_S, THROTTLED_IN_A_ROW_MAX, Deadline, Pace
+from plimsoll.sources.aws.pace import GAP_MOST_S, THROTTLED_IN_A_ROW_MAX, Deadline, RequestPace
 
 
 class Clock:
@@ -17,9 +17,9 @@ class Clock:
         self.now_s += seconds
 
 
-def paced() -> tuple[Pace, Clock]:
+def paced() -> tuple[RequestPace, Clock]:
     clock = Clock()
-    return Pace(clock=clock, sleep=clock.sleep), clock
+    return RequestPace(clock=clock, sleep=clock.sleep), clock
 
 
 def test_nobody_waits_before_something_was_throttled():

@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.sources.host.counters import DiskCounters
-from plimsoll.sources.host.device import BlockDevices, Choice, choose, look, size_bytes
+from plimsoll.sources.host.device import BlockDevices, DeviceChoice, choose, look, size_bytes
 
 
 def moved(sectors: int) -> DiskCounters:
@@ -53,7 +53,9 @@ def test_auto_else_takes_the_busiest_whole_disk():
     """
     Partitions, stacked devices, loops and compressed memory are no disks of their own.
     """
-    assert Choice(devices=("nvme1n1",), reason="busiest disk since boot") == choose("auto", HOST)
+    assert DeviceChoice(devices=("nvme1n1",), reason="busiest disk since boot") == choose(
+        "auto", HOST
+    )
 
 
 def test_a_host_without_disks_is_an_error():

@@ -9,9 +9,9 @@ import pytest
 
 from plimsoll.model.metric import Metric
 from plimsoll.sources.host.counters import DiskCounters
-from plimsoll.sources.host.loop import Plan, Recording, record
+from plimsoll.sources.host.loop import Recording, RecordingPlan, record
 from plimsoll.sources.host.rates import HostReading
-from plimsoll.sources.postgres.pg_stat import DatabaseReading, DatabaseSilence
+from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseSilence
 
 
 @dataclass
@@ -60,7 +60,7 @@ class FakeHost:
         return HostReading(moment_s=moment_s, disks={} if self.is_away else {"sda": disk})
 
 
-def run(clock: FakeClock, host: FakeHost, plan: Plan, **others) -> Recording:
+def run(clock: FakeClock, host: FakeHost, plan: RecordingPlan, **others) -> Recording:
     return record(plan, clock=clock, read_host=host.read, devices=("sda",), **others)
 
 
@@ -74,7 +74,7 @@ def test_samples_begin_at_whole_seconds_and_cover_their_steps():
     A recording begun at a quarter past a second waits for the next and then takes every step.
     """
     clock = FakeClock()
-    recording = run(clock, FakeHost(clock), Plan(step_s=2, duration_s=6))
+    recording = run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=6))
 
     series = recording.track.series(recording.start_s, 2)[Metric.READ_BYTES_PER_S]
     assert [1_000_001, 1_000_003, 1_000_005] == series.time_s.tolist()
@@ -88,7 +88,7 @@ def test_a_duration_between_steps_is_filled():
     """
     clock = FakeClock()
 
-    assert [0, 2, 4] == times_of(run(clock, FakeHost(clock), Plan(step_s=2, duration_s=5)))
+    assert [0, 2, 4] == times_of(run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=5)))
 
 
 def test_a_late_reading_is_a_rate_over_its_own_time():
@@ -97,7 +97,7 @@ def test_a_late_reading_is_a_rate_over_its_own_time():
     """
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(0.4)})
-    recording = run(clock, host, Plan(step_s=1, duration_s=4))
+    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=4))
 
     series = recording.track.series(recording.start_s, 1)[Metric.READ_BYTES_PER_S]
     assert [0, 1, 2, 3] == times_of(recording)
@@ -110,7 +110,7 @@ def test_steps_that_were_slept_through_are_gaps():
     """
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(3.0)})
-    recording = run(clock, host, Plan(step_s=1, duration_s=7))
+    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=7))
 
     assert [0, 5, 6] == times_of(recording)
     assert (7, 4) == (recording.steps, recording.steps_missed)
@@ -127,7 +127,7 @@ def test_a_wall_clock_that_is_set_moves_no_sample():
 
     host = FakeHost(clock, events={2: set_back})
 
-    assert [0, 1, 2, 3] == times_of(run(clock, host, Plan(step_s=1, duration_s=4)))
+    assert [0, 1, 2, 3] == times_of(run(clock, host, RecordingPlan(step_s=1, duration_s=4)))
 
 
 def test_a_device_that_goes_and_comes_back_leaves_a_gap():
@@ -140,7 +140,7 @@ def test_a_device_that_goes_and_comes_back_leaves_a_gap():
         2: lambda: setattr(host, "is_away", True),
         4: lambda: setattr(host, "is_away", False),
     }
-    recording = run(clock, host, Plan(step_s=1, duration_s=6))
+    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=6))
 
     assert [0, 4, 5] == times_of(recording)
     assert (6, 0) == (recording.steps, recording.steps_missed)
@@ -154,7 +154,7 @@ def test_the_step_in_which_it_ends_is_finished():
     recording = run(
         clock,
         FakeHost(clock),
-        Plan(step_s=1, duration_s=None),
+        RecordingPlan(step_s=1, duration_s=None),
         is_over=lambda: clock.passed_s > 0.75 + 2.3,
     )
 
@@ -169,7 +169,9 @@ def test_what_is_recorded_starts_after_the_first_reading():
     clock = FakeClock()
     host = FakeHost(clock)
     seen: list[int] = []
-    run(clock, host, Plan(step_s=1, duration_s=2), on_start=lambda: seen.append(host.reads))
+    run(
+        clock, host, RecordingPlan(step_s=1, duration_s=2), on_start=lambda: seen.append(host.reads)
+    )
 
     assert [1] == seen
 
@@ -184,7 +186,7 @@ def test_ctrl_c_keeps_what_was_recorded():
         raise KeyboardInterrupt
 
     host = FakeHost(clock, events={3: interrupt})
-    recording = run(clock, host, Plan(step_s=1, duration_s=None))
+    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=None))
 
     assert [0, 1] == times_of(recording)
     assert recording.was_interrupted
@@ -201,7 +203,7 @@ def test_every_step_is_told():
     def on_step(step: int, values: Mapping[Metric, float]) -> None:
         told.append((step, Metric.READ_BYTES_PER_S in values))
 
-    run(clock, host, Plan(step_s=1, duration_s=5), on_step=on_step)
+    run(clock, host, RecordingPlan(step_s=1, duration_s=5), on_step=on_step)
 
     assert [(1, True), (4, False), (5, True)] == told
 
@@ -214,12 +216,12 @@ class FakeDatabase:
     silent: frozenset[int] = frozenset()
     reads: int = 0
 
-    def read(self) -> DatabaseReading | DatabaseSilence:
+    def read(self) -> DatabaseCounters | DatabaseSilence:
         self.reads += 1
         if self.reads - 1 in self.silent:
             return DatabaseSilence(reason="server closed the connection")
         moment_s = self.clock.moment_s()
-        return DatabaseReading(
+        return DatabaseCounters(
             moment_s=moment_s,
             transaction_count=round((moment_s - self.clock.began_s) * 50),
             rollback_count=0,
@@ -233,7 +235,7 @@ class FakeDatabase:
         )
 
 
-def at_once(read: Callable[[], DatabaseReading | DatabaseSilence]) -> Future:
+def at_once(read: Callable[[], DatabaseCounters | DatabaseSilence]) -> Future:
     future: Future = Future()
     future.set_result(read())
     return future
@@ -247,7 +249,7 @@ def test_the_database_is_sampled_beside_the_host():
     recording = run(
         clock,
         FakeHost(clock),
-        Plan(step_s=1, duration_s=3),
+        RecordingPlan(step_s=1, duration_s=3),
         read_database=FakeDatabase(clock).read,
         submit=at_once,
     )
@@ -268,7 +270,7 @@ def test_a_lost_connection_is_a_gap_and_recording_goes_on():
     recording = run(
         clock,
         FakeHost(clock),
-        Plan(step_s=1, duration_s=5),
+        RecordingPlan(step_s=1, duration_s=5),
         read_database=database.read,
         submit=at_once,
     )
@@ -293,7 +295,7 @@ def test_a_database_that_does_not_answer_never_delays_the_host():
         def done(self) -> bool:
             return clock.passed_s >= slow[-1][0] + 2.5
 
-    def submit(read: Callable[[], DatabaseReading | DatabaseSilence]) -> Future:
+    def submit(read: Callable[[], DatabaseCounters | DatabaseSilence]) -> Future:
         future = Slow()
         slow.append((clock.passed_s, future))
         future.set_result(read())
@@ -302,7 +304,7 @@ def test_a_database_that_does_not_answer_never_delays_the_host():
     recording = run(
         clock,
         FakeHost(clock),
-        Plan(step_s=1, duration_s=6),
+        RecordingPlan(step_s=1, duration_s=6),
         read_database=database.read,
         submit=submit,
     )

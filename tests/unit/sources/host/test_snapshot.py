@@ -8,7 +8,7 @@ from plimsoll.errors import SourceError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
-from plimsoll.sources.host.device import Choice
+from plimsoll.sources.host.device import DeviceChoice
 from plimsoll.sources.host.loop import Recording
 from plimsoll.sources.host.rates import HostReading
 from plimsoll.sources.host.reader import HostReader, SystemClock
@@ -30,7 +30,7 @@ SERVER = ServerFacts(
 def host(server: ServerFacts | None = None, devices: tuple[str, ...] = ("nvme1n1",)) -> Host:
     return Host(
         name="db1",
-        choice=Choice(devices=devices, reason="named"),
+        choice=DeviceChoice(devices=devices, reason="named"),
         reading=HostReading(
             moment_s=0,
             disks={},

@@ -1,7 +1,7 @@
 """Counters of two readings may be subtracted: what was dropped, reset or forgotten is in neither."""
 
 from plimsoll.model.database import DatabaseReading, IoRow
-from plimsoll.sources.postgres.moment import Moment, compared, counters_of, has_gone_back
+from plimsoll.sources.postgres.moment import ServerReading, compared, counters_of, has_gone_back
 
 RESET_S = 1_795_000_000.0
 
@@ -11,11 +11,13 @@ def database(committed: int, *, reset_s: float | None = RESET_S) -> tuple:
     return (committed, 0, 0, 0, committed * 10, 0, 0, 0, 0, 0, reset_s)
 
 
-def moment(time_s: float, databases: dict[int, tuple]) -> Moment:
+def moment(time_s: float, databases: dict[int, tuple]) -> ServerReading:
     counters = counters_of(
         databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9, 6, 2), None, block_bytes=8192
     )
-    return Moment(databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters))
+    return ServerReading(
+        databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters)
+    )
 
 
 def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, bool]:

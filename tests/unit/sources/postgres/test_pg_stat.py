@@ -7,8 +7,8 @@ import pytest
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.postgres.pg_stat import (
+    DatabaseCounters,
     DatabaseProbe,
-    DatabaseReading,
     ServerFacts,
     gaps_of,
     is_here,
@@ -18,7 +18,7 @@ from plimsoll.sources.postgres.pg_stat import (
 )
 from plimsoll.sources.postgres.statements import recording
 
-BEFORE = DatabaseReading(
+BEFORE = DatabaseCounters(
     moment_s=10.0,
     transaction_count=1000,
     rollback_count=10,

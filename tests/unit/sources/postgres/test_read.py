@@ -5,7 +5,7 @@ import pytest
 from plimsoll.model.database import DatabaseReading, Glance, ServerInfo
 from plimsoll.sources.postgres import read
 from plimsoll.sources.postgres.connect import Silent
-from plimsoll.sources.postgres.moment import Moment, Run, counters_of
+from plimsoll.sources.postgres.moment import ServerReading, ServerRun, counters_of
 from plimsoll.sources.postgres.reader import EVERYTHING
 
 SERVER = ServerInfo(
@@ -44,27 +44,31 @@ class Server:
     def meet(self) -> ServerInfo:
         return SERVER
 
-    def run(self) -> Run:
-        return Run(
+    def run(self) -> ServerRun:
+        return ServerRun(
             started_s=self.started_s,
             is_standby=False,
             counted_from_s=self.counted_from_s,
             databases={},
         )
 
-    def first(self) -> Moment:
+    def first(self) -> ServerReading:
         counters = counters_of((), None, None, None, block_bytes=8192)
-        return Moment(databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters))
+        return ServerReading(
+            databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters)
+        )
 
-    def again(self) -> Moment:
+    def again(self) -> ServerReading:
         return self.first()
 
-    def last(self) -> Moment:
+    def last(self) -> ServerReading:
         if self.is_gone:
             raise Silent("no server", is_connection_lost=True)
         return self.first()
 
-    def described(self, first: Moment, last: Moment) -> tuple[Moment, Moment]:
+    def described(
+        self, first: ServerReading, last: ServerReading
+    ) -> tuple[ServerReading, ServerReading]:
         return first, last
 
     def standing(self) -> None:
@@ -82,7 +86,7 @@ class Server:
 
 
 def watched(server: Server, monkeypatch: pytest.MonkeyPatch, duration_s: float = 30.0):
-    monkeypatch.setattr(read, "Asker", lambda *_: server)
+    monkeypatch.setattr(read, "ServerConnection", lambda *_: server)
     monkeypatch.setattr(read, "Reader", lambda *_: server)
     return read.observe(
         "host=x",

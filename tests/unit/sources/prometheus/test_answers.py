@@ -11,12 +11,12 @@ from plimsoll.sources.prometheus.answers import (
     reason_of,
     rows_of,
 )
-from plimsoll.sources.prometheus.server import Server, server_of
+from plimsoll.sources.prometheus.server import PrometheusServer, server_of
 
 DEEP = b"[" * 500_000
 
 
-def server() -> Server:
+def server() -> PrometheusServer:
     return server_of("http://localhost:9090", match=(), headers=(), environment={})
 
 

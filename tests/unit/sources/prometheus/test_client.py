@@ -9,7 +9,7 @@ from fixtures.prometheus.servers import Double, Wrong, error
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable
 from plimsoll.sources.prometheus.answers import TooMuch
 from plimsoll.sources.prometheus.client import Bounds, Client
-from plimsoll.sources.prometheus.server import Server, server_of
+from plimsoll.sources.prometheus.server import PrometheusServer, server_of
 
 QUICK = Bounds(connect_s=1.0, read_s=0.2, answer_bytes_max=100_000)
 SERIES = "/api/v1/series"
@@ -23,7 +23,7 @@ class Waits(list):
         self.append(seconds)
 
 
-def server(url: str, **environment: str) -> Server:
+def server(url: str, **environment: str) -> PrometheusServer:
     return server_of(url, match=(), headers=(), environment=environment)
 
 

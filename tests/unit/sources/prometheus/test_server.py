@@ -3,10 +3,10 @@
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.sources.prometheus.server import Server, server_of
+from plimsoll.sources.prometheus.server import PrometheusServer, server_of
 
 
-def parsed(url: str, *, match=(), headers=(), **environment: str) -> Server:
+def parsed(url: str, *, match=(), headers=(), **environment: str) -> PrometheusServer:
     return server_of(url, match=match, headers=headers, environment=environment)
 
 

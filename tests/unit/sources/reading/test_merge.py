@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 
 from plimsoll.model.metric import Metric
 from plimsoll.sources.reading.merge import MOST_OF_ANYTHING, longest_window_steps, merge
-from plimsoll.sources.reading.reading import Origin, Statistic
-from plimsoll.sources.reading.resolve import Samples
+from plimsoll.sources.reading.reading import Channel, Statistic
+from plimsoll.sources.reading.resolve import ResolvedSamples
 from plimsoll.sources.values.steps import usual_step_s
 
 M = Metric.READ_OPS_PER_S
 
 
-def part(times, values, *, metric=M, statistic=Statistic.AVERAGE, period_s=None) -> Samples:
-    return Samples(
+def part(times, values, *, metric=M, statistic=Statistic.AVERAGE, period_s=None) -> ResolvedSamples:
+    return ResolvedSamples(
         metric=metric,
         instance=None,
         is_labelled=False,
@@ -21,7 +21,7 @@ def part(times, values, *, metric=M, statistic=Statistic.AVERAGE, period_s=None)
         time_s=np.array(times, dtype=np.int64),
         value=np.array(values, dtype=np.float64),
         period_s=period_s,
-        origin=Origin.CLOUDWATCH,
+        origin=Channel.CLOUDWATCH,
     )
 
 

@@ -19,7 +19,7 @@ from plimsoll.sources.reading.reading import Block, Reading
 Key = tuple[str, str | None, str | None, object]
 
 
-class _Samples:
+class _LongSamples:
     """The samples of one metric, in pieces as they were read."""
 
     def __init__(self, block: Block) -> None:
@@ -53,7 +53,7 @@ def read_long(table: TextTable, roles: Roles, reading: Reading, path: Path) -> b
     """
     if roles.metric is None or roles.time is None or len(roles.values) != 1:
         return False
-    found: dict[Key, _Samples] = {}
+    found: dict[Key, _LongSamples] = {}
     is_any_readable, bad_times = False, 0
     for frame in table.plain_slices(roles):
         if frame is None:
@@ -66,7 +66,7 @@ def read_long(table: TextTable, roles: Roles, reading: Reading, path: Path) -> b
         bad_times += part.bad_times
         for block in part.blocks:
             key = (block.name, block.instance, block.unit, block.statistic)
-            found.setdefault(key, _Samples(block)).add(block)
+            found.setdefault(key, _LongSamples(block)).add(block)
         if len(found) > MOST_GROUPS:
             raise not_a_table(
                 table.where, f"it names {len(found):,} different metrics or instances"
