@@ -12,9 +12,10 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres import connect
+from plimsoll.sources.postgres.parts import EVERYTHING
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe
 from plimsoll.sources.postgres.read import observe
-from plimsoll.sources.postgres.reader import EVERYTHING, Reader
+from plimsoll.sources.postgres.reader import Reader
 from plimsoll.sources.postgres.statements import terms
 
 SETTINGS = {
@@ -156,8 +157,8 @@ def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
     """
     The owner of a schema may drop an extension while it is read, and make functions of its names.
     """
-    asker = connect.ServerConnection(hostile.dsn)
-    reader = Reader(asker, EVERYTHING)
+    connection = connect.ServerConnection(hostile.dsn)
+    reader = Reader(connection, EVERYTHING)
     reader.meet()
     reader.first()
     try:
@@ -165,7 +166,7 @@ def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
         last = reader.last()
     finally:
         hostile.restore_statements()
-        asker.close()
+        connection.close()
 
     assert [] == hostile.steps
     assert last.reading.statements is None

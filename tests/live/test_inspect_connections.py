@@ -15,10 +15,11 @@ from plimsoll.causes.connections.connections import causes, missing_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.parts import ReadingPart
+from plimsoll.sources.postgres.read import observe
 
 USABLE = 47
-WANTS = frozenset({Want.SESSIONS})
+WANTS = frozenset({ReadingPart.SESSIONS})
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,12 @@ from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
-from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.parts import ReadingPart
+from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.refusal_code import FULL, code_of_refusal
 
 WAITING = 12
-SESSIONS = frozenset({Want.SESSIONS})
+SESSIONS = frozenset({ReadingPart.SESSIONS})
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -20,7 +20,8 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import PoolerReading
 from plimsoll.sources.pooler.read import read_pooler
-from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.parts import ReadingPart
+from plimsoll.sources.postgres.read import observe
 
 UNMENDED = Path(__file__).parents[2] / "build/pgpool-unmended/pgpool"
 CHILDREN = 12
@@ -51,7 +52,7 @@ def found(server: Postgres, readings: list[PoolerReading]) -> dict[str, Cause]:
     """
     What is found with these readings of a pooler, and a look at the server.
     """
-    looked = observe(server.dsn, duration_s=0.0, wants=frozenset({Want.SESSIONS}))
+    looked = observe(server.dsn, duration_s=0.0, wants=frozenset({ReadingPart.SESSIONS}))
     whole = replace(looked, poolers=tuple(readings))
     return {cause.code: cause for cause in causes(whole, budget_of(whole))}
 

@@ -16,8 +16,9 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.postgres.connect import ServerConnection
+from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe, gaps_of
-from plimsoll.sources.postgres.read import Want, observe
+from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.statements.terms import INSPECTION
 
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
@@ -159,7 +160,7 @@ def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
     found = observe(
         server.dsn,
         duration_s=1,
-        wants=frozenset({Want.SESSIONS}),
+        wants=frozenset({ReadingPart.SESSIONS}),
         clock=time.clock,
         sleep=time.sleep,
     )

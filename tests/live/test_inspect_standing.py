@@ -240,8 +240,8 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
     """
     While a table is locked exclusively all of it is read, but for the relations that are locked.
     """
-    asker = ServerConnection(server.dsn)
-    reader = Reader(asker)
+    connection = ServerConnection(server.dsn)
+    reader = Reader(connection)
     try:
         reader.meet()
         with psycopg.connect(server.dsn) as other:
@@ -254,7 +254,7 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
                 " where a.application_name = 'plimsoll' and l.locktype = 'relation'"
             ).fetchone()
     finally:
-        asker.close()
+        connection.close()
 
     assert told is not None
     assert told.slots

@@ -258,9 +258,10 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Server
     from plimsoll.causes.budget import budget_of
     from plimsoll.causes.connections import sessions as seen
     from plimsoll.causes.connections.work import curve_of
-    from plimsoll.sources.postgres.read import Want, observe
+    from plimsoll.sources.postgres.parts import ReadingPart
+    from plimsoll.sources.postgres.read import observe
 
-    wants = frozenset({Want.SESSIONS})
+    wants = frozenset({ReadingPart.SESSIONS})
     observation = observe(dsn, duration_s=seconds_of(duration, "--for"), wants=wants)
     server = observation.server
     curve = _room(points).curve or curve_of(observation, budget_of(observation))

@@ -9,7 +9,7 @@ from plimsoll.sources.postgres.statements.locks import LOCK_WAITS
 
 
 def with_locks(
-    asker: ServerConnection, sessions: tuple[Session, ...]
+    connection: ServerConnection, sessions: tuple[Session, ...]
 ) -> tuple[tuple[Session, ...], tuple[LockWait, ...]]:
     """
     The sessions with the statements of those involved, and who waits for whom.
@@ -20,7 +20,7 @@ def with_locks(
     if not any(session.wait_event_type == "Lock" for session in sessions):
         return sessions, ()
     try:
-        (rows,) = asker.ask(LOCK_WAITS)
+        (rows,) = connection.ask(LOCK_WAITS)
     except Silent as why:
         if why.is_connection_lost:
             raise

@@ -16,10 +16,11 @@ from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.model.standing import ServerHealth
 from plimsoll.sources.postgres.connect import ServerConnection, Silent
 from plimsoll.sources.postgres.moment import ServerReading, ServerRun, compared, has_gone_back
-from plimsoll.sources.postgres.reader import EVERYTHING, Reader, Want
+from plimsoll.sources.postgres.parts import EVERYTHING, ReadingPart
+from plimsoll.sources.postgres.reader import Reader
 from plimsoll.sources.postgres.resets import without_reset
 
-__all__ = ["EVERYTHING", "Want", "observe"]
+__all__ = ["EVERYTHING", "ReadingPart", "observe"]
 
 # Judgements: a glance must not cost a server of thousands of sessions more than a hundredth of a
 # core, and one in ten seconds still tells a pile-up from none.
@@ -39,7 +40,7 @@ def observe(
     *,
     duration_s: float,
     every_s: float = 1.0,
-    wants: frozenset[Want] = EVERYTHING,
+    wants: frozenset[ReadingPart] = EVERYTHING,
     poolers: Sequence[Callable[[], PoolerReading]] = (),
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -69,17 +70,17 @@ def observe(
     """
     assert duration_s >= 0
     assert every_s > 0
-    asker = ServerConnection(dsn, clock)
+    connection = ServerConnection(dsn, clock)
     try:
-        watch = _SessionWatch(Reader(asker, wants), poolers, clock, sleep)
+        watch = _SessionWatch(Reader(connection, wants), poolers, clock, sleep)
         watch.begin()
         try:
             watch.glance_until(clock() + duration_s, every_s)
         except KeyboardInterrupt:
             watch.remark("It was interrupted: the counters are of the time until then.")
-        return watch.end(asker)
+        return watch.end(connection)
     finally:
-        asker.close()
+        connection.close()
 
 
 class _SessionWatch:
@@ -134,7 +135,7 @@ class _SessionWatch:
             wait_s = max(every_s, min((cheapest_s or 0.0) / _SHARE_MAX, _EVERY_S_MAX))
             self._sleep(max(min(began_s + wait_s, end_s) - self._clock(), 0.0))
 
-    def end(self, asker: ServerConnection) -> Observation:
+    def end(self, connection: ServerConnection) -> Observation:
         """The last reading, and all that was seen."""
         assert self._first is not None
         last = self._last()
@@ -162,9 +163,9 @@ class _SessionWatch:
             forgotten_s=self._forgotten_s,
             standing=self._standing(),
             missing=tuple((self._reader.missing | self._notes).items()),
-            query_count=asker.query_count,
-            received_bytes=asker.received_bytes,
-            asked_s=asker.asked_s,
+            query_count=connection.query_count,
+            received_bytes=connection.received_bytes,
+            asked_s=connection.asked_s,
         )
 
     def _standing(self) -> ServerHealth | None:

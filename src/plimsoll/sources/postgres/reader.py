@@ -6,7 +6,6 @@ connection ends the reading (`Silent`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 
 import msgspec
 
@@ -33,6 +32,7 @@ from plimsoll.sources.postgres.moment import (
     with_toast_reads,
 )
 from plimsoll.sources.postgres.partitions import with_parents
+from plimsoll.sources.postgres.parts import EVERYTHING, ReadingPart
 from plimsoll.sources.postgres.pg_stat import quoted
 from plimsoll.sources.postgres.rights import select_on
 from plimsoll.sources.postgres.rows import (
@@ -63,25 +63,14 @@ _NOT_LOADED = "55000"
 _NOT_GENUINE = "22012"
 
 
-class Want(StrEnum):
-    """Parts that may be left out; counters of the whole server are always read."""
-
-    RELATIONS = "relations"
-    INDEXES = "indexes"
-    COLUMNS = "columns"
-    STATEMENTS = "statements"
-    SESSIONS = "sessions"
-
-
-EVERYTHING = frozenset(Want)
-
-
 class Reader:
     """Reads one server; `meet` comes first."""
 
-    def __init__(self, asker: ServerConnection, wants: frozenset[Want] = EVERYTHING) -> None:
+    def __init__(
+        self, connection: ServerConnection, wants: frozenset[ReadingPart] = EVERYTHING
+    ) -> None:
         """Keep whom to ask; nothing is asked yet."""
-        self._asker = asker
+        self._connection = connection
         self._wants = wants
         self._server: ServerInfo | None = None
         self._statements_at: tuple[str, str] | None = None
@@ -108,21 +97,21 @@ class Reader:
             Unreachable: no server answered.
             SourceError: the server answered, but not what PostgreSQL answers.
         """
-        self._asker.open()
+        self._connection.open()
         try:
-            (facts,), extensions, settings = self._asker.ask(
+            (facts,), extensions, settings = self._connection.ask(
                 queries.FACTS, queries.EXTENSIONS, queries.SETTINGS
             )
         except (Silent, ValueError) as why:
             raise SourceError(
-                f"the server at {self._asker.place} does not answer as PostgreSQL does: {why}",
+                f"the server at {self._connection.place} does not answer as PostgreSQL does: {why}",
                 "Is it PostgreSQL 14 or later?",
             ) from None
         role, version, version_number, is_standby, block_bytes, rights = facts
         chunk = self._part("toast chunk size", queries.TOAST_CHUNK)
         values: dict[str, str] = dict(settings)
         self._server = ServerInfo(
-            place=self._asker.place,
+            place=self._connection.place,
             role=role,
             version=version.split(" ", maxsplit=1)[0],
             version_number=version_number,
@@ -137,7 +126,7 @@ class Reader:
             settings=values,
             extensions=tuple(name for name, _, _ in extensions),
             rights=tuple(rights),
-            vcpu_count=self._asker.vcpu_count,
+            vcpu_count=self._connection.vcpu_count,
         )
         for name, extension_version, schema in extensions:
             if name == "pg_stat_statements":
@@ -152,9 +141,9 @@ class Reader:
         Raises:
             Silent: the connection is lost.
         """
-        if Want.RELATIONS in self._wants:
+        if ReadingPart.RELATIONS in self._wants:
             self._choose(self._chosen_tables())
-        if Want.STATEMENTS in self._wants:
+        if ReadingPart.STATEMENTS in self._wants:
             self._look_for_statements()
         return self._moment(is_last=False)
 
@@ -165,7 +154,7 @@ class Reader:
         Raises:
             Silent: the connection is lost.
         """
-        if self._statements_at is not None and Want.STATEMENTS in self._wants:
+        if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             # Those that it knew it knows no longer; what comes again is new.
             self._look_for_statements()
         return self._moment(is_last=False)
@@ -177,7 +166,7 @@ class Reader:
         Raises:
             Silent: the connection is lost.
         """
-        if Want.RELATIONS in self._wants and self._newest:
+        if ReadingPart.RELATIONS in self._wants and self._newest:
             self._choose(self._part("relations", queries.tables_since(self._newest)) or [])
         return self._moment(is_last=True)
 
@@ -188,7 +177,9 @@ class Reader:
         Raises:
             Silent: it does not answer.
         """
-        (((started_s, is_standby),), databases) = self._asker.ask(queries.RUN, queries.DATABASES)
+        (((started_s, is_standby),), databases) = self._connection.ask(
+            queries.RUN, queries.DATABASES
+        )
         counted_from = self._part("checkpoints", queries.COUNTED_FROM)
         return ServerRun(
             started_s=started_s,
@@ -205,15 +196,15 @@ class Reader:
             Silent: they did not come.
         """
         number = self.server.version_number
-        wants_sessions = Want.SESSIONS in self._wants
-        (((time_s,),), ((transactions, active_s),), vacuums, *sessions) = self._asker.ask(
+        wants_sessions = ReadingPart.SESSIONS in self._wants
+        (((time_s,),), ((transactions, active_s),), vacuums, *sessions) = self._connection.ask(
             queries.MOMENT,
             queries.transactions(number),
             queries.vacuums(number),
             *((queries.SESSIONS,) if wants_sessions else ()),
         )
         seen = tuple(session_of(row) for rows in sessions for row in rows)
-        seen, waits = with_locks(self._asker, seen)
+        seen, waits = with_locks(self._connection, seen)
         return Glance(
             time_s=time_s,
             sessions=seen,
@@ -230,9 +221,9 @@ class Reader:
         Both readings with columns of tables whose TOAST relation is active, and definitions of
         indexes; asked for once, when it is known which matter.
         """
-        if Want.COLUMNS in self._wants:
+        if ReadingPart.COLUMNS in self._wants:
             first, last = self._with_columns(first, last)
-        if Want.INDEXES in self._wants:
+        if ReadingPart.INDEXES in self._wants:
             last = self._with_definitions(first, last)
         return first, with_parents(self._part, self._with_texts(first, last))
 
@@ -243,12 +234,14 @@ class Reader:
         Raises:
             Silent: the connection is lost.
         """
-        if Want.RELATIONS not in self._wants:
+        if ReadingPart.RELATIONS not in self._wants:
             return None
         return read_standing(self._part, self.server.version_number, self.server.block_bytes)
 
     def _moment(self, *, is_last: bool) -> ServerReading:
-        (((time_s, *ids),), databases) = self._asker.ask(queries.MOMENT_AND_IDS, queries.DATABASES)
+        (((time_s, *ids),), databases) = self._connection.ask(
+            queries.MOMENT_AND_IDS, queries.DATABASES
+        )
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
         written = self._part("wal", wal.wal(number))
@@ -285,7 +278,7 @@ class Reader:
     def _resets(self) -> dict[str, float | None]:
         """When counters of the whole server were last reset; what is not told is not known."""
         times = self._part("resets", queries.reset_times(self.server.version_number)) or []
-        if self._statements_at is not None and Want.STATEMENTS in self._wants:
+        if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             schema, version = self._statements_at
             if queries.numbered(version) >= (1, 9):
                 times = times + (
@@ -319,7 +312,7 @@ class Reader:
             return (), ()
         oids = (*self._tables, *self._owners)
         rows = self._in_batches("relations", queries.relations, oids)
-        wants_indexes = Want.INDEXES in self._wants
+        wants_indexes = ReadingPart.INDEXES in self._wants
         index_rows = (
             self._part("indexes", queries.indexes(self.server.version_number, self._tables)) or []
             if wants_indexes
@@ -367,7 +360,7 @@ class Reader:
             self.missing["statements"] = self._grant("pg_read_all_stats")
 
     def _statements(self, *, is_last: bool) -> tuple[Statement, ...] | None:
-        if self._statements_at is None or Want.STATEMENTS not in self._wants:
+        if self._statements_at is None or ReadingPart.STATEMENTS not in self._wants:
             return None
         schema, version = self._statements_at
         if not is_last:
@@ -478,7 +471,7 @@ class Reader:
     def _part(self, name: str, *statements: str, lock: str = "") -> Rows | None:
         """Rows of the last statement; None where the server refused one, which `missing` then has."""
         try:
-            return self._asker.ask(*statements, lock=lock)[-1]
+            return self._connection.ask(*statements, lock=lock)[-1]
         except Silent as why:
             if why.is_connection_lost:
                 raise

@@ -92,19 +92,21 @@ def sample_toast(
 
     assert 0 < seconds <= SECONDS_MAX
     try:
-        with connected(dsn, DECODING) as asker, connected(dsn, DECODING) as past:
-            path = path_of(asker)
-            for connection in (asker, past):
+        with connected(dsn, DECODING) as decoder, connected(dsn, DECODING) as past:
+            path = path_of(decoder)
+            for connection in (decoder, past):
                 connection.execute(DECODING.guards.encode())
                 keep_views_out(connection)
-            _refuse_what_cannot_be(asker)
-            named, columns, has_old_rows = _described(asker, table, path)
+            _refuse_what_cannot_be(decoder)
+            named, columns, has_old_rows = _described(decoder, table, path)
             # No id is assigned to a transaction that only reads, so the slot need not wait for it.
             past.execute(DECODING.begin.encode())
             past.execute(decoding.TAKE_SNAPSHOT)
-            slot = f"plimsoll_{asker.info.backend_pid}"
+            slot = f"plimsoll_{decoder.info.backend_pid}"
             begun_s = clock()
-            lines, is_whole = _decoded(asker, slot, named, (seconds, wal_bytes_max), (clock, sleep))
+            lines, is_whole = _decoded(
+                decoder, slot, named, (seconds, wal_bytes_max), (clock, sleep)
+            )
             elapsed_s = clock() - begun_s
             known = _Past(past, named, columns)
             tallies = _tallied(lines, columns, known, has_old_rows=has_old_rows)
@@ -139,8 +141,8 @@ def sample_toast(
     )
 
 
-def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None:
-    row = asker.execute(decoding.CAN_DECODE).fetchone()
+def _refuse_what_cannot_be(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    row = connection.execute(decoding.CAN_DECODE).fetchone()
     assert row is not None
     if row[0] != "logical":
         raise UsageError(
@@ -153,10 +155,10 @@ def _refuse_what_cannot_be(asker: "psycopg.Connection[tuple[Any, ...]]") -> None
 
 
 def _described(
-    asker: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
+    connection: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
 ) -> tuple[str, tuple[_SampledColumn, ...], bool]:
     """The table's name as the server quotes it, its columns, whether old rows are logged whole."""
-    found = table_named(asker, table, path)
+    found = table_named(connection, table, path)
     if found is None or found.is_partitioned:
         raise UsageError(
             f"there is no table '{table}' in this database",
@@ -164,13 +166,13 @@ def _described(
         )
     columns = tuple(
         _SampledColumn(name=n, quoted=q, type=t, may_be_out_of_line=o, is_key=k, is_comparable=c)
-        for n, q, t, o, k, c in asker.execute(decoding.COLUMNS, (found.oid,)).fetchall()
+        for n, q, t, o, k, c in connection.execute(decoding.COLUMNS, (found.oid,)).fetchall()
     )
     return found.name, columns, found.replica_identity == "f"
 
 
 def _decoded(
-    asker: "psycopg.Connection[tuple[Any, ...]]",
+    connection: "psycopg.Connection[tuple[Any, ...]]",
     slot: str,
     named: str,
     bounds: tuple[float, int],
@@ -178,19 +180,19 @@ def _decoded(
 ) -> tuple[Sequence[str], bool]:
     """Lines about the table, and whether the sample lasted as long as it should."""
     (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
-    made = asker.execute(decoding.MAKE_SLOT, (slot,)).fetchone()
+    made = connection.execute(decoding.MAKE_SLOT, (slot,)).fetchone()
     assert made is not None
     try:
         until_s = clock() + seconds
         is_whole = True
         while is_whole and (left_s := until_s - clock()) > 0:
             sleep(min(_EVERY_S, left_s))
-            grown = asker.execute(decoding.IS_WITHIN, (made[0], wal_bytes_max)).fetchone()
+            grown = connection.execute(decoding.IS_WITHIN, (made[0], wal_bytes_max)).fetchone()
             is_whole = bool(grown and grown[0])
-        rows = asker.execute(decoding.CHANGES, (slot, f"table {named}: ")).fetchall()
+        rows = connection.execute(decoding.CHANGES, (slot, f"table {named}: ")).fetchall()
     finally:
-        if not asker.closed:
-            asker.execute(decoding.DROP_SLOT, (slot,))
+        if not connection.closed:
+            connection.execute(decoding.DROP_SLOT, (slot,))
     return [row[0] for row in rows], is_whole
 
 

@@ -6,7 +6,7 @@ from plimsoll.model.database import DatabaseReading, Glance, ServerInfo
 from plimsoll.sources.postgres import read
 from plimsoll.sources.postgres.connect import Silent
 from plimsoll.sources.postgres.moment import ServerReading, ServerRun, counters_of
-from plimsoll.sources.postgres.reader import EVERYTHING
+from plimsoll.sources.postgres.parts import EVERYTHING
 
 SERVER = ServerInfo(
     place="127.0.0.1:5432/app",
