@@ -102,15 +102,15 @@ class Stage:
         return f"stage '{self.name}'"
 
     def cost_per_op(self, io_size_bytes: float) -> float:
-        """Credits that one operation of this mean size takes from each stripe."""
+        """Return credits that one operation of this mean size takes from each stripe."""
         return _core.cost_per_op(_law(self), _positive("an I/O size", io_size_bytes))
 
     def ceiling_ops_per_s(self, io_size_bytes: float, *, burst: bool = False) -> float:
-        """Operations of this mean size per second that the stage lets through, all stripes."""
+        """Return operations of this mean size per second that the stage lets through, all stripes."""
         return _core.ceiling_ops_per_s(_law(self), _positive("an I/O size", io_size_bytes), burst)
 
     def time_to_empty_s(self, balance: float, rate_per_s: float) -> float:
-        """Seconds until the balance of one stripe is zero at this rate; inf if it does not fall."""
+        """Return seconds until the balance of one stripe is zero at this rate; inf if it does not fall."""
         return _core.time_to_empty_s(_law(self), balance, rate_per_s)
 
 
@@ -281,7 +281,7 @@ def ceiling_curve(
     chain: Sequence[Stage], io_size_bytes: ArrayLike, *, burst: bool = False
 ) -> Curve:
     """
-    What a chain lets through at each I/O size, which stage binds there and which binds next.
+    Return what a chain lets through at each I/O size, which stage binds there and which binds next.
 
     Args:
         chain: ceilings in series; at least one.
@@ -300,7 +300,7 @@ def ceiling_curve(
 
 
 def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
-    """I/O size in bytes below which the operations bind, and above which the bytes do."""
+    """Return I/O size in bytes below which the operations bind, and above which the bytes do."""
     return _core.knee_bytes(_positive("a throughput", bytes_per_s), _positive("a rate", ops_per_s))
 
 

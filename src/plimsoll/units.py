@@ -16,43 +16,43 @@ GIB = 1024**3
 
 
 def mb_per_s(megabytes: float) -> float:
-    """Decimal megabytes per second, as instance limits are published."""
+    """Return decimal megabytes per second, as instance limits are published."""
     return megabytes * 1e6
 
 
 def mbit_per_s(megabits: float) -> float:
-    """Megabits per second, as instance bandwidth is published; 2,300 Mbit/s is 287.5 MB/s."""
+    """Return megabits per second, as instance bandwidth is published; 2,300 Mbit/s is 287.5 MB/s."""
     return megabits * 1e6 / 8
 
 
 def gbit_per_s(gigabits: float) -> float:
-    """Gigabits per second, as network bandwidth is published."""
+    """Return gigabits per second, as network bandwidth is published."""
     return gigabits * 1e9 / 8
 
 
 def mib_per_s(mebibytes: float) -> float:
-    """Binary mebibytes per second, as volume throughput is sold."""
+    """Return binary mebibytes per second, as volume throughput is sold."""
     return mebibytes * MIB
 
 
 def gib(gibibytes: float) -> float:
-    """Binary gibibytes, as memory and storage are sold."""
+    """Return binary gibibytes, as memory and storage are sold."""
     return gibibytes * GIB
 
 
 def kib(kibibytes: float) -> float:
-    """Binary kibibytes, as I/O sizes are quoted."""
+    """Return binary kibibytes, as I/O sizes are quoted."""
     return kibibytes * KIB
 
 
 def ratio_of_percent(percent: float) -> float:
-    """A percentage, as balances and CPU are reported, as a ratio 0–1."""
+    """Return a percentage, as balances and CPU are reported, as a ratio 0–1."""
     return percent / 100
 
 
 def number(value: float, digits: int = 4) -> str:
     """
-    A number as people read it: thousands separated, `digits` significant figures, no exponent.
+    Return a number as people read it: thousands separated, `digits` significant figures, no exponent.
 
     Whole numbers keep all their digits (18,750), fractions lose trailing zeros (86.875, 212.5).
     """
@@ -66,17 +66,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def format_bytes_per_s(value: float, digits: int = 4) -> str:
-    """Decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
+    """Return decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
     return f"{number(value / 1e6, digits)} MB/s" if isfinite(value) else "unknown"
 
 
 def format_ops_per_s(value: float) -> str:
-    """Whole operations per second: `18,750 IOPS`."""
+    """Return whole operations per second: `18,750 IOPS`."""
     return f"{value:,.0f} IOPS" if isfinite(value) else "unknown"
 
 
 def format_bytes(value: float) -> str:
-    """Bytes in the largest binary unit that keeps the number at or above one: `16 KiB`."""
+    """Return bytes in the largest binary unit that keeps the number at or above one: `16 KiB`."""
     if not isfinite(value):
         return "unknown"
     for size, unit in ((1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
@@ -86,7 +86,7 @@ def format_bytes(value: float) -> str:
 
 
 def format_latency(seconds: float) -> str:
-    """A latency in milliseconds: `6.2 ms`; below a tenth of a millisecond in microseconds."""
+    """Return a latency in milliseconds: `6.2 ms`; below a tenth of a millisecond in microseconds."""
     if not isfinite(seconds):
         return "unknown"
     if abs(seconds) < 1e-4:
@@ -95,7 +95,7 @@ def format_latency(seconds: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """A ratio as a percentage: `0.873` is `87 %`; below ten percent with one decimal."""
+    """Return a ratio as a percentage: `0.873` is `87 %`; below ten percent with one decimal."""
     if not isfinite(ratio):
         return "unknown"
     percent = ratio * 100
@@ -103,7 +103,7 @@ def format_ratio(ratio: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """The two largest units: `3 d 4 h`, `2 h 5 min`, `45 s`."""
+    """Return the two largest units: `3 d 4 h`, `2 h 5 min`, `45 s`."""
     if not isfinite(seconds):
         return "unknown"
     left = round(seconds)
@@ -120,12 +120,12 @@ def format_duration(seconds: float) -> str:
 
 
 def format_time(epoch_s: float) -> str:
-    """A moment in UTC, ISO 8601 to the second: `2021-03-08T10:14:00Z`."""
+    """Return a moment in UTC, ISO 8601 to the second: `2021-03-08T10:14:00Z`."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_clock(epoch_s: float) -> str:
-    """A moment in UTC for a sentence: `2021-03-08 10:14`."""
+    """Return a moment in UTC for a sentence: `2021-03-08 10:14`."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M")
 
 
@@ -135,7 +135,7 @@ _TENTHS = (0.095, 0.945)
 
 def in_cases(chance: float) -> str:
     """
-    `7 of 10`; near none or all `6 of 100`, `98 of 100`, and never none or all.
+    Return `7 of 10`; near none or all `6 of 100`, `98 of 100`, and never none or all.
 
     Args:
         chance: 0–1.

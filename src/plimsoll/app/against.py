@@ -30,7 +30,7 @@ class Against(Struct, frozen=True, kw_only=True):
 
 
 def against(diagnosis: Diagnosis) -> Against:
-    """The ceiling that bound for the longest time; where none did, the lowest there is, and so said."""
+    """Return the ceiling that bound for the longest time; where none did, the lowest there is, and so said."""
     about = subject(diagnosis.instance)
     if diagnosis.binding is not None:
         found = _of_binding(diagnosis, diagnosis.binding)
@@ -63,7 +63,7 @@ def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> Against | None:
 
 
 def _io_size(diagnosis: Diagnosis, binding: CeilingTime) -> float | None:
-    """Of the longest interval at the ceiling, in bytes."""
+    """Return the size of a request in the longest interval at the ceiling, in bytes."""
     at = [
         i
         for i in diagnosis.intervals
@@ -74,7 +74,7 @@ def _io_size(diagnosis: Diagnosis, binding: CeilingTime) -> float | None:
 
 
 def _of_resources(diagnosis: Diagnosis) -> list[Against]:
-    """Every ceiling of the storage that is a rate of bytes, or becomes one at the window's I/O size."""
+    """Return every ceiling of the storage that is a rate of bytes, or becomes one at the window's I/O size."""
     by_family = {resource.family: resource for resource in diagnosis.resources}
     found = [
         Against(bytes_per_s=resource.ceiling.value, name=ceiling_name(resource.ceiling))
@@ -91,7 +91,7 @@ def _of_resources(diagnosis: Diagnosis) -> list[Against]:
 
 
 def _mean_size(by_family: dict[Family, Resource]) -> float | None:
-    """Mean bytes of an operation in the window."""
+    """Return mean bytes of an operation in the window."""
     means = [
         next((r.mean for f in families if (r := by_family.get(f)) and r.mean), None)
         for families in (_THROUGHPUT, _IOPS)

@@ -12,7 +12,7 @@ from plimsoll.units import format_time
 
 def with_beside(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
     """
-    The snapshot with the series that other files hold of the same time.
+    Return the snapshot with the series that other files hold of the same time.
 
     Args:
         snapshot: what was measured; its own series stay as they are.

@@ -34,7 +34,7 @@ def record_server(
     dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float
 ) -> CaptureFile:
     """
-    Explain the chosen statements on a server.
+    Return explain the chosen statements on a server.
 
     Args:
         dsn: libpq connection string or URI.
@@ -95,7 +95,7 @@ def record_server(
 def _counted(
     recorder: Recorder, choice: StatementChoice, sleep: Callable[[float], None]
 ) -> tuple[list[Statement], list[Capture]]:
-    """Statements by time, since the reset or in the time watched; and of the latter their means."""
+    """Return statements by time, since the reset or in the time watched; and of the latter their means."""
     first = recorder.statements()
     if choice.watched_s is None:
         return list(first), []

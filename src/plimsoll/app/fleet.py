@@ -22,7 +22,7 @@ def read_files(
     target: str, *, instance_file: Path | None, reach: ReadOptions
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    Every instance of a folder or file, each cut to the window that was asked for, if one was.
+    Yield every instance of a folder or file, each cut to the window that was asked for, if one was.
 
     Raises:
         UsageError: the target does not exist.
@@ -101,7 +101,7 @@ def diagnose_fleet(
 
 
 def exit_status(overview: Overview) -> int:
-    """1 if any instance binds, else 2 if any could not be judged or read, or none was, else 0."""
+    """Return 1 if any instance binds, else 2 if any could not be judged or read, or none was, else 0."""
     verdicts = {row.verdict for row in overview.rows}
     if Verdict.BINDS in verdicts:
         return 1

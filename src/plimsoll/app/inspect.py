@@ -63,7 +63,7 @@ def found_in(
     observation: Observation, held: Against, plateaus: tuple[tuple[float, float], ...] = ()
 ) -> Inspection:
     """
-    What makes a database read and write that was observed, held against a ceiling.
+    Return what makes a database read and write that was observed, held against a ceiling.
 
     Args:
         observation: what was seen.
@@ -85,7 +85,7 @@ def found_beside(
     diagnosis: Diagnosis, observation: Observation, clock: CreditClock | None = None
 ) -> Inspection:
     """
-    The same, held against the ceiling of a diagnosis; that the two are of other times is said.
+    Return the same, held against the ceiling of a diagnosis; that the two are of other times is said.
 
     Args:
         diagnosis: of the storage.

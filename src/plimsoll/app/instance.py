@@ -13,7 +13,7 @@ STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1
 
 def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
     """
-    The instance with every given flag in place.
+    Return the instance with every given flag in place.
 
     Raises:
         UsageError: an engine, storage type, size or date that cannot be.

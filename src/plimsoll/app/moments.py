@@ -26,7 +26,7 @@ def today() -> str:
 
 def epoch_of(moment: str) -> int:
     """
-    Epoch seconds of an ISO date or moment; without an offset it is UTC.
+    Return epoch seconds of an ISO date or moment; without an offset it is UTC.
 
     Raises:
         UsageError: not an ISO date.
@@ -42,7 +42,7 @@ def epoch_of(moment: str) -> int:
 
 def seconds_of(text: str, option: str) -> int:
     """
-    Seconds of `90s`, `10m`, `2h`, `1d`, `2w` or `1h30m`; a bare number is seconds.
+    Return seconds of `90s`, `10m`, `2h`, `1d`, `2w` or `1h30m`; a bare number is seconds.
 
     Raises:
         UsageError: not such a time, or not whole seconds ≥ 1.
@@ -67,7 +67,7 @@ def window_of(
     last: str | None, since: str | None, until: str | None, *, now_s: int, default: str | None
 ) -> tuple[int, int] | None:
     """
-    The window that `--last`, `--from` and `--to` ask for, epoch seconds [start, end).
+    Return the window that `--last`, `--from` and `--to` ask for, epoch seconds [start, end).
 
     Args:
         last: as `24h`; counted back from the end.

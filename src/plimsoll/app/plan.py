@@ -39,7 +39,7 @@ def with_two_weeks(target: str, reach: ReadOptions) -> ReadOptions:
 
 
 def in_region(snapshot: Snapshot, target: str, reach: ReadOptions) -> Snapshot:
-    """The snapshot of an instance in the region that `--region` names; AWS knows better than it."""
+    """Return the snapshot of an instance in the region that `--region` names; AWS knows better than it."""
     if reach.region is None or target.startswith(RDS):
         return snapshot
     return replace(snapshot, instance=replace(snapshot.instance, region=reach.region))
@@ -47,7 +47,7 @@ def in_region(snapshot: Snapshot, target: str, reach: ReadOptions) -> Snapshot:
 
 def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
     """
-    The snapshot of an instance with the licence that is said; None leaves what the source says.
+    Return the snapshot of an instance with the licence that is said; None leaves what the source says.
 
     Raises:
         UsageError: its engine is not sold with such a licence.
@@ -68,7 +68,7 @@ def plan_snapshot(
     prices: Path | None = None,
 ) -> Plan:
     """
-    The way past what was diagnosed, with the catalog's limits and prices of this version.
+    Return the way past what was diagnosed, with the catalog's limits and prices of this version.
 
     Args:
         diagnosis: of the snapshot.

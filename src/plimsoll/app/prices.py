@@ -11,7 +11,7 @@ _CLOSE_MAX = 3
 
 def book_of(region: str, prices: Path | None) -> PriceBook:
     """
-    The prices of a region: of an offer file where one is given, otherwise the catalog's.
+    Return the prices of a region: of an offer file where one is given, otherwise the catalog's.
 
     The catalog fills nothing in that an offer file lacks: prices of two days would be mixed.
 

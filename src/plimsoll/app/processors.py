@@ -9,7 +9,7 @@ from plimsoll.model.instance import Instance
 
 def with_processors(observation: Observation, instance: Instance) -> Observation:
     """
-    The observation with the processors of the instance, unless the server itself was seen to have some.
+    Return the observation with the processors of the instance, unless the server itself was seen to have some.
 
     Args:
         observation: of the server that runs on the instance.

@@ -83,7 +83,7 @@ def read_fleet(
     target: str, reach: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | UnreadInstance], Meter, Callable[[], str]]:
     """
-    All instances a pattern names, one by one; what reading them has cost so far; what it waits for.
+    Return all instances a pattern names, one by one; what reading them has cost so far; what it waits for.
 
     Raises:
         UsageError: nothing fits the pattern, or it would take more requests than allowed.
@@ -100,7 +100,7 @@ def read_prometheus_instances(
     target: str, pattern: str, reach: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | UnreadInstance], str]:
     """
-    All instances of a server that a pattern names, one by one, and its address without a password.
+    Return all instances of a server that a pattern names, one by one, and its address without a password.
 
     Raises:
         UsageError: nothing fits the pattern.
@@ -165,7 +165,7 @@ def _read_prometheus(
 
 
 def live_window(reach: ReadOptions) -> tuple[int, int]:
-    """The window for which a live target is read, epoch seconds; the last day unless asked."""
+    """Return the window for which a live target is read, epoch seconds; the last day unless asked."""
     window = window_of(
         reach.last, reach.since, reach.until, now_s=int(time.time()), default=DEFAULT_LAST
     )
@@ -174,7 +174,7 @@ def live_window(reach: ReadOptions) -> tuple[int, int]:
 
 
 def ec2_type_of(db_class: str) -> str | None:
-    """The EC2 type behind a class as the catalog knows it, or as the name says; None for neither."""
+    """Return the EC2 type behind a class as the catalog knows it, or as the name says; None for neither."""
     from plimsoll.catalog.load import catalog
 
     try:
@@ -185,7 +185,7 @@ def ec2_type_of(db_class: str) -> str | None:
 
 
 def cost_of(usage: Usage) -> Decimal | None:
-    """US dollars that a reading cost; None where the price is not known."""
+    """Return US dollars that a reading cost; None where the price is not known."""
     from plimsoll.catalog.load import catalog
 
     price = catalog().api_price("cloudwatch:GetMetricData")  # of a thousand metrics
@@ -214,7 +214,7 @@ def _read_file(
 
 def in_window(snapshot: Snapshot, name: str, reach: ReadOptions) -> Snapshot:
     """
-    What was read of a file, cut to the window that was asked for, if one was.
+    Return what was read of a file, cut to the window that was asked for, if one was.
 
     Args:
         snapshot: all that the file holds.

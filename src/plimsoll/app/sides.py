@@ -80,7 +80,7 @@ def read_sides(
 
 def interval_of(text: str, option: str) -> tuple[int, int]:
     """
-    Epoch seconds [start, end) of an ISO 8601 interval: start/end, start/duration or duration/end.
+    Return epoch seconds [start, end) of an ISO 8601 interval: start/end, start/duration or duration/end.
 
     Durations are weeks, or days, hours and minutes: `P7D`, `PT36H`, `P1W`.
 
@@ -122,7 +122,7 @@ def _duration_s(text: str, option: str) -> int:
 def _parts(
     target: str, split: Split, flags: InstanceOptions, reach: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
-    """One target, cut, without what the command line says of each side."""
+    """Return one target, cut, without what the command line says of each side."""
     common = InstanceOptions(
         identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine
     )
@@ -173,7 +173,7 @@ def _two_windows(
 
 def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     """
-    The part within a window, with every event that was told, for what came later tells what was.
+    Return the part within a window, with every event that was told, for what came later tells what was.
 
     Raises:
         DataError: no sample is in it.
@@ -194,7 +194,7 @@ def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
 
 def _as_it_was(part: Snapshot, flags: InstanceOptions, events: tuple[Annotation, ...]) -> Snapshot:
     """
-    A part with the instance as it was then.
+    Return a part with the instance as it was then.
 
     A source describes the instance as it is. Where class or storage were changed after this part,
     what they were is what the command line says, and without that not known.

@@ -40,7 +40,7 @@ def with_samples(
     sample: Callable[[str, str, float], tuple[ToastSample, ...]] | None = None,
 ) -> Observation:
     """
-    The observation with a sample of each suspected table; why there is none is told as missing.
+    Return the observation with a sample of each suspected table; why there is none is told as missing.
 
     Args:
         dsn: libpq connection string or URI.

@@ -45,7 +45,7 @@ class Catalog:
 
     def rows(self, table: CatalogTable) -> list[Row]:
         """
-        All rows of a table.
+        Return all rows of a table.
 
         Raises:
             CatalogError: the file is missing, or not what the schema asks for.
@@ -56,7 +56,7 @@ class Catalog:
 
     def instance_limits(self, db_class: str) -> InstanceLimits:
         """
-        What is documented for a class today.
+        Return what is documented for a class today.
 
         Args:
             db_class: with or without the prefix `db.`; an EC2 type does as well.
@@ -80,7 +80,7 @@ class Catalog:
         raise self._unknown(db_class, name)
 
     def knows(self, db_class: str) -> bool:
-        """Whether any table names a class; with or without the prefix `db.`, or an EC2 type."""
+        """Return whether any table names a class; with or without the prefix `db.`, or an EC2 type."""
         name = class_name(db_class)
         tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
         return any(name in self._by(table, "db_class") for table in tables)
@@ -98,7 +98,7 @@ class Catalog:
 
     def legacy_limits(self, db_class: str) -> tuple[LegacyLimits, ...]:
         """
-        EBS limits documented for a class in the past, oldest first; empty where none are known.
+        Return EBS limits documented for a class in the past, oldest first; empty where none are known.
 
         Equal neighbours are one, rows that equal today's limits and misprints are left out.
 
@@ -117,7 +117,7 @@ class Catalog:
 
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
-        What a burstable class earns; None for a class that is not burstable, or not documented.
+        Return what a burstable class earns; None for a class that is not burstable, or not documented.
 
         Raises:
             CatalogError: no such class.
@@ -127,7 +127,7 @@ class Catalog:
         return values.cpu_credits(limits.db_class, row, self._origin(row)) if row else None
 
     def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
-        """What RDS documents for an engine family and a storage type, by size; may be empty."""
+        """Return what RDS documents for an engine family and a storage type, by size; may be empty."""
         return tuple(
             values.storage_rule(row, self._origin(row))
             for row in self.rows(schema.STORAGE_RULES)
@@ -135,7 +135,7 @@ class Catalog:
         )
 
     def storage_rule(self, engine_family: str, kind: str, size_gib: float) -> StorageRule | None:
-        """The rule for a size in GiB; None where RDS documents nothing for it."""
+        """Return the rule for a size in GiB; None where RDS documents nothing for it."""
         for rule in self.storage_rules(engine_family, kind):
             # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
             if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1:
@@ -143,17 +143,17 @@ class Catalog:
         return None
 
     def engine_families(self) -> tuple[str, ...]:
-        """Every engine family that has a storage rule."""
+        """Return every engine family that has a storage rule."""
         return tuple(sorted({row["engine"] for row in self.rows(schema.STORAGE_RULES)}))
 
     def volume_rule(self, kind: str, rule: str) -> VolumeRule:
-        """One documented number, by the name it has in the data; asking for another is our bug."""
+        """Return one documented number, by the name it has in the data; asking for another is our bug."""
         row = self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
         return VolumeRule(kind=kind, rule=rule, value=row["value"], origin=self._origin(row))
 
     def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
         """
-        The default of max_connections as a formula; None where it is not known.
+        Return the default of max_connections as a formula; None where it is not known.
 
         Aurora PostgreSQL is `aurora-postgresql` here; Aurora MySQL has a table in place of a formula.
 
@@ -169,13 +169,13 @@ class Catalog:
         return None
 
     def aurora_class(self, engine: str, db_class: str) -> AuroraClass | None:
-        """What is documented for a class under `aurora-mysql` or `aurora-postgresql`, or None."""
+        """Return what is documented for a class under `aurora-mysql` or `aurora-postgresql`, or None."""
         key = (engine, class_name(db_class))
         row = self._by(schema.AURORA_CLASSES, *schema.AURORA_CLASSES.key).get(key)
         return values.aurora_class(row, self._origin(row)) if row else None
 
     def aurora_capacities(self, engine: str) -> tuple[AuroraCapacity, ...]:
-        """The documented capacities of Aurora Serverless under an engine, smallest first."""
+        """Return the documented capacities of Aurora Serverless under an engine, smallest first."""
         found = [
             values.aurora_capacity(row, self._origin(row))
             for row in self.rows(schema.AURORA_CAPACITY)
@@ -184,7 +184,7 @@ class Catalog:
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
-        """The releases that ended a defect, oldest branch first; asking for another is our bug."""
+        """Return the releases that ended a defect, oldest branch first; asking for another is our bug."""
         found = [
             values.pooler_fix(row, self._origin(row))
             for row in self.rows(schema.POOLER_FIXES)
@@ -197,7 +197,7 @@ class Catalog:
         self, pooler: str, setting: str, version: str | None = None
     ) -> PoolerDefault | None:
         """
-        What a setting is by default; None where it is not known, or the version is older than it.
+        Return what a setting is by default; None where it is not known, or the version is older than it.
 
         Without a version, a default that differs between versions is not known.
         """
@@ -215,13 +215,13 @@ class Catalog:
         return None
 
     def classes(self) -> tuple[str, ...]:
-        """Every class that is known, by family and size; also those without numbers."""
+        """Return every class that is known, by family and size; also those without numbers."""
         tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
         names = {row["db_class"] for table in tables for row in self.rows(table)}
         return tuple(sorted(names, key=size_order))
 
     def regions_of(self, db_class: str) -> dict[str, int]:
-        """In how many regions each engine offers a class; empty where no list names it."""
+        """Return the number of regions in which each engine offers a class; empty where no list names it."""
         row = self._by(schema.CLASSES, "db_class").get(class_name(db_class))
         pairs = (row["regions"] or "").split() if row else []
         return {engine: int(count) for engine, _, count in (p.partition(":") for p in pairs)}
@@ -289,7 +289,7 @@ class Catalog:
 
     def api_price(self, action: str) -> Price | None:
         """
-        Price of an AWS API action, the same in every region; None where it is not known or free.
+        Return price of an AWS API action, the same in every region; None where it is not known or free.
 
         Args:
             action: as IAM names it, `cloudwatch:GetMetricData`.
@@ -298,12 +298,12 @@ class Catalog:
         return values.storage_price({**row, "region": "any"}, self._origin(row)) if row else None
 
     def licenses(self, engine: str) -> tuple[str, ...]:
-        """The licences with which an engine is priced: `none`, or `byol` and `included`; or none."""
+        """Return the licences with which an engine is priced: `none`, or `byol` and `included`; or none."""
         found = {row["license"] for row in self.rows(schema.OFFERS) if row["engine"] == engine}
         return tuple(sorted(found))
 
     def price_regions(self) -> tuple[str, ...]:
-        """Every region that has a price of an instance."""
+        """Return every region that has a price of an instance."""
         return schema.PRICE_REGIONS
 
     def _text(self, table: CatalogTable) -> str:
@@ -330,7 +330,7 @@ class Catalog:
         return self._index[key]
 
     def _by(self, table: CatalogTable, *columns: str) -> dict[Any, Row]:
-        """Rows by one column, or by a tuple of several."""
+        """Return rows by one column, or by a tuple of several."""
         key = (table.file, *columns)
         if key not in self._index:
             self._index[key] = {
@@ -362,12 +362,12 @@ class Catalog:
 
 @cache
 def catalog() -> Catalog:
-    """The catalog of this package."""
+    """Return the catalog of this package."""
     return Catalog()
 
 
 def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
-    """Three classes: the nearest sizes of the same family, otherwise names that look alike."""
+    """Return three classes: the nearest sizes of the same family, otherwise names that look alike."""
     family, rank, _ = size_order(name)
     relatives = [known for known in classes if size_order(known)[0] == family]
     if relatives:
@@ -381,7 +381,7 @@ def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """Leading numbers of a version: `10.6.7` is (10, 6, 7)."""
+    """Return leading numbers of a version: `10.6.7` is (10, 6, 7)."""
     numbers: list[int] = []
     for part in text.split("."):
         if not part.isdigit():

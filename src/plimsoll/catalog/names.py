@@ -13,7 +13,7 @@ def class_name(text: str) -> str:
 
 
 def size_order(db_class: str) -> tuple[str, float, str]:
-    """A key that sorts classes by family, then by size from nano to metal."""
+    """Return a key that sorts classes by family, then by size from nano to metal."""
     _, _, rest = db_class.partition(".")
     family, _, size = rest.partition(".")
     head = size.partition(".")[0]

@@ -37,7 +37,7 @@ class CatalogPrices:
         deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
-        """Price of an hour; None where it is not known."""
+        """Return price of an hour; None where it is not known."""
         return self._catalog.instance_price(
             db_class,
             priced_engine(engine),
@@ -50,7 +50,7 @@ class CatalogPrices:
     def storage_price(
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
-        """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        """Return price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self._catalog.storage_price(item, region=self._region, deployment=deployment)
 
     def why_unknown(
@@ -61,7 +61,7 @@ class CatalogPrices:
         deployment: Deployment = Deployment.SINGLE_AZ,
         license_model: str | None = None,
     ) -> str:
-        """A sentence: which price is not known, why, and what would supply it."""
+        """Return a sentence: which price is not known, why, and what would supply it."""
         if engine and license_model is None:
             licenses = self._catalog.licenses(priced_engine(engine))
             depends = depends_on_license(self, what, engine, licenses, deployment=deployment)

@@ -181,7 +181,7 @@ def _types(text: str) -> list[_InstanceType]:
 
 
 def _documents(text: str) -> Iterator[Any]:
-    """Every JSON document of a text in which several may follow each other."""
+    """Yield every JSON document of a text in which several may follow each other."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         if text[at].isspace():
@@ -227,7 +227,7 @@ def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) 
 
 
 def _mb_per_s(mbit_per_s: int, mb_per_s: float) -> float:
-    """Mbit/s over eight, unless MB/s shows what was cut off the Mbit/s."""
+    """Return Mbit/s over eight, unless MB/s shows what was cut off the Mbit/s."""
     exact = mbit_per_s / 8
     cut = mb_per_s - exact
     # A float near the division (156.25039999999998 for 1,250 Mbit/s) is noise, not a fraction.
@@ -256,7 +256,7 @@ def _differences(before: Row, now: Row) -> list[LimitChange]:
 
 
 def _with_legacy(legacy: list[Row], before: Row, read_on: str) -> list[Row]:
-    """The legacy limits with today's numbers of one type closed at `read_on`."""
+    """Return the legacy limits with today's numbers of one type closed at `read_on`."""
     numbers = {column: before[column] for column in _EBS}
     if numbers["ebs_max_mb_per_s"] is None or before["read_on"] >= read_on:
         return legacy

@@ -41,7 +41,7 @@ class CatalogTable:
 
 
 def number(text: str) -> float:
-    """A number above zero; every number of the catalog is one."""
+    """Return a number above zero; every number of the catalog is one."""
     value = float(text)
     if not 0 < value < 1e15:
         raise ValueError("it is not above zero")
@@ -49,7 +49,7 @@ def number(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """A whole number above zero."""
+    """Return a whole number above zero."""
     value = int(text)
     if value <= 0:
         raise ValueError("it is not above zero")
@@ -57,21 +57,21 @@ def whole(text: str) -> int:
 
 
 def date(text: str) -> str:
-    """An ISO date, or a year and a month."""
+    """Return an ISO date, or a year and a month."""
     if not _DATE.fullmatch(text):
         raise ValueError("it is not an ISO date")
     return text
 
 
 def yes_no(text: str) -> bool:
-    """`yes` or `no`."""
+    """Return `yes` or `no`."""
     if text not in ("yes", "no"):
         raise ValueError("it is neither yes nor no")
     return text == "yes"
 
 
 def usd(text: str) -> Decimal:
-    """An amount of US dollars above zero."""
+    """Return an amount of US dollars above zero."""
     try:
         value = Decimal(text)
     except InvalidOperation as error:
@@ -82,7 +82,7 @@ def usd(text: str) -> Decimal:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """A reader for one of a few words."""
+    """Return a reader for one of a few words."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -404,7 +404,7 @@ def _row(table: CatalogTable, line: int, fields: list[str]) -> Row:
 
 
 def render(table: CatalogTable, rows: Iterable[Row]) -> str:
-    """The text of a table, the inverse of `parse`."""
+    """Return the text of a table, the inverse of `parse`."""
     names = [column.name for column in table.columns]
     lines = [",".join(names), *(",".join(_field(row[name]) for name in names) for row in rows)]
     return "\n".join(lines) + "\n"

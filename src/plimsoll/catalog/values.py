@@ -27,7 +27,7 @@ NO_NUMBERS = "RDS lists this class, but no numbers were found for it"
 
 
 def instance_limits(row: Row, origin: Origin) -> InstanceLimits:
-    """A row of instance_limits.csv."""
+    """Return a row of instance_limits.csv."""
     return InstanceLimits(
         db_class=row["db_class"],
         ec2_type=row["ec2_type"],
@@ -51,7 +51,7 @@ def instance_limits(row: Row, origin: Origin) -> InstanceLimits:
 
 def preconfigured_limits(row: Row, host: InstanceLimits) -> InstanceLimits:
     """
-    A row of classes_preconfigured.csv, with the EBS numbers of the EC2 type it is thought to run on.
+    Return a row of classes_preconfigured.csv, with the EBS numbers of the EC2 type it is thought to run on.
 
     How many vCPUs such a class has, and its network, is not inferred from that type.
     """
@@ -69,7 +69,7 @@ def preconfigured_limits(row: Row, host: InstanceLimits) -> InstanceLimits:
 
 
 def listed_only(row: Row, origin: Origin) -> InstanceLimits:
-    """A row of classes.csv for which no other table has numbers."""
+    """Return a row of classes.csv for which no other table has numbers."""
     return InstanceLimits(
         db_class=row["db_class"],
         ec2_type=None,
@@ -93,7 +93,7 @@ def listed_only(row: Row, origin: Origin) -> InstanceLimits:
 
 
 def legacy_limits(db_class: str, row: Row, origin: Origin) -> LegacyLimits:
-    """A row of instance_limits_legacy.csv, under the name RDS gives the type."""
+    """Return a row of instance_limits_legacy.csv, under the name RDS gives the type."""
     return LegacyLimits(
         db_class=db_class,
         ebs_baseline_bytes_per_s=_scaled(row["ebs_baseline_mb_per_s"], mb_per_s),
@@ -107,7 +107,7 @@ def legacy_limits(db_class: str, row: Row, origin: Origin) -> LegacyLimits:
 
 
 def consolidated(legacy: list[LegacyLimits], now: InstanceLimits) -> tuple[LegacyLimits, ...]:
-    """Equal neighbours as one stretch of time; without those that equal today's limits."""
+    """Return equal neighbours as one stretch of time; without those that equal today's limits."""
     stretches: list[LegacyLimits] = []
     for limits in legacy:
         if stretches and _ebs(stretches[-1]) == _ebs(limits):
@@ -120,7 +120,7 @@ def consolidated(legacy: list[LegacyLimits], now: InstanceLimits) -> tuple[Legac
 
 
 def cpu_credits(db_class: str, row: Row, origin: Origin) -> CpuCredits:
-    """A row of cpu_credits.csv."""
+    """Return a row of cpu_credits.csv."""
     return CpuCredits(
         db_class=db_class,
         credits_per_hour=row["credits_per_hour"],
@@ -132,7 +132,7 @@ def cpu_credits(db_class: str, row: Row, origin: Origin) -> CpuCredits:
 
 
 def storage_rule(row: Row, origin: Origin) -> StorageRule:
-    """A row of storage_rules.csv."""
+    """Return a row of storage_rules.csv."""
     return StorageRule(
         kind=row["kind"],
         engine=row["engine"],
@@ -158,7 +158,7 @@ def storage_rule(row: Row, origin: Origin) -> StorageRule:
 
 
 def connection_rule(row: Row, origin: Origin) -> ConnectionRule:
-    """A row of connection_rules.csv."""
+    """Return a row of connection_rules.csv."""
     return ConnectionRule(
         engine=row["engine"],
         memory_bytes_per_connection=row["memory_bytes_per_connection"],
@@ -168,7 +168,7 @@ def connection_rule(row: Row, origin: Origin) -> ConnectionRule:
 
 
 def pooler_fix(row: Row, origin: Origin) -> PoolerFix:
-    """A row of pooler_fixes.csv."""
+    """Return a row of pooler_fixes.csv."""
     return PoolerFix(
         pooler=row["pooler"],
         defect=row["defect"],
@@ -181,14 +181,14 @@ def pooler_fix(row: Row, origin: Origin) -> PoolerFix:
 
 
 def pooler_default(row: Row, origin: Origin) -> PoolerDefault:
-    """A row of pooler_defaults.csv."""
+    """Return a row of pooler_defaults.csv."""
     return PoolerDefault(
         pooler=row["pooler"], setting=row["setting"], value=row["value"], origin=origin
     )
 
 
 def aurora_class(row: Row, origin: Origin) -> AuroraClass:
-    """A row of aurora_classes.csv."""
+    """Return a row of aurora_classes.csv."""
     return AuroraClass(
         engine=row["engine"],
         db_class=row["db_class"],
@@ -199,7 +199,7 @@ def aurora_class(row: Row, origin: Origin) -> AuroraClass:
 
 
 def aurora_capacity(row: Row, origin: Origin) -> AuroraCapacity:
-    """A row of aurora_capacity.csv."""
+    """Return a row of aurora_capacity.csv."""
     return AuroraCapacity(
         engine=row["engine"],
         capacity_acu=row["capacity_acu"],
@@ -238,7 +238,7 @@ def derived_multi_az(single: Price, offer: Row) -> Price | None:
 
 
 def storage_price(row: Row, origin: Origin) -> Price:
-    """A row of storage_prices.csv.gz."""
+    """Return a row of storage_prices.csv.gz."""
     return Price(
         usd=row["usd"],
         unit=row["unit"],

@@ -45,14 +45,14 @@ class Budget(Struct, frozen=True, kw_only=True):
         return self.read_bytes_per_s + self.written_bytes_per_s + self.uncounted_bytes_per_s
 
     def of_load(self, bytes_per_s: float | None) -> float | None:
-        """Share 0–1 of the load."""
+        """Return share 0–1 of the load."""
         load = self.load_bytes_per_s
         if bytes_per_s is None or not load:
             return None
         return min(bytes_per_s / load, 1.0)
 
     def of_ceiling(self, bytes_per_s: float | None) -> float | None:
-        """Share of the ceiling; above 1 where the page cache took what the disk did not."""
+        """Return share of the ceiling; above 1 where the page cache took what the disk did not."""
         if bytes_per_s is None or not self.ceiling_bytes_per_s:
             return None
         return bytes_per_s / self.ceiling_bytes_per_s
@@ -66,7 +66,7 @@ def budget_of(
     plateaus: tuple[tuple[float, float], ...] = (),
 ) -> Budget:
     """
-    The server's own reads and writes between two readings; from `pg_stat_io`, before 16 an estimate.
+    Return the server's own reads and writes between two readings; from `pg_stat_io`, before 16 an estimate.
 
     WAL is in `pg_stat_io` from 18 on; before, what `pg_stat_wal` says is added. Files of sorts, of decoded
     transactions and of indexes that were built are in no such counter, and added. A process adds its reads
@@ -93,7 +93,7 @@ def budget_of(
 def rates_of(
     observation: Observation, wanted: Callable[[IoRow], bool]
 ) -> tuple[float | None, float | None]:
-    """Bytes/s read and written by the rows of `pg_stat_io` that `wanted(row)`; None before 16."""
+    """Return Bytes/s read and written by the rows of `pg_stat_io` that `wanted(row)`; None before 16."""
     first, last, seconds = observation.first, observation.last, observation.seconds
     if first.io is None or last.io is None or seconds <= 0:
         return None, None
@@ -109,14 +109,14 @@ def rates_of(
 
 
 def severity_of(budget: Budget, bytes_per_s: float | None) -> Severity:
-    """`critical`, `warning` or `note`, by the larger of the shares of load and of ceiling."""
+    """Return `critical`, `warning` or `note`, by the larger of the shares of load and of ceiling."""
     return severity_by(bytes_per_s, budget.of_load(bytes_per_s), budget.of_ceiling(bytes_per_s))
 
 
 def severity_by(
     bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None
 ) -> Severity:
-    """The same of shares as they are told, 0–1, where a detector works them out itself."""
+    """Return the same of shares as they are told, 0–1, where a detector works them out itself."""
     if bytes_per_s is None:
         return "note"
     # Of an idle server anything is a large share.
@@ -130,7 +130,7 @@ def severity_by(
 
 def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """
-    The worst first: by severity, then by what it does to the service, then by bytes.
+    Return the worst first: by severity, then by what it does to the service, then by bytes.
 
     What is alike stays in its detector's order, which knows what is the worst of its kind.
     """
@@ -146,7 +146,7 @@ def ranked(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 def _beside(observation: Observation) -> tuple[float, float | None]:
     """
-    Bytes/s read and written that neither `pg_stat_io` nor the counters before it have.
+    Return bytes/s read and written that neither `pg_stat_io` nor the counters before it have.
 
     A reset counter of WAL leaves what was written unknown; one that is hidden leaves it out.
     """
@@ -168,7 +168,7 @@ def _beside(observation: Observation) -> tuple[float, float | None]:
 
 def wal_written(observation: Observation) -> float | None:
     """
-    Bytes/s of WAL that reached the system; None where nothing tells.
+    Return Bytes/s of WAL that reached the system; None where nothing tells.
 
     18 counts them. Before, they follow from what was generated: a write begins on the page on which the last
     one ended and ends on a page that is not full, so that it takes a page more than its bytes, on average.
@@ -186,7 +186,7 @@ def wal_written(observation: Observation) -> float | None:
 
 def wal_zeros(observation: Observation) -> float:
     """
-    Bytes/s of the zeros that new log files were filled with.
+    Return bytes/s of the zeros that new log files were filled with.
 
     A server that has run for a while uses its files again, and fills none. Before 18 it is by how much the
     files became more; 0 where they may not be listed.
@@ -201,7 +201,7 @@ def wal_zeros(observation: Observation) -> float:
 
 def built_bytes(observation: Observation) -> int:
     """
-    Bytes of indexes that were built between the readings.
+    Return bytes of indexes that were built between the readings.
 
     A build writes the file around the buffers, where nothing counts it. An index that was there before its
     rows has looked at a page for each of them.
@@ -218,7 +218,7 @@ def built_bytes(observation: Observation) -> int:
 
 def _estimated(observation: Observation) -> tuple[float, float] | None:
     """
-    Bytes/s read and written without WAL and temporary files, by a server that has no `pg_stat_io`; None where
+    Return Bytes/s read and written without WAL and temporary files, by a server that has no `pg_stat_io`; None where
     it has.
 
     Reads are blocks not found among the shared buffers, less those by which files grew, which are counted
@@ -241,7 +241,7 @@ def _estimated(observation: Observation) -> tuple[float, float] | None:
 
 def by_backends(observation: Observation) -> float | None:
     """
-    Bytes/s that backends wrote themselves, the growth of files among them; None where nothing tells.
+    Return Bytes/s that backends wrote themselves, the growth of files among them; None where nothing tells.
 
     Before 16 the view hears of them from the checkpointer, which looks when half of its queue is full, or a
     checkpoint is due (PostgreSQL, checkpointer.c, ForwardSyncRequest): it may be late by half as many pages
@@ -264,7 +264,7 @@ def by_backends(observation: Observation) -> float | None:
 
 
 def _blocks_by_statements(observation: Observation) -> int:
-    """Pages that statements wrote between the readings, those by which they made files grow among them."""
+    """Return pages that statements wrote between the readings, those by which they made files grow among them."""
     earlier = {one.query_id: one for one in observation.first.statements or ()}
     written = 0
     for after in observation.last.statements or ():
@@ -276,7 +276,7 @@ def _blocks_by_statements(observation: Observation) -> int:
 
 
 def grown_bytes(observation: Observation) -> int:
-    """By which tables, TOAST relations and indexes grew; one that is new grew by all it has."""
+    """Return by how much tables, TOAST relations and indexes grew; one that is new grew by all it has."""
     first, last = observation.first, observation.last
     pairs: tuple[tuple[Sequence[Relation | Index], Sequence[Relation | Index]], ...] = (
         (first.relations, last.relations),

@@ -24,7 +24,7 @@ _SAME_BYTES = 0.5
 
 def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """
-    The causes, each followed by what comes of it where that was ahead of it.
+    Return the causes, each followed by what comes of it where that was ahead of it.
 
     Args:
         causes: the worst first.
@@ -45,7 +45,7 @@ def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 
 def _checkpoints_first(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """The causes, with checkpoints ahead of the whole pages that they put into WAL."""
+    """Return the causes, with checkpoints ahead of the whole pages that they put into WAL."""
     pages = next((one for one in causes if one.code == "WalFullPages"), None)
     early = next((one for one in causes if one.code == "CheckpointsByWal"), None)
     if pages is None or early is None or early.severity != pages.severity:
@@ -56,7 +56,7 @@ def _checkpoints_first(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 
 def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """The causes, where statements whose reads another cause is judged for have become notes."""
+    """Return the causes, where statements whose reads another cause is judged for have become notes."""
     judged = [c for c in causes if c.severity != "note" and c.code != "StatementReads"]
     return tuple(
         replace(cause, severity="note")
@@ -67,7 +67,7 @@ def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 
 def _is_view(statement: Cause, other: Cause) -> bool:
-    """Whether the other cause is of a table that the statement names, and makes most of its reads."""
+    """Return whether the other cause is of a table that the statement names, and makes most of its reads."""
     # schema.table, or schema.table.column
     _, *names = other.subject.removesuffix(_TOAST).replace('"', "").split(".")
     if not any(is_named(name, statement.subject) for name in names):
@@ -76,7 +76,7 @@ def _is_view(statement: Cause, other: Cause) -> bool:
 
 
 def _is_of(cause: Cause, rewrite: Cause) -> bool:
-    """Whether it is a vacuum of the values that were rewritten."""
+    """Return whether it is a vacuum of the values that were rewritten."""
     if cause.kind is not CauseKind.VACUUM or not cause.subject.endswith(_TOAST):
         return False
     table = cause.subject.removesuffix(_TOAST)

@@ -73,7 +73,7 @@ _OF_CODE = {
 
 
 def rank_of(cause: Cause) -> tuple[int, int]:
-    """Its danger and its place among those of the same; smaller is worse."""
+    """Return its danger and its place among those of the same; smaller is worse."""
     known = _OF_CODE.get(cause.code)
     if known is not None:
         return int(known[0]), known[1]

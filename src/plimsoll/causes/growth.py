@@ -14,7 +14,7 @@ class TableGrowth(Struct, frozen=True, kw_only=True):
     last: Relation
 
     def of(self, name: str) -> int:
-        """Growth of one counter, ≥ 0."""
+        """Return growth of one counter, ≥ 0."""
         return _growth(self.first, self.last, name)
 
     @property
@@ -30,12 +30,12 @@ class IndexGrowth(Struct, frozen=True, kw_only=True):
     last: Index
 
     def of(self, name: str) -> int:
-        """Growth of one counter, ≥ 0."""
+        """Return growth of one counter, ≥ 0."""
         return _growth(self.first, self.last, name)
 
 
 def tables_of(observation: Observation) -> Iterator[TableGrowth]:
-    """Relations of users that are in both readings, TOAST relations not among them."""
+    """Yield relations of users that are in both readings, TOAST relations not among them."""
     earlier = {relation.oid: relation for relation in observation.first.relations}
     for last in observation.last.relations:
         if last.oid in earlier and last.kind != "toast":
@@ -52,7 +52,7 @@ _ADDED = (
 
 
 def whole_tables_of(observation: Observation) -> Iterator[TableGrowth]:
-    """The same, with all partitions of a partitioned table as one."""
+    """Yield the same, with all partitions of a partitioned table as one."""
     parted: dict[str, list[TableGrowth]] = {}
     for table in tables_of(observation):
         if table.last.parent:
@@ -67,7 +67,7 @@ def whole_tables_of(observation: Observation) -> Iterator[TableGrowth]:
 
 
 def _added(name: str, parts: Sequence[Relation]) -> Relation:
-    """Partitions as one relation; an estimate of rows is known where each partition's is."""
+    """Return partitions as one relation; an estimate of rows is known where each partition's is."""
     rows = [part.row_estimate for part in parts]
     scans = [part.index_scans for part in parts if part.index_scans is not None]
     return Relation(
@@ -81,7 +81,7 @@ def _added(name: str, parts: Sequence[Relation]) -> Relation:
 
 
 def indexes_of(observation: Observation) -> Iterator[IndexGrowth]:
-    """Indexes that are in both readings."""
+    """Yield indexes that are in both readings."""
     earlier = {index.oid: index for index in observation.first.indexes}
     for last in observation.last.indexes:
         if last.oid in earlier:
@@ -89,7 +89,7 @@ def indexes_of(observation: Observation) -> Iterator[IndexGrowth]:
 
 
 def per_s(observation: Observation, name: str) -> float | None:
-    """Growth of one of the server's counters in a second; None where it is unknown or went back."""
+    """Return growth of one of the server's counters in a second; None where it is unknown or went back."""
     first: Counters = observation.first.counters
     last: Counters = observation.last.counters
     before, after = getattr(first, name), getattr(last, name)
@@ -99,7 +99,7 @@ def per_s(observation: Observation, name: str) -> float | None:
 
 
 def checkpoints_between(observation: Observation) -> tuple[int, int]:
-    """Checkpoints timed and requested between the readings; none where they were not counted."""
+    """Return checkpoints timed and requested between the readings; none where they were not counted."""
     first, last = observation.first.counters, observation.last.counters
     timed = (last.checkpoints_timed or 0) - (first.checkpoints_timed or 0)
     requested = (last.checkpoints_requested or 0) - (first.checkpoints_requested or 0)
@@ -107,7 +107,7 @@ def checkpoints_between(observation: Observation) -> tuple[int, int]:
 
 
 def setting_of(observation: Observation, name: str) -> float | None:
-    """A setting that is a number, in the server's base unit; None where it is not known."""
+    """Return a setting that is a number, in the server's base unit; None where it is not known."""
     try:
         return float(observation.server.settings[name])
     except (KeyError, ValueError):

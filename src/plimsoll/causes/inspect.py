@@ -151,7 +151,7 @@ def inspect(
 
 
 def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """What every detector found, the worst first; nothing where only one reading came."""
+    """Return what every detector found, the worst first; nothing where only one reading came."""
     if observation.full:
         return ranked([*full_server.causes_of(observation), *poolers.causes(observation, budget)])
     if observation.seconds <= 0:
@@ -161,7 +161,7 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """What could not be seen, what that hides, and what would show it; each thing once."""
+    """Return what could not be seen, what that hides, and what would show it; each thing once."""
     told: dict[str, Missing] = {}
     if observation.full:
         return full_server.missing_of(observation)
@@ -181,7 +181,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...]) -> tuple[str, ...]:
-    """What a reader must know of the numbers."""
+    """Return what a reader must know of the numbers."""
     if observation.full:
         return tuple(poolers.seen_of(observation))
     notes = [remark for name, remark in observation.missing if name in _REMARKS]

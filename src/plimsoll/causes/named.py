@@ -5,7 +5,7 @@ import re
 
 def is_named(name: str, text: str) -> bool:
     """
-    Whether a text has a name as a word of its own, in whatever case.
+    Return whether a text has a name as a word of its own, in whatever case.
 
     Args:
         name: `table` or `schema.table`, quoted or not; a statement may leave the schema out.

@@ -36,7 +36,7 @@ _TOLD = {
 def missing_of(
     observation: Observation, budget: Budget, left: Unexplained | None
 ) -> tuple[Missing, ...]:
-    """What was reset or lost, what that hides, and what would show it."""
+    """Return what was reset or lost, what that hides, and what would show it."""
     return _lost(observation) + tuple(
         Missing(
             name=_TOLD[name][0],

@@ -20,7 +20,7 @@ _SOON_S = 30 * 86_400.0
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Each sequence that has used up three quarters of its numbers, or ends within a month at this rate."""
+    """Return each sequence that has used up three quarters of its numbers, or ends within a month at this rate."""
     del budget  # Numbers are no bytes.
     standing = observation.standing
     if standing is None:
@@ -75,7 +75,7 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
 
 
 def _bound(one: Sequence) -> int:
-    """The end that comes first."""
+    """Return the end that comes first."""
     if one.column_bound is None:
         return one.bound
     # Types have one number more below zero than above.

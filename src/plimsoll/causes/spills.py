@@ -49,7 +49,7 @@ class Spill(Struct, frozen=True, kw_only=True):
 
 
 def temporary(observation: Observation) -> Spill | None:
-    """What sorts, hashes and the like moved through temporary files; None where there was nothing."""
+    """Return what sorts, hashes and the like moved through temporary files; None where there was nothing."""
     files = per_s(observation, "temp_bytes") or 0.0
     block, seconds = observation.server.block_bytes, observation.seconds
     if seconds <= 0:
@@ -74,7 +74,7 @@ def temporary(observation: Observation) -> Spill | None:
 
 
 def passes_of(observation: Observation, file_bytes: float) -> int:
-    """How often a sort writes a file of that size that has work_mem alone; at least once."""
+    """Return how often a sort writes a file of that size that has work_mem alone; at least once."""
     work_mem_kib = setting_of(observation, "work_mem")
     if not work_mem_kib or file_bytes <= 0:
         return 1
@@ -101,7 +101,7 @@ class Decoded(Struct, frozen=True, kw_only=True):
 
 
 def decoded_by(observation: Observation) -> tuple[Decoded, ...]:
-    """Each slot that decoded anything, the most spilled bytes first; a counter that went back is left out."""
+    """Return each slot that decoded anything, the most spilled bytes first; a counter that went back is left out."""
     first, last = observation.first.slots, observation.last.slots
     if first is None or last is None or observation.seconds <= 0:
         return ()
@@ -127,7 +127,7 @@ def decoded_by(observation: Observation) -> tuple[Decoded, ...]:
 
 
 def _blocks(observation: Observation) -> tuple[int, int]:
-    """Blocks of temporary files that statements wrote and read between the readings."""
+    """Return blocks of temporary files that statements wrote and read between the readings."""
     earlier = {one.query_id: one for one in observation.first.statements or ()}
     written = read = 0
     for after in observation.last.statements or ():

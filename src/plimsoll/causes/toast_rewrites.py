@@ -81,7 +81,7 @@ class Rewrite(Struct, frozen=True, kw_only=True):
 
 
 def rewrites_of(observation: Observation) -> tuple[Rewrite, ...]:
-    """Every table whose updates replaced values out of line; tables with reset counters left out."""
+    """Return every table whose updates replaced values out of line; tables with reset counters left out."""
     first = {relation.oid: relation for relation in observation.first.relations}
     last = {relation.oid: relation for relation in observation.last.relations}
     found = []
@@ -139,7 +139,7 @@ def _rewrite(
 def _chunks_per_row(
     tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]
 ) -> float | None:
-    """Of all rows, by the first reading that counted some; None where neither did, as after a reset."""
+    """Return the chunks for each of all rows, by the first reading that counted some; None where neither did, as after a reset."""
     for table, toast in zip(tables, toasts, strict=True):
         if table.live_rows:
             return toast.live_rows / table.live_rows
@@ -155,7 +155,7 @@ def _bytes_per_chunk(
     observation: Observation, toast: Relation, chunks_per_value: float
 ) -> tuple[float, float]:
     """
-    Mean bytes of a chunk, and of the place it takes.
+    Return mean bytes of a chunk, and of the place it takes.
 
     All chunks of a value but the last are full, which bounds the mean from both sides. How much place
     a row takes on average narrows it, as long as the relation is not bloated.

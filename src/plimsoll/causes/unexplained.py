@@ -36,7 +36,7 @@ class Unexplained(Struct, frozen=True, kw_only=True):
 
 def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
     """
-    What none of the causes explains, at least; None where the load is not known or nothing was done.
+    Return what none of the causes explains, at least; None where the load is not known or nothing was done.
 
     Args:
         budget: of the whole server.
@@ -60,7 +60,7 @@ def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
 
 
 def _counted(cause: Cause) -> tuple[float, float]:
-    """Bytes/s read and written of a cause that the server has counted: a running vacuum's come later."""
+    """Return bytes/s read and written of a cause that the server has counted: a running vacuum's come later."""
     moved = cause.bytes_per_s
     if not moved:
         return 0.0, 0.0

@@ -10,7 +10,7 @@ _BYTES = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "tib": 1024 * GIB}
 
 def bytes_of(text: str, option: str) -> int:
     """
-    Bytes of `4GiB`, `512 MiB` or a bare number of bytes.
+    Return bytes of `4GiB`, `512 MiB` or a bare number of bytes.
 
     Raises:
         UsageError: not such an amount, or not above zero.

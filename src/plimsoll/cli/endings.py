@@ -98,7 +98,7 @@ def _flush() -> int:
 
 
 def _unforeseen(error: BaseException) -> tuple[str, str]:
-    """Cause and hint of what no part of the program expected."""
+    """Return cause and hint of what no part of the program expected."""
     if isinstance(error, MemoryError):
         return "there is not enough memory", "Give a shorter window, or fewer instances at once."
     if isinstance(error, OSError) and error.strerror:
@@ -114,7 +114,7 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
 
 
 def _place(error: BaseException) -> str:
-    """Where in our own code it happened."""
+    """Return where in our own code it happened."""
     place, trace = "", error.__traceback__
     while trace is not None:
         _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")

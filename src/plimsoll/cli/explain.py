@@ -239,7 +239,7 @@ def compare(
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
-    """The shortest names that tell the files apart."""
+    """Return the shortest names that tell the files apart."""
     if first.name != second.name:
         return first.name, second.name
     return str(first), str(second)

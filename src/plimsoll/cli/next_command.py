@@ -104,7 +104,7 @@ def check_command(
 
 
 def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
-    """What was bought, as options of one side of a comparison: `--class-a db.t3.xlarge`."""
+    """Yield what was bought, as options of one side of a comparison: `--class-a db.t3.xlarge`."""
     storage = instance.storage
     rate = storage.provisioned_bytes_per_s
     bought = {
@@ -198,7 +198,7 @@ def _repeated(names: dict[str, str], reach: ReadOptions) -> Iterator[str]:
 
 
 def _is_open(target: str, reach: ReadOptions) -> bool:
-    """Whether nothing in it is a secret."""
+    """Return whether nothing in it is a secret."""
     headers = (header.partition(":")[0].strip().lower() for header in reach.headers)
     if any(name not in _OPEN_HEADERS for name in headers):
         return False

@@ -254,7 +254,7 @@ def _vcpus(db_class: str | None) -> int | None:
 
 
 def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> ServerCapacity:
-    """What a server takes and does now; the points of a measurement go before what was seen."""
+    """Return what a server takes and does now; the points of a measurement go before what was seen."""
     from plimsoll.causes.budget import budget_of
     from plimsoll.causes.connections import sessions as seen
     from plimsoll.causes.connections.work import curve_of

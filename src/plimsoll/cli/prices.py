@@ -148,7 +148,7 @@ def _classes(catalog: "Catalog", engine: str) -> tuple[str, ...]:
 def _class_rows(
     book: PriceBook, names: tuple[str, ...], engine: str
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """A row for each class and licence that has a price, and the classes that have none."""
+    """Return a row for each class and licence that has a price, and the classes that have none."""
     rows, unknown = [], []
     for name in names:
         found = [
@@ -204,7 +204,7 @@ def _usd(price: Price | None) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns as wide as their widest cell; a source is a number, explained below."""
+    """Return columns as wide as their widest cell; a source is a number, explained below."""
     sources = list(dict.fromkeys(row[-1] for row in rows))
     head = ("", "per", "Single-AZ", "Multi-AZ", "cluster", "in force", "source")
     cells = [head] + [(*row[:-1], f"[{sources.index(row[-1]) + 1}]") for row in rows]

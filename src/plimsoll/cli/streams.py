@@ -94,7 +94,7 @@ class _Notices(_Output):
 
 
 def _text(raw: _Output, like: io.TextIOBase | Any | None) -> io.TextIOWrapper:
-    """Text over a descriptor, in the encoding that the interpreter chose for it."""
+    """Return text over a descriptor, in the encoding that the interpreter chose for it."""
     is_terminal = False
     with suppress(OSError):
         is_terminal = raw.isatty()

@@ -187,20 +187,20 @@ def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bo
 
 
 def report_of(measured: Sweep) -> SweepReport:
-    """A sweep with the limits behind it."""
+    """Return a sweep with the limits behind it."""
     from plimsoll.diagnosis.sweep.fit import fit_sweep
 
     return SweepReport(sweep=measured, fit=fit_sweep(measured))
 
 
 def is_explained(reports: Sequence[SweepReport]) -> bool:
-    """Whether any limit was found in every configuration."""
+    """Return whether any limit was found in every configuration."""
     return all(any(fit.is_explained for fit in report.fit.phases) for report in reports)
 
 
 def sizes_of(text: str) -> tuple[int, ...]:
     """
-    I/O sizes in bytes, increasing.
+    Return I/O sizes in bytes, increasing.
 
     Raises:
         UsageError: one of them is no amount.

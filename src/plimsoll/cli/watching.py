@@ -65,7 +65,7 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
 
 def observed_if_asked(dsn: str | None, duration: str | None) -> Observation | None:
     """
-    What `--dsn` and `--for` ask for; None where they ask for nothing.
+    Return what `--dsn` and `--for` ask for; None where they ask for nothing.
 
     Raises:
         UsageError: a time without a database, or what is no time.

@@ -50,7 +50,7 @@ class _Readings:
 
 def bucket_fits(frame: Frame, balances: dict[Metric, Series]) -> tuple[BucketFit, ...]:
     """
-    The buckets that can be learned from this window.
+    Return the buckets that can be learned from this window.
 
     Args:
         frame: served rates on their grid.
@@ -102,7 +102,7 @@ def _fit(family: Family, series: Series, rate: FloatArray, frame: Frame) -> Buck
 
 
 def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings | None, list[int]]:
-    """Unclamped readings with what had been served by then, split at gaps, clamps and grants."""
+    """Return unclamped readings with what had been served by then, split at gaps, clamps and grants."""
     width = sample_widths(series.time_s, series.step_s)
     starts, ends = series.time_s.astype(float), series.time_s + width
     # Both ends of every sample: what lies between samples was not measured, and is a hole.
@@ -140,7 +140,7 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
 
 
 def _running(within: FloatArray, after: FloatArray) -> FloatArray:
-    """Running sum at both ends of every sample: what came within each, then what came after it."""
+    """Return running sum at both ends of every sample: what came within each, then what came after it."""
     parts = np.column_stack((within, after)).ravel()
     return np.concatenate(([0.0], np.cumsum(parts)))[:-1]
 
@@ -155,7 +155,7 @@ def _grants(jump: FloatArray, follows: BoolArray, width: FloatArray) -> BoolArra
 
 
 def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | None:
-    """B, its error, C, its error and the residual, by Huber-weighted least squares."""
+    """Return b, its error, C, its error and the residual, by Huber-weighted least squares."""
     stretch = readings.stretch
     groups, inverse = np.unique(stretch, return_inverse=True)
     index: IntArray = inverse.astype(np.int64)
@@ -197,7 +197,7 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
 def _centred(
     columns: FloatArray, y: FloatArray, index: IntArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Columns and target less their weighted mean in each stretch (each has its own start)."""
+    """Return columns and target less their weighted mean in each stretch (each has its own start)."""
     total = np.maximum(np.bincount(index, weights=weight), 1e-12)
     x_c = np.empty_like(columns)
     for j in range(columns.shape[1]):
@@ -207,7 +207,7 @@ def _centred(
 
 
 def _clock_of(grants: list[int]) -> str | None:
-    """The time of day of the grants, if there are several and they agree within half an hour."""
+    """Return the time of day of the grants, if there are several and they agree within half an hour."""
     if len(grants) < 2:
         return None
     angle = np.array(grants) % 86400 / 86400 * 2 * np.pi

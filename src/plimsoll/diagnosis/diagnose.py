@@ -47,7 +47,7 @@ from plimsoll.units import gib
 
 def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     """
-    Which ceiling binds, when, how sure, and what was ruled out.
+    Return which ceiling binds, when, how sure, and what was ruled out.
 
     Args:
         snapshot: one reading; nothing in it is required. What is missing becomes *unknown*.
@@ -127,7 +127,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
 def _opened(
     frame: Frame | None, judged: Judged, ceilings: tuple[Ceiling, ...], known: tuple[Missing, ...]
 ) -> tuple[Missing, ...]:
-    """The gaps, those first that leave open whether something binds although no ceiling was found."""
+    """Return the gaps, those first that leave open whether something binds although no ceiling was found."""
     deep = pressed_throughout(judged.frame, judged.congestion, ceilings)
     deep = deep or stood_throughout(judged.frame, judged.congestion)
     # That says why a time of light load is missing, and how deep the queue was.
@@ -153,7 +153,7 @@ def _waiting_causes(
 
 
 def _as_meant(snapshot: Snapshot) -> Snapshot:
-    """The snapshot without balances that say nothing of this instance's storage."""
+    """Return the snapshot without balances that say nothing of this instance's storage."""
     others = other_meaning(snapshot.instance)
     kept = {m: s for m, s in snapshot.series.items() if m not in others or m not in BALANCES}
     return snapshot if len(kept) == len(snapshot.series) else replace(snapshot, series=kept)
@@ -162,7 +162,7 @@ def _as_meant(snapshot: Snapshot) -> Snapshot:
 def _judged(
     snapshot: Snapshot, epochs: tuple[Epoch, ...]
 ) -> tuple[Judged, tuple[Interval, ...], tuple[UnexplainedWaiting, ...]]:
-    """The present epoch with its frame; intervals and waiting of all epochs in order of time."""
+    """Return the present epoch with its frame; intervals and waiting of all epochs in order of time."""
     found: list[Interval] = []
     waiting: list[UnexplainedWaiting] = []
     for epoch in epochs:
@@ -177,7 +177,7 @@ def _judged(
 
 
 def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:
-    """The documented ceilings, and the class's name if the catalog does not know it."""
+    """Return the documented ceilings, and the class's name if the catalog does not know it."""
     try:
         return ceilings_of(instance, catalog), ""
     except CatalogError as error:
@@ -191,7 +191,7 @@ def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...]
 
 
 def _window(snapshot: Snapshot, frame: Frame | None) -> tuple[int, int]:
-    """First start and last end of all that was measured; the last sample may be a long one."""
+    """Return first start and last end of all that was measured; the last sample may be a long one."""
     start, end = snapshot.window_s or (0, 0)
     if frame is not None:
         end = max(end, int(frame.time_s[-1] + frame.width_s[-1]))
@@ -206,7 +206,7 @@ def _measured_s(frame: Frame | None) -> float:
 
 
 def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
-    """Time spent at each ceiling, the longest first; unknown limits are told apart by level."""
+    """Return time spent at each ceiling, the longest first; unknown limits are told apart by level."""
     groups: dict[tuple[object, ...], list[Interval]] = {}
     for i in intervals:
         key = (

@@ -57,7 +57,7 @@ def epochs_of(
     annotations: tuple[Annotation, ...], ceilings: tuple[Ceiling, ...], window_s: tuple[int, int]
 ) -> tuple[Epoch, ...]:
     """
-    The window cut at changes of class and storage, the present epoch last.
+    Return the window cut at changes of class and storage, the present epoch last.
 
     What an instance was before a change is not told by the event, so the limits of what was changed
     are not known before it: a level found there is one of unknown origin, not today's.
@@ -116,7 +116,7 @@ def missing_before_changes(
 def loadings_of(
     annotations: tuple[Annotation, ...], instance: Instance, ceilings: tuple[Ceiling, ...]
 ) -> tuple[Loading, ...]:
-    """The hours after each restore and each conversion to Multi-AZ."""
+    """Return the hours after each restore and each conversion to Multi-AZ."""
     labels = {
         EventKind.RESTORE: f"{LOADING[0]} after the restore at",
         EventKind.CONVERSION: f"{LOADING[1]} after the conversion to Multi-AZ at",
@@ -151,7 +151,7 @@ def with_contexts(
     epochs: tuple[Epoch, ...],
     annotations: tuple[Annotation, ...],
 ) -> tuple[Interval, ...]:
-    """The intervals with what happened at their time; those of a loading are labelled so."""
+    """Return the intervals with what happened at their time; those of a loading are labelled so."""
     return tuple(
         replace(i, context=_happening(i, loadings, annotations) or _unknown_then(i, epochs))
         for i in intervals

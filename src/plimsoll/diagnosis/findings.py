@@ -108,20 +108,20 @@ def _bound(
 
 
 def _is_exhausted(intervals: list[Interval]) -> bool:
-    """Whether the balance was seen at zero, or must have been by what was served."""
+    """Return whether the balance was seen at zero, or must have been by what was served."""
     return any(
         e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence
     )
 
 
 def _name(instance: Instance) -> str:
-    """What the instance is called; an export without a name is not called `unnamed`."""
+    """Return what the instance is called; an export without a name is not called `unnamed`."""
     is_named = instance.identifier not in ("", Instance().identifier)
     return instance.identifier if is_named else "the storage"
 
 
 def _context_of(intervals: list[Interval]) -> str:
-    """What happened during most of the time of these intervals; empty where nothing did."""
+    """Return what happened during most of the time of these intervals; empty where nothing did."""
     seconds: dict[str, int] = {}
     for i in intervals:
         seconds[i.context] = seconds.get(i.context, 0) + i.end_s - i.start_s
@@ -130,7 +130,7 @@ def _context_of(intervals: list[Interval]) -> str:
 
 
 def _fine_text(intervals: list[Interval], usual_step_s: int) -> str:
-    """That averages hid it, where only samples finer than the usual ones show it."""
+    """Return the remark that averages hid it, where only samples finer than the usual ones show it."""
     if any(i.step_s >= usual_step_s for i in intervals):
         return ""
     step_s = min(i.step_s for i in intervals)

@@ -27,7 +27,7 @@ def forecasts_of(
     storage_bytes: float | None,
 ) -> tuple[Forecast, ...]:
     """
-    One forecast per balance that is neither full nor empty, and one for the storage space.
+    Return one forecast per balance that is neither full nor empty, and one for the storage space.
 
     Where the bucket was learned, the law says when it empties at the last hour's rate; elsewhere
     the balance's own slope does.
@@ -62,7 +62,7 @@ def forecasts_of(
 
 
 def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
-    """Served rates of the last hour in what the bucket counts; None if hardly any are known."""
+    """Return served rates of the last hour in what the bucket counts; None if hardly any are known."""
     rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
     recent = rate[frame.time_s >= frame.time_s[-1] - LOOKBACK_S]
     known = recent[np.isfinite(recent)]
@@ -70,7 +70,7 @@ def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
 
 
 def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> Forecast:
-    """When the learned bucket empties, at the mean, a high and a low rate of the last hour."""
+    """Return when the learned bucket empties, at the mean, a high and a low rate of the last hour."""
     stage = Stage(
         name=fit.family.value,
         baseline=fit.baseline,
@@ -157,7 +157,7 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
 
 
 def _slope(series: Series, lookback_s: int) -> tuple[float | None, float, float]:
-    """Slope per second over the last stretch, with a band of two standard errors."""
+    """Return slope per second over the last stretch, with a band of two standard errors."""
     recent = series.time_s >= series.time_s[-1] - lookback_s
     t, y = series.time_s[recent].astype(float), series.value[recent]
     known = np.isfinite(y)

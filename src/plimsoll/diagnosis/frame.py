@@ -61,7 +61,7 @@ class Frame:
 
 def frame_of(snapshot: Snapshot) -> Frame | None:
     """
-    The frame of a snapshot, on the grid of its densest storage series.
+    Return the frame of a snapshot, on the grid of its densest storage series.
 
     Returns None when the snapshot holds no storage rate at all.
     """
@@ -103,7 +103,7 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
 
 def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
     """
-    How long each sample of a series covers, seconds.
+    Return how long each sample of a series covers, seconds.
 
     CloudWatch keeps 60 s for 15 days, 300 s for 63 days and 3600 s beyond, so one export can hold
     several periods: a sample covers the distance to its nearer neighbour when that is one of
@@ -123,7 +123,7 @@ def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
 
 def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> FloatArray:
     """
-    A series on the grid of another: exact, held (coarser) or averaged (finer).
+    Return a series on the grid of another: exact, held (coarser) or averaged (finer).
 
     Args:
         series: what to place; None gives all NaN.
@@ -166,7 +166,7 @@ def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
 
 
 def runs_of(mask: BoolArray) -> IntArray:
-    """First and one-past-last index of every run of True, shape (k, 2)."""
+    """Return first and one-past-last index of every run of True, shape (k, 2)."""
     edges = np.diff(np.concatenate(([False], mask, [False])).astype(np.int8))
     return np.column_stack((np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))).astype(
         np.int64

@@ -47,7 +47,7 @@ def resources_of(
     time_at: tuple[CeilingTime, ...],
 ) -> tuple[Resource, ...]:
     """
-    Every resource in a fixed order: the four of storage, then the rest of the machine.
+    Return every resource in a fixed order: the four of storage, then the rest of the machine.
 
     Aurora has none of the four, and local storage and capacity in their place.
     """
@@ -89,7 +89,7 @@ def _families(snapshot: Snapshot) -> list[Family]:
 
 def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     """
-    What was used of the local disk, where its size is documented or its filling was seen.
+    Return what was used of the local disk, where its size is documented or its filling was seen.
 
     Without a documented size the most that was ever free is a lower bound of it: what is near that
     bound is nearer still to the size, but what is far from it may be near nonetheless, and is unknown.
@@ -128,7 +128,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
 
 
 def _held_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
-    """What can be held forever now: the present baseline or fixed number."""
+    """Return what can be held forever now: the present baseline or fixed number."""
     rows = [c for c in ceilings if c.family == family and c.phase in (Phase.BASELINE, Phase.FIXED)]
     return min(rows, key=lambda c: c.value) if rows else None
 
@@ -202,7 +202,7 @@ def _rate(ceiling: Ceiling) -> str:
 def _used(
     family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tuple[Ceiling, ...]
 ) -> tuple[FloatArray | None, FloatArray, str]:
-    """What was used of a resource, its sample widths, and what is missing if nothing is known."""
+    """Return what was used of a resource, its sample widths, and what is missing if nothing is known."""
     nothing = np.zeros(0)
     if family in (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT):
         gap = "ReadThroughput and WriteThroughput"
@@ -231,7 +231,7 @@ def _used(
 
 
 def _network(snapshot: Snapshot) -> tuple[FloatArray | None, FloatArray, str]:
-    """The busier direction: network bandwidth is full duplex, each way has the whole of it."""
+    """Return the busier direction: network bandwidth is full duplex, each way has the whole of it."""
     gap = "NetworkReceiveThroughput and NetworkTransmitThroughput"
     both = [
         snapshot.series.get(Metric.NETWORK_RECEIVE_BYTES_PER_S),
@@ -287,7 +287,7 @@ def _resource(
 
 
 def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
-    """What is left of a size can be measured without the size: then only the size is missing."""
+    """Return what is left of a size can be measured without the size: then only the size is missing."""
     if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
         return f"{gap} was measured, but the total size is unknown"
     return f"not measured: {gap} is missing"

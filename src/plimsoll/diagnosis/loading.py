@@ -14,7 +14,7 @@ from plimsoll.units import format_clock, format_latency
 
 
 def loading_findings(frame: Frame | None, loadings: tuple[Loading, ...]) -> tuple[Finding, ...]:
-    """One finding for each loading that reaches into what was measured: how slow reads were in it."""
+    """Return one finding for each loading that reaches into what was measured: how slow reads were in it."""
     if frame is None or not frame.size:
         return ()
     found = []

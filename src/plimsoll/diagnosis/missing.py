@@ -64,7 +64,7 @@ def missing_of(
     *,
     unknown_class: str,
 ) -> tuple[Missing, ...]:
-    """Gaps in the input, those that hide the verdict first."""
+    """Return gaps in the input, those that hide the verdict first."""
     found = []
     if unknown_class:
         found.append(
@@ -155,7 +155,7 @@ def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
 
 
 def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
-    """Balances that must exist, since class or volume can burst, and were not read."""
+    """Return balances that must exist, since class or volume can burst, and were not read."""
     wanted = dict.fromkeys(
         c.balance_metric
         for c in ceilings
@@ -174,7 +174,7 @@ def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing
 
 
 def _published_name(metric: str) -> str:
-    """CloudWatch's name for one of our metrics; anything else as it is."""
+    """Return CloudWatch's name for one of our metrics; anything else as it is."""
     facts = {m.value: METRICS[m] for m in Metric}.get(metric)
     return (facts.cloudwatch if facts else None) or metric
 
@@ -283,7 +283,7 @@ def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tupl
 
 
 def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
-    """Whether some documented number was come near, or a rate stood still at an undocumented one."""
+    """Return whether some documented number was come near, or a rate stood still at an undocumented one."""
     if frame is None or not any(c.family in RATE_FAMILIES for c in ceilings):
         return True
     for row in ceilings:
@@ -297,7 +297,7 @@ def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
 
 
 def _stands_still(frame: Frame | None) -> bool:
-    """Whether either rate, while busy, kept within a few percent: only then may it be a ceiling."""
+    """Return whether either rate, while busy, kept within a few percent: only then may it be a ceiling."""
     if frame is None:
         return False
     for rate in (frame.bytes_per_s, frame.ops_per_s):

@@ -13,7 +13,7 @@ def next_ceiling_of(
     ceilings: tuple[Ceiling, ...],
 ) -> Ceiling | None:
     """
-    The lowest present ceiling above the level that binds, at the I/O size seen while it bound.
+    Return the lowest present ceiling above the level that binds, at the I/O size seen while it bound.
 
     A legacy limit is lifted by stopping and starting, so its present successor may be the next.
     None when nothing binds, when the I/O size is not known, or nothing above it is documented.
@@ -43,7 +43,7 @@ def next_ceiling_of(
 
 
 def bytes_per_s_through(ceiling: Ceiling, io_size_bytes: float) -> float:
-    """What one ceiling lets through at an I/O size, bytes/s, by the law of the chain."""
+    """Return what one ceiling lets through at an I/O size, bytes/s, by the law of the chain."""
     is_bytes = ceiling.dimension == Dimension.THROUGHPUT
     stage = Stage(
         name=ceiling.family.value,

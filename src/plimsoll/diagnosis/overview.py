@@ -44,7 +44,7 @@ _ORDER = (Verdict.BINDS, Verdict.NEAR, Verdict.UNKNOWN, Verdict.SLACK)
 
 
 def overview_row(diagnosis: Diagnosis) -> OverviewRow:
-    """The row of one instance; equal diagnoses give equal rows."""
+    """Return the row of one instance; equal diagnoses give equal rows."""
     binding = diagnosis.binding
     now = open_at(diagnosis)
     credits_left = [_left(f) for f in diagnosis.forecasts if f.family not in _SPACES]
@@ -117,7 +117,7 @@ def overview_of(
 
 
 def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
-    """What rows are sorted by, the most urgent first; only equal rows have equal keys."""
+    """Return what rows are sorted by, the most urgent first; only equal rows have equal keys."""
     return (
         _ORDER.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
         row.now is None,
@@ -149,7 +149,7 @@ def _waiting(diagnosis: Diagnosis) -> WaitingTime:
 
 
 def _dated(row: OverviewRow, end_s: int) -> OverviewRow:
-    """The row, which says nothing of now where its samples ended long ago."""
+    """Return the row, which says nothing of now where its samples ended long ago."""
     if row.window_s[1] >= end_s - max(LATE_S, 2 * row.step_s):
         return row
     waiting = row.waiting
@@ -178,7 +178,7 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
 
 def _nearest(resources: tuple[Resource, ...]) -> NearestResource | None:
     """
-    The resource that comes first in rank: one that binds or is near, else the one with least room.
+    Return the resource that comes first in rank: one that binds or is near, else the one with least room.
 
     Memory that is not near is left out: a database fills it on purpose.
     """

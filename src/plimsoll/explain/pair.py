@@ -51,7 +51,7 @@ def compare_pair(
     first: Capture, second: Capture, *, counts: tuple[int, int] = (1, 1), also: tuple[str, ...] = ()
 ) -> StatementPair:
     """
-    What differs between two captures of one statement.
+    Return what differs between two captures of one statement.
 
     Args:
         first: what it is compared with.
@@ -227,7 +227,7 @@ def _io_reasons(first: Blocks, second: Blocks, times: _Times) -> list[str]:
 
 
 def _lost_in(first: Capture, second: Capture) -> list[str]:
-    """The node whose own time differs most."""
+    """Return the node whose own time differs most."""
     if first.plan is None or second.plan is None:
         return []
     grown = [
@@ -247,7 +247,7 @@ def _lost_in(first: Capture, second: Capture) -> list[str]:
 
 
 def _parted(first: Blocks, second: Blocks) -> tuple[float | None, float | None]:
-    """Of the additional I/O time what is of more blocks read, and what of slower blocks; seconds."""
+    """Return the parts of the additional I/O time that more blocks and slower blocks make; seconds."""
     before, after = _block_s(first), _block_s(second)
     if before is None or after is None:
         return None, None
@@ -277,7 +277,7 @@ def _io_s(blocks: Blocks | None) -> float | None:
 
 
 def _block_s(blocks: Blocks | None) -> float | None:
-    """Seconds for each block read; None where none was, or where reads were not timed."""
+    """Return seconds for each block read; None where none was, or where reads were not timed."""
     if blocks is None or blocks.read_s is None or not blocks.read:
         return None
     return blocks.read_s / blocks.read
@@ -328,7 +328,7 @@ def _took_sentence(times: _Times) -> str:
 
 
 def _times_as(ratio: float | None) -> str:
-    """`, 100 times` of what is more; what is less is said as a part."""
+    """Return `, 100 times` of what is more; what is less is said as a part."""
     if ratio is None or ratio <= 0:
         return ""
     return f", {number(ratio, 2)} times" if ratio >= 1 else f", {format_ratio(ratio)} of it"
@@ -345,5 +345,5 @@ def _touched(first: Capture, second: Capture) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people read it: `0.2 ms`, `4.1 s`."""
+    """Return a time as people read it: `0.2 ms`, `4.1 s`."""
     return f"{number(seconds, 3)} s" if abs(seconds) >= 1 else format_latency(seconds)

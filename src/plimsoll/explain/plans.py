@@ -32,7 +32,7 @@ def compare(
     first: CaptureFile, second: CaptureFile, *, names: tuple[str, str]
 ) -> ExplainComparison:
     """
-    Two files, statement by statement.
+    Return two files, statement by statement.
 
     Args:
         first: what it is compared with, the normal time.
@@ -62,7 +62,7 @@ def compare(
 
 
 def status_of(comparison: ExplainComparison) -> int:
-    """0 all the same, 1 something differs, 2 could not tell."""
+    """Return 0 all the same, 1 something differs, 2 could not tell."""
     if {pair.outcome for pair in comparison.pairs} - {PairOutcome.SAME, PairOutcome.UNKNOWN}:
         return 1
     known = {likeness(p.statement) for p in comparison.pairs if p.outcome is PairOutcome.SAME}
@@ -98,7 +98,7 @@ def _pair(before: Group, after: Group) -> StatementPair:
 
 def _typical(group: Sequence[Capture]) -> tuple[Capture, bool]:
     """
-    The median execution of the plan that took most of the time, and whether it is the only plan.
+    Return the median execution of the plan that took most of the time, and whether it is the only plan.
 
     The median, because a log of slow statements has the slowest in it.
     """

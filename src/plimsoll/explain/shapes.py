@@ -19,17 +19,17 @@ Line = tuple[int, str, str]
 
 
 def is_same_shape(first: Node, second: Node) -> bool:
-    """Whether two plans do the same."""
+    """Return whether two plans do the same."""
     return shape(first) == shape(second)
 
 
 def shape(plan: Node) -> tuple[tuple[int, str], ...]:
-    """What a plan does, comparable and hashable."""
+    """Return what a plan does, comparable and hashable."""
     return tuple((depth, compared) for depth, _, compared in _lines(plan, 0))
 
 
 def difference(first: Node, second: Node) -> tuple[DiffLine, ...]:
-    """Both plans line by line, each line with the side it stands on."""
+    """Return both plans line by line, each line with the side it stands on."""
     before, after = list(_lines(first, 0)), list(_lines(second, 0))
     matcher = SequenceMatcher(
         a=[(depth, compared) for depth, _, compared in before],
@@ -47,14 +47,14 @@ def difference(first: Node, second: Node) -> tuple[DiffLine, ...]:
 
 
 def name_of(node: Node) -> str:
-    """A node as EXPLAIN's text has it: `Index Scan using orders_pkey on orders`."""
+    """Return a node as EXPLAIN's text has it: `Index Scan using orders_pkey on orders`."""
     using = f" using {node.index}" if node.index and node.relation else ""
     on = node.relation or node.index
     return f"{node.label}{using}{f' on {on}' if on else ''}"
 
 
 def nodes_of(plan: Node) -> Iterator[Node]:
-    """The node and all below it, each before those below it."""
+    """Yield the node and all below it, each before those below it."""
     yield plan
     for child in plan.children:
         yield from nodes_of(child)
@@ -62,7 +62,7 @@ def nodes_of(plan: Node) -> Iterator[Node]:
 
 def own_s(node: Node) -> float | None:
     """
-    Time of a node without those below it; None where it was not timed.
+    Return time of a node without those below it; None where it was not timed.
 
     Below a Gather the times of all workers are added up, so that a Gather may have less than nothing
     of its own; that is taken as nothing.
@@ -74,7 +74,7 @@ def own_s(node: Node) -> float | None:
 
 
 def own_io_s(node: Node) -> float | None:
-    """I/O time of a node without those below it; None where it was not timed."""
+    """Return I/O time of a node without those below it; None where it was not timed."""
     if node.blocks is None or node.blocks.io_s is None:
         return None
     below = sum((child.blocks.io_s or 0.0) for child in node.children if child.blocks is not None)
@@ -82,7 +82,7 @@ def own_io_s(node: Node) -> float | None:
 
 
 def scanned_rows(plan: Node) -> float:
-    """Rows that all nodes gave, together: what the plan had to do."""
+    """Return rows that all nodes gave, together: what the plan had to do."""
     return sum(node.rows or 0.0 for node in nodes_of(plan))
 
 

@@ -54,7 +54,7 @@ def check_block(*, is_root: bool | None = None) -> None:
 
 def make_image(backing: Path, size_gib: float | None) -> Path:
     """
-    The image file with an empty ext4 in it; one that is there is used as it is.
+    Return the image file with an empty ext4 in it; one that is there is used as it is.
 
     It is made in the backing folder, not through the gate, so that it costs no credits. The file is
     sparse, as large as the storage that is emulated, or as most of the host's free space.

@@ -72,7 +72,7 @@ class ChildCommand:
             ) from error
 
     def is_over(self) -> bool:
-        """Whether it has ended; false before the start."""
+        """Return whether it has ended; false before the start."""
         return self._process is not None and self._process.poll() is not None
 
     def wait(self, patience_s: float | None = None) -> int | None:

@@ -154,7 +154,7 @@ def config_of(
     image_bytes: int | None = None,
 ) -> dict[str, Any]:
     """
-    The daemon's configuration.
+    Return the daemon's configuration.
 
     Args:
         setup: what is emulated.
@@ -195,7 +195,7 @@ def config_of(
 
 def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
     """
-    The chain to enforce: one's own, or the instance's with legacy limits where they are meant.
+    Return the chain to enforce: one's own, or the instance's with legacy limits where they are meant.
 
     Raises:
         UsageError: the instance has no documented storage limit, or legacy limits were asked for and
@@ -221,7 +221,7 @@ def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
 
 def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None:
     """
-    The legacy limits the instance is to have; None for today's.
+    Return the legacy limits the instance is to have; None for today's.
 
     They are those documented at its launch: an instance keeps them until it is stopped and started.
 
@@ -247,14 +247,14 @@ def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None
 
 
 def latency_of(setup: GateSetup) -> Latency:
-    """The base latency: the given one, or that of the storage type."""
+    """Return the base latency: the given one, or that of the storage type."""
     if setup.latency is not None:
         return setup.latency
     return BASE_LATENCIES.get(setup.instance.storage.kind or "", _WITHOUT_STORAGE)
 
 
 def chain_document(chain: tuple[Stage, ...]) -> list[dict[str, Any]]:
-    """The chain as the daemon reads it; rates and capacities are those of one stripe."""
+    """Return the chain as the daemon reads it; rates and capacities are those of one stripe."""
     return [
         {
             "name": stage.name,
@@ -271,7 +271,7 @@ def chain_document(chain: tuple[Stage, ...]) -> list[dict[str, Any]]:
 
 def stages_of_document(document: object) -> tuple[Stage, ...]:
     """
-    The chain that `chain_document` wrote.
+    Return the chain that `chain_document` wrote.
 
     Raises:
         DataError: it is not one.
@@ -283,7 +283,7 @@ def stages_of_document(document: object) -> tuple[Stage, ...]:
 
 
 def has_credits(stage: Stage) -> bool:
-    """Whether the stage has credits that change what is served, so that a balance means something."""
+    """Return whether the stage has credits that change what is served, so that a balance means something."""
     return stage.capacity > 0 and stage.burst > stage.baseline
 
 
@@ -309,7 +309,7 @@ class _LimitsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def parse_limits(text: bytes, name: str) -> OwnLimits:
     """
-    Limits of one's own, out of JSON.
+    Return limits of one's own, out of JSON.
 
     Args:
         text: `{"chain": [{"name", "baseline", "burst", "capacity", "counts", …}], "latency_s": …}`.

@@ -95,7 +95,7 @@ class GateStatus(Struct, frozen=True, kw_only=True):
 
     def empty_in_s(self, stage: str) -> float | None:
         """
-        Real seconds until a stage has no credits left at the rate of the last second.
+        Return real seconds until a stage has no credits left at the rate of the last second.
 
         Returns:
             None where the stage has no credits, or its balance does not fall at that rate.
@@ -185,7 +185,7 @@ class GateControl:
 
     def status(self) -> GateStatus:
         """
-        How the gate stands now.
+        Return how the gate stands now.
 
         Raises:
             SourceError: it does not answer.
@@ -252,7 +252,7 @@ class GateControl:
         self._tell(GateChange(t=time.time(), text=said))
 
     def changes(self) -> tuple[GateChange, ...]:
-        """What was changed since the gate began, in order of time."""
+        """Return what was changed since the gate began, in order of time."""
         try:
             text = (self.folder / CHANGES).read_bytes()
         except FileNotFoundError:
@@ -270,7 +270,7 @@ class GateControl:
 
 def status_of(answer: dict[str, Any]) -> GateStatus:
     """
-    The daemon's answer to `status`.
+    Return the daemon's answer to `status`.
 
     Raises:
         DataError: it is not one.
@@ -288,7 +288,7 @@ def status_of(answer: dict[str, Any]) -> GateStatus:
 
 def find_gate(at: Path | None) -> GateControl:
     """
-    The gate with that socket or folder, or without one the only gate of this account that runs.
+    Return the gate with that socket or folder, or without one the only gate of this account that runs.
 
     Raises:
         SourceError: there is none.
@@ -311,7 +311,7 @@ def find_gate(at: Path | None) -> GateControl:
 
 
 def known_gates() -> list[GateControl]:
-    """Every gate of this account that has a folder, alive or dead."""
+    """Return every gate of this account that has a folder, alive or dead."""
     return [
         GateControl(path)
         for path in sorted(place.gates_folder().iterdir())
@@ -321,7 +321,7 @@ def known_gates() -> list[GateControl]:
 
 def is_alive(control: GateControl) -> bool:
     """
-    Whether a daemon listens at the gate's socket.
+    Return whether a daemon listens at the gate's socket.
 
     What is left of a killed one may hold the socket open for a while, and never answers.
     """
@@ -350,7 +350,7 @@ def _is_other_class(setup: GateSetup, instance: Instance) -> bool:
 def _differences(
     setup: GateSetup, instance: Instance, *, is_restart: bool
 ) -> Sequence[tuple[EventKind, str]]:
-    """What an event log would say of the change."""
+    """Return what an event log would say of the change."""
     found = []
     before = setup.instance
     if _is_other_class(setup, instance):

@@ -151,7 +151,7 @@ class Gate:
 
     def status(self) -> GateStatus:
         """
-        How it stands now.
+        Return how it stands now.
 
         Raises:
             SourceError: the daemon does not answer.
@@ -180,19 +180,19 @@ class Gate:
         self._known.set_balance(family, ratio)
 
     def lines(self) -> list[RecordLine]:
-        """What the daemon has recorded so far, also after the end."""
+        """Return what the daemon has recorded so far, also after the end."""
         try:
             return read_lines(self.record_path.read_bytes())
         except FileNotFoundError:
             return []
 
     def changes(self) -> tuple[GateChange, ...]:
-        """What was changed while it ran, by whomever."""
+        """Return what was changed while it ran, by whomever."""
         return self._known.changes()
 
     def snapshot(self) -> Snapshot:
         """
-        What CloudWatch would have shown so far.
+        Return what CloudWatch would have shown so far.
 
         Raises:
             DataError: not one whole emulated minute has passed.
@@ -201,7 +201,7 @@ class Gate:
 
     def last_minutes(self) -> Snapshot:
         """
-        The last samples of `snapshot`, at a cost that does not grow with the record.
+        Return the last samples of `snapshot`, at a cost that does not grow with the record.
 
         Raises:
             DataError: not one whole emulated minute has passed.
@@ -226,7 +226,7 @@ class Gate:
         return snapshot_of(lines, self.setup, changes=self.changes(), began_s=began_s)
 
     def truth(self) -> Truth:
-        """What bound so far, and whether this machine kept up."""
+        """Return what bound so far, and whether this machine kept up."""
         return truth_of(self.lines())
 
     def wait(self, seconds: float) -> bool:
@@ -239,7 +239,7 @@ class Gate:
 
     def leave(self, tell: Callable[[Sequence[User]], None], patience_s: float | None) -> bool:
         """
-        Lift all limits, end the record, and unmount as soon as nobody uses the mount.
+        Return lift all limits, end the record, and unmount as soon as nobody uses the mount.
 
         Args:
             tell: called with those who use it, at first and whenever others do.
@@ -412,7 +412,7 @@ class Gate:
         self._keeper.stdin.flush()
 
     def _hear(self) -> bytes | None:
-        """The next line of the keeper or the daemon; None if none comes in time."""
+        """Return the next line of the keeper or the daemon; None if none comes in time."""
         assert self._keeper is not None
         assert self._keeper.stdout is not None
         end = time.monotonic() + _START_S
@@ -429,13 +429,13 @@ class Gate:
 
 
 def _resolved(place: Path) -> Path:
-    """The path as the mount table has it; the last part stays, since a dead mount cannot be entered."""
+    """Return the path as the mount table has it; the last part stays, since a dead mount cannot be entered."""
     place = place.absolute()
     return place.parent.resolve() / place.name if place.name not in {"", ".."} else place.resolve()
 
 
 def _complaint(home: Path) -> tuple[str, str]:
-    """What the daemon said was wrong, and its hint; the last line where it did not say `error:`."""
+    """Return what the daemon said was wrong, and its hint; the last line where it did not say `error:`."""
     try:
         lines = (home / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -140,7 +140,7 @@ def _take_down(
 
 def _is_stuck(pid: int) -> bool:
     """
-    Whether a daemon has ended but for a thread that waits in the kernel.
+    Return whether a daemon has ended but for a thread that waits in the kernel.
 
     The thread that drops pages waits until they are written out, which only the threads that are gone
     could have done. As long as it holds the mount's connection open, everybody who uses the mount waits
@@ -193,12 +193,12 @@ def _run(argv: list[str], log: Any) -> None:
 
 
 def _is_mounted(place: str) -> bool:
-    """Whether a FUSE file system is mounted at a path, alive or dead."""
+    """Return whether a FUSE file system is mounted at a path, alive or dead."""
     return _device_of(place) is not None
 
 
 def _device_of(place: str) -> str | None:
-    """The number by which /sys/fs/fuse/connections calls the uppermost FUSE mount at a path."""
+    """Return the number by which /sys/fs/fuse/connections calls the uppermost FUSE mount at a path."""
     number = None
     with Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as table:
         for line in table:

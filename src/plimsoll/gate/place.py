@@ -51,7 +51,7 @@ class Mounted(Struct, frozen=True, kw_only=True):
 
 def find_daemon() -> Path:
     """
-    The program that does the work: beside this Python, in a checkout's target/release, or in PATH.
+    Return the program that does the work: beside this Python, in a checkout's target/release, or in PATH.
 
     Raises:
         UsageError: it is in none of them.
@@ -71,7 +71,7 @@ def find_daemon() -> Path:
 
 
 def _checkout() -> Iterator[Path]:
-    """The checkout this package lies in, if it lies in one."""
+    """Yield the checkout this package lies in, if it lies in one."""
     for folder in Path(__file__).resolve().parents:
         if (folder / "Cargo.toml").is_file() and (folder / "crates").is_dir():
             yield folder
@@ -116,7 +116,7 @@ def check_machine(*, platform: str = sys.platform, is_root: bool | None = None) 
 
 
 def is_shared_allowed() -> bool:
-    """Whether other accounts may be let into a mount: always by root, else as fuse.conf says."""
+    """Return whether other accounts may be let into a mount: always by root, else as fuse.conf says."""
     if os.geteuid() == 0:
         return True
     try:
@@ -127,7 +127,7 @@ def is_shared_allowed() -> bool:
 
 
 def mounts() -> list[Mounted]:
-    """Every mount of this process's namespace, in the order of the table."""
+    """Return every mount of this process's namespace, in the order of the table."""
     try:
         text = MOUNT_TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -137,7 +137,7 @@ def mounts() -> list[Mounted]:
 
 def parse_mounts(text: str) -> list[Mounted]:
     """
-    The mounts that a text in the form of /proc/self/mountinfo lists.
+    Return the mounts that a text in the form of /proc/self/mountinfo lists.
 
     Source:
         proc(5): fields up to a lone hyphen, then type and source; blanks are octal.
@@ -165,14 +165,14 @@ def _plain(field: str) -> str:
 
 
 def mounted_at(place: Path) -> Mounted | None:
-    """What is mounted at a path, the uppermost; None for nothing."""
+    """Return what is mounted at a path, the uppermost; None for nothing."""
     wanted = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would enter a dead mount
     found = [mount for mount in mounts() if mount.place == wanted]
     return found[-1] if found else None
 
 
 def is_gate_at(place: Path) -> bool:
-    """Whether a gate is mounted at a path, alive or dead."""
+    """Return whether a gate is mounted at a path, alive or dead."""
     found = mounted_at(place)
     return found is not None and found.kind.startswith("fuse")
 
@@ -217,7 +217,7 @@ def answer_of(place: Path, patience_s: float = 2.0) -> MountAnswer:
 
 
 def is_dead(place: Path) -> bool:
-    """Whether the mount at a path has lost its daemon: every access to it fails at once."""
+    """Return whether the mount at a path has lost its daemon: every access to it fails at once."""
     return answer_of(place) is MountAnswer.DEAD
 
 
@@ -243,7 +243,7 @@ _CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
 def has_ended(pid: int) -> bool:
-    """Whether there is no such process, or nothing but its entry is left."""
+    """Return whether there is no such process, or nothing but its entry is left."""
     return _stat_of(pid)[:1] in ([], ["Z"])
 
 
@@ -299,7 +299,7 @@ def detach(place: Path) -> None:
 
 
 def detach_commands(place: Path) -> list[list[str]]:
-    """The commands that take a mount away, those that may work for us, best first."""
+    """Return the commands that take a mount away, those that may work for us, best first."""
     tools = (("umount", "-l"), (_FUSERMOUNT, "-u", "-z"))
     return [
         [path, *flags, str(place)]
@@ -313,13 +313,13 @@ _TOOL_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "
 
 
 def find_tool(name: str) -> str | None:
-    """A program of the system, sbin included; None where it is not installed."""
+    """Return a program of the system, sbin included; None where it is not installed."""
     return shutil.which(name, path=_TOOL_PATH)
 
 
 def gates_folder() -> Path:
     """
-    The folder that holds one folder for each gate of this account, made on first use.
+    Return the folder that holds one folder for each gate of this account, made on first use.
 
     Raises:
         SourceError: it cannot be made, or is not ours alone.
@@ -345,7 +345,7 @@ def gates_folder() -> Path:
 
 def new_home() -> Path:
     """
-    A folder for one gate's socket, record and settings.
+    Return a folder for one gate's socket, record and settings.
 
     Raises:
         SourceError: it cannot be made, or its path is too long for a socket.
@@ -377,7 +377,7 @@ def remove_home(home: Path) -> None:
 
 
 def on_disk() -> Path:
-    """A folder for data that is on a disk: /tmp is often memory. The one that TMPDIR names wins."""
+    """Return a folder for data that is on a disk: /tmp is often memory. The one that TMPDIR names wins."""
     if not os.environ.get("TMPDIR") and os.access("/var/tmp", os.W_OK):  # noqa: S108
         return Path("/var/tmp")  # noqa: S108
     return Path(tempfile.gettempdir())

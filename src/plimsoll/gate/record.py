@@ -155,7 +155,7 @@ class Truth(Struct, frozen=True, kw_only=True):
         return sum(moment.length_s for moment in self.moments)
 
     def bound_s(self) -> dict[tuple[str, Phase], float]:
-        """Real seconds for which each stage made requests wait, the longest first."""
+        """Return real seconds for which each stage made requests wait, the longest first."""
         found: dict[tuple[str, Phase], float] = {}
         for moment in self.moments:
             if moment.binding is not None and moment.phase is not None:
@@ -169,7 +169,7 @@ _LINES = msgspec.json.Decoder(RecordLine)
 
 def read_line(line: bytes | str) -> RecordLine:
     """
-    One line of a record.
+    Return one line of a record.
 
     Raises:
         DataError: it is not one.
@@ -185,7 +185,7 @@ def read_line(line: bytes | str) -> RecordLine:
 
 def read_lines(text: bytes) -> list[RecordLine]:
     """
-    All whole lines of a record; the last one may be half written, and is left out then.
+    Return all whole lines of a record; the last one may be half written, and is left out then.
 
     Raises:
         DataError: a line that is not one.
@@ -202,7 +202,7 @@ def snapshot_of(
     began_s: float | None = None,
 ) -> Snapshot:
     """
-    What CloudWatch would have shown: one sample for each emulated minute, on the credit clock.
+    Return what CloudWatch would have shown: one sample for each emulated minute, on the credit clock.
 
     Emulated time begins at the minute in which the record began, and runs `setup.clock` times as fast.
 
@@ -239,7 +239,7 @@ def snapshot_of(
 
 
 def truth_of(lines: Sequence[RecordLine]) -> Truth:
-    """What bound in each step of the record, and whether this machine kept up."""
+    """Return what bound in each step of the record, and whether this machine kept up."""
     operations = sum(line.read_ops + line.write_ops for line in lines)
     late = sum(line.late_ops for line in lines)
     worst_s = max((line.late_s_max for line in lines), default=0.0)
@@ -290,7 +290,7 @@ def _starved_ratio(lines: Sequence[RecordLine]) -> float:
 
 
 def moment_of(line: RecordLine) -> GateMoment:
-    """What bound in one step."""
+    """Return what bound in one step."""
     longest = max(line.binding.items(), key=lambda item: item[1].seconds, default=None)
     return GateMoment(
         time_s=line.t - line.dt,
@@ -308,7 +308,7 @@ def moment_of(line: RecordLine) -> GateMoment:
 
 
 def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[GateChange] = ()) -> bytes:
-    """The truth as UTF-8 JSON, with what was emulated and the credit clock."""
+    """Return the truth as UTF-8 JSON, with what was emulated and the credit clock."""
     document = {
         "schema": TRUTH_SCHEMA,
         "emulated": setup.name,
@@ -331,7 +331,7 @@ def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[GateChange] =
 
 
 def minutes_of(setup: GateSetup) -> str:
-    """The credit clock for people: `credit clock 60: one emulated minute is 1 s`."""
+    """Return the credit clock for people: `credit clock 60: one emulated minute is 1 s`."""
     if setup.clock == 1:
         return "credit clock 1: in real time"
     return (
@@ -340,7 +340,7 @@ def minutes_of(setup: GateSetup) -> str:
 
 
 def storage_of(instance: Instance) -> str:
-    """What storage was bought, for people: `gp2, 1,000 GiB`; empty if none."""
+    """Return what storage was bought, for people: `gp2, 1,000 GiB`; empty if none."""
     storage = instance.storage
     if storage.kind is None:
         return ""
@@ -397,7 +397,7 @@ class _Timeline:
         self._edges_s = np.column_stack((starts, ends)).reshape(-1)
 
     def emulated_s(self, real_s: float) -> float:
-        """Emulated time of a real moment, epoch seconds."""
+        """Return emulated time of a real moment, epoch seconds."""
         return self._origin_s + (real_s - self._began_s) * self._clock
 
     @property
@@ -408,7 +408,7 @@ class _Timeline:
         )
 
     def steps(self, step_s: int) -> FloatArray:
-        """Emulated starts of all steps that the record touches, and the end of the last."""
+        """Return emulated starts of all steps that the record touches, and the end of the last."""
         if not self.lines:
             return np.empty(0)
         first = floor(self.emulated_s(self._edges_s[0]) / step_s)
@@ -416,7 +416,7 @@ class _Timeline:
         return np.arange(first, last + 1, dtype=np.float64) * step_s
 
     def sums(self, steps: FloatArray, amount: Callable[[RecordLine], float]) -> FloatArray:
-        """What fell into each step, shape (steps − 1,): a line is spread evenly over its time."""
+        """Return what fell into each step, shape (steps − 1,): a line is spread evenly over its time."""
         amounts = np.array([amount(line) for line in self.lines], dtype=np.float64)
         before = np.concatenate(([0.0], np.cumsum(amounts)))
         known = np.column_stack((before[:-1], before[1:])).reshape(-1)
@@ -425,13 +425,13 @@ class _Timeline:
         return np.maximum(found, 0.0)
 
     def levels(self, steps: FloatArray, level: Callable[[RecordLine], float]) -> FloatArray:
-        """A level at the end of each step, shape (steps − 1,)."""
+        """Return a level at the end of each step, shape (steps − 1,)."""
         values = np.array([level(line) for line in self.lines], dtype=np.float64)
         found: FloatArray = np.interp(self.real_s(steps[1:]), self._edges_s[1::2], values)
         return found
 
     def real_s(self, emulated_s: FloatArray) -> FloatArray:
-        """Real time of emulated moments, epoch seconds."""
+        """Return real time of emulated moments, epoch seconds."""
         real: FloatArray = (emulated_s - self._origin_s) / self._clock + self._began_s
         return real
 

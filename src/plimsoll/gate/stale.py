@@ -58,14 +58,14 @@ def _places(home: Home) -> list[Path]:
 
 
 def _has_owner(home: Home) -> bool:
-    """Whether the process that started a gate runs; another one may have got its number since."""
+    """Return whether the process that started a gate runs; another one may have got its number since."""
     if has_ended(home.owner_pid):
         return False
     return home.owner_ticks in (None, started_ticks(home.owner_pid))
 
 
 def _is_ours(place: Path, home: Home) -> bool:
-    """Whether a mount of this gate is still at a place."""
+    """Return whether a mount of this gate is still at a place."""
     return gate_place.is_gate_at(place) or _loop_at(place, home) is not None
 
 

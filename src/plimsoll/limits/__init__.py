@@ -46,7 +46,7 @@ FAMILIES = (
 
 def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Every documented ceiling of an instance, family by family; legacy limits have Phase.LEGACY.
+    Return every documented ceiling of an instance, family by family; legacy limits have Phase.LEGACY.
 
     An instance without a class has only the ceilings that do not need one.
 

@@ -28,14 +28,14 @@ _NONE: Mapping[Metric, str] = MappingProxyType({})
 
 
 def engine_of(instance: Instance) -> str | None:
-    """`aurora-mysql` or `aurora-postgresql`; None where it is neither, or not known which."""
+    """Return `aurora-mysql` or `aurora-postgresql`; None where it is neither, or not known which."""
     name = (instance.engine or "").strip().lower()
     return name if name in ENGINES else None
 
 
 def other_meaning(instance: Instance) -> Mapping[Metric, str]:
     """
-    The metrics that must not be compared with a storage limit here, and why.
+    Return the metrics that must not be compared with a storage limit here, and why.
 
     Returns:
         Empty for every engine but Aurora; each reason is part of a sentence.

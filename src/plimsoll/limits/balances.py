@@ -24,7 +24,7 @@ def balances_of(
     instance: Instance, chain: tuple[Stage, ...], catalog: Catalog
 ) -> tuple[BalanceNote, ...]:
     """
-    One note for each of the four balance metrics of RDS.
+    Return one note for each of the four balance metrics of RDS.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -69,7 +69,7 @@ def _instance_note(
 def _legacy_baseline(
     instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool
 ) -> float | None:
-    """The lowest legacy baseline that the instance may still have and that `most` exceeds."""
+    """Return the lowest legacy baseline that the instance may still have and that `most` exceeds."""
     baselines = []
     for legacy in legacy_limits_of(instance, catalog):
         baseline = legacy.ebs_baseline_bytes_per_s if is_bytes else legacy.ebs_baseline_ops_per_s
@@ -133,7 +133,7 @@ def _stage(chain: Sequence[Stage], family: Family) -> Stage | None:
 
 
 def _most(chain: Sequence[Stage], *, is_bytes: bool) -> float | None:
-    """The most this part of the chain lets through at any size; None where it says nothing."""
+    """Return the most this part of the chain lets through at any size; None where it says nothing."""
     if not chain:
         return None
     curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)

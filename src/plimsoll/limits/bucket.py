@@ -56,7 +56,7 @@ class BucketRates(Struct, frozen=True, kw_only=True):
 
 def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits, ...]:
     """
-    Legacy limits that the instance may still have: those documented at or after its launch.
+    Return legacy limits that the instance may still have: those documented at or after its launch.
 
     With an unknown launch these are all legacy limits of the class. The catalog's own numbers are
     among them where the provider has told newer ones.
@@ -77,18 +77,18 @@ def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits
 
 
 def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[float, float]:
-    """Smallest and largest capacity that agrees with `burst_s` seconds at the maximum."""
+    """Return smallest and largest capacity that agrees with `burst_s` seconds at the maximum."""
     return (burst - baseline) * burst_s, burst * burst_s
 
 
 def applies(instance: Instance) -> bool:
-    """An instance of a known class that keeps its data on EBS."""
+    """Return an instance of a known class that keeps its data on EBS."""
     return instance.db_class is not None and not is_aurora(instance)
 
 
 def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One bucket's ceilings for an instance: today's baseline and burst, then legacy numbers.
+    Return one bucket's ceilings for an instance: today's baseline and burst, then legacy numbers.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -106,7 +106,7 @@ def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> t
 
 
 def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> BucketRates:
-    """Today's numbers; where the provider told them, each says what the catalog has instead."""
+    """Return today's numbers; where the provider told them, each says what the catalog has instead."""
     rates = _rates(bucket, limits)
     if limits.ebs_origin is None:
         return rates
@@ -149,7 +149,7 @@ def bucket_ceilings(
     is_age_known: bool,
 ) -> tuple[Ceiling, ...]:
     """
-    Today's ceilings of a bucket, then the legacy ones that are other numbers.
+    Return today's ceilings of a bucket, then the legacy ones that are other numbers.
 
     Args:
         bucket: which of the two it is.
@@ -212,7 +212,7 @@ def _legacy(ceiling: Ceiling, rates: BucketRates, *, is_age_known: bool) -> Ceil
 
 def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
     """
-    One ceiling for each legacy number: in the role it was documented in for the longest time.
+    Return one ceiling for each legacy number: in the role it was documented in for the longest time.
 
     The same number can stand in two editions, once as a baseline and once as a maximum; an observed
     level cannot tell them apart, and the edition of a few days is the less likely one.
@@ -230,7 +230,7 @@ def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
 
 
 def _over_both(older: Ceiling, newer: Ceiling) -> Ceiling:
-    """The newer of two equal numbers, with the time and the capacities of both."""
+    """Return the newer of two equal numbers, with the time and the capacities of both."""
     return replace(
         newer,
         origin=replace(newer.origin, valid_from=older.origin.valid_from),

@@ -15,7 +15,7 @@ def applies(instance: Instance) -> bool:
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """One: a ratio of the largest capacity, which the note gives where it is known."""
+    """Return one: a ratio of the largest capacity, which the note gives where it is known."""
     del catalog
     if not applies(instance):
         return ()

@@ -26,7 +26,7 @@ def chain_of(
     instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None
 ) -> tuple[Stage, ...]:
     """
-    The stages of an instance, named after their families; what is not documented is left out.
+    Return the stages of an instance, named after their families; what is not documented is left out.
 
     The capacity of an instance bucket is not published. The chain takes the smaller of its two
     readings, the one that promises no more than the documented 30 minutes. Instance IOPS are quoted
@@ -85,7 +85,7 @@ def _striped(
     stripes: int,
     unit_bytes: float | None,
 ) -> tuple[Stage, ...]:
-    """One stage for the ceilings of a volume family, which are those of all stripes together."""
+    """Return one stage for the ceilings of a volume family, which are those of all stripes together."""
     if not ceilings:
         return ()
     held = next(c for c in ceilings if c.phase in (Phase.BASELINE, Phase.FIXED))

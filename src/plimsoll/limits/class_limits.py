@@ -24,7 +24,7 @@ _SERVERLESS_NOTE = "about {} GiB of memory for each Aurora capacity unit"
 
 def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
-    What is known of the instance's class, its own answers first.
+    Return what is known of the instance's class, its own answers first.
 
     EBS numbers that differ from the catalog's by more than AGREES_RATIO are the provider's, and
     `ebs_origin` says so. The memory of Aurora Serverless is that of its largest capacity.
@@ -61,7 +61,7 @@ def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
 
 def catalogued(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
-    The catalog's row of the class, before anything the instance told.
+    Return the catalog's row of the class, before anything the instance told.
 
     Returns:
         None without a class, and for an unknown class whose EBS limits the instance told.
@@ -78,7 +78,7 @@ def catalogued(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
 
 def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     """
-    The catalog's numbers as legacy ones, where the provider has told newer and other numbers since.
+    Return the catalog's numbers as legacy ones, where the provider has told newer and other numbers since.
 
     An instance that was not stopped and started in between may still have them.
 
@@ -103,12 +103,12 @@ def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
 
 
 def is_near(told: float, known: float | None) -> bool:
-    """Whether two numbers are one and the same limit, rounded differently."""
+    """Return whether two numbers are one and the same limit, rounded differently."""
     return known is not None and abs(told - known) <= AGREES_RATIO * known
 
 
 def _usable(told: EbsLimits | None) -> EbsLimits | None:
-    """None where the numbers cannot be limits: not above zero, or a baseline above the maximum."""
+    """Return none where the numbers cannot be limits: not above zero, or a baseline above the maximum."""
     if told is None:
         return None
     pairs = (
@@ -135,7 +135,7 @@ def _origin(told: EbsLimits) -> Origin:
 
 
 def _bare(instance: Instance, told: EbsLimits | None) -> InstanceLimits:
-    """A class that the catalog does not know, without numbers."""
+    """Return a class that the catalog does not know, without numbers."""
     assert told is not None
     assert instance.db_class is not None
     return InstanceLimits(
@@ -162,7 +162,7 @@ def _bare(instance: Instance, told: EbsLimits | None) -> InstanceLimits:
 
 def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) -> InstanceLimits:
     """
-    The memory of the largest capacity; without a capacity, nothing.
+    Return the memory of the largest capacity; without a capacity, nothing.
 
     Source:
         Aurora User Guide, aurora-serverless-v2-how-it-works: each unit is about 2 GiB.

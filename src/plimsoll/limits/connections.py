@@ -15,13 +15,13 @@ _CLASS_NOTE = "default for this class; read the setting from the server"
 
 
 def applies(instance: Instance) -> bool:
-    """A server that told its setting, or an engine whose default is documented."""
+    """Return a server that told its setting, or an engine whose default is documented."""
     return instance.connection_max is not None or instance.engine is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One count: the server's setting, otherwise the documented default; none where neither is known.
+    Return one count: the server's setting, otherwise the documented default; none where neither is known.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -68,7 +68,7 @@ def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 
 def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """The default at the largest capacity; between two documented ones, that of the larger."""
+    """Return the default at the largest capacity; between two documented ones, that of the larger."""
     capacity = above_zero(instance.capacity_acu_max)
     rows = catalog.aurora_capacities(engine)
     row = next((r for r in rows if capacity is not None and capacity <= r.capacity_acu), None)

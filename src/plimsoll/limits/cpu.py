@@ -12,14 +12,14 @@ _BY_DEFINITION = Origin(source="by definition: every vCPU busy", read_on="")
 
 
 def applies(instance: Instance) -> bool:
-    """Every machine has a CPU, whatever else is unknown."""
+    """Return every machine has a CPU, whatever else is unknown."""
     del instance
     return True
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One: a ratio of all vCPUs.
+    Return one: a ratio of all vCPUs.
 
     Raises:
         CatalogError: the class is not in the catalog.

@@ -14,13 +14,13 @@ from plimsoll.model.metric import Metric
 
 
 def applies(instance: Instance) -> bool:
-    """An instance with a class; whether it earns credits is the catalog's answer."""
+    """Return an instance with a class; whether it earns credits is the catalog's answer."""
     return instance.db_class is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    The most credits that can be saved, then the CPU ratio that they hold forever.
+    Return the most credits that can be saved, then the CPU ratio that they hold forever.
 
     Raises:
         CatalogError: the class is not in the catalog.

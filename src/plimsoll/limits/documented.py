@@ -102,7 +102,7 @@ def _with_storage(engine: str, kind: str, size_gib: float) -> Instance:
 
 
 def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
-    """Sizes in GiB at which a rule begins or ends."""
+    """Return sizes in GiB at which a rule begins or ends."""
     found = set()
     small = catalog.volume_rule("gp2", "small_size_gib_max").value
     for rule in catalog.storage_rules(engine, kind):

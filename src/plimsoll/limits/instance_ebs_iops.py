@@ -21,7 +21,7 @@ _BUCKET = Bucket(
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Today's baseline and burst, or the one fixed number; then legacy numbers; ops/s.
+    Return today's baseline and burst, or the one fixed number; then legacy numbers; ops/s.
 
     Raises:
         CatalogError: the class is not in the catalog.

@@ -39,19 +39,19 @@ class Volumes(Struct, frozen=True, kw_only=True):
 
 
 def is_aurora(instance: Instance) -> bool:
-    """Whether the instance keeps its data in an Aurora volume."""
+    """Return whether the instance keeps its data in an Aurora volume."""
     kind = instance.storage.kind or ""
     is_engine = engine_family(instance.engine) == "aurora"
     return is_engine or kind.startswith("aurora") or is_serverless(instance)
 
 
 def is_serverless(instance: Instance) -> bool:
-    """Whether the instance is Aurora Serverless v2, which has a capacity and no class of its own."""
+    """Return whether the instance is Aurora Serverless v2, which has a capacity and no class of its own."""
     return instance.db_class is not None and class_name(instance.db_class) == "db.serverless"
 
 
 def launch_date(instance: Instance) -> str | None:
-    """ISO date in UTC on which the instance was created; None where it is not known."""
+    """Return ISO date in UTC on which the instance was created; None where it is not known."""
     if instance.launched_s is None:
         return None
     try:
@@ -61,13 +61,13 @@ def launch_date(instance: Instance) -> str | None:
 
 
 def above_zero(value: float | None) -> float | None:
-    """The value, or None where it cannot be an amount: zero, negative or not finite."""
+    """Return the value, or None where it cannot be an amount: zero, negative or not finite."""
     return value if value is not None and isfinite(value) and value > 0 else None
 
 
 def each_storage(instance: Instance) -> tuple[Instance, ...]:
     """
-    The instance once for each storage that was bought on its own: the first one, then additional ones.
+    Return the instance once for each storage that was bought on its own: the first one, then additional ones.
 
     How many volumes were seen in all says nothing about any one of several, so it is dropped then.
     """
@@ -79,7 +79,7 @@ def each_storage(instance: Instance) -> tuple[Instance, ...]:
 
 
 def volume_count_of(instance: Instance, catalog: Catalog) -> int | None:
-    """All EBS volumes under an instance; None where any storage's layout is not known."""
+    """Return all EBS volumes under an instance; None where any storage's layout is not known."""
     found = [volumes_of(one, catalog) for one in each_storage(instance)]
     known = [volumes.count for volumes in found if volumes is not None]
     return sum(known) if len(known) == len(found) else None
@@ -87,7 +87,7 @@ def volume_count_of(instance: Instance, catalog: Catalog) -> int | None:
 
 def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     """
-    The volumes under an instance; None where type, size or number of volumes is not known.
+    Return the volumes under an instance; None where type, size or number of volumes is not known.
 
     A number of volumes that was seen on the instance wins over the documented striping rule.
     Additional storage is left out: `each_storage` takes the instance apart.
@@ -118,7 +118,7 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
 
 
 def _common_count(kind: str, size_gib: float, catalog: Catalog) -> int | None:
-    """The number of volumes that every engine has at this size; None where they differ."""
+    """Return the number of volumes that every engine has at this size; None where they differ."""
     rules = [catalog.storage_rule(e, kind, size_gib) for e in catalog.engine_families()]
     counts = {rule.volume_count for rule in rules if rule is not None}
     return counts.pop() if len(counts) == 1 else None

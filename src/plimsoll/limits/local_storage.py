@@ -14,13 +14,13 @@ _NOTE = "the most that is documented for the class; Aurora itself takes a part o
 
 
 def applies(instance: Instance) -> bool:
-    """An Aurora instance of a class; Aurora Serverless does not report its local storage."""
+    """Return an Aurora instance of a class; Aurora Serverless does not report its local storage."""
     return is_aurora(instance) and instance.db_class is not None and not is_serverless(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One, in bytes; none where no size is documented, as for classes with NVMe disks.
+    Return one, in bytes; none where no size is documented, as for classes with NVMe disks.
 
     Source:
         Aurora User Guide, "Temporary storage limits" of Aurora MySQL and of Aurora PostgreSQL.

@@ -8,13 +8,13 @@ from plimsoll.model.instance import Instance
 
 
 def applies(instance: Instance) -> bool:
-    """A host that told its memory, or an instance with a class."""
+    """Return a host that told its memory, or an instance with a class."""
     return instance.memory_bytes is not None or instance.db_class is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    One, in bytes; none where it is not known.
+    Return one, in bytes; none where it is not known.
 
     Raises:
         CatalogError: the class is not in the catalog.

@@ -10,13 +10,13 @@ _NOTE = "each way; no metric tells how many network credits are left"
 
 
 def applies(instance: Instance) -> bool:
-    """An instance with a class."""
+    """Return an instance with a class."""
     return instance.db_class is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Baseline and burst, or the one fixed number, bytes/s each way; none where it is not known.
+    Return baseline and burst, or the one fixed number, bytes/s each way; none where it is not known.
 
     Raises:
         CatalogError: the class is not in the catalog.

@@ -24,7 +24,7 @@ _NOTE = (
 
 def together(rule: Rule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    The ceilings of an instance's storages by a rule for one of them, added up.
+    Return the ceilings of an instance's storages by a rule for one of them, added up.
 
     Args:
         rule: the ceilings of one storage: a fixed number, or a baseline and a burst.

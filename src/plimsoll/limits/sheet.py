@@ -34,7 +34,7 @@ _PAIRS = (
 
 def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
     """
-    What the instance can do at each I/O size, and what follows from that.
+    Return what the instance can do at each I/O size, and what follows from that.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -77,7 +77,7 @@ def _rate(chain: tuple[Stage, ...], curve: Curve, at: int) -> ChainRate:
 
 
 def _knee(chain: tuple[Stage, ...], *, burst: bool) -> Knee | None:
-    """Where the binding stage changes from one that counts operations to one that counts bytes."""
+    """Return where the binding stage changes from one that counts operations to one that counts bytes."""
     if not chain:
         return None
     # From half a KiB to 4 MiB: wider than any request, so that no knee lies outside.
@@ -108,7 +108,7 @@ def _line(stage: Stage) -> StageLine:
 
 
 def _unreachable(chain: tuple[Stage, ...]) -> tuple[UnusableStorage, ...]:
-    """Volume rates that can be held, and that the instance cannot take for as long."""
+    """Return volume rates that can be held, and that the instance cannot take for as long."""
     stages = {Family(stage.name): stage for stage in chain}
     found = []
     for volume_family, instance_family in _PAIRS:

@@ -8,12 +8,12 @@ from plimsoll.units import gib
 
 
 def applies(instance: Instance) -> bool:
-    """An instance with storage of a fixed size; Aurora's grows by itself."""
+    """Return an instance with storage of a fixed size; Aurora's grows by itself."""
     return instance.storage.total_gib is not None and not is_aurora(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """One, in bytes: what was allocated; none where it is not known."""
+    """Return one, in bytes: what was allocated; none where it is not known."""
     del catalog
     size_gib = above_zero(instance.storage.total_gib)
     if size_gib is None or not applies(instance):

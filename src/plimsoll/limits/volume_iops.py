@@ -12,13 +12,13 @@ from plimsoll.units import number
 
 
 def applies(instance: Instance) -> bool:
-    """An instance whose storage type is known."""
+    """Return an instance whose storage type is known."""
     return instance.storage.kind is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    What all volumes together serve, ops/s; none where type, size or layout is not known.
+    Return what all volumes together serve, ops/s; none where type, size or layout is not known.
 
     gp2 earns credits and bursts, every volume for itself; the others have one fixed number.
     """
@@ -44,7 +44,7 @@ def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 def gp2_baseline_ops_per_s(size_gib: float, catalog: Catalog) -> float:
     """
-    What one gp2 volume serves forever.
+    Return what one gp2 volume serves forever.
 
     Source:
         EBS User Guide, general-purpose: 3 IOPS per GiB, at least 100 and at most 16,000.
@@ -88,7 +88,7 @@ def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -
 
 
 def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Magnetic storage: RDS documents the most it can do, and neither layout nor throughput."""
+    """Return magnetic storage: RDS documents the most it can do, and neither layout nor throughput."""
     rules = [
         rule
         for engine in catalog.engine_families()

@@ -23,12 +23,12 @@ class _Rate(Struct, frozen=True, kw_only=True):
 
 
 def applies(instance: Instance) -> bool:
-    """An instance whose storage type is known."""
+    """Return an instance whose storage type is known."""
     return instance.storage.kind is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """What all volumes together move, bytes/s; none where it is not known or not documented."""
+    """Return what all volumes together move, bytes/s; none where it is not known or not documented."""
     return together(_of_one, instance, catalog)
 
 
@@ -69,7 +69,7 @@ def _rate(volumes: Volumes, catalog: Catalog) -> _Rate | None:
 
 def _gp2(volumes: Volumes, catalog: Catalog) -> _Rate:
     """
-    128 MiB/s up to 170 GiB, 250 MiB/s above.
+    Return 128 MiB/s up to 170 GiB, 250 MiB/s above.
 
     Between 170 and 334 GiB the higher number needs credits. That needs no rule of its own: without
     credits such a volume serves 3 IOPS per GiB of at most 256 KiB, which the chain already bounds.
@@ -107,7 +107,7 @@ def _gp3(volumes: Volumes, catalog: Catalog) -> _Rate:
 
 def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
     """
-    500 MiB/s up to 32,000 IOPS, 16 KiB per provisioned operation above, at most 1,000 MiB/s.
+    Return 500 MiB/s up to 32,000 IOPS, 16 KiB per provisioned operation above, at most 1,000 MiB/s.
 
     Source:
         EBS User Guide, provisioned-iops.
@@ -128,7 +128,7 @@ def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
 
 def _io2(ops_per_s: float, catalog: Catalog) -> _Rate:
     """
-    0.256 MiB/s per provisioned operation, at most 4,000 MiB/s.
+    Return 0.256 MiB/s per provisioned operation, at most 4,000 MiB/s.
 
     Source:
         EBS User Guide, provisioned-iops.

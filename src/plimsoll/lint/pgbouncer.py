@@ -25,7 +25,7 @@ _LOST = (
 
 
 def pgbouncer_rules(settings: Settings, usable: int | None) -> list[Cause]:
-    """Every rule that these settings break; `usable` connections at the server, None if not known."""
+    """Return every rule that these settings break; `usable` connections at the server, None if not known."""
     found = [
         _sum(settings, usable),
         _prepared(settings),
@@ -47,7 +47,7 @@ def pgbouncer_rules(settings: Settings, usable: int | None) -> list[Cause]:
 
 
 def modes(s: Settings) -> dict[str, list[str]]:
-    """Databases and users by pool mode; `every other` stands for those that do not say one."""
+    """Return databases and users by pool mode; `every other` stands for those that do not say one."""
     found: dict[str, list[str]] = {(s.text("pool_mode") or "").lower(): ["every other database"]}
     for database in s.config.databases:
         if database.mode:
@@ -302,7 +302,7 @@ def _nothing_shared(s: Settings) -> Cause | None:
 
 
 def _sum(s: Settings, usable: int | None) -> Cause | None:
-    """The least there can be at once: one user for each database that has none of its own."""
+    """Return the least there can be at once: one user for each database that has none of its own."""
     whole = next(iter(opened(s)), None)
     if whole is None or usable is None or whole.most <= usable:
         return None
@@ -359,7 +359,7 @@ def _terms(whole: Opened) -> str:
 
 
 def _further(s: Settings, whole: Opened) -> str:
-    """What the least leaves out: further users, those with pools of their own size by name."""
+    """Return what the least leaves out: further users, those with pools of their own size by name."""
     if all(database.user for database in whole.databases):
         return ""
     own = [f"{user.name} ({user.size_max})" for user in s.config.users if user.size_max]
@@ -368,7 +368,7 @@ def _further(s: Settings, whole: Opened) -> str:
 
 
 def _users_too_new(s: Settings) -> Cause | None:
-    """A release that does not know a setting of [users] refuses the whole configuration."""
+    """Return a release that does not know a setting of [users] refuses the whole configuration."""
     if s.version is None:
         return None
     told = [
@@ -403,7 +403,7 @@ def _users_too_new(s: Settings) -> Cause | None:
 
 
 def _contradictions(s: Settings) -> list[Cause]:
-    """Pairs of timeouts of which the first is never reached before the second."""
+    """Return pairs of timeouts of which the first is never reached before the second."""
     # janitor.c of 1.18: query_timeout counts from the client's request, so it also ends a wait and a
     # transaction that lies idle; client_idle_timeout spares clients that have a server.
     pairs = (

@@ -30,13 +30,13 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 def user_of(s: Settings, name: str | None) -> PooledUser | None:
-    """A user's own settings; None for one that has none."""
+    """Return a user's own settings; None for one that has none."""
     return next((user for user in s.config.users if user.name == name), None)
 
 
 def pool_size(s: Settings, database: PooledDatabase) -> float:
     """
-    Servers that one pool of a database may have, reserve included.
+    Return servers that one pool of a database may have, reserve included.
 
     Infinite where it has no bound: from 1.24 on a size of 0 is none.
     """
@@ -50,7 +50,7 @@ def pool_size(s: Settings, database: PooledDatabase) -> float:
 
 
 def opened(s: Settings) -> tuple[Opened, ...]:
-    """By server, the most first."""
+    """Return the counts by server, the most first."""
     servers: dict[str | None, list[PooledDatabase]] = {}
     for database in s.config.databases:
         servers.setdefault(database.server, []).append(database)

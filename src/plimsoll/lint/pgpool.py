@@ -21,7 +21,7 @@ MISCOUNTED = "clients_miscounted"
 
 
 def pgpool_rules(settings: Settings, usable: int | None) -> list[Cause]:
-    """Every rule that these settings break; `usable` connections at each node, None if not known."""
+    """Return every rule that these settings break; `usable` connections at each node, None if not known."""
     found = [
         _life_time_ignored(settings),
         _product(settings, usable),
@@ -39,19 +39,19 @@ def pgpool_rules(settings: Settings, usable: int | None) -> list[Cause]:
 
 
 def server_count(settings: Settings) -> int:
-    """The most connections that the children keep to each node."""
+    """Return the most connections that the children keep to each node."""
     per_child = settings.count("max_pool") if settings.is_on("connection_cache") else 1
     return settings.count("num_init_children") * per_child
 
 
 def node_count(settings: Settings) -> int:
-    """Nodes of the configuration; 1 where it names none."""
+    """Return nodes of the configuration; 1 where it names none."""
     names = [n for n in settings.config.settings if n.startswith("backend_hostname")]
     return max(len([n for n in names if settings.config.settings[n]]), 1)
 
 
 def is_serialized(settings: Settings) -> bool:
-    """Whether `serialize_accept` has an effect."""
+    """Return whether `serialize_accept` has an effect."""
     return settings.is_on("serialize_accept") and settings.count("child_life_time") == 0
 
 
@@ -298,7 +298,7 @@ def _reset(s: Settings) -> Cause | None:
 
 
 def _product(s: Settings, usable: int | None) -> Cause | None:
-    """Manual, num_init_children: max_pool × num_init_children, twice that with cancelling."""
+    """Return manual, num_init_children: max_pool × num_init_children, twice that with cancelling."""
     most, nodes = server_count(s), node_count(s)
     children, pool = s.count("num_init_children"), s.count("max_pool")
     sum_text = f"num_init_children × max_pool = {children:,} × {pool} = {most:,}"

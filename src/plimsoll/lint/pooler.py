@@ -31,7 +31,7 @@ class ServerRoom(Struct, frozen=True, kw_only=True):
 
 
 def unknown_of(config: PoolerConfig, room: ServerRoom | None = None) -> tuple[str, ...]:
-    """What no rule could look at, and what would let it; sentences without a stop."""
+    """Return what no rule could look at, and what would let it; sentences without a stop."""
     told = []
     if room is None or room.usable is None:
         told.append("the sum of the pools was held against nothing: give --max-connections")
@@ -41,7 +41,7 @@ def unknown_of(config: PoolerConfig, room: ServerRoom | None = None) -> tuple[st
 
 
 def lint(config: PoolerConfig, facts: Catalog, room: ServerRoom | None = None) -> tuple[Cause, ...]:
-    """What is wrong with the settings, the gravest first; nothing for settings that are sound."""
+    """Return what is wrong with the settings, the gravest first; nothing for settings that are sound."""
     settings = Settings(config=config, facts=facts)
     rules = {"pgpool": pgpool_rules, "pgbouncer": pgbouncer_rules}[config.kind]
     # Rules stand in the order in which they matter.

@@ -26,7 +26,7 @@ _ON = {"on", "true", "yes", "1"}
 
 
 def seconds(value: float) -> str:
-    """A time as a configuration has it: `60 s`."""
+    """Return a time as a configuration has it: `60 s`."""
     return f"{value:,g} s"
 
 
@@ -57,18 +57,18 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"{name} {self.version}" if self.version else f"{name} of unknown version"
 
     def is_set(self, name: str) -> bool:
-        """Whether somebody set it."""
+        """Return whether somebody set it."""
         return name in self.config.settings
 
     def text(self, name: str) -> str | None:
-        """What holds; None where neither the configuration nor the documentation says."""
+        """Return what holds; None where neither the configuration nor the documentation says."""
         if name in self.config.settings:
             return self.config.settings[name].strip()
         default = self.facts.pooler_default(self.config.kind, name, self.version)
         return default.value if default else None
 
     def number(self, name: str) -> float | None:
-        """A count, or a time in seconds; None where it is not known or is no number."""
+        """Return a count, or a time in seconds; None where it is not known or is no number."""
         found = _QUANTITY.fullmatch((self.text(name) or "").lower())
         if found is None or found[2] not in _SECONDS:
             return None
@@ -76,15 +76,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         return value if abs(value) < _NUMBER_MAX else None
 
     def count(self, name: str) -> int:
-        """A whole number; 0 where it is not known."""
+        """Return a whole number; 0 where it is not known."""
         return int(self.number(name) or 0)
 
     def is_on(self, name: str) -> bool:
-        """Whether a switch is on."""
+        """Return whether a switch is on."""
         return (self.text(name) or "").lower() in _ON
 
     def said(self, *names: str) -> Evidence:
-        """The settings as a line of evidence; what nobody set is called a default."""
+        """Return the settings as a line of evidence; what nobody set is called a default."""
         told = [
             f"{name} = {self.text(name) or 'unknown'}" + ("" if self.is_set(name) else " (default)")
             for name in names
@@ -92,7 +92,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         return Evidence(kind="setting", text=", ".join(told))
 
     def has(self, defect: str) -> Affected:
-        """Whether this version has a defect of the catalog."""
+        """Return whether this version has a defect of the catalog."""
         if self.version is None:
             return Affected.UNKNOWN
         mine = version_of(self.version)
@@ -106,11 +106,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return Affected.YES if mine < version_of(fixes[0].branch) else Affected.NO
 
     def fixes(self, defect: str) -> tuple[PoolerFix, ...]:
-        """The releases that ended it, newest first."""
+        """Return the releases that ended it, newest first."""
         return self.facts.pooler_fixes(self.config.kind, defect)[::-1]
 
     def mended(self, defect: str) -> Evidence:
-        """Where and when a defect was ended, with the source."""
+        """Return where and when a defect was ended, with the source."""
         fixes = self.fixes(defect)
         days = sorted({fix.fixed_on for fix in fixes})
         origin = fixes[0].origin
@@ -121,7 +121,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         )
 
     def upgrade(self, defect: str) -> str:
-        """The release of the own branch that ended it, else the oldest branch that is newer."""
+        """Return the release of the own branch that ended it, else the oldest branch that is newer."""
         fixes = self.fixes(defect)[::-1]
         mine = version_of(self.version or "")
         same = [f for f in fixes if mine[:2] == version_of(f.branch)[:2]]
@@ -139,7 +139,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         remedies: tuple[Remedy, ...],
         refuted_by: str,
     ) -> Cause:
-        """A cause with this pooler as its subject."""
+        """Return a cause with this pooler as its subject."""
         return Cause(
             kind=CauseKind.POOLER,
             code=code,

@@ -184,7 +184,7 @@ class Side(Struct, frozen=True, kw_only=True):
         return self.share_of(self.at_ceiling_s)
 
     def share_of(self, seconds: float | None) -> float | None:
-        """A time of this window as a ratio 0–1 of what was measured; None for None."""
+        """Return a time of this window as a ratio 0–1 of what was measured; None for None."""
         measured_s = self.diagnosis.measured_s
         return None if seconds is None or measured_s <= 0 else min(seconds / measured_s, 1.0)
 
@@ -223,7 +223,7 @@ def difference_of(before: float | None, after: float | None) -> float | None:
 
 
 def change_ratio_of(before: float | None, after: float | None) -> float | None:
-    """(After − before) / before; None if either is unknown, or before is zero."""
+    """Return (After − before) / before; None if either is unknown, or before is zero."""
     if before is None or after is None or before == 0:
         return None
     return (after - before) / before

@@ -207,7 +207,7 @@ _LITERALS = re.compile(
 
 
 def without_literals(text: str) -> str:
-    """A statement or condition with `?` for every literal and parameter, comments left out."""
+    """Return a statement or condition with `?` for every literal and parameter, comments left out."""
 
     def masked(match: re.Match[str]) -> str:
         if match["name"] is not None:
@@ -219,7 +219,7 @@ def without_literals(text: str) -> str:
 
 def likeness(statement: str) -> str:
     """
-    What statements have in common that differ only in literals, white space and letter case.
+    Return what statements have in common that differ only in literals, white space and letter case.
 
     A list of literals is one: `IN (1, 2, 3)` is like `IN (4)`.
     """

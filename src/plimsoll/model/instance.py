@@ -20,7 +20,7 @@ _FAMILIES = {
 
 def engine_family(engine: str | None) -> str | None:
     """
-    The engine whose storage rules apply: `oracle-se2` is `oracle`, `aurora-mysql` is `aurora`.
+    Return the engine whose storage rules apply: `oracle-se2` is `oracle`, `aurora-mysql` is `aurora`.
 
     Returns None for None and for a name we do not know.
     """

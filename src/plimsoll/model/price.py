@@ -66,7 +66,7 @@ class PriceBook(Protocol):
         storage_kind: str | None = None,
     ) -> Price | None:
         """
-        Price of an hour.
+        Return price of an hour.
 
         Args:
             db_class: with the prefix `db.`.
@@ -81,7 +81,7 @@ class PriceBook(Protocol):
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
         """
-        Price of an item of storage, of backups, or of CPU credits.
+        Return price of an item of storage, of backups, or of CPU credits.
 
         Args:
             item: one of `STORAGE_ITEMS`.
@@ -98,7 +98,7 @@ class PriceBook(Protocol):
         license_model: str | None = None,
     ) -> str:
         """
-        A sentence: which price is not known, why, and what would supply it.
+        Return a sentence: which price is not known, why, and what would supply it.
 
         Args:
             what: a class or an item of storage.
@@ -144,7 +144,7 @@ on the marketplace is not in the price of the instance, so it is not among them.
 
 
 def licensed_as(license_model: str) -> str:
-    """As AWS writes a licence that sets prices apart: `bring-your-own-license` for `byol`."""
+    """Return a licence model as AWS writes it, where it sets prices apart: `bring-your-own-license` for `byol`."""
     return next((name for name, short in LICENSES.items() if short == license_model), license_model)
 
 
@@ -164,7 +164,7 @@ def subject(
     license_model: str | None = None,
 ) -> str:
     """
-    What a price is of, for a sentence: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
+    Return what a price is of, for a sentence: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
 
     Args:
         what: a class, or an item of `STORAGE_ITEMS`.
@@ -209,7 +209,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
-        """Price of an hour; None where it is not known."""
+        """Return price of an hour; None where it is not known."""
         optimized = storage_kind == "aurora-iopt1"
         if license_model is None:
             licenses = self.licenses_of(engine)
@@ -223,11 +223,11 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     def storage_price(
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
-        """Price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        """Return price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self.items.get(item_key(item, deployment))
 
     def licenses_of(self, engine: str) -> tuple[str, ...]:
-        """The licences with which an engine is sold; empty where nothing of it is known."""
+        """Return the licences with which an engine is sold; empty where nothing of it is known."""
         return self.licenses.get(priced_engine(engine), ())
 
     def why_unknown(
@@ -238,7 +238,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         deployment: Deployment = Deployment.SINGLE_AZ,
         license_model: str | None = None,
     ) -> str:
-        """A sentence: which price is not known, why, and what would supply it."""
+        """Return a sentence: which price is not known, why, and what would supply it."""
         licenses = self.licenses_of(engine) if engine else ()
         if engine and license_model is None:
             depends = depends_on_license(self, what, engine, licenses, deployment=deployment)
@@ -270,7 +270,7 @@ def depends_on_license(
     book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, deployment: Deployment
 ) -> str:
     """
-    A sentence: which licences set the prices of a class apart; empty where no two of them do.
+    Return a sentence: which licences set the prices of a class apart; empty where no two of them do.
 
     Args:
         licenses: with which the engine is sold, as prices are listed: `byol`, `included`.
@@ -299,7 +299,7 @@ def item_key(item: str, deployment: Deployment) -> tuple[str, Deployment]:
 
 def priced_engine(engine: str) -> str:
     """
-    The engine under which a price is listed: a container database costs what its edition costs.
+    Return the engine under which a price is listed: a container database costs what its edition costs.
 
     Source: RDS for Oracle user guide, engine names `oracle-ee-cdb`, `oracle-se2-cdb` (2026-11).
     """

@@ -33,7 +33,7 @@ class Series:
         assert self.time_s.size < 2 or bool(np.all(np.diff(self.time_s) > 0))
 
     def __eq__(self, other: object) -> bool:
-        """Equal metric, steps and values, with NaN equal to NaN."""
+        """Return equal metric, steps and values, with NaN equal to NaN."""
         if not isinstance(other, Series):
             return NotImplemented
         return (
@@ -44,5 +44,5 @@ class Series:
         )
 
     def __hash__(self) -> int:
-        """Hash of what is cheap to hash."""
+        """Return hash of what is cheap to hash."""
         return hash((self.metric, self.step_s, self.time_s.size))

@@ -65,7 +65,7 @@ class CreditClock(Struct, frozen=True, kw_only=True):
     """That moment by every other clock, epoch seconds."""
 
     def real_of(self, emulated_s: float) -> float:
-        """The real moment of one in the series, epoch seconds."""
+        """Return the real moment of one in the series, epoch seconds."""
         return self.real_s + (emulated_s - self.emulated_s) / self.ratio
 
 
@@ -103,7 +103,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
         return start, end
 
     def __eq__(self, other: object) -> bool:
-        """Equal field by field."""
+        """Return equal field by field."""
         if not isinstance(other, Snapshot):
             return NotImplemented
         return all(getattr(self, f) == getattr(other, f) for f in self.__struct_fields__)
@@ -111,7 +111,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
 
 def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     """
-    The part of a snapshot within a window.
+    Return the part of a snapshot within a window.
 
     Args:
         snapshot: any.

@@ -31,14 +31,14 @@ def quoted_name(name: str) -> str:
 
 
 def _cut(text: str) -> Iterator[tuple[str, str]]:
-    """Each way to see a schema and a table in a text with dots."""
+    """Yield each way to see a schema and a table in a text with dots."""
     for place, letter in enumerate(text):
         if letter == "." and 0 < place < len(text) - 1:
             yield text[:place], text[place + 1 :]
 
 
 def _folded(text: str) -> tuple[str, ...]:
-    """The parts of a name by the rules of SQL; none where it breaks them."""
+    """Return the parts of a name by the rules of SQL; none where it breaks them."""
     parts, part, place = [], "", 0
     while place < len(text):
         letter = text[place]
@@ -61,7 +61,7 @@ def _folded(text: str) -> tuple[str, ...]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where a quoted name that begins at `start` ends; None where it does not."""
+    """Return where a quoted name that begins at `start` ends; None where it does not."""
     place = start
     while place < len(text):
         if text[place] == '"':

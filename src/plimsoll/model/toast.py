@@ -12,13 +12,13 @@ from msgspec import Struct
 
 
 def chunks_of(stored_bytes: int, chunk_bytes: int) -> int:
-    """Rows that a value of `stored_bytes` (after compression) takes in the TOAST relation."""
+    """Return rows that a value of `stored_bytes` (after compression) takes in the TOAST relation."""
     assert chunk_bytes > 0
     return ceil(stored_bytes / chunk_bytes)
 
 
 def dead_rows_of_update(stored_bytes: int, chunk_bytes: int) -> int:
-    """Dead rows that one UPDATE leaves when it sends the value: 1 + ⌈size ÷ chunk⌉."""
+    """Return dead rows that one UPDATE leaves when it sends the value: 1 + ⌈size ÷ chunk⌉."""
     return 1 + chunks_of(stored_bytes, chunk_bytes)
 
 

@@ -23,7 +23,7 @@ def headline_of(
     greedy_ratio: float = 0.0,
 ) -> str:
     """
-    What to try first and what after it; or that there is no way past, or that nothing needs one.
+    Return what to try first and what after it; or that there is no way past, or that nothing needs one.
 
     Args:
         present: what is there, judged.
@@ -64,7 +64,7 @@ def headline_of(
 def _without_steps(
     options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None
 ) -> str:
-    """Where no step has a chance that could be compared."""
+    """Return where no step has a chance that could be compared."""
     first = _first(options)
     sure = next((option for option in options if option.judgement is Judgement.LIFTS), None)
     if sure is not None:
@@ -78,7 +78,7 @@ def _without_steps(
 
 
 def _tried(present: Option, option: Option) -> str:
-    """The step to begin with: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
+    """Return the step to begin with: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
     if option.role == FREE:
         return f"stop and start it: free, and enough in {_cases(option.probability)}"
     if option.judgement is Judgement.LIFTS:
@@ -92,7 +92,7 @@ def _tried(present: Option, option: Option) -> str:
 
 
 def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
-    """What to do if it was not enough, and what certainty costs."""
+    """Return what to do if it was not enough, and what certainty costs."""
     said = []
     chosen = options[ladder.rungs[ladder.recommended].option]
     rungs = ladder.rungs[ladder.recommended + 1 :]
@@ -151,7 +151,7 @@ def _enough(present: Option, sure: list[Option]) -> str:
 
 
 def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
-    """What the cheapest much better arrangement does; None where it lifts, or there is none."""
+    """Return what the cheapest much better arrangement does; None where it lifts, or there is none."""
     option = next((o for o in options if o.role == FASTER), None)
     work = None if option is None else _work(present, option)
     if option is None or work is None or option.judgement is Judgement.LIFTS:
@@ -160,7 +160,7 @@ def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
 
 
 def _work(present: Option, option: Option) -> str | None:
-    """`5.4 h instead of 12.1 h`; None where it is not known or no less."""
+    """Return `5.4 h instead of 12.1 h`; None where it is not known or no less."""
     took, takes = present.effect.work, option.effect.work
     if took is None or takes is None or takes.chained_minutes >= took.chained_minutes:
         return None
@@ -168,7 +168,7 @@ def _work(present: Option, option: Option) -> str | None:
 
 
 def _first(options: tuple[Option, ...]) -> str:
-    """The restart, which goes before everything that costs money."""
+    """Return the restart, which goes before everything that costs money."""
     restart = next((o for o in options if o.role == FREE and o.disruption.is_restart), None)
     if restart is None or restart.judgement is Judgement.LIFTS:
         return ""
@@ -180,7 +180,7 @@ def _first(options: tuple[Option, ...]) -> str:
 
 
 def _price(option: Option) -> str:
-    """`$0.67 a day more`."""
+    """Return `$0.67 a day more`."""
     return _for(option).removeprefix(", ").removeprefix(" ").removeprefix("for ")
 
 

@@ -75,7 +75,7 @@ def plan(
     today: str | None = None,
 ) -> Plan:
     """
-    The ways past what bound in a window, cheapest first, each replayed, judged and priced.
+    Return the ways past what bound in a window, cheapest first, each replayed, judged and priced.
 
     Args:
         diagnosis: of the snapshot.
@@ -188,7 +188,7 @@ class _Market:
         )
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], LadderDraft | None]:
-        """The cheapest of every role that holds at the high demand, and the steps of the ladder."""
+        """Return the cheapest of every role that holds at the high demand, and the steps of the ladder."""
         sure = self._search(self._high)
         options = []
         for role, chosen in sure.roles.items():
@@ -210,7 +210,7 @@ class _Market:
         return tuple(sorted(options, key=better_first)), climb
 
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
-        """What holds and has no price, the smallest first, each with its break-even."""
+        """Return what holds and has no price, the smallest first, each with its break-even."""
         context = self._context
         if context.present_is_sure or context.constraints.usd_per_day_max is not None:
             return ()
@@ -231,7 +231,7 @@ class _Market:
         )
 
     def curve(self) -> tuple[CurvePoint, ...]:
-        """Price against the share that is served without waiting."""
+        """Return price against the share that is served without waiting."""
         return curve_of(self._found, self.vectors, self._prices, self._context.demands)
 
     def _search(self, asked: StepDemand) -> SearchResult:
@@ -246,7 +246,7 @@ class _Market:
         )
 
     def _climb(self, sure: SearchResult, role: str) -> LadderDraft | None:
-        """The steps to try; what holds at the high demand or works sooner may be one of them."""
+        """Return the steps to try; what holds at the high demand or works sooner may be one of them."""
         places = [index for chosen in sure.roles.values() for index in chosen]
         faster = self._fastest_for_the_money
         places += [] if faster is None else [faster]
@@ -262,13 +262,13 @@ class _Market:
         )
 
     def _by_hours(self) -> LadderDraft | None:
-        """The steps for a load that takes whatever it is given; None for others."""
+        """Return the steps for a load that takes whatever it is given; None for others."""
         if self._context.demand.summary.nature is not WorkloadKind.GREEDY:
             return None
         return greedy_climb(self._context, self._found, self._prices, self._sooner)
 
     def _steps(self, climb: LadderDraft | None) -> list[Option]:
-        """The steps that are bought, each with what is cheaper and fails where it just passes."""
+        """Return the steps that are bought, each with what is cheaper and fails where it just passes."""
         return [
             step.option
             if step.tried is None
@@ -297,7 +297,7 @@ class _Market:
         )
 
     def work_by_price(self) -> tuple[WorkPoint, ...]:
-        """How long the same work takes, by what is paid more."""
+        """Return how long the same work takes, by what is paid more."""
         return tuple(
             WorkPoint(
                 name=self._found.name(one.index),
@@ -323,7 +323,7 @@ class _Market:
         return [] if index is None else [self._context.option(self._found.instance(index), FASTER)]
 
     def _most(self) -> list[Option]:
-        """Where nothing holds: the cheapest of those that serve the most at once."""
+        """Return where nothing holds: the cheapest of those that serve the most at once."""
         places = np.flatnonzero(self._roles[CHEAPEST])
         if not places.size:
             return []
@@ -334,7 +334,7 @@ class _Market:
         return [self._context.option(self._found.instance(int(index)), MOST)]
 
     def _best(self, chosen: tuple[int, ...], role: str, result: SearchResult) -> Option | None:
-        """The first that is judged to lift; failing that the first."""
+        """Return the first that is judged to lift; failing that the first."""
         options = []
         for index in chosen:
             option = self._context.option(self._found.instance(index), role)
@@ -357,7 +357,7 @@ class _Market:
 
 
 def _free(context: PlanContext) -> tuple[Option, ...]:
-    """What costs nothing; a restart is shown whatever it does, the rest where it helps."""
+    """Return what costs nothing; a restart is shown whatever it does, the rest where it helps."""
 
     def usd_more(before: Instance, after: Instance) -> Decimal | None:
         was, will = (cost_of(one, context.book, catalog=context.catalog) for one in (before, after))
@@ -388,7 +388,7 @@ def _costs_less(option: Option) -> bool:
 
 
 def _without_doubles(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """Each arrangement once, under its first role."""
+    """Return each arrangement once, under its first role."""
     first: dict[tuple[Instance, bool], Option] = {}
     for option in options:
         # What an old instance is sold with its restart is another thing than the same without it.
@@ -397,7 +397,7 @@ def _without_doubles(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def _refused(found: Arrangements) -> tuple[str, ...]:
-    """How many classes were left out, and why the largest part of them was."""
+    """Return how many classes were left out, and why the largest part of them was."""
     if not found.refused:
         return ()
     first = found.refused[0]

@@ -40,7 +40,7 @@ class _Fit(Struct, frozen=True):
 
 
 def medians(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
-    """One point for each whole number of busy sessions: the median of its throughputs."""
+    """Return one point for each whole number of busy sessions: the median of its throughputs."""
     bins: dict[int, list[float]] = {}
     for point in points:
         if point.busy > 0 and point.per_s > 0:
@@ -53,7 +53,7 @@ def medians(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
 
 def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> ScalabilityCurve | None:
     """
-    The curve through measured throughputs; None where they are too few or too near together.
+    Return the curve through measured throughputs; None where they are too few or too near together.
 
     Args:
         points: throughput at some numbers of busy sessions, in any order.
@@ -85,18 +85,18 @@ def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> Scalab
 
 
 def throughput(curve: ScalabilityCurve, busy: float) -> float:
-    """Throughput of the curve at a number of busy sessions, per second."""
+    """Return throughput of the curve at a number of busy sessions, per second."""
     return _law(curve.rate_per_s, curve.contention, curve.coherence, busy)
 
 
 def little(busy: float, per_s: float) -> float:
-    """Seconds that each one takes, where `busy` are under way and `per_s` leave."""
+    """Return seconds that each one takes, where `busy` are under way and `per_s` leave."""
     return busy / per_s if per_s > 0 else inf
 
 
 def erlang_sessions(busy: float, *, wait_ratio_max: float = 0.01) -> int:
     """
-    The fewest sessions with which at most that share of arrivals waits (Erlang C).
+    Return the fewest sessions with which at most that share of arrivals waits (Erlang C).
 
     Args:
         busy: sessions that are busy on average, ≥ 0.
@@ -124,7 +124,7 @@ def _law(rate: float, contention: float, coherence: float, busy: float) -> float
 
 
 def _n95(rate: float, contention: float, coherence: float) -> tuple[int, float]:
-    """The smallest whole N with 95 % of the most there is, and that most."""
+    """Return the smallest whole N with 95 % of the most there is, and that most."""
     peak = SESSIONS_MAX
     if coherence > 0 and contention < 1:
         peak = min(max(int(((1 - contention) / coherence) ** 0.5), 1), SESSIONS_MAX)
@@ -152,7 +152,7 @@ def _cost(residuals: FloatArray) -> float:
 
 
 def _minimise(theta: FloatArray, busy: FloatArray, rates: FloatArray) -> _Fit:
-    """Levenberg and Marquardt's steps on reweighted residuals, in logarithms of the constants."""
+    """Return levenberg and Marquardt's steps on reweighted residuals, in logarithms of the constants."""
     damping, residuals = 1e-2, _residuals(theta, busy, rates)
     cost = _cost(residuals)
     for _ in range(200):

@@ -22,7 +22,7 @@ BAD_MIN = 5
 
 
 def arrivals_of(observation: Observation) -> list[Cause]:
-    """Arrivals as a note, many short ones and bad endings as more; nothing where not counted."""
+    """Return arrivals as a note, many short ones and bad endings as more; nothing where not counted."""
     came = _difference(observation, "sessions")
     if came is None or came <= 0 or observation.seconds <= 0:
         return []
@@ -33,7 +33,7 @@ def arrivals_of(observation: Observation) -> list[Cause]:
 
 
 def held_s(observation: Observation, came: int) -> float | None:
-    """How long a connection is held on average; None without glances."""
+    """Return how long a connection is held on average; None without glances."""
     open_mean = seen.mean_count(observation.glances)
     return None if open_mean is None else little(open_mean, came / observation.seconds)
 
@@ -44,7 +44,7 @@ def _difference(observation: Observation, name: str) -> int | None:
 
 
 def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
-    """What became of them: counted bad endings, those still here, and the rest."""
+    """Return what became of them: counted bad endings, those still here, and the rest."""
     # After a crash the window begins again; those who came before it are not among those who came.
     glances = [g for g in observation.glances if g.time_s >= observation.first.time_s]
     bad = {

@@ -44,7 +44,7 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """The worst pile-up that was seen; else that many short waits for locks were."""
+    """Return the worst pile-up that was seen; else that many short waits for locks were."""
     del budget  # Who waits moves no bytes.
     worst = max(observation.glances, key=_weight, default=None)
     if worst is None or not worst.lock_waits:
@@ -57,7 +57,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def tree_of(glance: Glance) -> Tree:
-    """Each that waits stands below the one nearest to a root that it waits for."""
+    """Return each that waits stands below the one nearest to a root that it waits for."""
     waits = {wait.pid: wait.blocked_by for wait in glance.lock_waits}
     roots = {pid for by in waits.values() for pid in by if pid not in waits}
     # Processes that wait for each other in a ring have no root until the server breaks it.
@@ -150,7 +150,7 @@ def _of_root(pid: int, session: Session | None) -> tuple[Evidence, ...]:
 
 
 def _lines(tree: Tree, by_pid: Mapping[int, Session]) -> list[str]:
-    """The tree, a line for each that others wait for, from the root down."""
+    """Return the tree, a line for each that others wait for, from the root down."""
     lines: list[str] = []
     todo = [tree.root]
     while todo and len(lines) < _LINES_MOST:
@@ -214,7 +214,7 @@ def _remedies(pid: int, session: Session | None) -> tuple[Remedy, ...]:
 
 
 def _contention(observation: Observation) -> tuple[Cause, ...]:
-    """Many that wait at every glance, none of them long: rows that everybody changes."""
+    """Return many that wait at every glance, none of them long: rows that everybody changes."""
     counts = [
         sum(s.wait_event_type == "Lock" for s in seen.in_state(glance, seen.ACTIVE))
         for glance in observation.glances

@@ -32,7 +32,7 @@ _COUNTS_SESSIONS = 140_000
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """What connections show, the gravest first; nothing where no client was seen."""
+    """Return what connections show, the gravest first; nothing where no client was seen."""
     glances = observation.glances
     if not glances or not any(seen.clients_of(glance) for glance in glances):
         return ()
@@ -50,7 +50,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """What could not be seen of connections, and what would show it."""
+    """Return what could not be seen of connections, and what would show it."""
     found = []
     glances = observation.glances
     # None at all were not asked for, or did not come: then the reader says so.
@@ -83,12 +83,12 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def usable(observation: Observation) -> int:
-    """Connections that are not reserved for superusers, one at least."""
+    """Return connections that are not reserved for superusers, one at least."""
     return max(observation.server.connection_max - observation.server.reserved_connections, 1)
 
 
 def level(value: float, bounds: tuple[float, float]) -> Severity | None:
-    """`critical` from the second bound on, `warning` from the first."""
+    """Return `critical` from the second bound on, `warning` from the first."""
     if value < bounds[0]:
         return None
     return "critical" if value >= bounds[1] else "warning"
@@ -131,7 +131,7 @@ def _near_max(observation: Observation) -> Cause | None:
 
 
 def _in_transaction(observation: Observation, state: str) -> Cause | None:
-    """Sessions that hold a transaction open and do nothing, at the worst glance."""
+    """Return sessions that hold a transaction open and do nothing, at the worst glance."""
     worst = max(observation.glances, key=lambda g: _weight(g, state))
     found = seen.in_state(worst, state)
     oldest, most = seen.oldest_s(found) or 0.0, usable(observation)
@@ -202,7 +202,7 @@ def _remedies_in_transaction(*, aborted: bool) -> tuple[Remedy, ...]:
 
 
 def _idle(observation: Observation) -> Cause | None:
-    """Connections that nobody has used for a minute and that fill half of what fits."""
+    """Return connections that nobody has used for a minute and that fill half of what fits."""
     last, most = observation.glances[-1], usable(observation)
     found = [s for s in seen.in_state(last, seen.IDLE) if (s.state_s or 0) >= IDLE_S]
     if len(found) < IDLE_SHARE * most:

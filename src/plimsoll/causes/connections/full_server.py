@@ -23,13 +23,13 @@ WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 
 
 def causes_of(observation: Observation) -> tuple[Cause, ...]:
-    """The one finding that the refusal is."""
+    """Return the one finding that the refusal is."""
     is_own = any(words in observation.full for words in _OWN_LIMIT)
     return (_own_limit(observation) if is_own else _full(observation),)
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Everything else."""
+    """Return everything else."""
     gaps = [
         Missing(
             name="the server's counters",

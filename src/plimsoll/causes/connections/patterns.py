@@ -29,7 +29,7 @@ STORM_SHARE = 0.1
 
 
 def patterns(observation: Observation) -> list[Cause]:
-    """A leak or a storm, or neither."""
+    """Return a leak or a storm, or neither."""
     server = observation.server
     most = max(server.connection_max - server.reserved_connections, 1)
     storm = _storm(observation.glances, most, server.connection_max)
@@ -38,7 +38,7 @@ def patterns(observation: Observation) -> list[Cause]:
 
 
 def sizing_command(connection_max: int) -> str:
-    """How to size pools against this server; the numbers of services are the reader's."""
+    """Return how to size pools against this server; the numbers of services are the reader's."""
     return (
         "plimsoll pool-size --services N --containers N --pool N"
         f" --max-connections {connection_max}"

@@ -26,7 +26,7 @@ IO_WAITING_RATIO = 0.5
 
 
 def clients_of(glance: Glance) -> list[Session]:
-    """Connections of clients; where the kind is hidden, those that are in a database."""
+    """Return connections of clients; where the kind is hidden, those that are in a database."""
     return [
         s
         for s in glance.sessions
@@ -36,18 +36,18 @@ def clients_of(glance: Glance) -> list[Session]:
 
 
 def in_state(glance: Glance, state: str) -> list[Session]:
-    """Clients' sessions in a state; `fastpath function call` is work as well."""
+    """Return clients' sessions in a state; `fastpath function call` is work as well."""
     names = (state, "fastpath function call") if state == ACTIVE else (state,)
     return [s for s in clients_of(glance) if s.state in names]
 
 
 def at_work(glance: Glance) -> list[Session]:
-    """Clients' sessions that run a statement and do not wait for a lock: they load the machine."""
+    """Return clients' sessions that run a statement and do not wait for a lock: they load the machine."""
     return [s for s in in_state(glance, ACTIVE) if s.wait_event_type != "Lock"]
 
 
 def holder_of(session: Session) -> str:
-    """Who: user, application and address, as far as they are known."""
+    """Return who: user, application and address, as far as they are known."""
     parts = [session.user or "unknown user"]
     if session.application:
         parts.append(f"'{session.application}'")
@@ -55,7 +55,7 @@ def holder_of(session: Session) -> str:
 
 
 def holders(sessions: Iterable[Session], *, count_max: int = 3) -> str:
-    """The largest holders with their numbers: `12 app 'orders' from 10.0.0.5, 3 …`."""
+    """Return the largest holders with their numbers: `12 app 'orders' from 10.0.0.5, 3 …`."""
     counted = Counter(holder_of(session) for session in sessions).most_common()
     told = [f"{count} {who}" for who, count in counted[:count_max]]
     if len(counted) > count_max:
@@ -65,7 +65,7 @@ def holders(sessions: Iterable[Session], *, count_max: int = 3) -> str:
 
 def role_of(sessions: Iterable[Session]) -> str:
     """
-    The user that holds the most, quoted for SQL.
+    Return the user that holds the most, quoted for SQL.
 
     Where nobody's name is known it is `<role>`, which no server takes for one.
     """
@@ -74,17 +74,17 @@ def role_of(sessions: Iterable[Session]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever it holds."""
+    """Return a name as SQL takes it, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def oldest_s(sessions: Iterable[Session]) -> float | None:
-    """The longest time in the present state; None where none is known."""
+    """Return the longest time in the present state; None where none is known."""
     return max((s.state_s for s in sessions if s.state_s is not None), default=None)
 
 
 def ages(sessions: Sequence[Session]) -> str:
-    """Median and longest time in the present state, `for 12 s, …`; empty where not known."""
+    """Return median and longest time in the present state, `for 12 s, …`; empty where not known."""
     known = sorted(s.state_s for s in sessions if s.state_s is not None)
     if not known:
         return ""
@@ -97,7 +97,7 @@ def _lasting(age_s: float) -> str:
 
 
 def mean_count(glances: Sequence[Glance], state: str | None = None) -> float | None:
-    """Clients' sessions on average, of one state or all; None without glances."""
+    """Return clients' sessions on average, of one state or all; None without glances."""
     if not glances:
         return None
     counts = [len(clients_of(g) if state is None else in_state(g, state)) for g in glances]
@@ -106,7 +106,7 @@ def mean_count(glances: Sequence[Glance], state: str | None = None) -> float | N
 
 def busy_between(glances: Sequence[Glance]) -> float | None:
     """
-    Sessions at work on average over some glances; None without any.
+    Return sessions at work on average over some glances; None without any.
 
     Glances hardly ever catch statements of microseconds, and the server's own count of time spent lags
     behind long ones: each misses some, so the larger of both is taken. Who waits for a lock is not at
@@ -125,7 +125,7 @@ def busy_between(glances: Sequence[Glance]) -> float | None:
 
 
 def load_points(observation: Observation) -> tuple[LoadPoint, ...]:
-    """Throughput by sessions at work, over spans of five seconds or more between glances."""
+    """Return throughput by sessions at work, over spans of five seconds or more between glances."""
     points: list[LoadPoint] = []
     span: list[Glance] = []
     for glance in observation.glances:
@@ -144,21 +144,21 @@ def load_points(observation: Observation) -> tuple[LoadPoint, ...]:
 
 
 def transactions_per_s(observation: Observation) -> float | None:
-    """Committed and rolled back between the two readings; None where they cannot be compared."""
+    """Return committed and rolled back between the two readings; None where they cannot be compared."""
     first, last = observation.first.counters, observation.last.counters
     done = last.committed + last.rolled_back - first.committed - first.rolled_back
     return done / observation.seconds if observation.seconds > 0 and done >= 0 else None
 
 
 def is_waiting_for_io(observation: Observation) -> bool:
-    """Whether at least half of the sessions at work waited for storage."""
+    """Return whether at least half of the sessions at work waited for storage."""
     busy = [s for glance in observation.glances for s in in_state(glance, ACTIVE)]
     waiting = [s for s in busy if (s.wait_event_type or "").lower() == "io"]
     return bool(busy) and len(waiting) >= IO_WAITING_RATIO * len(busy)
 
 
 def gone_for(glances: Sequence[Glance]) -> list[float]:
-    """How long sessions had been connected when they were last seen, of those that left."""
+    """Return how long sessions had been connected when they were last seen, of those that left."""
     held: list[float] = []
     for before, after in pairwise(glances):
         here = {s.pid for s in clients_of(after)}

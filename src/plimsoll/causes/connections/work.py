@@ -22,18 +22,18 @@ BUSY_MIN = 4.0
 
 
 def curve_of(observation: Observation, budget: Budget) -> ScalabilityCurve | None:
-    """Throughput by sessions at work, from the glances; None where they do not vary enough."""
+    """Return throughput by sessions at work, from the glances; None where they do not vary enough."""
     return fit_curve(seen.load_points(observation), is_pegged=is_pegged(observation, budget))
 
 
 def is_pegged(observation: Observation, budget: Budget) -> bool:
-    """Whether storage held the throughput: near its ceiling, or waited for by most."""
+    """Return whether storage held the throughput: near its ceiling, or waited for by most."""
     share = budget.of_ceiling(budget.load_bytes_per_s)
     return (share is not None and share >= PEGGED) or seen.is_waiting_for_io(observation)
 
 
 def overload(observation: Observation, budget: Budget) -> list[Cause]:
-    """One finding where clearly more sessions are at work than the machine runs well."""
+    """Return one finding where clearly more sessions are at work than the machine runs well."""
     busy = seen.busy_between(observation.glances)
     if busy is None or busy < BUSY_MIN:
         return []
@@ -90,12 +90,12 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
 
 
 def room_of(observation: Observation, budget: Budget) -> Evidence:
-    """How many sessions at work the machine runs well, or that it is not known, and why not."""
+    """Return how many sessions at work the machine runs well, or that it is not known, and why not."""
     return _runs(observation, curve_of(observation, budget))[1]
 
 
 def _runs(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int | None, Evidence]:
-    """As measured, else by the rule of thumb; None where neither throughput nor vCPUs tell."""
+    """Return the measured capacity, else that of the rule of thumb; None where neither throughput nor vCPUs tell."""
     if curve is not None:
         told = (
             f"95 % of the most throughput ({number(curve.most_per_s, 3)} per s) comes at {curve.n95}"

@@ -13,7 +13,7 @@ from plimsoll.units import format_bytes
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """All that lie idle, as one finding."""
+    """Return all that lie idle, as one finding."""
     standing = observation.standing
     told = {
         cause.subject

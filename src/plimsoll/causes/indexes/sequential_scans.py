@@ -49,7 +49,7 @@ class _Scan(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Tables whose sequential scans read most, each with the statement where it is known."""
+    """Return tables whose sequential scans read most, each with the statement where it is known."""
     works = work_between(observation.first.statements, observation.last.statements)
     found = []
     for table in whole_tables_of(observation):
@@ -65,7 +65,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 def _scan(
     table: TableGrowth, works: tuple[StatementWork, ...], observation: Observation
 ) -> _Scan | None:
-    """What scans read of a table; None where nothing was scanned or nothing had to be read."""
+    """Return what scans read of a table; None where nothing was scanned or nothing had to be read."""
     scans, rows, read = (table.of(n) for n in ("seq_scans", "seq_rows_read", "heap_blocks_read"))
     if not (scans or rows) or not read:
         return None
@@ -90,7 +90,7 @@ def _scan(
 
 
 def _works_of(table: TableGrowth, works: tuple[StatementWork, ...]) -> tuple[StatementWork, ...]:
-    """Statements that name the table and read, the most blocks first."""
+    """Return statements that name the table and read, the most blocks first."""
     name = table.last.name
     found = [w for w in works if w.statement.read_blocks and is_named(name, w.statement.text)]
     found.sort(key=lambda w: -w.statement.read_blocks)
@@ -215,7 +215,7 @@ def _index_to_try(table: Relation, columns: tuple[str, ...], saved: str) -> Reme
 
 def _columns(text: str) -> tuple[str, ...]:
     """
-    Columns that a statement compares with parameters, those with equality first.
+    Return columns that a statement compares with parameters, those with equality first.
 
     Of a statement over several tables nobody can tell whose they are: then there are none.
     """

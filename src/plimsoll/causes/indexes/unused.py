@@ -52,7 +52,7 @@ class _Idle(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Invalid indexes one by one; of those that nothing scans one alone, or all of them by their sum."""
+    """Return invalid indexes one by one; of those that nothing scans one alone, or all of them by their sum."""
     tables = {table.last.oid: table for table in tables_of(observation)}
     imaged = imaged_ratio(observation)
     used = {
@@ -131,7 +131,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
 
 
 def _spread(upkeep: Upkeep) -> str:
-    """Where its entries are taken to go, and by what that is known."""
+    """Return where its entries are taken to go, and by what that is known."""
     pages = f"{number(upkeep.pages_per_entry, 3)} of its pages were looked at for each entry"
     if upkeep.at_end_ratio > 0.9:
         return f"each entry at its end: {pages}"
@@ -157,7 +157,7 @@ def _remedy(idle: _Idle) -> Remedy:
 
 
 def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) -> Cause:
-    """All that nothing scans: each may be small, and what they take together decides."""
+    """Return all that nothing scans: each may be small, and what they take together decides."""
     read = sum(idle.read_bytes_per_s for idle in found)
     written = sum(idle.written_bytes_per_s for idle in found)
     size = sum(idle.index.last.size_bytes for idle in found)
@@ -225,13 +225,13 @@ def _drop(idle: _Idle) -> str:
 
 
 def _is_loading(table: TableGrowth) -> bool:
-    """Whether most of its rows came while it was watched: nothing can have asked for them yet."""
+    """Return whether most of its rows came while it was watched: nothing can have asked for them yet."""
     return table.of("inserted") > table.rows / 2
 
 
 def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> Severity:
     """
-    What is only an estimate is never critical, and what may be needed tomorrow is a note.
+    Return what is only an estimate is never critical, and what may be needed tomorrow is a note.
 
     From a quarter of the load on it is told as a warning however young the counters are: so much is worth
     asking who needs it.

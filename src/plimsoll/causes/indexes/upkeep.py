@@ -72,7 +72,7 @@ class Upkeep(Struct, frozen=True, kw_only=True):
 
 def imaged_ratio(observation: Observation) -> float | None:
     """
-    Share of the pages that were touched in the window of which WAL got a whole image, 0–1.
+    Return share of the pages that were touched in the window of which WAL got a whole image, 0–1.
 
     Known where no checkpoint came between the readings: a page then has one image at most, in the window or
     before it, and the server's own count is divided among all pages that its writes can have touched. So
@@ -101,12 +101,12 @@ def imaged_ratio(observation: Observation) -> float | None:
 
 
 def _touched(pages: float, count: float) -> float:
-    """Pages that so many changes fall on, where each may fall on any."""
+    """Return pages that so many changes fall on, where each may fall on any."""
     return pages * -math.expm1(-count / pages) if pages else 0.0
 
 
 def _entries(table: TableGrowth) -> float:
-    """Entries put into each index of a table that has all its rows."""
+    """Return entries put into each index of a table that has all its rows."""
     return float(table.of("inserted") + table.of("updated") - table.of("hot_updated"))
 
 
@@ -117,7 +117,7 @@ def upkeep_of(
     imaged: float | None = None,
 ) -> Upkeep | None:
     """
-    What an index takes that nothing scans; None where nothing was put into it.
+    Return what an index takes that nothing scans; None where nothing was put into it.
 
     Args:
         index: in both readings.
@@ -160,13 +160,13 @@ def upkeep_of(
 
 
 def _read(index: IndexGrowth, grown: float, observation: Observation) -> float:
-    """Blocks read; before 16 those by which the file grew are counted as read."""
+    """Return blocks read; before 16 those by which the file grew are counted as read."""
     read = float(index.of("blocks_read"))
     return read if observation.server.version_number >= _READS_APART else max(read - grown, 0.0)
 
 
 def _changed(leaves: float, entries: float, observation: Observation) -> tuple[float, float]:
-    """Leaves changed, each once between two checkpoints, and images of them in WAL, per second."""
+    """Return leaves changed, each once between two checkpoints, and images of them in WAL, per second."""
     came = sum(checkpoints_between(observation))
     timeout_s = setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
     between_s = observation.seconds / came if came else timeout_s
@@ -181,13 +181,13 @@ def _changed(leaves: float, entries: float, observation: Observation) -> tuple[f
 
 
 def _levels(leaves: float, entry_bytes: float, block_bytes: int) -> int:
-    """Of pages above the leaves."""
+    """Return the number of levels of pages above the leaves."""
     each = max(block_bytes * _INNER_FILL / (entry_bytes + _POINTER_BYTES), 2.0)
     return math.ceil(math.log(leaves) / math.log(each)) if leaves > 1 else 0
 
 
 def _looked_at(index: IndexGrowth, table: TableGrowth, leaves: float, grown: float) -> float:
-    """Pages that were looked at to find the place of entries; splits and vacuums look at more."""
+    """Return pages that were looked at to find the place of entries; splits and vacuums look at more."""
     vacuums = table.of("vacuum_count") + table.of("autovacuum_count")
     seen = index.of("blocks_hit") + index.of("blocks_read")
     return max(seen - grown * _PAGES_PER_SPLIT - vacuums * leaves, 0.0)
@@ -203,7 +203,7 @@ def _at_end(pages_per_entry: float, levels: int) -> float:
 
 
 def _image_bytes(observation: Observation) -> float:
-    """Of a leaf's image in WAL: without free space, and as small as compression makes them."""
+    """Return the size of a leaf's image in WAL: without free space, and as small as compression makes them."""
     most = observation.server.block_bytes * _LEAF_FILL
     images, records = per_s(observation, "wal_full_pages"), per_s(observation, "wal_records")
     whole = per_s(observation, "wal_bytes")

@@ -38,14 +38,14 @@ class _Stay(NamedTuple):
 
 
 def usable_of(observation: Observation) -> int:
-    """Connections that are not reserved; of a server that was full, one: everything is too much there."""
+    """Return connections that are not reserved; of a server that was full, one: everything is too much there."""
     return max(observation.server.connection_max - observation.server.reserved_connections, 1)
 
 
 def outliving(
     readings: list[PoolerReading], settings: Settings, observation: Observation
 ) -> list[Cause]:
-    """Connections that are still kept although their time is up; nothing where it never ends."""
+    """Return connections that are still kept although their time is up; nothing where it never ends."""
     life_s = settings.number("connection_life_time") or 0.0
     if life_s <= 0:
         return []
@@ -99,7 +99,7 @@ def outliving(
 def wasted(
     readings: list[PoolerReading], settings: Settings, observation: Observation
 ) -> list[Cause]:
-    """Connections without a client in the last reading: half of all that are kept, or more."""
+    """Return connections without a client in the last reading: half of all that are kept, or more."""
     last = readings[-1]
     idle = [server for server in last.cached if not server.is_connected]
     usable = usable_of(observation)
@@ -134,7 +134,7 @@ def wasted(
 
 
 def _shorter(settings: Settings) -> tuple[str, ...]:
-    """A shorter life time, unless it is short."""
+    """Return a shorter life time, unless it is short."""
     life_s = settings.number("connection_life_time") or 0.0
     return () if 0 < life_s <= LIFE_S else (f"connection_life_time = {LIFE_S}",)
 
@@ -148,7 +148,7 @@ def _watched(readings: list[PoolerReading]) -> str:
 
 def _stays(readings: list[PoolerReading]) -> list[_Stay]:
     """
-    Those without a client in the last reading, of children that have none at all.
+    Return those without a client in the last reading, of children that have none at all.
 
     How long: as the pooler says; where it does not, since the first reading in a row in which the same
     connection lay idle.
@@ -171,7 +171,7 @@ def _stays(readings: list[PoolerReading]) -> list[_Stay]:
 
 
 def _is_same(new: CachedServer, now_s: float, old: CachedServer, then_s: float) -> bool:
-    """Whether it is the same connection, idle then as now, and not used in between."""
+    """Return whether it is the same connection, idle then as now, and not used in between."""
     if old.is_connected or _key(old) != _key(new):
         return False
     if new.idle_s is not None and old.idle_s is not None:
@@ -186,7 +186,7 @@ def _key(server: CachedServer) -> tuple[int, str, str, int]:
 
 
 def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
-    """The defect that would do this with these settings, known of this version or not."""
+    """Return the defect that would do this with these settings, known of this version or not."""
     off = Remedy(
         text="Let the children accept without the lock; restart Pgpool-II.",
         commands=("serialize_accept = off",),
@@ -227,5 +227,5 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
 
 
 def _counted(observation: Observation, usable: int) -> str:
-    """How many connections are usable, where the server could be asked."""
+    """Return how many connections are usable, where the server could be asked."""
     return "all" if observation.full else f"{usable:,}"

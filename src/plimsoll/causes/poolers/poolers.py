@@ -33,7 +33,7 @@ CHILDREN_RATIO = (0.9, 1.0)
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """What the readings of every pooler show, the gravest first; nothing where none was read."""
+    """Return what the readings of every pooler show, the gravest first; nothing where none was read."""
     del budget  # A pooler moves no bytes to storage.
     found: list[Cause] = []
     for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
@@ -54,7 +54,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def seen_of(observation: Observation) -> list[str]:
-    """What each pooler did at most while it was read, so that silence about it is no riddle."""
+    """Return what each pooler did at most while it was read, so that silence about it is no riddle."""
     told = []
     for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
         readings = [r for r in observation.poolers if (r.kind, r.place) == place]
@@ -87,7 +87,7 @@ def _counted(count: int, noun: str) -> str:
 
 def config_of(reading: PoolerReading) -> PoolerConfig:
     """
-    The set-up in a reading, as rules for settings want it.
+    Return the set-up in a reading, as rules for settings want it.
 
     A pooler that runs tells every setting; what is as by default is left out, as nobody set it.
     """
@@ -117,7 +117,7 @@ def _is_default(bare: Settings, whole: Settings, name: str) -> bool:
 def _settings(
     settings: Settings, observation: Observation, behaviour: Sequence[Cause]
 ) -> list[Cause]:
-    """What lint finds; a defect that was seen at work is told once."""
+    """Return what lint finds; a defect that was seen at work is told once."""
     server = observation.server
     # Of a server that was full nothing could be read.
     room = (
@@ -131,7 +131,7 @@ def _settings(
 
 
 def _waiting(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
-    """Pools whose clients wait: in half of the readings, or for a second."""
+    """Return pools whose clients wait: in half of the readings, or for a second."""
     found = []
     for key, rows in _by_pool(readings).items():
         waits = [row for row in rows if row.clients_waiting > 0]
@@ -206,7 +206,7 @@ def _remedies_of_waiting(row: PoolRow, size: int | None) -> tuple[Remedy, ...]:
 
 
 def _wasted(readings: list[PoolerReading]) -> list[Cause]:
-    """Servers that are open and idle in every reading, while nobody waits."""
+    """Return servers that are open and idle in every reading, while nobody waits."""
     last = readings[-1]
     idle = [sum(r.servers_idle + r.servers_used for r in reading.pools) for reading in readings]
     whole = [
@@ -244,7 +244,7 @@ def _wasted(readings: list[PoolerReading]) -> list[Cause]:
 
 
 def _held_by_idle_clients(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
-    """Servers of session pools that have a client, while hardly any session at the server is active."""
+    """Return servers of session pools that have a client, while hardly any session at the server is active."""
     last, found = readings[-1], []
     for row in last.pools:
         if row.mode != "session" or row.servers_active < WASTED_MIN or not observation.glances:
@@ -285,7 +285,7 @@ def _held_by_idle_clients(readings: list[PoolerReading], observation: Observatio
 
 
 def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
-    """Pgpool-II's children, each of which has one client at a time."""
+    """Return Pgpool-II's children, each of which has one client at a time."""
     children = settings.count("num_init_children")
     taken = max((r.clients for r in readings if r.clients is not None), default=0)
     if children <= 0 or taken < CHILDREN_RATIO[0] * children:

@@ -20,7 +20,7 @@ _COPY = re.compile(
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Tables that were loaded, the most bytes first."""
+    """Return tables that were loaded, the most bytes first."""
     if observation.seconds <= 0:
         return ()
     found = []
@@ -41,7 +41,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def table_named(observation: Observation, named: str) -> Relation | None:
-    """The table of that name; None where none or several have it, as a name without schema may."""
+    """Return the table of that name; None where none or several have it, as a name without schema may."""
     parts = [_plain(part) for part in re.findall(_NAME, named)]
     if not parts:
         return None
@@ -58,7 +58,7 @@ def _plain(name: str) -> str:
 
 
 def _grown_blocks(observation: Observation, table: Relation) -> float:
-    """Pages by which the table, its TOAST relation and its indexes grew; of a new one all."""
+    """Return pages by which the table, its TOAST relation and its indexes grew; of a new one all."""
     was = {one.oid: one.size_bytes for one in observation.first.relations}
     was |= {one.oid: one.size_bytes for one in observation.first.indexes}
     own = [one for one in observation.last.relations if one.oid in (table.oid, table.toast_oid)]

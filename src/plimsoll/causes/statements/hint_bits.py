@@ -30,7 +30,7 @@ _WRITES = re.compile(
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Tables of which readers write pages, the most bytes first."""
+    """Return tables of which readers write pages, the most bytes first."""
     found = []
     for work in work_between(observation.first.statements, observation.last.statements):
         statement = work.statement
@@ -50,7 +50,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def _table_of(observation: Observation, text: str) -> Relation | None:
-    """The only table it names that has rows to be marked; None where there is none, or several."""
+    """Return the only table it names that has rows to be marked; None where there is none, or several."""
     new = {relation.oid for relation in observation.first.relations}
     tables = [table.last for table in tables_of(observation)]
     tables += [one for one in observation.last.relations if one.oid not in new]

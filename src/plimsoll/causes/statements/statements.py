@@ -57,14 +57,14 @@ class StatementWork(Struct, frozen=True, kw_only=True):
 
 
 def is_vacuum(text: str) -> bool:
-    """Whether a statement is a VACUUM, in whatever case."""
+    """Return whether a statement is a VACUUM, in whatever case."""
     return _VACUUM.match(text) is not None
 
 
 def work_between(
     first: Sequence[Statement] | None, last: Sequence[Statement] | None
 ) -> tuple[StatementWork, ...]:
-    """What was called between two readings; a counter that was reset counts from its reset."""
+    """Return what was called between two readings; a counter that was reset counts from its reset."""
     earlier = {statement.query_id: statement for statement in first or ()}
     found = []
     for after in last or ():
@@ -80,7 +80,7 @@ def work_between(
 
 
 def capture_of(work: Statement) -> Capture:
-    """The mean call of a statement."""
+    """Return the mean call of a statement."""
     calls = work.calls
     return Capture(
         statement=work.text,
@@ -103,18 +103,18 @@ def capture_of(work: Statement) -> Capture:
 
 
 def short(text: str, most: int = _TEXT_MOST) -> str:
-    """A statement in one line."""
+    """Return a statement in one line."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def counted(count: float, word: str) -> str:
-    """`1 row`, `1,204 rows`."""
+    """Return `1 row`, `1,204 rows`."""
     return f"{number(count, 3)} {word}{'' if count == 1 else 's'}"
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Statements that read most, and those that are slow for another reason than themselves."""
+    """Return statements that read most, and those that are slow for another reason than themselves."""
     if observation.seconds <= 0:
         return ()
     works = work_between(observation.first.statements, observation.last.statements)
@@ -155,7 +155,7 @@ _QUIETER = Remedy(
 
 
 def _fewer_blocks(statement: Statement) -> Remedy:
-    """What would spare reads: another plan where a call passes over much, else fewer calls or more memory."""
+    """Return what would spare reads: another plan where a call passes over much, else fewer calls or more memory."""
     touched = (statement.read_blocks + statement.hit_blocks) / statement.calls
     rows = statement.rows / statement.calls
     if touched > _BLOCKS_PER_ROW * max(rows, 1.0):
@@ -220,7 +220,7 @@ def _reader(work: StatementWork, observation: Observation, budget: Budget) -> Ca
 
 
 def _fills_buffers(statement: Statement, observation: Observation) -> bool:
-    """Whether all that a statement may touch fits the shared buffers, and it read no more than that."""
+    """Return whether all that a statement may touch fits the shared buffers, and it read no more than that."""
     block, buffers = observation.server.block_bytes, setting_of(observation, "shared_buffers")
     last = observation.last
     tables = [r for r in last.relations if is_named(r.name, statement.text)]
@@ -233,7 +233,7 @@ def _fills_buffers(statement: Statement, observation: Observation) -> bool:
 
 
 def _waiting(work: StatementWork, observation: Observation, budget: Budget) -> Cause | None:
-    """As many blocks each call as ever, each several times as slow."""
+    """Return the cause where a call reads as many blocks as ever, each several times as slowly."""
     now, before = work.statement, work.before
     if before is None or min(now.calls, before.calls) < _CALLS_LEAST:
         return None

@@ -36,7 +36,7 @@ _MAINTENANCE = ("create index", "reindex", "alter table", "cluster", "vacuum", "
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """At most one: what went through temporary files, with the statements that did it."""
+    """Return at most one cause: what went through temporary files, with the statements that did it."""
     spill = temporary(observation)
     if spill is None:
         return ()
@@ -69,7 +69,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def _works(observation: Observation) -> tuple[StatementWork, ...]:
-    """Statements that wrote temporary files, the most first; empty where it is not known."""
+    """Return statements that wrote temporary files, the most first; empty where it is not known."""
     works = [
         work
         for work in work_between(observation.first.statements, observation.last.statements)
@@ -185,7 +185,7 @@ def _more_memory(spill: Spill, largest: float, needed: float, observation: Obser
 
 
 def _needed(file_bytes: float) -> float:
-    """Memory for what took so much in files, in eighths of a power of two of MiB."""
+    """Return memory for what took so much in files, in eighths of a power of two of MiB."""
     mib = max(file_bytes * MEMORY_PER_FILE_BYTE / MIB, 1.0)
     step = max(2.0 ** (floor(log2(mib)) - 3), 1.0)
     return ceil(mib / step) * step * MIB
@@ -206,7 +206,7 @@ def _work_mem(observation: Observation) -> float | None:
 
 
 def _at_work(observation: Observation) -> int:
-    """Most sessions that were active at one glance; at least one."""
+    """Return most sessions that were active at one glance; at least one."""
     active = [
         sum(
             1 for s in glance.sessions if s.state == "active" and s.backend_type == "client backend"

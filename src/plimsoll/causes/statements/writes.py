@@ -39,7 +39,7 @@ def writes_of(
     observation: Observation, statement: Statement, *, own_blocks: float, grown_blocks: float
 ) -> Writes:
     """
-    What was written for a statement between the readings.
+    Return what was written for a statement between the readings.
 
     Args:
         observation: with the counters of checkpoints.
@@ -70,13 +70,13 @@ class WriterText(Struct, frozen=True, kw_only=True):
 
 
 def is_told(writes: Writes, budget: Budget) -> bool:
-    """Whether a statement writes enough for a line."""
+    """Return whether a statement writes enough for a line."""
     share = budget.of_load(writes.all)
     return writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST)
 
 
 def cause_of(work: StatementWork, writes: Writes, told: WriterText, budget: Budget) -> Cause:
-    """The finding, with the bytes and shares of what a statement writes."""
+    """Return the finding, with the bytes and shares of what a statement writes."""
     share = budget.of_load(writes.all)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
     who, often = told.title
@@ -111,7 +111,7 @@ def cause_of(work: StatementWork, writes: Writes, told: WriterText, budget: Budg
 
 
 def _settled_ratio(observation: Observation, least: float) -> float:
-    """Share of the pages that statements left changed which was written between the readings, 0–1."""
+    """Return share of the pages that statements left changed which was written between the readings, 0–1."""
     block = observation.server.block_bytes
     works = work_between(observation.first.statements, observation.last.statements)
     changed = sum(work.statement.dirtied_blocks for work in works)

@@ -126,7 +126,7 @@ _STACKS = (
 
 def remedies_of(table: str, column: str, expected: str) -> tuple[Remedy, ...]:
     """
-    What to do, the program first, the database last.
+    Return what to do, the program first, the database last.
 
     Args:
         table: `schema.table`, quoted where it needs to be.

@@ -35,13 +35,13 @@ class Setter(Struct, frozen=True, kw_only=True):
     """Whether it compares before it writes (`IS DISTINCT FROM`, `NULLIF`)."""
 
     def means(self, column: str) -> bool:
-        """Whether it sets nothing else that matters, as one does who means to change it."""
+        """Return whether it sets nothing else that matters, as one does who means to change it."""
         others = [c for c in self.columns if c != column and not _BOOKKEEPING.match(c)]
         return column in self.columns and not others
 
 
 def setters_of(observation: Observation, table: Relation) -> tuple[Setter, ...]:
-    """Statements that updated the table in the window, the most frequent first."""
+    """Return statements that updated the table in the window, the most frequent first."""
     before = {s.query_id: s.calls for s in observation.first.statements or ()}
     found = []
     for statement in observation.last.statements or ():
@@ -65,7 +65,7 @@ def setters_of(observation: Observation, table: Relation) -> tuple[Setter, ...]:
 
 def columns_set(text: str, table: str) -> tuple[str, ...]:
     """
-    Columns of `schema.table` that an UPDATE or an upsert sets; empty if it sets none.
+    Return columns of `schema.table` that an UPDATE or an upsert sets; empty if it sets none.
 
     A statement that names no schema is taken to mean this table. `set body = body` counts as not
     set: the value stays where it is.

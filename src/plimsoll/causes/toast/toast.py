@@ -62,7 +62,7 @@ class _Reading(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Tables whose updates send values out of line again, the most bytes first."""
+    """Return tables whose updates send values out of line again, the most bytes first."""
     found = []
     for rewrite in rewrites_of(observation):
         samples = [s for s in observation.toast_samples if _is_of(s, rewrite.table)]
@@ -76,7 +76,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """What kept this detector from telling more."""
+    """Return what kept this detector from telling more."""
     found = []
     if observation.last.statements is None and rewrites_of(observation):
         found.append(
@@ -106,7 +106,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 def _reading_of(
     rewrite: Rewrite, setters: Sequence[Setter], samples: Sequence[ToastSample]
 ) -> _Reading | None:
-    """What to think of it; None where the values are meant to change."""
+    """Return what to think of it; None where the values are meant to change."""
     sampled = [s for s in samples if s.resent_same + s.resent_changed >= _SAMPLE_MIN]
     if sampled:
         return _by_sample(sampled)
@@ -166,7 +166,7 @@ def _unchanged(sample: ToastSample) -> float:
 
 
 def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
-    """The columns it can be, the likeliest first, and how sure that is."""
+    """Return the columns it can be, the likeliest first, and how sure that is."""
     table = rewrite.table
     possible = [c for c in table.columns if c.storage != "plain" and not _is_inline(c)]
     # A type with a length cannot hold what the mean of the values takes.
@@ -191,7 +191,7 @@ def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
 
 
 def _holds(column: ToastableColumn, value_bytes: float) -> bool:
-    """Whether a value of that size fits its type; a character takes 4 bytes at most."""
+    """Return whether a value of that size fits its type; a character takes 4 bytes at most."""
     limit = _LIMITED.match(column.type)
     return limit is None or int(limit[1]) * _CHARACTER_BYTES_MOST >= value_bytes
 
@@ -202,13 +202,13 @@ def _is_pointer(column: ToastableColumn) -> bool:
 
 
 def _is_inline(column: ToastableColumn) -> bool:
-    """Whether its values are, on average, shorter than a pointer."""
+    """Return whether its values are, on average, shorter than a pointer."""
     width = column.mean_width_bytes
     return width is not None and width < _POINTER_BYTES - _POINTER_SLACK_BYTES
 
 
 def _quoted(name: str) -> str:
-    """A column's name as a statement has to write it."""
+    """Return a column's name as a statement has to write it."""
     plain = name.isascii() and name.replace("_", "a").isalnum() and name == name.lower()
     return name if plain and not name[0].isdigit() else '"' + name.replace('"', '""') + '"'
 
@@ -325,7 +325,7 @@ def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
 
 
 def _bytes(rewrite: Rewrite, written: Written) -> str:
-    """What was written, by where."""
+    """Return what was written, by where."""
     wal = format_bytes_per_s(written.wal_bytes_per_s, 3)
     if not written.is_shared_out:
         return (

@@ -63,7 +63,7 @@ class _Pages(Struct, frozen=True, kw_only=True):
 
 def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     """
-    What the rewrites of a table wrote: what must be written at least where nothing was counted.
+    Return what the rewrites of a table wrote: what must be written at least where nothing was counted.
 
     Args:
         observation: with the table in both readings.
@@ -99,7 +99,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
 
 def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]) -> float | None:
     """
-    Bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
+    Return Bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
 
     Args:
         observation: with statements; without them nothing tells readers and updates apart.
@@ -119,12 +119,12 @@ def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]
 
 
 def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
-    """The part of a whole that is one's own; nothing of what is not known."""
+    """Return the part of a whole that is one's own; nothing of what is not known."""
     return whole * own / (own + sum(others)) if whole and own > 0 else 0.0
 
 
 def _data_written(observation: Observation) -> float | None:
-    """Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
+    """Return Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
     if observation.last.io is not None:
         return rates_of(observation, _is_data)[1]
     names = ("checkpoint_written_bytes", "background_written_bytes")
@@ -143,7 +143,7 @@ def _is_data(row: IoRow) -> bool:
 
 def _of_rewrite(observation: Observation, rewrite: Rewrite) -> tuple[_Pages, _Pages]:
     """
-    Pages of its TOAST relation, those of the old values and those of the new ones.
+    Return pages of its TOAST relation, those of the old values and those of the new ones.
 
     Returns:
         Those that were changed at least once; and as many as could be written, were each written for
@@ -169,7 +169,7 @@ def _of_rewrite(observation: Observation, rewrite: Rewrite) -> tuple[_Pages, _Pa
 
 
 def _of_others(observation: Observation, rewrite: Rewrite) -> Iterator[_Pages]:
-    """Pages of all other relations and of the indexes."""
+    """Yield pages of all other relations and of the indexes."""
     block_bytes = observation.server.block_bytes
     rows_by_index: dict[int, float] = {}
     for table in tables_of(observation):
@@ -198,7 +198,7 @@ def _same(pages: float) -> _Pages:
 
 
 def _distinct(changes: float, pages: float) -> float:
-    """Pages that random changes reach at least once."""
+    """Return pages that random changes reach at least once."""
     if changes <= 0:
         return 0.0
     # An empty relation has grown since it was looked at.

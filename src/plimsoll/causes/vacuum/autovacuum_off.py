@@ -21,7 +21,7 @@ _NAMED_MAX = 5
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """One cause where it is off for the server; else one for each large table where it is off."""
+    """Return one cause where it is off for the server; else one for each large table where it is off."""
     del budget  # A setting moves no bytes by itself.
     off = _switch(observation)
     if off:
@@ -38,7 +38,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def _switch(observation: Observation) -> str:
-    """The setting that keeps autovacuum from coming at all; empty where none does."""
+    """Return the setting that keeps autovacuum from coming at all; empty where none does."""
     settings = observation.server.settings
     for name in ("autovacuum", "track_counts"):
         if settings.get(name) == "off":
@@ -75,7 +75,7 @@ def _of_server(observation: Observation, setting: str) -> Cause:
 
 
 def _of_table(cases: Sequence[SettingCase]) -> Cause:
-    """Of a table, its TOAST relation or both: one setting, and one command that ends it."""
+    """Return the cause for a table, its TOAST relation or both: one setting, and one command that ends it."""
     table, dead = cases[0].table, _dead_rows(cases)
     is_due = any(case.dead_per_s or case.relation.dead_rows >= case.dead_now for case in cases)
     parts = ", ".join(

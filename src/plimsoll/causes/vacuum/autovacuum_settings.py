@@ -53,7 +53,7 @@ class Trigger(Struct, frozen=True, kw_only=True):
     """Where the scale factor comes from: `server`, `table`, `TOAST`."""
 
     def dead_rows(self, rows: float) -> float:
-        """Dead rows at which a vacuum starts."""
+        """Return dead rows at which a vacuum starts."""
         at = self.threshold + self.scale_factor * rows
         return min(at, self.cap) if self.cap is not None else at
 
@@ -94,12 +94,12 @@ class SettingCase(Struct, frozen=True, kw_only=True):
         return self.fit.threshold + self.fit.scale_factor * self.rows
 
     def interval_s(self, dead_rows: float) -> float | None:
-        """How often a trigger is reached; None where nothing dies."""
+        """Return how often a trigger is reached; None where nothing dies."""
         return dead_rows / self.dead_per_s if self.dead_per_s else None
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Large tables whose settings do not fit, those with the most dead rows at the trigger first."""
+    """Return large tables whose settings do not fit, those with the most dead rows at the trigger first."""
     del budget  # Settings move no bytes by themselves.
     unfit = [case for case in cases_of(observation) if not _fits(case)]
     unfit.sort(key=lambda case: (-case.dead_now, case.subject))
@@ -110,7 +110,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """What kept this detector from looking."""
+    """Return what kept this detector from looking."""
     if _server_number(observation, "autovacuum_vacuum_scale_factor") is not None:
         return ()
     return (
@@ -123,7 +123,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def trigger_of(observation: Observation, relation: Relation, table: Relation) -> Trigger | None:
-    """When autovacuum comes to a table or its TOAST relation; None where settings are not known."""
+    """Return when autovacuum comes to a table or its TOAST relation; None where settings are not known."""
     scale_factor = _server_number(observation, "autovacuum_vacuum_scale_factor")
     threshold = _server_number(observation, "autovacuum_vacuum_threshold")
     if scale_factor is None or threshold is None:
@@ -174,7 +174,7 @@ def _server_number(observation: Observation, name: str) -> float | None:
 
 
 def cases_of(observation: Observation) -> list[SettingCase]:
-    """Every large table and TOAST relation."""
+    """Return every large table and TOAST relation."""
     last = {relation.oid: relation for relation in observation.last.relations}
     first = {relation.oid: relation for relation in observation.first.relations}
     reset_s = observation.last.counters.reset_s
@@ -205,7 +205,7 @@ def cases_of(observation: Observation) -> list[SettingCase]:
 
 
 def _is_large(relation: Relation, use: Use) -> bool:
-    """Whether a vacuum of it is work; of a queue, whether many rows have gone through it."""
+    """Return whether a vacuum of it is work; of a queue, whether many rows have gone through it."""
     if max(relation.live_rows, relation.row_estimate or 0) >= _LARGE_ROWS:
         return True
     if use == Use.INSERT_THEN_DELETE and relation.deleted >= _LARGE_ROWS:
@@ -216,7 +216,7 @@ def _is_large(relation: Relation, use: Use) -> bool:
 def _dead_per_s(
     before: Relation | None, after: Relation, seconds: float, counted_s: float | None
 ) -> float | None:
-    """Dead rows a second in the window; where nothing happened in it, since counters began."""
+    """Return dead rows a second in the window; where nothing happened in it, since counters began."""
     if before is not None and seconds > 0:
         died = after.updated + after.deleted - before.updated - before.deleted
         if died > 0:
@@ -332,7 +332,7 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
 
 def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) -> float | None:
     """
-    The least time that cost limits leave a vacuum of so many dead rows; None where not known.
+    Return the least time that cost limits leave a vacuum of so many dead rows; None where not known.
 
     Pages with dead rows are read and dirtied, and all pages of its indexes read; pages that are all
     visible are skipped. Dead rows lie anywhere, but the chunks of one value lie together.

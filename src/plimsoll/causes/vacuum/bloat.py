@@ -59,7 +59,7 @@ class _Bloat(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """The tables and the indexes with the most empty space, each kind as one finding."""
+    """Return the tables and the indexes with the most empty space, each kind as one finding."""
     del budget  # What lies empty moves no bytes by itself.
     standing = observation.standing
     if standing is None:
@@ -76,7 +76,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Tables whose widths the role may not see."""
+    """Return tables whose widths the role may not see."""
     standing = observation.standing
     hidden = [space for space in (standing and standing.tables) or () if not space.may_select]
     if not hidden:

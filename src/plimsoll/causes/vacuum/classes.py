@@ -55,7 +55,7 @@ FITS: Mapping[Use, Fit] = {
 
 def use_of(table: Relation, *, counted_s: float | None) -> Use:
     """
-    What a table is used for.
+    Return what a table is used for.
 
     Args:
         table: its counters since they began; a TOAST relation is used as its table is.

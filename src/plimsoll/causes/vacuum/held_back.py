@@ -36,7 +36,7 @@ _HOLDERS_MOST = 5
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Slots and prepared transactions one by one, sessions with old snapshots as one finding."""
+    """Return slots and prepared transactions one by one, sessions with old snapshots as one finding."""
     del budget  # What is kept moves no bytes.
     standing = observation.standing
     if standing is None:
@@ -50,7 +50,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def dead_bytes(observation: Observation) -> tuple[int, float, float]:
-    """Dead rows of our database, their bytes by the mean size of a row, and their share of all rows."""
+    """Return dead rows of our database, their bytes by the mean size of a row, and their share of all rows."""
     rows, held, every = 0, 0.0, 0
     for relation in observation.last.relations:
         there = relation.live_rows + relation.dead_rows
@@ -212,7 +212,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
 
 
 def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Cause | None:
-    """The oldest snapshot, and who would be next."""
+    """Return the oldest snapshot, and who would be next."""
     old = [one for one in holders if (one.transaction_s or 0.0) >= _NOTABLE_S]
     if not old:
         return None

@@ -36,7 +36,7 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
         return self.limit / self.delay_s if self.delay_s > 0 else None
 
     def cost_per_byte(self, read_bytes: float, written_bytes: float) -> float:
-        """Mean cost of a byte where reads and writes are so mixed; of reads alone without any."""
+        """Return mean cost of a byte where reads and writes are so mixed; of reads alone without any."""
         moved = read_bytes + written_bytes
         if moved <= 0:
             return self.page_miss / self.block_bytes
@@ -44,14 +44,14 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
         return cost / moved / self.block_bytes
 
     def bytes_per_s_max(self, read_bytes: float = 0.0, written_bytes: float = 0.0) -> float | None:
-        """The most it can read and write in that mixture; None where nothing limits it."""
+        """Return the most it can read and write in that mixture; None where nothing limits it."""
         if self.cost_per_s is None:
             return None
         cost_per_byte = self.cost_per_byte(read_bytes, written_bytes)
         return self.cost_per_s / cost_per_byte if cost_per_byte > 0 else None
 
     def seconds_of(self, read_pages: float, dirty_pages: float) -> float:
-        """The least time that so many pages read and dirtied take; 0 where nothing limits it."""
+        """Return the least time that so many pages read and dirtied take; 0 where nothing limits it."""
         if self.cost_per_s is None:
             return 0.0
         return (read_pages * self.page_miss + dirty_pages * self.page_dirty) / self.cost_per_s
@@ -59,7 +59,7 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
     def limit_for(
         self, bytes_per_s: float, read_bytes: float, written_bytes: float
     ) -> tuple[int, int]:
-        """`cost_limit` and `cost_delay` (ms) that keep that mixture at or below a rate, > 0."""
+        """Return `cost_limit` and `cost_delay` (ms) that keep that mixture at or below a rate, > 0."""
         cost_per_s = bytes_per_s * self.cost_per_byte(read_bytes, written_bytes)
         delay_ms = DELAY_MS
         # A limit of a few pages makes it sleep after each; then longer pauses do the same.
@@ -76,7 +76,7 @@ def pace_of(
     is_automatic: bool = True,
 ) -> VacuumPace | None:
     """
-    The limits that hold for a vacuum; None where the settings could not be read.
+    Return the limits that hold for a vacuum; None where the settings could not be read.
 
     Args:
         settings: of the server, in its base units.
@@ -104,7 +104,7 @@ def pace_of(
 def _first(
     settings: Mapping[str, str], options: Mapping[str, str], name: str, general: str
 ) -> float | None:
-    """The relation's own value, else the server's; −1 means the general setting."""
+    """Return the relation's own value, else the server's; −1 means the general setting."""
     for values, key in ((options, name), (settings, name), (settings, general)):
         found = _number(values, key)
         if found is not None and found >= 0:

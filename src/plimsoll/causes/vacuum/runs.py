@@ -114,7 +114,7 @@ class Bytes(Struct, frozen=True, kw_only=True):
 
 
 def runs_of(observation: Observation) -> tuple[ObservedVacuum, ...]:
-    """The vacuums that glances saw, by relation, in the order in which they were seen."""
+    """Return the vacuums that glances saw, by relation, in the order in which they were seen."""
     seen: dict[tuple[int, bool], dict[int, list[tuple[float, VacuumRun]]]] = {}
     for glance in observation.glances:
         for vacuum in glance.vacuums:
@@ -135,7 +135,7 @@ def runs_of(observation: Observation) -> tuple[ObservedVacuum, ...]:
 
 
 def _ended(observation: Observation, run: ObservedVacuum) -> int:
-    """How many vacuums of the relation ended between the readings."""
+    """Return how many vacuums of the relation ended between the readings."""
     before = {relation.oid: relation for relation in observation.first.relations}
     if run.relation is None or run.relation.oid not in before:
         return 0
@@ -146,7 +146,7 @@ def _ended(observation: Observation, run: ObservedVacuum) -> int:
 
 
 def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> ObservedVacuum:
-    """The vacuums of one relation, each as it was seen first and last."""
+    """Return the vacuums of one relation, each as it was seen first and last."""
     end_s, last = max((end for _, end in ends), key=lambda end: end[0])
     relation = relations.get(last.relation_oid)
     owner_oid = relation.owner_oid if relation is not None else None
@@ -167,7 +167,7 @@ def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float
 def bytes_of(
     observation: Observation, run: ObservedVacuum, runs: Sequence[ObservedVacuum]
 ) -> Bytes:
-    """What one of the vacuums that were seen read and wrote while it was watched."""
+    """Return what one of the vacuums that were seen read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
     is_inside = all(_is_inside(observation, peer) for peer in peers)
     if observation.seconds <= 0 or not is_inside:
@@ -195,7 +195,7 @@ def bytes_of(
 
 
 def uncounted_by(observation: Observation) -> float:
-    """Bytes/s of vacuums that still run, which the server has not counted: 0 where there are none."""
+    """Return Bytes/s of vacuums that still run, which the server has not counted: 0 where there are none."""
     runs = runs_of(observation)
     return sum(bytes_of(observation, run, runs).uncounted for run in runs)
 
@@ -203,7 +203,7 @@ def uncounted_by(observation: Observation) -> float:
 def _counted(
     observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
 ) -> Bytes:
-    """By `pg_stat_io`, of those that ended; `peers` are all that it counts together."""
+    """Return the bytes that `pg_stat_io` counted, of vacuums that ended; `peers` are all that it counts together."""
     read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
     if read is None or written is None:
         return _estimated(observation, run)
@@ -223,7 +223,7 @@ def _counted(
 def _by_statement(
     observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
 ) -> Bytes | None:
-    """By `pg_stat_statements`, of somebody's own VACUUM that ended; None where it was not counted."""
+    """Return the bytes that `pg_stat_statements` counted, of somebody's own VACUUM that ended; None where it was not counted."""
     # One statement may vacuum several tables, or one and its TOAST relation.
     is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
     if run.last.is_automatic or run.is_running or is_shared:
@@ -251,14 +251,14 @@ def _ended_blocks(run: ObservedVacuum) -> float:
 
 
 def _is_inside(observation: Observation, run: ObservedVacuum) -> bool:
-    """Whether those of its vacuums that ended also began in the window, so that they are counted whole."""
+    """Return whether those of its vacuums that ended also began in the window, so that they are counted whole."""
     ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
     return all(start_s >= observation.first.time_s for start_s, _ in ended)
 
 
 def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
     """
-    By blocks and cost limits.
+    Return an estimate by blocks and cost limits.
 
     Pages with dead rows are read and dirtied; the view counts pages that are skipped as scanned, which
     cost nothing, so what costs allow is the other bound.
@@ -302,7 +302,7 @@ def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
 
 
 def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
-    """Share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
+    """Return share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
     # One that has ended left none: then it is those that it found.
@@ -318,7 +318,7 @@ def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
 
 
 def _pages_written(observation: Observation) -> float | None:
-    """Bytes of pages that all processes wrote; None from 16 on, or where they were not counted."""
+    """Return bytes of pages that all processes wrote; None from 16 on, or where they were not counted."""
     names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
     ends = [
         [getattr(reading.counters, name) for name in names]
@@ -330,7 +330,7 @@ def _pages_written(observation: Observation) -> float | None:
 
 
 def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
-    """Blocks of the relation and its indexes that were read, by anybody."""
+    """Return blocks of the relation and its indexes that were read, by anybody."""
     before = {relation.oid: relation for relation in observation.first.relations}
     if run.relation is None or run.relation.oid not in before:
         return None
@@ -341,7 +341,7 @@ def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
 
 
 def pace_of_run(observation: Observation, run: ObservedVacuum) -> VacuumPace | None:
-    """Its cost limits; None where the settings could not be read."""
+    """Return its cost limits; None where the settings could not be read."""
     own = run.relation.options if run.relation is not None else {}
     of_table = run.owner.options if run.owner is not None else {}
     return pace_of(
@@ -358,7 +358,7 @@ def _grown(ends: Sequence[_Ends], count: Callable[[VacuumRun], int]) -> float:
 
 
 def by_autovacuum(row: IoRow) -> bool:
-    """Whether a row of `pg_stat_io` is of autovacuum workers."""
+    """Return whether a row of `pg_stat_io` is of autovacuum workers."""
     return row.backend_type == "autovacuum worker"
 
 

@@ -53,7 +53,7 @@ Plateaus = Sequence[tuple[float, float]]
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
+    """Return vacuums that ran, and what autovacuum read and wrote; with their overlap with plateaus."""
     plateaus = budget.plateaus
     runs = runs_of(observation)
     every = [_of_run(observation, budget, run, runs, plateaus) for run in runs]
@@ -71,7 +71,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """What kept this detector from telling more."""
+    """Return what kept this detector from telling more."""
     if observation.last.io is not None or not runs_of(observation):
         return ()
     return (
@@ -84,18 +84,18 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
-    """Seconds of the plateaus that lie in [start, end)."""
+    """Return seconds of the plateaus that lie in [start, end)."""
     return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
 
 
 def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
-    """Whether what is over took enough to be worth a word; what is not known is judged by its size."""
+    """Return whether what is over took enough to be worth a word; what is not known is judged by its size."""
     known = [share for share in (of_load, of_ceiling) if share is not None]
     return moved is not None and (not known or max(known) >= _SHARE_LEAST)
 
 
 def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> bool:
-    """Whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
+    """Return whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
     if run.relation is None or observation.seconds <= 0:
         return False
     oid, block_bytes = run.relation.oid, observation.server.block_bytes
@@ -148,7 +148,7 @@ def _of_run(
 
 def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     """
-    Of all bytes between the readings, 0–1; None where either is not known.
+    Return the share of all bytes between the readings, 0–1; None where either is not known.
 
     An estimate is of the time in which it was seen to run, which may be a small part of the window; and
     what the server counts does not have what still runs.
@@ -163,7 +163,7 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
 def _weighed(
     moved: float | None, shares: tuple[float | None, float | None], why: str
 ) -> tuple[Severity, str]:
-    """Severity by the shares, and `why` its share of the load is left out where that lowers it."""
+    """Return severity by the shares, and `why` its share of the load is left out where that lowers it."""
     of_load, of_ceiling = shares
     by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))
     if not why or by_rule == lowered:
@@ -172,7 +172,7 @@ def _weighed(
 
 
 def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
-    """Why its share of the load says little; empty where it says what it seems to."""
+    """Return why its share of the load says little; empty where it says what it seems to."""
     if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
         return (
             "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
@@ -194,7 +194,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _said(run: ObservedVacuum) -> str:
-    """What it is and how far it is."""
+    """Return what it is and how far it is."""
     who = "autovacuum" if run.last.is_automatic else "VACUUM"
     lasted = format_duration(run.last.running_s)
     if len(run.spans) > 1:
@@ -243,7 +243,7 @@ def _overlap(run: ObservedVacuum, plateaus: Plateaus) -> list[Evidence]:
 def _limits(
     budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
 ) -> list[Evidence]:
-    """Whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
+    """Return whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
     if pace is None:
         return []
     allowed = pace.bytes_per_s_max(*moved)
@@ -329,14 +329,14 @@ def _remedies(
 def _lasting(
     run: ObservedVacuum, pace: VacuumPace, target: float, moved: tuple[float, float]
 ) -> float:
-    """Reading the whole relation once, with as many writes beside it as were seen, at that rate."""
+    """Return reading the whole relation once, with as many writes beside it as were seen, at that rate."""
     read, written = moved
     ratio = 1 + written / read if read > 0 else 1.0
     return run.last.total_blocks * pace.block_bytes * ratio / target
 
 
 def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
-    """What autovacuum did in runs too short for any glance."""
+    """Return what autovacuum did in runs too short for any glance."""
     read, written = rates_of(observation, by_autovacuum)
     moved = None if read is None or written is None else read + written
     if not moved or not _is_told(moved, budget.of_load(moved), budget.of_ceiling(moved)):
@@ -376,7 +376,7 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
 
 
 def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> list[Cause]:
-    """Vacuums of large relations that ended while storage was at a ceiling."""
+    """Return vacuums of large relations that ended while storage was at a ceiling."""
     names = {relation.oid: relation.name for relation in observation.last.relations}
     found = []
     for relation in observation.last.relations:

@@ -35,7 +35,7 @@ _IDS_LEAST = 10
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """At most one for transaction ids and one for multixacts, of the database that is nearest to the end."""
+    """Return at most one cause for transaction ids and one for multixacts, of the database that is nearest to the end."""
     del budget  # Ids are no bytes.
     standing = observation.standing
     if standing is None or not standing.databases:
@@ -104,7 +104,7 @@ def _cause(
 
 
 def _given_out(observation: Observation, *, is_multixact: bool) -> int | None:
-    """Ids that were given out between the readings; None where that is not known."""
+    """Return ids that were given out between the readings; None where that is not known."""
     first, last = observation.first, observation.last
     if is_multixact:
         if first.multixact_age is None or last.multixact_age is None:
@@ -119,14 +119,14 @@ def _given_out(observation: Observation, *, is_multixact: bool) -> int | None:
 
 
 def _left_s(left: int, given: int | None, seconds: float) -> float | None:
-    """How long the rest lasts at the rate of the window; None where too few were seen to tell."""
+    """Return how long the rest lasts at the rate of the window; None where too few were seen to tell."""
     if given is None or given < _IDS_LEAST or seconds <= 0:
         return None
     return left / (given / seconds)
 
 
 def _days(seconds: float) -> str:
-    """`17 days`; below two days `31 h 5 min`."""
+    """Return `17 days`; below two days `31 h 5 min`."""
     days = seconds / _DAY_S
     return f"{number(round(days))} days" if days >= 2 else format_duration(seconds)
 
@@ -157,7 +157,7 @@ def _oldest(tables: Sequence[TableAge]) -> tuple[Evidence, ...]:
 
 
 def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple[Evidence, ...]:
-    """What keeps the oldest id where it is, where something was seen that does."""
+    """Return what keeps the oldest id where it is, where something was seen that does."""
     standing = observation.standing
     if standing is None or is_multixact:
         return ()

@@ -34,7 +34,7 @@ _LONGER_TIMEOUT_S = 900.0
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """At most one: checkpoints brought on by WAL, requested by somebody, or their mere share."""
+    """Return at most one cause: checkpoints brought on by WAL, requested by somebody, or their mere share."""
     written = per_s(observation, "checkpoint_written_bytes")
     if written is None:
         return ()
@@ -127,7 +127,7 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
 
 
 def _interval(seconds: float) -> str:
-    """A time between checkpoints; below ten seconds with its fraction."""
+    """Return a time between checkpoints; below ten seconds with its fraction."""
     return f"{number(seconds, 2)} s" if seconds < 10 else format_duration(seconds)
 
 
@@ -177,7 +177,7 @@ def _writes(
 
 
 def _who_asked(pace: WalPace) -> str:
-    """What can be said of requests that WAL does not surely explain."""
+    """Return what can be said of requests that WAL does not surely explain."""
     if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
         return (
             " They were requested, too seldom to tell whether by somebody or by WAL, which at this "
@@ -228,7 +228,7 @@ def _full_pages(pace: WalPace) -> tuple[Evidence, ...]:
 
 
 def _by_whom(observation: Observation) -> tuple[Evidence, ...]:
-    """Who wrote changed pages: the checkpointer, the background writer, or sessions themselves."""
+    """Return who wrote changed pages: the checkpointer, the background writer, or sessions themselves."""
     rates = [
         per_s(observation, f"{who}_written_bytes")
         for who in ("checkpoint", "background", "backend")

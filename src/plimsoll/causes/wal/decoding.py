@@ -24,7 +24,7 @@ _VERSION_PARALLEL = 160_000
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Slots whose decoding went through files, the most bytes first."""
+    """Return slots whose decoding went through files, the most bytes first."""
     found = [
         _cause(decoded, observation, budget)
         for decoded in decoded_by(observation)

@@ -74,14 +74,14 @@ class WalPace(Struct, frozen=True, kw_only=True):
         return 1 - self.interval_s / self.timeout_s
 
     def max_wal_bytes_for(self, timeout_s: float) -> float:
-        """What max_wal_size must be for checkpoints to wait for a timeout, in whole GiB."""
+        """Return what max_wal_size must be for checkpoints to wait for a timeout, in whole GiB."""
         ratio = self.completion_ratio if self.completion_ratio is not None else 0.9
         needed = self.wal_bytes_per_s * timeout_s * (1 + ratio) * _MARGIN
         return max(ceil(needed / GIB), 1) * GIB
 
 
 def pace_of(observation: Observation) -> WalPace | None:
-    """What WAL and checkpoints did; None where WAL is not counted or only replayed."""
+    """Return what WAL and checkpoints did; None where WAL is not counted or only replayed."""
     wal = per_s(observation, "wal_bytes")
     if wal is None or observation.server.is_standby:
         return None

@@ -30,7 +30,7 @@ _VERSION_LZ4 = 150_000
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """At most one: the share of WAL, with what it is made of."""
+    """Return at most one cause: the share of WAL, with what it is made of."""
     pace = pace_of(observation)
     if pace is None:
         return ()

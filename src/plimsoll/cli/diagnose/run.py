@@ -144,7 +144,7 @@ def _next_step(
 def _inspected(
     diagnosis: Diagnosis, snapshot: Snapshot, dsn: str | None, duration: str | None
 ) -> Inspection | None:
-    """What inside the database spends it: now, or as the snapshot recorded it; None of neither."""
+    """Return what inside the database spends it: now, or as the snapshot recorded it; None of neither."""
     observation = observed_if_asked(dsn, duration) or snapshot.observation
     if observation is None:
         return None
@@ -158,7 +158,7 @@ def _planned(
     reach: ReadOptions,
     output: Output,
 ) -> Planned:
-    """The way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
+    """Return the way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
     check_window(snapshot, is_short_allowed=False)
     placed = in_region(snapshot, target, reach)
     found = plan_snapshot(diagnosis, placed, PlanConstraints())

@@ -126,7 +126,7 @@ class _Tail:
         self._read = 0 if from_start or not path.exists() else path.stat().st_size
 
     def lines(self) -> Iterator[bytes]:
-        """What was added since the last time."""
+        """Yield what was added since the last time."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._read)
@@ -157,7 +157,7 @@ def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -
 
 
 def _bought(home: Home, flags: InstanceOptions) -> Instance:
-    """What is bought from now on: what was, with what the flags say otherwise."""
+    """Return what is bought from now on: what was, with what the flags say otherwise."""
     instance = home.setup.instance
     is_other_kind = flags.storage is not None and flags.storage.lower() != instance.storage.kind
     if is_other_kind:

@@ -164,7 +164,7 @@ def group_of(setup: GateSetup) -> ClassGroup:
 
 def setup_of(flags: GateFlags) -> GateSetup:
     """
-    What the flags ask for.
+    Return what the flags ask for.
 
     Raises:
         UsageError: flags that contradict each other, or storage that RDS would not sell.
@@ -195,7 +195,7 @@ def setup_of(flags: GateFlags) -> GateSetup:
 
 
 def _bought(setup: GateSetup) -> GateSetup:
-    """The setup with the class as the catalog spells it, if RDS would sell it so."""
+    """Return the setup with the class as the catalog spells it, if RDS would sell it so."""
     from plimsoll.catalog.load import catalog
     from plimsoll.limits.purchase import check_purchase
 
@@ -229,7 +229,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
 
 
 def truth_path(output: Path) -> Path:
-    """The file of the truth beside a snapshot: `run.json` has `run.truth.json`."""
+    """Return the file of the truth beside a snapshot: `run.json` has `run.truth.json`."""
     name = output.name.removesuffix(".gz").removesuffix(".json")
     return output.with_name(f"{name}.truth.json")
 

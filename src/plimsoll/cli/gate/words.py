@@ -18,7 +18,7 @@ _COLUMN = 15
 
 
 def emulated(setup: GateSetup) -> str:
-    """What is emulated: `db.t3.xlarge, gp2, 1,000 GiB`."""
+    """Return what is emulated: `db.t3.xlarge, gp2, 1,000 GiB`."""
     storage = "" if setup.stages is not None else storage_of(setup.instance)
     if storage and setup.instance.db_class is not None:
         return f"{setup.name}, {storage}"
@@ -26,13 +26,13 @@ def emulated(setup: GateSetup) -> str:
 
 
 def stage_name(name: str) -> str:
-    """A stage for people: a family's own words, or the name it was given."""
+    """Return a stage for people: a family's own words, or the name it was given."""
     known = {family.value: words for family, words in FAMILY_NAMES.items()}
     return known.get(name, name)
 
 
 def rate_of(status: GateStatus, name: str, phase: Phase | None) -> str:
-    """What a stage lets through in a phase, all stripes together; empty if there is no such stage."""
+    """Return what a stage lets through in a phase, all stripes together; empty if there is no such stage."""
     stage = next((s for s in status.chain if s.name == name), None)
     if stage is None:
         return ""
@@ -41,7 +41,7 @@ def rate_of(status: GateStatus, name: str, phase: Phase | None) -> str:
 
 
 def binding_of(status: GateStatus) -> str:
-    """What made requests wait in the last second: `instance EBS throughput, burst, 347.5 MB/s`."""
+    """Return what made requests wait in the last second: `instance EBS throughput, burst, 347.5 MB/s`."""
     if status.binding is None:
         return "nothing"
     phase = status.phase
@@ -54,7 +54,7 @@ def binding_of(status: GateStatus) -> str:
 
 
 def progress(status: GateStatus, passed_s: float, width: int) -> str:
-    """One line for a terminal of that many columns; what does not fit is cut off at the end."""
+    """Return one line for a terminal of that many columns; what does not fit is cut off at the end."""
     passed = format_duration(passed_s)
     if status.clock != 1:
         passed += f" ({format_duration(passed_s * status.clock)} emulated)"
@@ -70,7 +70,7 @@ def progress(status: GateStatus, passed_s: float, width: int) -> str:
 
 
 def status_text(status: GateStatus, setup: GateSetup, mount: str) -> str:
-    """How a gate stands, as a small table."""
+    """Return how a gate stands, as a small table."""
     late = "no operation was late"
     if status.late_ratio:
         late = f"{format_ratio(status.late_ratio)} of operations late"
@@ -90,7 +90,7 @@ def status_text(status: GateStatus, setup: GateSetup, mount: str) -> str:
 
 
 def run_text(truth: Truth, setup: GateSetup) -> str:
-    """What a run hit, the longest first, and whether this machine kept up."""
+    """Return what a run hit, the longest first, and whether this machine kept up."""
     passed = truth.length_s
     emulated_s = f", {format_duration(passed * setup.clock)} emulated" if setup.clock != 1 else ""
     lines = [f"{emulated(setup)} for {_seconds(passed)}{emulated_s} ({minutes_of(setup)})"]
@@ -107,7 +107,7 @@ def run_text(truth: Truth, setup: GateSetup) -> str:
 
 
 def _balances(status: GateStatus) -> list[tuple[str, str]]:
-    """What is left in each bucket, by stage, and when it will be empty."""
+    """Return what is left in each bucket, by stage, and when it will be empty."""
     found = []
     for stage in status.chain:
         left = status.balance.get(stage.name)
@@ -122,7 +122,7 @@ def _balances(status: GateStatus) -> list[tuple[str, str]]:
 
 
 def _falls(truth: Truth) -> list[tuple[str, str]]:
-    """From where to where each balance went, and when it was first empty."""
+    """Return from where to where each balance went, and when it was first empty."""
     found = []
     for name in truth.moments[0].balance if truth.moments else ():
         track = [m.balance[name] for m in truth.moments if name in m.balance]

@@ -62,7 +62,7 @@ def run_inspect(
 
 
 def status_of(found: Inspection) -> int:
-    """The exit status: 1 where something is to be done, 2 where nothing could be told."""
+    """Return the exit status: 1 where something is to be done, 2 where nothing could be told."""
     if any(cause.severity in {"critical", "warning"} for cause in found.causes):
         return 1
     return 2 if any(gap.hides == "verdict" for gap in found.missing) else 0

@@ -107,7 +107,7 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
 
 def plan_of(flags: LabFlags) -> PostgresPlan:
     """
-    What the flags ask for.
+    Return what the flags ask for.
 
     Raises:
         UsageError: flags that contradict each other, or cannot be.
@@ -253,7 +253,7 @@ def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: i
 
 
 def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
-    """What inside the database spent it; None where nobody looked."""
+    """Return what inside the database spent it; None where nobody looked."""
     observation = outcome.snapshot.observation
     if observation is None:
         return None

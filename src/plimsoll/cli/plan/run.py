@@ -96,7 +96,7 @@ def _constraints(wanted: PlanOptions, engine: str | None) -> PlanConstraints:
 
 
 def status_of(diagnosis: Diagnosis, found: Plan) -> int:
-    """The exit status: whether what is there suffices, or that it could not be told."""
+    """Return the exit status: whether what is there suffices, or that it could not be told."""
     if diagnosis.verdict is Verdict.UNKNOWN:
         return EXIT[Judgement.UNSURE]
     return EXIT[found.present.judgement]

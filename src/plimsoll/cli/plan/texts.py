@@ -32,7 +32,7 @@ _PRIORS = {
 
 def allowed_ratio_of(text: str) -> float:
     """
-    The share of minutes that may be spent at a ceiling, 0–0.5, of `1%` or `0.01`.
+    Return the share of minutes that may be spent at a ceiling, 0–0.5, of `1%` or `0.01`.
 
     Raises:
         UsageError: not such a share.
@@ -48,7 +48,7 @@ def allowed_ratio_of(text: str) -> float:
 
 def factor_of(discount: str) -> Decimal:
     """
-    What a price is multiplied with, 0 < x ≤ 1: 0.8 for a discount of `20%` or `0.2`.
+    Return what a price is multiplied with, 0 < x ≤ 1: 0.8 for a discount of `20%` or `0.2`.
 
     Raises:
         UsageError: not a share below one.
@@ -58,7 +58,7 @@ def factor_of(discount: str) -> Decimal:
 
 def growth_of(text: str) -> float:
     """
-    What demand is multiplied with: 2 for `2x` or `2`.
+    Return what demand is multiplied with: 2 for `2x` or `2`.
 
     Raises:
         UsageError: not a factor above zero, or above a hundred.
@@ -75,7 +75,7 @@ def growth_of(text: str) -> float:
 
 def prior_of(texts: Sequence[str]) -> Prior:
     """
-    What is assumed of demand that nobody saw, of `median=1.4` or `lost=0.5,greedy=0`.
+    Return what is assumed of demand that nobody saw, of `median=1.4` or `lost=0.5,greedy=0`.
 
     Raises:
         UsageError: not such an assumption, or a value that cannot be.
@@ -106,7 +106,7 @@ def prior_of(texts: Sequence[str]) -> Prior:
 
 def usd_of(text: str) -> Decimal:
     """
-    US dollars of `12.50` or `$12.50`.
+    Return US dollars of `12.50` or `$12.50`.
 
     Raises:
         UsageError: not an amount above zero.
@@ -122,7 +122,7 @@ def usd_of(text: str) -> Decimal:
 
 def license_of(text: str | None) -> str | None:
     """
-    The licence as AWS writes it; None where none is said.
+    Return the licence as AWS writes it; None where none is said.
 
     Raises:
         UsageError: AWS knows no such licence.
@@ -137,7 +137,7 @@ def license_of(text: str | None) -> str | None:
 
 
 def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """The patterns, and whether a short window is permitted."""
+    """Return the patterns, and whether a short window is permitted."""
     kept = tuple(one for one in allow if one.strip().lower() != SHORT_WINDOW)
     return kept, len(kept) < len(allow)
 
@@ -157,7 +157,7 @@ def check_constraints(constraints: PlanConstraints) -> None:
 
 
 def _share(text: str, option: str, example: str) -> Decimal:
-    """A share 0 ≤ x < 1."""
+    """Return a share 0 ≤ x < 1."""
     found = re.fullmatch(rf"({_NUMBER}) ?(%?)", text.strip())
     ratio = Decimal(found[1]) / (100 if found[2] else 1) if found else Decimal(1)
     if ratio >= 1:

@@ -151,7 +151,7 @@ class _RecordGroup(HelpGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """The command for targets has no name of its own, in its help either."""
+        """Return the command for targets has no name of its own, in its help either."""
         name, command, rest = super().resolve_command(ctx, args)
         return ("" if name == _OTHER else name), command, rest
 

@@ -128,7 +128,7 @@ def record_host(flags: HostFlags) -> Snapshot:
 
 
 def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
-    """The snapshot of what another program measured, elsewhere or before."""
+    """Return the snapshot of what another program measured, elsewhere or before."""
     for name, is_given in (
         ("--for", flags.duration is not None),
         ("--dsn", bool(flags.dsn)),
@@ -229,13 +229,13 @@ def _host(
 
 
 def _instance(host: Host, flags: HostFlags) -> Instance:
-    """What the host stands for: itself, or the class that was claimed."""
+    """Return what the host stands for: itself, or the class that was claimed."""
     return _claimed(instance_of(host), flags)
 
 
 def _claimed(instance: Instance, flags: HostFlags) -> Instance:
     """
-    The instance with what the flags claim.
+    Return the instance with what the flags claim.
 
     With a claimed class, the documented rule says how many volumes its storage has, not the host.
     """
@@ -261,7 +261,7 @@ def _see_out(command: ChildCommand | None, recording: Recording) -> None:
 
 
 def _progress(plan: RecordingPlan) -> Callable[[int, Mapping[Metric, float]], None]:
-    """A line on a terminal, written anew at every step; nothing elsewhere."""
+    """Return a line on a terminal, written anew at every step; nothing elsewhere."""
     if not sys.stderr.isatty():
         return _nothing
     total = f" of {plan.duration_s}" if plan.duration_s is not None else ""

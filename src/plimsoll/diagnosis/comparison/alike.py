@@ -35,7 +35,7 @@ _CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"
 
 
 def measured_by_hour(frame: Frame | None) -> FloatArray:
-    """Seconds measured in each hour of the day, UTC, shape (24,)."""
+    """Return seconds measured in each hour of the day, UTC, shape (24,)."""
     if frame is None:
         return np.zeros(24)
     known = _is_measured(frame)
@@ -46,7 +46,7 @@ def measured_by_hour(frame: Frame | None) -> FloatArray:
 
 def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | None:
     """
-    The hours of day that both windows cover, or None where they cover the day alike.
+    Return the hours of day that both windows cover, or None where they cover the day alike.
 
     Args:
         before: as from `measured_by_hour`; likewise `after`.
@@ -62,7 +62,7 @@ def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | Non
 
 def by_hour(hours: tuple[int, ...], measured_s: FloatArray) -> Weigh:
     """
-    Samples of those hours only, so that each hour of the day counts the same.
+    Return samples of those hours only, so that each hour of the day counts the same.
 
     Args:
         hours: 0–23.
@@ -78,7 +78,7 @@ def by_hour(hours: tuple[int, ...], measured_s: FloatArray) -> Weigh:
 
 
 def hour_ranges(hours: tuple[int, ...]) -> str:
-    """`00:00–06:00 and 18:00–24:00 UTC`."""
+    """Return `00:00–06:00 and 18:00–24:00 UTC`."""
     ranges: list[list[int]] = []
     for hour in hours:
         if ranges and ranges[-1][1] == hour:
@@ -92,7 +92,7 @@ def hour_ranges(hours: tuple[int, ...]) -> str:
 def window_caveats(
     before: Diagnosis, after: Diagnosis, frames: tuple[Frame | None, Frame | None]
 ) -> list[Caveat]:
-    """What is not alike about the two windows, except the hours of day."""
+    """Return what is not alike about the two windows, except the hours of day."""
     found = []
     lengths = [d.window_s[1] - d.window_s[0] for d in (before, after)]
     if min(lengths) > 0 and max(lengths) > LENGTH_RATIO * min(lengths):
@@ -186,7 +186,7 @@ def event_caveats(
 def _untold(
     before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]
 ) -> list[Caveat]:
-    """What was changed between the windows and is not known of the first."""
+    """Return what was changed between the windows and is not known of the first."""
     flags = {EventKind.CLASS_CHANGE: "--class-a", EventKind.STORAGE_CHANGE: "--storage-a"}
     known = {
         EventKind.CLASS_CHANGE: before.instance.db_class,
@@ -224,7 +224,7 @@ def _when(event: Annotation) -> str:
 
 def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> list[Caveat]:
     """
-    What served means where a side was at a ceiling.
+    Return what served means where a side was at a ceiling.
 
     Args:
         before: one side; likewise `after`.
@@ -257,7 +257,7 @@ def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> li
 
 
 def _weekdays(frame: Frame | None) -> list[str]:
-    """The days of the week that make up a window, from Monday."""
+    """Return the days of the week that make up a window, from Monday."""
     if frame is None:
         return []
     known = _is_measured(frame)

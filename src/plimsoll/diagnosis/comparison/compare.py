@@ -66,7 +66,7 @@ def compare(
     before: Diagnosis, before_snapshot: Snapshot, after: Diagnosis, after_snapshot: Snapshot
 ) -> Comparison:
     """
-    What differs between two windows, side by side.
+    Return what differs between two windows, side by side.
 
     Args:
         before: the diagnosis of `before_snapshot`; likewise `after`.
@@ -106,7 +106,7 @@ def compare(
 
 def outcome_of(before: Side, after: Side) -> LimitsOutcome:
     """
-    Whether after is better or worse: first by the verdict, then by the time at a ceiling.
+    Return whether after is better or worse: first by the verdict, then by the time at a ceiling.
 
     Binding is worse than near, near than slack. Where both bind, the share of the measured time
     spent at any ceiling decides; less than a fiftieth of that time makes no difference.
@@ -130,7 +130,7 @@ def _side(diagnosis: Diagnosis) -> Side:
 
 
 def _pegged_s(diagnosis: Diagnosis) -> float:
-    """Seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
+    """Return seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
     total, reached = 0, 0
     for interval in sorted(diagnosis.intervals, key=lambda i: i.start_s):
         start = max(interval.start_s, reached)
@@ -198,7 +198,7 @@ def _shared_hours(
 
 
 def _share_at_ceiling(frame: Frame | None, diagnosis: Diagnosis, weigh: Weigh) -> float | None:
-    """Of what the weights count; a sample belongs to the intervals in which it starts."""
+    """Return the share at a ceiling of what the weights count; a sample belongs to the intervals in which it starts."""
     if frame is None or diagnosis.verdict is Verdict.UNKNOWN:
         return None
     weight = weigh(frame.time_s, frame.width_s)
@@ -211,7 +211,7 @@ def _share_at_ceiling(frame: Frame | None, diagnosis: Diagnosis, weigh: Weigh) -
 
 
 def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
-    """Present ceilings of either side, and legacy ones that a side was at, family by family."""
+    """Return present ceilings of either side, and legacy ones that a side was at, family by family."""
     found = _held_alike(_by_key(before), _by_key(after))
     return tuple(
         CeilingPair(
@@ -231,7 +231,7 @@ def _held_alike(
     before: dict[_Key, Ceiling], after: dict[_Key, Ceiling]
 ) -> tuple[dict[_Key, Ceiling], dict[_Key, Ceiling]]:
     """
-    A rate without credits stands beside the baseline of one with credits.
+    Return a rate without credits stands beside the baseline of one with credits.
 
     Both can be held forever: 3,600 IOPS of a gp2 volume are compared with the 12,000 of gp3.
     """
@@ -258,7 +258,7 @@ def _by_key(diagnosis: Diagnosis) -> dict[_Key, Ceiling]:
 
 
 def _in_order(keys: Iterable[_Key]) -> list[_Key]:
-    """Each key once, in the order of the model's words."""
+    """Return each key once, in the order of the model's words."""
 
     def place(key: _Key) -> tuple[int, int, int, int]:
         family, phase, legacy, dimension = key
@@ -291,7 +291,7 @@ def _time_at(before: Diagnosis, after: Diagnosis) -> tuple[TimePair, ...]:
 
 
 def _times(diagnosis: Diagnosis) -> dict[_Key, list[CeilingTime]]:
-    """Time by limit, the longest first; limits of unknown origin are one of each dimension."""
+    """Return time by limit, the longest first; limits of unknown origin are one of each dimension."""
     groups: dict[_Key, list[CeilingTime]] = {}
     for at in diagnosis.time_at:
         legacy = at.ceiling.former_phase if at.ceiling else None

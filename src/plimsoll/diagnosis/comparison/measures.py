@@ -105,12 +105,12 @@ class _WeighedSamples:
 
 
 def by_time(_time_s: IntArray, width_s: FloatArray) -> FloatArray:
-    """Every sample counts for the seconds it covers."""
+    """Return every sample counts for the seconds it covers."""
     return width_s
 
 
 def unit_of(subject: MeasuredQuantity, statistic: WindowStatistic) -> str:
-    """The unit of a number: that of its metric, but a share is a ratio."""
+    """Return the unit of a number: that of its metric, but a share is a ratio."""
     if statistic is WindowStatistic.BELOW_TENTH:
         return "ratio"
     return "bytes" if subject is MeasuredQuantity.IO_SIZE else METRICS[METRICS_OF[subject][0]].unit
@@ -120,7 +120,7 @@ def measures_of(
     snapshot: Snapshot, frame: Frame | None, weigh: Weigh = by_time
 ) -> dict[tuple[MeasuredQuantity, WindowStatistic], Measure]:
     """
-    Every number of `STATISTICS`, in its order.
+    Return every number of `STATISTICS`, in its order.
 
     Args:
         snapshot: one window.
@@ -137,7 +137,7 @@ def measures_of(
 
 def weighted_quantile(value: FloatArray, weight: FloatArray, q: float) -> float:
     """
-    The smallest value that a share `q` of the weight stays at or below.
+    Return the smallest value that a share `q` of the weight stays at or below.
 
     Args:
         value: finite, shape (n,), n > 0.
@@ -181,7 +181,7 @@ def _samples(
 
 
 def _columns(frame: Frame) -> dict[MeasuredQuantity, FloatArray]:
-    """What the frame holds on one grid; a sum is unknown where either direction is."""
+    """Return what the frame holds on one grid; a sum is unknown where either direction is."""
     plain_ops = frame.read_ops_per_s + frame.write_ops_per_s
     with np.errstate(all="ignore"):
         size = np.where(plain_ops > 0, frame.bytes_per_s / plain_ops, np.nan)
@@ -199,7 +199,7 @@ def _columns(frame: Frame) -> dict[MeasuredQuantity, FloatArray]:
 
 
 def _operations(subject: MeasuredQuantity, frame: Frame) -> FloatArray | None:
-    """What the mean of this subject is weighted by, where it counts operations."""
+    """Return what the mean of this subject is weighted by, where it counts operations."""
     operations = {
         MeasuredQuantity.READ_LATENCY: frame.read_ops_per_s,
         MeasuredQuantity.WRITE_LATENCY: frame.write_ops_per_s,
@@ -241,7 +241,7 @@ def _number(statistic: WindowStatistic, value: FloatArray, weight: FloatArray) -
 
 
 def _gaps(metrics: Iterable[Metric], snapshot: Snapshot) -> tuple[Gap, ...]:
-    """What is missing for a number, by CloudWatch's name, with the reason that the source gave."""
+    """Return what is missing for a number, by CloudWatch's name, with the reason that the source gave."""
     told = {gap.metric: gap for gap in snapshot.gaps}
     needed = [(m, METRICS[m].cloudwatch or m.value) for m in metrics]
     absent = [

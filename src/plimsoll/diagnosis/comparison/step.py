@@ -58,7 +58,7 @@ def step_result_of(
 
 
 def lighter_by(before: Side, quantities: Iterable[Quantity]) -> float:
-    """Share 0–1 by which less was served after, of what the limit counts that bound before."""
+    """Return share 0–1 by which less was served after, of what the limit counts that bound before."""
     binding = before.diagnosis.binding
     subject = _SERVED.get(binding.dimension) if binding else None
     for one in quantities:

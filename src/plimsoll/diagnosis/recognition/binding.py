@@ -73,7 +73,7 @@ def matches_of(
     balances: dict[Metric, BalanceView],
 ) -> tuple[Match, ...]:
     """
-    Every explanation of a level, most probable first; probabilities sum to one.
+    Return every explanation of a level, most probable first; probabilities sum to one.
 
     Args:
         level: bytes/s or ops/s, reads and writes together.
@@ -115,7 +115,7 @@ def matching_z(level: float, value: float, level_log_se: float) -> float | None:
 
 
 def likeness(match: Match) -> float:
-    """How well a level fits its number, 0–1: by its distance, and less for a number of the past."""
+    """Return how well a level fits its number, 0–1: by its distance, and less for a number of the past."""
     if match.ceiling is None:
         return 1.0
     return float(np.exp(-0.5 * match.z**2)) * _age_factor(match.ceiling)
@@ -124,7 +124,7 @@ def likeness(match: Match) -> float:
 def near_documented(
     rate: FloatArray, dimension: Dimension, ceilings: Iterable[Ceiling]
 ) -> BoolArray:
-    """Samples within three percent of some documented number of this dimension, shape (n,)."""
+    """Return samples within three percent of some documented number of this dimension, shape (n,)."""
     near = np.zeros(rate.size, dtype=bool)
     for row in ceilings:
         if row.family in RATE_FAMILIES and row.dimension == dimension:
@@ -133,7 +133,7 @@ def near_documented(
 
 
 def allowed_by_credits(row: Ceiling | None, balances: dict[Metric, FloatArray]) -> BoolArray | bool:
-    """Samples in which the credits allow this row to bind, shape (n,); True where they say nothing."""
+    """Return samples in which the credits allow this row to bind, shape (n,); True where they say nothing."""
     values = balances.get(row.balance_metric) if row and row.balance_metric else None
     if row is None or values is None:
         return True
@@ -146,7 +146,7 @@ def allowed_by_credits(row: Ceiling | None, balances: dict[Metric, FloatArray]) 
 
 
 def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
-    """How well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
+    """Return how well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
     if row.balance_metric is None:
         return 1.0
     view = balances.get(row.balance_metric)
@@ -173,7 +173,7 @@ def balance_view(
     values: FloatArray, time_s: IntArray, runs: Sequence[tuple[int, int]]
 ) -> BalanceView | None:
     """
-    What a balance said during some runs of samples.
+    Return what a balance said during some runs of samples.
 
     A five-minute reading describes the minutes before it, so the first tenth of each run is left out.
     """

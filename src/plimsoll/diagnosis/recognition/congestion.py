@@ -73,7 +73,7 @@ class Congestion:
 
 def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = ()) -> Congestion:
     """
-    The waiting in each sample.
+    Return the waiting in each sample.
 
     Args:
         frame: what was measured.
@@ -144,7 +144,7 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
 
 def _calm(frame: Frame, load: FloatArray) -> BoolArray:
     """
-    Samples that may show the storage unpressed: lightly loaded, and not standing at one number.
+    Return samples that may show the storage unpressed: lightly loaded, and not standing at one number.
 
     A baseline a quarter of the burst is lightly loaded too, and yet it is a queue; so a number at
     which one in twenty of the light samples stands is left out.
@@ -165,7 +165,7 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
 
 def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
     """
-    Samples that may be at a ceiling, however fast or slow they are, so that none is a reference.
+    Return samples that may be at a ceiling, however fast or slow they are, so that none is a reference.
 
     They stand at one number for minutes: three samples in a row at a documented one, eight at any.
     A burst ceiling is fast beside the baseline that follows it, and is a queue all the same.
@@ -189,7 +189,7 @@ def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
 
 
 def _in_runs(linked: BoolArray, least: int) -> BoolArray:
-    """Samples in runs of at least `least`, of which each is linked to the next; shape (n + 1,)."""
+    """Return samples in runs of at least `least`, of which each is linked to the next; shape (n + 1,)."""
     inside = np.zeros(linked.size + 1, dtype=bool)
     for start, end in runs_of(linked):
         if end - start + 1 >= least:
@@ -198,7 +198,7 @@ def _in_runs(linked: BoolArray, least: int) -> BoolArray:
 
 
 def _or_by_bytes(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
-    """Operations, or where none were measured at all a stand-in for weights: bytes in pages."""
+    """Return operations, or where none were measured at all a stand-in for weights: bytes in pages."""
     return ops_per_s if np.isfinite(ops_per_s).any() else bytes_per_s / PAGE_BYTES
 
 
@@ -274,7 +274,7 @@ def _reference(
 
 
 def _smoothed(values: FloatArray) -> FloatArray:
-    """Geometric mean over five neighbouring samples."""
+    """Return geometric mean over five neighbouring samples."""
     if values.size < 10:
         return values
     total = np.concatenate(([0.0], np.cumsum(np.log(values))))
@@ -283,7 +283,7 @@ def _smoothed(values: FloatArray) -> FloatArray:
 
 
 def _queue_excess(queue: FloatArray, expected: FloatArray, calm: BoolArray) -> FloatArray:
-    """log(queue ÷ expected queue), calibrated so that calm samples read zero."""
+    """Return log(queue ÷ expected queue), calibrated so that calm samples read zero."""
     raw = np.log((queue + QUEUE_FLOOR) / (expected + QUEUE_FLOOR))
     raw[~np.isfinite(raw)] = np.nan
     quiet = np.isfinite(raw) & calm
@@ -300,7 +300,7 @@ def _mean_of_known(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _moving_mean(values: FloatArray) -> FloatArray:
-    """Mean of the known among five neighbouring samples; a single lost sample is filled by them."""
+    """Return mean of the known among five neighbouring samples; a single lost sample is filled by them."""
     known = np.isfinite(values)
     kernel = np.ones(5)
     if values.size < kernel.size:
@@ -313,7 +313,7 @@ def _moving_mean(values: FloatArray) -> FloatArray:
 
 def load_of(frame: Frame) -> FloatArray:
     """
-    How busy each sample was, 0–1: the larger of throughput and IOPS against their own high.
+    Return how busy each sample was, 0–1: the larger of throughput and IOPS against their own high.
 
     The high is the 99th percentile, so that one spike does not make everything else look calm.
     """

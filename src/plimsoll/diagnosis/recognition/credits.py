@@ -139,7 +139,7 @@ class CreditBook:
     def _burst_account(
         self, row: Ceiling, rates: tuple[float, float], runs: IntArray
     ) -> CreditAccount:
-        """A burst is paid from a full bucket, and for instances from one grant on each day begun."""
+        """Return a burst is paid from a full bucket, and for instances from one grant on each day begun."""
         rate, width_s = self._rate(row), self.frame.width_s
         capacity = row.capacity_high or 0.0
         is_published = row.capacity_low == row.capacity_high
@@ -185,7 +185,7 @@ class CreditBook:
         *,
         is_fullest: bool,
     ) -> FloatArray:
-        """Balance of the smallest bucket at the end of each sample: the most it can be, or the least."""
+        """Return balance of the smallest bucket at the end of each sample: the most it can be, or the least."""
         if row not in known:
             known[row] = self._replayed(row, rates, is_fullest=is_fullest)
         return known[row]
@@ -236,14 +236,14 @@ class CreditBook:
         *,
         is_fullest: bool,
     ) -> float:
-        """What is not measured was idle for the most that can be left, and burst for the least."""
+        """Return what is not measured was idle for the most that can be left, and burst for the least."""
         if is_fullest:
             return min(balance + rates[0] * seconds, capacity)
         return max(balance - (rates[1] - rates[0]) * seconds, 0.0)
 
 
 def _alike(frame: Frame, rate: FloatArray) -> list[tuple[int, int]]:
-    """Stretches without a hole whose samples are equally long, and all measured or all not."""
+    """Return stretches without a hole whose samples are equally long, and all measured or all not."""
     if not frame.size:
         return []
     finite = np.isfinite(rate)

@@ -122,7 +122,7 @@ def ruled_out_of(
     plateau: Plateau, ceilings: tuple[Ceiling, ...], *, other_rate: float | None
 ) -> tuple[RuledOut, ...]:
     """
-    The other documented limits of storage, and why each does not explain the level.
+    Return the other documented limits of storage, and why each does not explain the level.
 
     Args:
         plateau: the level and its explanation.

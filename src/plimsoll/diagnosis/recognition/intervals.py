@@ -55,7 +55,7 @@ class _Level:
 
 def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
     """
-    The intervals of a snapshot at its ceilings, in order of time.
+    Return the intervals of a snapshot at its ceilings, in order of time.
 
     Args:
         snapshot: one reading, or a part of it in which nothing was changed.
@@ -78,7 +78,7 @@ def judge_fine(
     snapshot: Snapshot, ceilings: tuple[Ceiling, ...], beside: tuple[Interval, ...]
 ) -> tuple[Interval, ...]:
     """
-    The intervals that only the finer series show: an average over a minute hides a burst of seconds.
+    Return the intervals that only the finer series show: an average over a minute hides a burst of seconds.
 
     Args:
         snapshot: with finer series for a part of its window, or with none.
@@ -98,14 +98,14 @@ def judge_fine(
 
 
 def _overlaid(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with its finer series in the place of the others; the rest as it is."""
+    """Return the snapshot with its finer series in the place of the others; the rest as it is."""
     fields = {name: getattr(snapshot, name) for name in snapshot.__struct_fields__}
     fields |= {"series": {**snapshot.series, **snapshot.fine}, "fine": {}}
     return Snapshot(**fields)
 
 
 def _sessions(snapshot: Snapshot, frame: Frame) -> tuple[FloatArray, FloatArray] | None:
-    """Active sessions and those waiting for I/O, per sample; None where they are not known."""
+    """Return active sessions and those waiting for I/O, per sample; None where they are not known."""
     both = [
         on_grid(snapshot.series.get(metric), frame.time_s, frame.width_s)
         for metric in (Metric.ACTIVE_SESSION_COUNT, Metric.IO_WAITING_SESSION_COUNT)
@@ -195,7 +195,7 @@ def _interval(
 
 
 def _median(values: FloatArray) -> float:
-    """The middle of the known values; sorting is quicker than numpy's median for short stretches."""
+    """Return the middle of the known values; sorting is quicker than numpy's median for short stretches."""
     known = np.sort(values[np.isfinite(values)])
     if not known.size:
         return float("nan")

@@ -49,12 +49,12 @@ MIDDLE_SAMPLES = 4_000
 
 
 def middle(values: FloatArray) -> float:
-    """Median, of evenly chosen samples where there are very many."""
+    """Return median, of evenly chosen samples where there are very many."""
     return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
 
 
 def held_min_s(width_s: FloatArray) -> float:
-    """How long a level must be held to count, seconds, by the usual length of the samples."""
+    """Return how long a level must be held to count, seconds, by the usual length of the samples."""
     return float(np.clip(HELD_MIN_SAMPLES * middle(width_s), *HELD_MIN_S))
 
 
@@ -83,7 +83,7 @@ def levels_of(
     short_samples: int = HELD_MIN_SAMPLES,
 ) -> list[Level]:
     """
-    Candidate levels of one rate, most time first. A candidate is not yet a ceiling.
+    Return candidate levels of one rate, most time first. A candidate is not yet a ceiling.
 
     Args:
         rate: served bytes/s or ops/s, shape (n,); NaN in gaps.
@@ -122,7 +122,7 @@ def extended(
     width_s: FloatArray,
 ) -> Level:
     """
-    The same level with every stretch at it, also those under light pressure.
+    Return the same level with every stretch at it, also those under light pressure.
 
     Once a level is known to be a ceiling, being within its narrow spread is itself a sign.
     """
@@ -144,7 +144,7 @@ def extended(
 
 
 def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
-    """The runs, and short ones apart from them in which every sample is hot; in order of time."""
+    """Return the runs, and short ones apart from them in which every sample is hot; in order of time."""
     apart = hot.copy()
     for start, end in runs:
         apart[start:end] = False
@@ -242,7 +242,7 @@ def _runs_at(
     width_s: FloatArray,
     short_samples: int,
 ) -> IntArray:
-    """Stretches at the level: core samples, with partly pegged ones at and between their edges."""
+    """Return stretches at the level: core samples, with partly pegged ones at and between their edges."""
     partly, band = bounds
     typical = _typical_excess(excess, core)
     # Partly pegged samples lie a little below the level but waited like the others.
@@ -254,7 +254,7 @@ def _runs_at(
 
 def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
     """
-    How long requests waited at the level: the upper quartile, NaN where it was not measured.
+    Return how long requests waited at the level: the upper quartile, NaN where it was not measured.
 
     An empty balance lets quick samples in, which do not tell what waiting is; hence not the median.
     """
@@ -267,7 +267,7 @@ def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
 def _slack(
     usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float
 ) -> BoolArray:
-    """Samples that end a stretch: not pressed, or (empty balance or not) quick and off the level."""
+    """Return samples that end a stretch: not pressed, or (empty balance or not) quick and off the level."""
     quick = (excess < 0.5 * typical) & (np.abs(distance) >= band)
     return (~usable & np.isfinite(distance)) | quick
 
@@ -282,7 +282,7 @@ def _joined(
     width_s: FloatArray,
     short_samples: int = HELD_MIN_SAMPLES,
 ) -> IntArray:
-    """Runs of `at_level` with short holes bridged, kept where they were held long enough."""
+    """Return runs of `at_level` with short holes bridged, kept where they were held long enough."""
     runs = runs_of(at_level)
     if runs.size == 0:
         return runs
@@ -306,7 +306,7 @@ def _joined(
 
 def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> BoolArray:
     """
-    Which stretches were held long enough, by themselves or because they come again and again.
+    Return which stretches were held long enough, by themselves or because they come again and again.
 
     Of seconds, eight are enough where such stretches together make twice the least time.
     """

@@ -59,7 +59,7 @@ def without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
 
 def _yielded(plateau: Plateau, order: list[Plateau], frame: Frame) -> BoolArray:
     """
-    Samples of a documented level that another documented level holds, of the other dimension.
+    Return samples of a documented level that another documented level holds, of the other dimension.
 
     Two limits are met in turn where the I/O size moves about the ratio of their numbers: the one that
     holds is reached, and the rate of the other is below its number.
@@ -92,12 +92,12 @@ def _distance(plateau: Plateau, frame: Frame) -> FloatArray:
 
 
 def _narrow(plateau: Plateau) -> float:
-    """Half-width of the level's own spread, log."""
+    """Return half-width of the level's own spread, log."""
     return max(3.5 * plateau.signs.log_sd, BAND_LOG_MIN)
 
 
 def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
-    """The stretches of hits that last, with short holes filled: a limit is not met for a moment."""
+    """Return the stretches of hits that last, with short holes filled: a limit is not met for a moment."""
     filled = hits.copy()
     for a, b in _stretches(~hits):
         if a > 0 and b < hits.size and b - a <= BRIDGE_SAMPLES // 2:
@@ -109,7 +109,7 @@ def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
 
 
 def likeliest_first(plateaus: list[Plateau]) -> list[Plateau]:
-    """By score; of two numbers of equal standing in both dimensions at once, the likelier is the law."""
+    """Return levels by score; of two numbers of equal standing in both dimensions at once, the likelier is the law."""
     order = list(plateaus)
     for i, one in enumerate(order):
         for j in range(i + 1, len(order)):
@@ -127,7 +127,7 @@ def likeliest_first(plateaus: list[Plateau]) -> list[Plateau]:
 
 
 def _is_likelier(one: Plateau, other: Plateau) -> bool:
-    """Whether a level is the flatter of two that stand still together, or no worse and nearer its number."""
+    """Return whether a level is the flatter of two that stand still together, or no worse and nearer its number."""
     if one.signs.log_sd < FLATTER * other.signs.log_sd:
         return True
     if other.signs.log_sd < FLATTER * one.signs.log_sd:
@@ -136,7 +136,7 @@ def _is_likelier(one: Plateau, other: Plateau) -> bool:
 
 
 def _overlap_ratio(one: Plateau, other: Plateau) -> float:
-    """Samples both hold, relative to the fewer of the two."""
+    """Return samples both hold, relative to the fewer of the two."""
     last = int(max(one.runs[-1, 1], other.runs[-1, 1]))
     masks = np.zeros((2, last), dtype=bool)
     for mask, plateau in zip(masks, (one, other), strict=True):
@@ -147,7 +147,7 @@ def _overlap_ratio(one: Plateau, other: Plateau) -> float:
 
 def is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
     """
-    Whether a weaker plateau is another one seen again.
+    Return whether a weaker plateau is another one seen again.
 
     With a steady I/O size both rates stand still when one is held; and the partly pegged samples
     beside a level pile up a little too.
@@ -165,7 +165,7 @@ def is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
 
 
 def _is_apart(plateau: Plateau, other: Plateau, size: int) -> bool:
-    """Whether a level was held at other times than another one, with nothing between both numbers."""
+    """Return whether a level was held at other times than another one, with nothing between both numbers."""
     if abs(np.log(plateau.level / other.level)) < _narrow(plateau) + _narrow(other):
         return False
     beside = np.zeros(size, dtype=bool)

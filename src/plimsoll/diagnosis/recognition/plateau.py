@@ -100,7 +100,7 @@ def judge(
     congestion: Congestion,
     book: CreditBook,
 ) -> Plateau:
-    """All signs of one level, its explanations and its score."""
+    """Return all signs of one level, its explanations and its score."""
     frame, ceilings = book.frame, book.ceilings
     inside = np.zeros(frame.size, dtype=bool)
     for start, end in level.runs:
@@ -161,7 +161,7 @@ def _refuted(
     book: CreditBook,
 ) -> tuple[tuple[Ceiling, str], ...]:
     """
-    Documented numbers near the level that no bucket allows, with the reason.
+    Return documented numbers near the level that no bucket allows, with the reason.
 
     Where the balance itself was measured it decides (`credit_factor`), not the arithmetic.
     """
@@ -183,7 +183,7 @@ def _account(row: Ceiling | None, level: Level, book: CreditBook) -> CreditAccou
 
 
 def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:
-    """Standard error of the median, with neighbouring samples counted as related."""
+    """Return standard error of the median, with neighbouring samples counted as related."""
     values = np.log(rate[inside & (rate > 0)])
     values = values[np.abs(values - np.log(level.value)) < level.band_log]
     if values.size < 3:

@@ -242,7 +242,7 @@ def _credits(case: LevelCase) -> float:
 
 
 def _some_empty(case: LevelCase) -> bool:
-    """Whether a balance of this dimension was at zero all the time; for levels without a number."""
+    """Return whether a balance of this dimension was at zero all the time; for levels without a number."""
     views = [case.balances[m] for m in balance_metrics(case.dimension) if m in case.balances]
     return any(view.is_empty and view.high <= EMPTY_RATIO for view in views)
 

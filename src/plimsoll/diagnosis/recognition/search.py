@@ -40,7 +40,7 @@ def plateaus_of(
     dimensions: frozenset[Dimension] = RATES,
 ) -> list[Plateau]:
     """
-    The levels that are ceilings, without overlaps, the most probable first.
+    Return the levels that are ceilings, without overlaps, the most probable first.
 
     Args:
         frame: what was measured.
@@ -120,7 +120,7 @@ def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
 
 def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:
     """
-    Samples that may lie at a ceiling: to find levels, and more leniently to fill known ones.
+    Return samples that may lie at a ceiling: to find levels, and more leniently to fill known ones.
 
     Requests waited, or some balance was empty; all samples where neither latency nor queue is known.
     """
@@ -137,7 +137,7 @@ def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray
 
 def _may_belong(plateau: Plateau, congestion: Congestion, eased: BoolArray) -> BoolArray:
     """
-    Samples that may lie at a known ceiling if their rate is within its spread, shape (n,).
+    Return samples that may lie at a known ceiling if their rate is within its spread, shape (n,).
 
     Where waiting was not measured, or the window never shows what ease is, nothing speaks against them.
     """
@@ -153,7 +153,7 @@ def _may_belong(plateau: Plateau, congestion: Congestion, eased: BoolArray) -> B
 
 
 def _allowed_by_credits(row: Ceiling | None, book: CreditBook) -> BoolArray | bool:
-    """Samples in which credits allow the row: by the balance where it was measured, or by arithmetic."""
+    """Return samples in which credits allow the row: by the balance where it was measured, or by arithmetic."""
     if row is not None and row.balance_metric in book.frame.balances:
         return allowed_by_credits(row, book.frame.balances)
     return book.could_bind(row)

@@ -145,7 +145,7 @@ def signs_of(
     era: BoolArray | None = None,
 ) -> Signs:
     """
-    The signs of one level.
+    Return the signs of one level.
 
     Args:
         level: the level and its stretches.
@@ -230,7 +230,7 @@ def step_of(
 
 
 def _beside(inside: BoolArray, reach: int) -> BoolArray:
-    """Samples no further than `reach` from one inside."""
+    """Return samples no further than `reach` from one inside."""
     count = np.concatenate(([0], np.cumsum(inside)))
     index = np.arange(inside.size)
     first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, inside.size)
@@ -239,7 +239,7 @@ def _beside(inside: BoolArray, reach: int) -> BoolArray:
 
 
 def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:
-    """Shares of the stretches that began from above and that ended upwards."""
+    """Return shares of the stretches that began from above and that ended upwards."""
     above = np.isfinite(distance) & (distance > max(0.03, 2 * level.band_log))
     count = np.concatenate(([0], np.cumsum(above)))
     starts, ends = level.runs[:, 0], level.runs[:, 1]
@@ -252,7 +252,7 @@ def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:
 
 
 def _had_credits(frame: Frame, best: Match) -> BoolArray:
-    """Samples in which more than the level could be served because credits were left."""
+    """Return samples in which more than the level could be served because credits were left."""
     row = best.ceiling
     if row is not None and row.bucket_phase in (Phase.BASELINE, Phase.FIXED):
         metric = row.balance_metric
@@ -276,7 +276,7 @@ def _empties(frame: Frame) -> bool:
 
 
 def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
-    """Robust spread of log(rate) between neighbouring samples, away from the level."""
+    """Return robust spread of log(rate) between neighbouring samples, away from the level."""
     both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
     # Five thousand pairs tell a median as well as half a million do.
     both = both[:: max(1, both.size // 5_000)]

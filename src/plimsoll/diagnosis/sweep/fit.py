@@ -158,7 +158,7 @@ def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
 
 
 def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
-    """Why something other than a limit of the storage decided this point; empty if it did not."""
+    """Return why something other than a limit of the storage decided this point; empty if it did not."""
     if point.busy_ratio is not None and point.busy_ratio > BUSY_MAX:
         return (
             f"The load generator was busy for {format_ratio(point.busy_ratio)} of the time, so it could"
@@ -175,7 +175,7 @@ def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
 
 def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | None:
     """
-    What a request of this size takes while nothing waits, at most; None where none was alone.
+    Return what a request of this size takes while nothing waits, at most; None where none was alone.
 
     Even a lone request may wait for a low limit, so the quickest one counts: of any pattern and phase,
     and not larger than this one, since a larger request takes no less.
@@ -189,7 +189,7 @@ def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | N
 
 
 def _with_unit(points: list[SweepPoint]) -> _FittedModel:
-    """The model without a unit, or with one where the sizes between its multiples ask for it."""
+    """Return the model without a unit, or with one where the sizes between its multiples ask for it."""
     best = _undisturbed(points, None)
     for unit_bytes in _UNITS_BYTES:
         if any(_is_between(point, unit_bytes) for point in points):
@@ -205,7 +205,7 @@ def _is_between(point: SweepPoint, unit_bytes: float) -> bool:
 
 
 def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _FittedModel:
-    """The model of the points that agree with each other; the others one by one."""
+    """Return the model of the points that agree with each other; the others one by one."""
     kept, disturbed = list(points), list[SweepPoint]()
     levels = levels_of(kept, unit_bytes)
     while (
@@ -222,7 +222,7 @@ def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _FittedM
 def _most_disturbed(
     points: list[SweepPoint], levels: Levels, unit_bytes: float | None
 ) -> tuple[SweepPoint, Levels] | None:
-    """The point without which the others agree best, and their model; None if all may stay."""
+    """Return the point without which the others agree best, and their model; None if all may stay."""
     rest = []
     for index, point in enumerate(points):
         # What fits among all was not disturbed, whatever a model of fewer points says of it.
@@ -281,7 +281,7 @@ def _unit(size: Estimate, evidence: UnitEvidence) -> Unit:
 
 
 def _documented(found: _FittedModel, knee: Estimate | None) -> Unit | None:
-    """The documented unit, where the knee lies at it and no size was measured that could tell."""
+    """Return the documented unit, where the knee lies at it and no size was measured that could tell."""
     if knee is None or not _is_documented(knee):
         return None
     if any(_is_between(point, DOCUMENTED_UNIT_BYTES) for point in found.points):
@@ -298,7 +298,7 @@ def _is_documented(knee: Estimate) -> bool:
 
 def _with_plateau_unit(fit: PhaseFit, phases: Sequence[PhaseFit]) -> PhaseFit:
     """
-    The fit, with the unit shown by another phase of the same storage.
+    Return the fit, with the unit shown by another phase of the same storage.
 
     Where a burst allows more operations and the plateau of bytes rises with them, the lower plateau was
     not that of a throughput limit.
@@ -324,7 +324,7 @@ def _is_above(one: Estimate | None, other: Estimate | None) -> bool:
 
 
 def _scatter(levels: Levels) -> float | None:
-    """Root mean square of the residuals; None with as many parameters as points."""
+    """Return root mean square of the residuals; None with as many parameters as points."""
     parameters = (levels.log_ops is not None) + (levels.log_bytes is not None)
     if levels.residual.size <= parameters:
         return None
@@ -339,7 +339,7 @@ def _unknown(
     *,
     has_alone: bool,
 ) -> tuple[str, ...]:
-    """What these sizes cannot tell, as sentences."""
+    """Return what these sizes cannot tell, as sentences."""
     said = []
     sizes = [point.effective_size_bytes for point in found.points]
     if found.levels.log_bytes is None and found.unit_bytes is None:

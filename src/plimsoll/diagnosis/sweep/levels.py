@@ -73,7 +73,7 @@ class Levels:
         return estimate_of(level, self.error_of(points), self.freedom)
 
     def error_of(self, points: BoolArray) -> float | None:
-        """Standard error of the mean of these points."""
+        """Return standard error of the mean of these points."""
         count = int(np.count_nonzero(points))
         return None if self.noise_log is None or count == 0 else self.noise_log / sqrt(count)
 
@@ -88,7 +88,7 @@ class Levels:
 
 
 def estimate_of(level: float, error: float | None, freedom: int) -> Estimate:
-    """A number from its logarithm, with the range of 95 %; no range where the error is not known."""
+    """Return a number from its logarithm, with the range of 95 %; no range where the error is not known."""
     if error is None:
         return Estimate(value=exp(level))
     half = _t95(freedom) * error
@@ -96,13 +96,13 @@ def estimate_of(level: float, error: float | None, freedom: int) -> Estimate:
 
 
 def _t95(freedom: int) -> float:
-    """Student's t; freedom 0 stands for an error that was not taken from these points."""
+    """Return student's t; freedom 0 stands for an error that was not taken from these points."""
     return _T95[freedom - 1] if 0 < freedom <= len(_T95) else _NORMAL95
 
 
 def charged_sizes(points: list[SweepPoint], unit_bytes: float | None) -> FloatArray:
     """
-    The I/O size by which the law charges each point, bytes, shape (n,).
+    Return the I/O size by which the law charges each point, bytes, shape (n,).
 
     The law charges a flow by its mean size. Where all requests have one size, above the unit, each is
     charged in whole units; then that is the size of so many units.
@@ -124,7 +124,7 @@ def model_log_ops(
     log_bytes: float | None,
     unit_bytes: float | None,
 ) -> FloatArray:
-    """log(ops/s) that a chain of these two limits lets through at each point, shape (n,)."""
+    """Return log(ops/s) that a chain of these two limits lets through at each point, shape (n,)."""
     log_rates = []
     if log_ops is not None:
         stage = _ops_stage(exp(log_ops), unit_bytes)
@@ -140,7 +140,7 @@ def model_log_ops(
 
 def levels_of(points: list[SweepPoint], unit_bytes: float | None = None) -> Levels:
     """
-    The two limits that are nearest to the points; one of them where the other shows nowhere.
+    Return the two limits that are nearest to the points; one of them where the other shows nowhere.
 
     Args:
         points: of one phase, direction and pattern, all decided by the storage; at least one.
@@ -166,7 +166,7 @@ def levels_of(points: list[SweepPoint], unit_bytes: float | None = None) -> Leve
 
 
 def is_better(levels: Levels, than: Levels) -> bool:
-    """Whether a model is nearer to the points by more than their noise explains."""
+    """Return whether a model is nearer to the points by more than their noise explains."""
     gain = than.sum_of_squares - levels.sum_of_squares
     noise = levels.noise_log if levels.noise_log is not None else EFFECT_LOG_MIN
     seen = float(np.max(np.abs(than.residual - levels.residual)))
@@ -180,7 +180,7 @@ def _parted(
     is_ops: BoolArray,
     unit_bytes: float | None,
 ) -> Levels:
-    """The limits if just these points are bound by operations, and the rest by bytes."""
+    """Return the limits if just these points are bound by operations, and the rest by bytes."""
     log_ops = float(np.mean(charged[is_ops])) if is_ops.any() else None
     log_bytes = float(np.mean(moved[~is_ops])) if (~is_ops).any() else None
     measured = np.log([point.ops_per_s for point in points])
@@ -199,7 +199,7 @@ def _parted(
 def _noise(
     points: list[SweepPoint], residual: FloatArray, parameters: int
 ) -> tuple[float | None, int]:
-    """What a point is off by, and how many degrees of freedom say so."""
+    """Return what a point is off by, and how many degrees of freedom say so."""
     freedom = len(points) - parameters
     told = [point.error_ratio for point in points if point.error_ratio is not None]
     own = sqrt(float(np.mean(np.square(told)))) if len(told) == len(points) else None

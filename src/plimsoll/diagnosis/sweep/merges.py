@@ -22,7 +22,7 @@ def request_limit_of(
     sequential: Sequence[SweepPoint], strangers: Sequence[SweepPoint], ops: Estimate | None
 ) -> Estimate | None:
     """
-    A limit on requests that knows no merging, such as an instance's: sequential requests stop at it.
+    Return a limit on requests that knows no merging, such as an instance's: sequential requests stop at it.
 
     Args:
         sequential: points of one phase and direction.
@@ -51,7 +51,7 @@ def merges_of(
     requests: Estimate | None,
 ) -> tuple[Merge, ...]:
     """
-    What sequential requests of each size were merged to.
+    Return what sequential requests of each size were merged to.
 
     Args:
         sequential: points of one phase and direction.

@@ -125,7 +125,7 @@ def _outside(waiting: tuple[UnexplainedWaiting, ...], frame: Frame) -> BoolArray
 
 
 def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> list[WaitingCause]:
-    """Events that may still have acted when the waiting began, or that fall into it; each kind once."""
+    """Return events that may still have acted when the waiting began, or that fall into it; each kind once."""
     latest: dict[EventKind, Annotation] = {}
     for note in sorted(annotations, key=lambda a: a.time_s):
         acting_s = _ACTING_S.get(note.kind)
@@ -143,7 +143,7 @@ def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> l
 
 
 def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
-    """A rate that stood still while requests waited."""
+    """Return a rate that stood still while requests waited."""
     best: tuple[float, str] | None = None
     for rate, shown in (
         (frame.bytes_per_s, format_bytes_per_s),
@@ -180,7 +180,7 @@ def _within_samples(
     *,
     is_managed: bool,
 ) -> list[WaitingCause]:
-    """The ceiling that short bursts could have reached, though the mean of a sample is below it."""
+    """Return the ceiling that short bursts could have reached, though the mean of a sample is below it."""
     if frame.step_s < HIDING_STEP_S:
         return []
     spendable = _with_credits(frame, inside, ceilings)
@@ -206,7 +206,7 @@ def _within_samples(
 def _with_credits(
     frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...]
 ) -> set[tuple[object, Phase]]:
-    """Baselines that did not bind, because their bucket had credits left."""
+    """Return baselines that did not bind, because their bucket had credits left."""
     found: set[tuple[object, Phase]] = set()
     for ceiling in ceilings:
         balance = frame.balances.get(ceiling.balance_metric) if ceiling.balance_metric else None
@@ -241,7 +241,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
 def _replication(
     frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
 ) -> list[WaitingCause]:
-    """Writes alone waited, on an instance that acknowledges them only when its standby has them."""
+    """Return writes alone waited, on an instance that acknowledges them only when its standby has them."""
     slower = [
         _ratio(_median(latency[inside]), _median(latency[outside]))
         for latency in (frame.read_latency_s, frame.write_latency_s)

@@ -126,7 +126,7 @@ def _explained(frame: Frame, intervals: tuple[Interval, ...]) -> BoolArray:
 
 
 def _episodes(waits: BoolArray, frame: Frame) -> list[tuple[int, int]]:
-    """First and one-past-last sample of every episode that is long and dense enough."""
+    """Return first and one-past-last sample of every episode that is long and dense enough."""
     joined: list[list[int]] = []
     for a, b in runs_of(waits).tolist():
         if joined:

@@ -89,7 +89,7 @@ def dataset_of(
     kind: TableKind, *, memory_bytes: int, clients: int, scale: int | None = None
 ) -> Dataset:
     """
-    The tables for a workload.
+    Return the tables for a workload.
 
     Args:
         kind: which tables.
@@ -168,7 +168,7 @@ def _copied(postgres: Postgres, name: str, made: str, rows: Iterator[bytes]) -> 
 
 
 def _documents(count: int) -> Iterator[bytes]:
-    """Rows of documents, the body of each cut out of the same random letters at another place."""
+    """Yield rows of documents, the body of each cut out of the same random letters at another place."""
     letters = random.Random(1).choices(ascii_letters + digits, k=2 * _BODY_BYTES)  # noqa: S311
     text = "".join(letters).encode()
     for number in range(1, count + 1):

@@ -198,7 +198,7 @@ class SysbenchClients:
         return LoadPace(transactions_per_s=float(found[-1]), latency_s=None) if found else None
 
     def is_over(self) -> bool:
-        """Whether they have ended by themselves."""
+        """Return whether they have ended by themselves."""
         return self._command is not None and self._command.is_over()
 
     def failure(self) -> SourceError:

@@ -88,7 +88,7 @@ class LoadPace(Struct, frozen=True, kw_only=True):
 
 def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> Workload:
     """
-    The workload that a command line names.
+    Return the workload that a command line names.
 
     Args:
         text: one of `NAMES`, or the path of a file of statements.
@@ -179,7 +179,7 @@ class Clients:
             self._command.start()
 
     def pace(self) -> LoadPace | None:
-        """What the last second brought; None before the first second is over."""
+        """Return what the last second brought; None before the first second is over."""
         found = _PROGRESS.findall(_tail(self._told))
         if not found:
             return None
@@ -189,11 +189,11 @@ class Clients:
         )
 
     def is_over(self) -> bool:
-        """Whether they have ended by themselves."""
+        """Return whether they have ended by themselves."""
         return self._command is not None and self._command.is_over()
 
     def failure(self) -> SourceError:
-        """Why they ended before their time."""
+        """Return why they ended before their time."""
         lines = [
             line
             for line in _tail(self._told).splitlines()

@@ -85,7 +85,7 @@ class Postgres(KeptServer):
     def elsewhere(
         self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
     ) -> "Postgres":
-        """The same server's data at another place, with other settings, in a control group; not started."""
+        """Return the same server's data at another place, with other settings, in a control group; not started."""
         other = Postgres(
             settings,
             binaries=None if self._is_wheel else self.binaries,
@@ -97,7 +97,7 @@ class Postgres(KeptServer):
 
     def program(self, name: str) -> Path:
         """
-        A program of the server's version; if that came without it, the wheel's or the system's.
+        Return a program of the server's version; if that came without it, the wheel's or the system's.
 
         Raises:
             UsageError: it is nowhere.
@@ -202,7 +202,7 @@ class Postgres(KeptServer):
 
     def _reachable_binaries(self) -> Path:
         """
-        The binaries, where the server's account can run them.
+        Return the binaries, where the server's account can run them.
 
         A virtual environment below /root is closed to everyone else; then the wheel's are copied.
         """
@@ -236,7 +236,7 @@ class Postgres(KeptServer):
 
 def wheel_binaries() -> Path:
     """
-    The wheel's directory of programs.
+    Return the wheel's directory of programs.
 
     Raises:
         UsageError: the wheel is not installed.
@@ -257,7 +257,7 @@ def _wheel_if_any() -> tuple[Path, ...]:
 
 
 def _installed(folder: Path) -> Path:
-    """The absolute folder of an installed PostgreSQL, once it is seen to be one."""
+    """Return the absolute folder of an installed PostgreSQL, once it is seen to be one."""
     for name in ("initdb", "postgres"):
         if not os.access(folder / name, os.X_OK):
             raise UsageError(
@@ -269,7 +269,7 @@ def _installed(folder: Path) -> Path:
 
 def _has_cluster(data: Path, account: ServerAccount) -> bool:
     """
-    Whether the folder holds a database already; one that does not exist is made.
+    Return whether the folder holds a database already; one that does not exist is made.
 
     Raises:
         UsageError: it is full of something else, or cannot be made.

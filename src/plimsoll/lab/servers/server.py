@@ -55,7 +55,7 @@ class ServerAccount:
 
 def unprivileged_account() -> ServerAccount:
     """
-    Whom to run the server as: ourselves, or for root the one who called sudo, or nobody.
+    Return whom to run the server as: ourselves, or for root the one who called sudo, or nobody.
 
     Raises:
         UsageError: we are root and the system has no other account we know.
@@ -121,11 +121,11 @@ class KeptServer(ABC):
 
     @abstractmethod
     def _job(self) -> dict[str, Any]:
-        """Prepare the directory; what the keeper is to do in it, as `_job_of` has it."""
+        """Return prepare the directory; what the keeper is to do in it, as `_job_of` has it."""
 
     @abstractmethod
     def _takes_connections(self) -> bool:
-        """Whether it takes connections now."""
+        """Return whether it takes connections now."""
 
     def _job_of(
         self, server: list[str], *, first: list[str] | None, **more: object
@@ -178,7 +178,7 @@ class KeptServer(ABC):
         return None if is_ready else self.stop()
 
     def _is_ready(self) -> bool:
-        """Whether it takes connections within the time; false once the keeper has ended."""
+        """Return whether it takes connections within the time; false once the keeper has ended."""
         assert self._keeper is not None
         for _ in range(round(_START_S / _GLANCE_S)):
             if self._keeper.poll() is not None:

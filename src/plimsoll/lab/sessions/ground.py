@@ -32,7 +32,7 @@ def beside(
     diagnosis: Diagnosis, truth: Truth, chain: Sequence[Stage], *, clock: float
 ) -> GroundTruth:
     """
-    What the diagnosis says of each limit that the gate held requests at.
+    Return what the diagnosis says of each limit that the gate held requests at.
 
     Args:
         diagnosis: of the snapshot that was made of the same record.
@@ -75,12 +75,12 @@ def beside(
 
 
 def limit_of(stage: Stage, phase: Phase) -> float:
-    """What a stage lets through in a phase, all stripes together."""
+    """Return what a stage lets through in a phase, all stripes together."""
     return (stage.burst if phase is Phase.BURST else stage.baseline) * stage.stripes
 
 
 def dimension_of(stage: Stage) -> Dimension:
-    """What it counts."""
+    """Return what it counts."""
     return Dimension.THROUGHPUT if stage.counts == "bytes" else Dimension.IOPS
 
 
@@ -94,7 +94,7 @@ def _names(claim: CeilingTime, stage: Stage, phase: Phase, limit: float) -> bool
 
 def _delivered(moments: Sequence[GateMoment], stage: Stage, phase: Phase) -> float | None:
     """
-    Mean rate over the steps in which the stage held requests nearly throughout.
+    Return mean rate over the steps in which the stage held requests nearly throughout.
 
     A step that follows another limit's, or the other phase's, is left out: it is of both.
     """

@@ -49,7 +49,7 @@ class PostgresPlan(RunPlan, frozen=True, kw_only=True):
 
 
 def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSetup:
-    """The setup with the page cache and the requests in flight that fit a workload."""
+    """Return the setup with the page cache and the requests in flight that fit a workload."""
     in_flight = setup.max_background
     if workload.tables == "scan" or workload.script is not None:
         in_flight = max(in_flight, _AHEAD * workload.clients)
@@ -132,7 +132,7 @@ def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -
 
 
 def _counts_statements(loader: Postgres) -> bool:
-    """Whether `pg_stat_statements` came with the server; then it is there from now on."""
+    """Return whether `pg_stat_statements` came with the server; then it is there from now on."""
     came = "select count(*) from pg_available_extensions where name = 'pg_stat_statements'"
     if loader.run("psql", "-XAtc", came).strip() != "1":
         return False

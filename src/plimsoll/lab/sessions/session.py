@@ -209,7 +209,7 @@ class AtWork(Protocol):
         """Return what the last second brought; None before the first second is over."""
 
     def is_over(self) -> bool:
-        """Whether they have ended by themselves."""
+        """Return whether they have ended by themselves."""
 
     def failure(self) -> SourceError:
         """Return why they ended before their time."""
@@ -267,7 +267,7 @@ def progress_of(
     transactions_per_s: float | None,
 ) -> LabProgress:
     """
-    How a run stands, with a forecast by the law.
+    Return how a run stands, with a forecast by the law.
 
     Args:
         status: the gate's last answer.

@@ -80,7 +80,7 @@ class MeasuredCase(Struct, frozen=True, kw_only=True):
 
 def cases_named(names: Sequence[str]) -> tuple[SweepCase, ...]:
     """
-    Configurations by their names; all of them for none.
+    Return configurations by their names; all of them for none.
 
     Raises:
         UsageError: a name that is none of them.
@@ -139,7 +139,7 @@ def length_s(cases: Sequence[SweepCase], plan: SweepPlan, facts: Catalog) -> flo
 
 
 def phases_of(chain: Sequence[Stage]) -> tuple[Phase, ...]:
-    """What can be measured: baseline and burst where any stage has credits, else the one there is."""
+    """Return what can be measured: baseline and burst where any stage has credits, else the one there is."""
     if any(has_credits(stage) for stage in chain):
         return Phase.BASELINE, Phase.BURST
     return (Phase.FIXED,)
@@ -248,7 +248,7 @@ class _CaseWatch:
         self._began_s = 0.0
 
     def begin(self, settle: Callable[[], None]) -> Callable[[], None]:
-        """What is to be done as a point begins, and the moment remembered."""
+        """Return what is to be done as a point begins, and the moment remembered."""
 
         def started() -> None:
             settle()
@@ -257,7 +257,7 @@ class _CaseWatch:
         return started
 
     def is_held(self) -> bool:
-        """Whether any stage made requests wait for most of the time since then."""
+        """Return whether any stage made requests wait for most of the time since then."""
         lines = [line for line in self._gate.lines() if line.t - line.dt >= self._began_s]
         held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in lines)
         return held_s >= _HELD_RATIO * sum(line.dt for line in lines)
@@ -277,7 +277,7 @@ def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], N
 def truths_of(
     chain: Sequence[Stage], fit: SweepFit, sizes_bytes: Sequence[int] = LAB_SIZES_BYTES
 ) -> tuple[KnownNumber, ...]:
-    """What the chain enforces over these sizes beside what the fit found, phase by phase."""
+    """Return what the chain enforces over these sizes beside what the fit found, phase by phase."""
     return tuple(truth for phase in fit.phases for truth in _truths(chain, phase, sizes_bytes))
 
 
@@ -304,7 +304,7 @@ def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -
 
 
 def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
-    """What was published of a configuration beside what was found now."""
+    """Return what was published of a configuration beside what was found now."""
     phases = {phase.phase: phase for phase in fit.phases}
     found = []
     for figure in case.figures:

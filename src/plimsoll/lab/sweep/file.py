@@ -109,7 +109,7 @@ def _existing(path: Path) -> SweepFile:
 
 
 def _largest(folder: Path) -> SweepFile:
-    """The largest file of the folder, at any depth on the same disk, that can be read throughout."""
+    """Return the largest file of the folder, at any depth on the same disk, that can be read throughout."""
     device = folder.stat().st_dev
     found: tuple[int, str] | None = None
     for where, folders, names in os.walk(folder):
@@ -191,7 +191,7 @@ def _write_throughout(handle: int, size_bytes: int, tell: Told) -> None:
 
 
 def _file_system(place: Path) -> str:
-    """Its type, as `ext4`; empty where it cannot be told."""
+    """Return its type, as `ext4`; empty where it cannot be told."""
     real, best, kind = str(place.resolve()), "", ""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")

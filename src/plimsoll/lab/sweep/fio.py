@@ -95,7 +95,7 @@ def sweep_path(
 
 def find_fio() -> str:
     """
-    The program's path.
+    Return the program's path.
 
     Raises:
         UsageError: it is not installed.
@@ -118,7 +118,7 @@ class _Runner:
 
     def measure(self, step: Step, bytes_max: int) -> SweepPoint:
         """
-        One point.
+        Return one point.
 
         Raises:
             SourceError: fio failed, or did not come to an end.
@@ -187,7 +187,7 @@ def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[st
 
 def parts_of(log: str, step: Step) -> list[tuple[float, float]]:
     """
-    The parts of a run that count: their lengths in seconds, and bytes per second in each.
+    Return the parts of a run that count: their lengths in seconds, and bytes per second in each.
 
     Left out are those that began in the ramp, and those that end after the time was up, when the
     requests that are still in flight only drain.
@@ -209,7 +209,7 @@ def parts_of(log: str, step: Step) -> list[tuple[float, float]]:
 
 def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> SweepPoint:
     """
-    One point out of fio's JSON and its log of rates.
+    Return one point out of fio's JSON and its log of rates.
 
     Args:
         text: what fio printed.

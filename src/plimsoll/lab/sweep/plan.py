@@ -43,7 +43,7 @@ class SweepPlan(Struct, frozen=True, kw_only=True):
 
     def steps(self) -> list["Step"]:
         """
-        Every point in the order in which it is measured.
+        Return every point in the order in which it is measured.
 
         A server keeps a part of what it read. What a step finds of the step before must not cut its
         requests in two: so sequential steps come before scattered ones, large sizes before small ones,
@@ -93,7 +93,7 @@ class ByteBudget:
         self._left_steps = len(steps)
 
     def share(self, size_bytes: int) -> int:
-        """What the next step may move: whole requests of its size, at least one."""
+        """Return what the next step may move: whole requests of its size, at least one."""
         even = self._left_bytes // max(self._left_steps, 1)
         return max(even // size_bytes, 1) * size_bytes
 
@@ -138,5 +138,5 @@ def check_plan(plan: SweepPlan) -> None:
 
 
 def point_line(point: SweepPoint) -> str:
-    """What a step found, for progress."""
+    """Return what a step found, for progress."""
     return f"{point.bytes_per_s / 1e6:,.1f} MB/s, {point.ops_per_s:,.0f} IOPS"

@@ -99,7 +99,7 @@ def measure(
     is_held: Callable[[], bool] | None = None,
 ) -> tuple[tuple[SweepPoint, ...], tuple[SweepPoint, ...]]:
     """
-    All points of a plan, and those with one request alone.
+    Return all points of a plan, and those with one request alone.
 
     Args:
         server: where the table is.
@@ -136,7 +136,7 @@ def measure(
 
 
 def _with_sessions(step: Step) -> Step:
-    """The step with as many sessions as are enough for it."""
+    """Return the step with as many sessions as are enough for it."""
     if step.is_alone:
         return step
     enough = max(_IN_FLIGHT_BYTES // step.size_bytes, _STREAMS_MIN)
@@ -149,7 +149,7 @@ def fitted(
     plan: SweepPlan, facts: SweepServerFacts, *, has_prewarm: bool
 ) -> tuple[SweepPlan, tuple[str, ...]]:
     """
-    The plan as far as the server can carry it out, and sentences about what it cannot.
+    Return the plan as far as the server can carry it out, and sentences about what it cannot.
 
     Raises:
         UsageError: no size is left, or the server has too few connections left.

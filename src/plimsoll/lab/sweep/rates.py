@@ -15,7 +15,7 @@ _STEADY_RATIO = 0.005
 
 def steady_from(rates: Sequence[float]) -> int:
     """
-    Index of the part from which on a run is steady.
+    Return index of the part from which on a run is steady.
 
     Credits that idle time has earned let a run begin faster than it goes on. Parts are left out at the
     beginning as long as that makes the standard error of the mean of the rest smaller, half of them at
@@ -37,7 +37,7 @@ def steady_from(rates: Sequence[float]) -> int:
 
 def error_of_mean(rates: Sequence[float]) -> float | None:
     """
-    Standard error of the mean of a run, as a share of it, from the rates of its parts in time.
+    Return standard error of the mean of a run, as a share of it, from the rates of its parts in time.
 
     Parts of equal length cut a steady flow of few requests into more and fewer of them by turns; what
     one has too many its neighbour lacks. Hence the covariance of neighbours is added, which is negative

@@ -96,7 +96,7 @@ class SweepServer:
 
     def connect(self, *, is_read_only: bool = True) -> "psycopg.Connection[dict[str, Any]]":
         """
-        A session of ours, each statement its own transaction.
+        Return a session of ours, each statement its own transaction.
 
         Raises:
             SourceError: the server refused or did not answer.
@@ -116,7 +116,7 @@ class SweepServer:
         return connection
 
     def told(self, error: Exception, doing: str) -> PlimsollError:
-        """What the server said, as one of our errors."""
+        """Return what the server said, as one of our errors."""
         import psycopg
 
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -132,7 +132,7 @@ class SweepServer:
 
     def facts(self) -> SweepServerFacts:
         """
-        What the server says of itself.
+        Return what the server says of itself.
 
         Raises:
             UsageError: it is too old.
@@ -151,7 +151,7 @@ class SweepServer:
 
     def _row(self, query: str, *values: object) -> dict[str, Any] | None:
         """
-        One row of a session of its own.
+        Return one row of a session of its own.
 
         Raises:
             SourceError: the server refused.
@@ -169,7 +169,7 @@ class SweepServer:
         return self._row(sql.NAMED, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
 
     def has_prewarm(self) -> bool:
-        """Whether `pg_prewarm`, which reads chosen blocks, can be called in this database."""
+        """Return whether `pg_prewarm`, which reads chosen blocks, can be called in this database."""
         row = self._row(sql.FUNCTION, "pg_prewarm")
         self.prewarm = row["name"] if row else ""
         return bool(self.prewarm)
@@ -183,7 +183,7 @@ class SweepServer:
 
     def existing_table(self, facts: SweepServerFacts, named: str | None) -> SweepTable:
         """
-        A table of the database to read: the one that was named, or the largest.
+        Return a table of the database to read: the one that was named, or the largest.
 
         Raises:
             UsageError: there is none, or none that is larger than the caches.
@@ -246,7 +246,7 @@ class SweepServer:
 
 
 def scratch_bytes(facts: SweepServerFacts) -> int:
-    """How large a table of ours has to be."""
+    """Return how large a table of ours has to be."""
     wanted = max((_TABLE_RATIO + 1) * facts.buffers_bytes, _SCRATCH_MIN_BYTES)
     return min(wanted, _SCRATCH_MAX_BYTES)
 

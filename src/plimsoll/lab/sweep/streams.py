@@ -63,13 +63,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 def parts_of(block_count: int, streams: int) -> list[Part]:
-    """The table cut into as many parts as there are streams, none overlapping another."""
+    """Return the table cut into as many parts as there are streams, none overlapping another."""
     each = block_count // streams
     return [Part(first=index * each, count=each) for index in range(streams)]
 
 
 def stride_of(slots: int) -> int:
-    """A step that visits every one of the slots once before any comes again, and no two neighbours."""
+    """Return a step that visits every one of the slots once before any comes again, and no two neighbours."""
     if slots < 4:
         return 1
     step = max(round(slots * _GOLDEN), 2)
@@ -128,7 +128,7 @@ class _Stream:
             self.failed = error
 
     def _piece(self, began_s: float, ended_s: float, blocks: int) -> Piece:
-        """What the statement really read; blocks that were in the buffers were not."""
+        """Return what the statement really read; blocks that were in the buffers were not."""
         if self._facts.version_number < VERSION_COUNTS:
             asked = blocks * self._facts.block_bytes
             return Piece(began_s, ended_s, asked, asked / self._step.size_bytes)
@@ -141,7 +141,7 @@ class _Stream:
         return self._scan(requests)
 
     def _scattered(self, requests: int) -> int:
-        """Requests of just the size, in an order in which none begins where another ended."""
+        """Return requests of just the size, in an order in which none begins where another ended."""
         begins = []
         for _ in range(min(requests, self._slots)):
             begins.append(self._part.first + self._place * self._blocks)
@@ -153,7 +153,7 @@ class _Stream:
         return int(row["blocks"]) if row else 0
 
     def _scan(self, requests: int) -> int:
-        """A stretch of a scan; the next one goes on where it ended, and begins anew at the end."""
+        """Return a stretch of a scan; the next one goes on where it ended, and begins anew at the end."""
         count = min(requests * self._blocks, self._part.count - self._place)
         first = self._part.first + self._place
         self.connection.execute(sql.scan(self._table.name, first=first, end=first + count).encode())
@@ -202,7 +202,7 @@ class Streams:
         self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
     ) -> SweepPoint:
         """
-        One point; `at_start` is called when all is prepared and nothing has been read.
+        Return one point; `at_start` is called when all is prepared and nothing has been read.
 
         Raises:
             SourceError: a session failed, or did not end in time.
@@ -311,7 +311,7 @@ class _StreamRun:
         return sum(piece.bytes for stream in self._streams for piece in list(stream.pieces))
 
     def point(self, phase: Phase) -> SweepPoint:
-        """What was found."""
+        """Return what was found."""
         pieces = [piece for stream in self._streams for piece in stream.pieces]
         # Where the bytes were up before the ramp was over, there is nothing but the ramp.
         first_s = self._first_s if self._last_s - self._first_s > _RAMP_S / 2 else self._began_s
@@ -347,7 +347,7 @@ class _StreamRun:
 def within(
     pieces: Sequence[Piece], first_s: float, last_s: float, amount: Callable[[Piece], float]
 ) -> float:
-    """What came within a time; a statement that reaches over its edge counts by its share."""
+    """Return what came within a time; a statement that reaches over its edge counts by its share."""
     total = 0.0
     for piece in pieces:
         inside_s = min(piece.ended_s, last_s) - max(piece.began_s, first_s)

@@ -100,7 +100,7 @@ def _as(value: object, kind: type[T]) -> T:
 
 
 def is_snapshot(document: Any) -> bool:
-    """Whether a decoded JSON document says it is a snapshot of any version."""
+    """Return whether a decoded JSON document says it is a snapshot of any version."""
     return isinstance(document, dict) and str(document.get("schema", "")).startswith(
         "plimsoll.snapshot/"
     )

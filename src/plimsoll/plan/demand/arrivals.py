@@ -61,7 +61,7 @@ class Arrivals:
 
 
 def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> Arrivals | None:
-    """What came, by the application's count or else by rollbacks; None where neither is known."""
+    """Return what came, by the application's count or else by rollbacks; None where neither is known."""
     ended, rolled, came, completed = (
         on_grid(snapshot.series.get(metric), seen.time_s, np.full(seen.time_s.size, seen.step_s))
         for metric in (
@@ -110,7 +110,7 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
 def _mix(
     completed: FloatArray, done: FloatArray, ops: FloatArray, pressed: BoolArray, free: BoolArray
 ) -> tuple[Mix, FloatArray | None]:
-    """Whether what was counted is all the load, pressed and at liberty, and its share of operations."""
+    """Return whether what was counted is all the load, pressed and at liberty, and its share of operations."""
     each = _over(ops, completed)
     pressed, free = pressed & np.isfinite(each), free & np.isfinite(each)
     if min(pressed.sum(), free.sum()) < LEAST_STEPS:
@@ -132,7 +132,7 @@ def _mix(
 
 
 def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | None:
-    """How many come for each that is done when nothing is held back; None where that is not seen."""
+    """Return how many come for each that is done when nothing is held back; None where that is not seen."""
     if pressed.sum() < LEAST_STEPS:
         return None
     if free.sum() < LEAST_STEPS:
@@ -143,6 +143,6 @@ def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | No
 
 
 def _wandering(ratio: FloatArray) -> float:
-    """How far half of the readings lie from their median, which is 1, as a logarithm."""
+    """Return how far half of the readings lie from their median, which is 1, as a logarithm."""
     with np.errstate(divide="ignore"):
         return float(np.median(np.abs(np.log(ratio))))

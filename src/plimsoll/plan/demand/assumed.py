@@ -29,7 +29,7 @@ def assumptions_of(
     *,
     is_lower_bound: bool,
 ) -> tuple[str, ...]:
-    """The assumptions behind a window's demand, the gravest first; none where all was measured."""
+    """Return the assumptions behind a window's demand, the gravest first; none where all was measured."""
     said = []
     if is_lower_bound:
         said.append(

@@ -129,7 +129,7 @@ class ThrottledSteps:
 
 def seen_of(snapshot: Snapshot) -> MeasuredDemand:
     """
-    What was measured, on a regular grid with gaps filled in.
+    Return what was measured, on a regular grid with gaps filled in.
 
     Raises:
         DataError: neither bytes nor operations were measured.
@@ -169,7 +169,7 @@ def seen_of(snapshot: Snapshot) -> MeasuredDemand:
 
 
 def _rates(frame: Frame) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    """Operations per second, bytes per operation, counted operations per operation."""
+    """Return operations per second, bytes per operation, counted operations per operation."""
     plain = frame.read_ops_per_s + frame.write_ops_per_s
     both = np.isfinite(plain) & np.isfinite(frame.bytes_per_s) & (plain > 0)
     if not both.any():
@@ -191,7 +191,7 @@ def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
 
 
 def held_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
-    """The held-back steps of a window, by the diagnosis of the same window."""
+    """Return the held-back steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
     for interval in sorted(known, key=lambda i: i.confidence):
@@ -220,7 +220,7 @@ def held_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
 def _full_log_rise(
     seen: MeasuredDemand, is_held: BoolArray, lowest: FloatArray
 ) -> tuple[float, float]:
-    """How much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
+    """Return how much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
     near = ~is_held & seen.is_measured & (load > 0.8) & (load < 0.97) & np.isfinite(seen.log_excess)
@@ -235,13 +235,13 @@ def _is_rate(interval: Interval) -> bool:
 
 
 def _in_ops(seen: MeasuredDemand, level: float, dimension: Dimension) -> FloatArray:
-    """A level as operations per second at every step's I/O size."""
+    """Return a level as operations per second at every step's I/O size."""
     per_op = seen.io_size_bytes if dimension == Dimension.THROUGHPUT else seen.counted_ratio
     return level / np.maximum(per_op, 1e-9)
 
 
 def _at_a_limit(seen: MeasuredDemand, diagnosis: Diagnosis) -> BoolArray:
-    """Steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
+    """Return steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
     found = np.zeros(seen.time_s.size, dtype=bool)
     rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
     rates |= {
@@ -290,7 +290,7 @@ def _is_same_work(before: CeilingRun, after: CeilingRun, step_s: float) -> bool:
 
 
 def _plateaus(ceiling: FloatArray) -> IntArray:
-    """Runs of held-back steps, cut where the level changes by more than a size's drift would."""
+    """Return runs of held-back steps, cut where the level changes by more than a size's drift would."""
     held = np.isfinite(ceiling)
     jump = np.abs(np.diff(np.log(np.where(held, ceiling, 1.0)), prepend=0.0)) > np.log(1.25)
     found = []
@@ -326,7 +326,7 @@ def _stretch(
 
 
 def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
-    """Steps that lead up to a run without a break, above its level, before anything held them."""
+    """Return steps that lead up to a run without a break, above its level, before anything held them."""
     longest = max(int(BEFORE_S / seen.step_s), 4)
     start = max(run.start - longest, 0)
     above = seen.is_measured[start : run.start] & np.isnan(ceiling[start : run.start])

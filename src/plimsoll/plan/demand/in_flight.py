@@ -35,7 +35,7 @@ def asked_by_waiting(
     seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> FloatArray | None:
     """
-    What clients asked for in the steps of a stretch, ops/s; NaN where nothing held them back.
+    Return what clients asked for in the steps of a stretch, ops/s; NaN where nothing held them back.
 
     Args:
         rate: what they asked for in its first half hour, if that was seen just before; otherwise at
@@ -70,14 +70,14 @@ def asked_by_waiting(
 
 
 def _is_first(seen: MeasuredDemand, held_back: BoolArray) -> BoolArray:
-    """The first half hour that was held back."""
+    """Return the first half hour that was held back."""
     steps = max(int(BEFORE_S / seen.step_s), 1)
     found: BoolArray = np.cumsum(held_back) <= steps
     return found
 
 
 def _is_highest(stretch: Episode, size: int) -> BoolArray:
-    """The plateaus at the highest ceiling; all of them where it bound too briefly for one."""
+    """Return the plateaus at the highest ceiling; all of them where it bound too briefly for one."""
     runs = [r for r in stretch.runs if r.level_ops_per_s >= HIGHEST * stretch.bound_ops_per_s]
     found = np.zeros(size, dtype=np.bool_)
     for run in runs or stretch.runs:

@@ -94,7 +94,7 @@ def loop_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> L
 
 
 def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
-    """What is found of the loop once it is known what came: more than was done, or not."""
+    """Return what is found of the loop once it is known what came: more than was done, or not."""
     if came is None:
         return found
     if came.is_lost:
@@ -119,7 +119,7 @@ def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
 
 
 def _plain(reason: str) -> str:
-    """A reason without what would tell more."""
+    """Return a reason without what would tell more."""
     return reason.removesuffix(f": {ALIKE}").removesuffix(SURE)
 
 
@@ -140,7 +140,7 @@ def _counted(
 def _queue(
     snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps, counted: LoopEstimate
 ) -> LoopEstimate | None:
-    """What work that waits outside tells: that there is none, that it is done later, or lost."""
+    """Return what work that waits outside tells: that there is none, that it is done later, or lost."""
     waiting = _column(snapshot, Metric.WAITING_WORK_COUNT, seen)
     done = _column(snapshot, Metric.TRANSACTIONS_PER_S, seen)
     inside = held.is_held & np.isfinite(waiting) & np.isfinite(done) & (done > 0)
@@ -168,7 +168,7 @@ def _queue(
 
 def _is_kept(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float) -> bool:
     """
-    Whether a queue lost nothing: it grew and shrank, and what left it was done.
+    Return whether a queue lost nothing: it grew and shrank, and what left it was done.
 
     Work that gives up leaves a queue unserved, and a queue that stands still while a ceiling binds
     turns away what the ceiling does: nothing else would make them equal.
@@ -188,7 +188,7 @@ def _is_kept(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s
 
 
 def _sums(values: FloatArray, width: int) -> FloatArray:
-    """Sums from the middle of each step to the middle of that `width` later."""
+    """Return sums from the middle of each step to the middle of that `width` later."""
     whole = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]))))
     found: FloatArray = whole[width:] - whole[:-width]
     return found
@@ -206,7 +206,7 @@ def _pile(
     known: BoolArray,
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
-    """Sessions at work that are not in storage, more of them for each request while it binds."""
+    """Return sessions at work that are not in storage, more of them for each request while it binds."""
     counts = known & np.isfinite(active)
     pressed, free = counts & held.is_held, counts & ~held.is_held & ~held.is_partly
     if pressed.sum() < LEAST_STEPS or free.sum() < LEAST_STEPS:
@@ -233,7 +233,7 @@ def _clients(
     known: BoolArray,
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
-    """Sessions explained by rate and latency, pressed and free alike."""
+    """Return sessions explained by rate and latency, pressed and free alike."""
     counts = known & np.isfinite(sessions)
     if (counts & held.is_held).sum() < LEAST_STEPS or (counts & ~held.is_held).sum() < LEAST_STEPS:
         return None
@@ -273,7 +273,7 @@ def _newcomers(
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
     """
-    Connections that came with a load and stayed as many while it was held back, nearly all at work.
+    Return connections that came with a load and stayed as many while it was held back, nearly all at work.
 
     They are at work in storage: no more of them than requests are in flight, give or take what is
     read ahead. A pool that is full looks the same, and is as many clients as well.
@@ -306,7 +306,7 @@ def _newcomers(
 
 
 def _is_like(active: float, stored: float) -> bool:
-    """Whether sessions at work are those that have requests in flight."""
+    """Return whether sessions at work are those that have requests in flight."""
     return stored > 0 and SHARE_RANGE[0] <= active / stored <= SHARE_RANGE[1]
 
 
@@ -318,7 +318,7 @@ def _think_s(
     held: ThrottledSteps,
 ) -> float | None:
     """
-    Time elsewhere of those who came with the load: what changes as it comes and goes is theirs.
+    Return time elsewhere of those who came with the load: what changes as it comes and goes is theirs.
 
     Others, who were there all along, cancel out; None where the load never comes or goes in sight.
     """
@@ -345,13 +345,13 @@ def _think_s(
 
 
 def _balance(is_held: BoolArray) -> FloatArray:
-    """Weights that let pressed and free steps count alike."""
+    """Return weights that let pressed and free steps count alike."""
     share = float(is_held.mean())
     return np.where(is_held, 0.5 / share, 0.5 / (1 - share))
 
 
 def _least_squares(columns: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted least squares with non-finite rows already left out; twice, without far outliers."""
+    """Return weighted least squares with non-finite rows already left out; twice, without far outliers."""
     root = np.sqrt(weights)
     found = np.asarray(np.linalg.lstsq(columns * root[:, None], y * root, rcond=None)[0])
     left = np.abs(y - columns @ found)

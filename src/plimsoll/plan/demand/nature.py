@@ -37,7 +37,7 @@ SAID_FROM = 0.7
 
 
 def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
-    """Weights of the habits, sum 1, once it is known how long a load was held back, and where."""
+    """Return weights of the habits, sum 1, once it is known how long a load was held back, and where."""
     weights = {
         Overflow.LOST: prior.lost,
         Overflow.JOB: prior.job,
@@ -59,14 +59,14 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
 
 
 def greedy_chance(prior: Prior, stretch: Episode) -> float:
-    """Chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
+    """Return chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
     greedy = prior.job + prior.greedy
     still_open = (prior.lost + prior.clients) * _stays(prior, stretch)
     return greedy / (greedy + still_open)
 
 
 def _stays(prior: Prior, stretch: Episode) -> float:
-    """Chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
+    """Return chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
     stays = staying(prior, stretch.length_s)
     if is_twice_pegged(stretch):
         apart = stretch.bound_ops_per_s / stretch.floor_ops_per_s
@@ -102,7 +102,7 @@ def nature_of(
     held: ThrottledSteps, weights: Mapping[Overflow, float], prior: Prior
 ) -> tuple[WorkloadKind, float, str]:
     """
-    The nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
+    Return the nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
 
     A pile of work is greedy while it lasts: it is done as fast as the ceiling allows.
     """

@@ -59,24 +59,24 @@ class Overflow(StrEnum):
 
 
 def middles(count: int) -> FloatArray:
-    """Middles of `count` equal parts of 0–1."""
+    """Return middles of `count` equal parts of 0–1."""
     return (np.arange(count) + 0.5) / count
 
 
 def is_seen(stretch: Episode) -> bool:
-    """Whether the stretch's own demand was measured while nothing held it back."""
+    """Return whether the stretch's own demand was measured while nothing held it back."""
     free = stretch.free_ops_per_s
     is_enough = free.size >= FREE_LEAST and free.size > stretch.pressed_count
     return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
 def is_twice_pegged(stretch: Episode) -> bool:
-    """Whether it was held back at two ceilings, well apart."""
+    """Return whether it was held back at two ceilings, well apart."""
     return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
 
 
 def is_same_work(one: Episode, other: Episode) -> bool:
-    """Whether two stretches are the same work on two days: of one size, ceiling and time of day."""
+    """Return whether two stretches are the same work on two days: of one size, ceiling and time of day."""
     level = one.floor_ops_per_s / other.floor_ops_per_s
     size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
     is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and 1 / SAME_SIZE < size < SAME_SIZE
@@ -116,7 +116,7 @@ def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
 
 def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
     """
-    Overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, cut at the most.
+    Return overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, cut at the most.
 
     Args:
         length_s: how long it stayed above the ceiling: what is little above it would have dipped.
@@ -128,12 +128,12 @@ def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> F
 
 
 def staying(prior: Prior, length_s: float) -> float:
-    """Chance 0–1 that a load which outgrew its ceiling stays above it for that long."""
+    """Return chance 0–1 that a load which outgrew its ceiling stays above it for that long."""
     return float(_growth(prior, length_s)[1].mean())
 
 
 def exceeding(prior: Prior, overload: float) -> float:
-    """Chance 0–1 that a load which outgrew its ceiling asks for more than that many times it."""
+    """Return chance 0–1 that a load which outgrew its ceiling asks for more than that many times it."""
     if overload <= 1:
         return 1.0
     deviate = np.log((overload - 1.0) / (prior.overload_median - 1.0)) / prior.overload_log_sd
@@ -141,7 +141,7 @@ def exceeding(prior: Prior, overload: float) -> float:
 
 
 def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
-    """Overloads that are equally likely beforehand, and the chance of each to stay above one."""
+    """Return overloads that are equally likely beforehand, and the chance of each to stay above one."""
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in middles(GROWTH_PARTS)])
     more = (prior.overload_median - 1.0) * np.exp(prior.overload_log_sd * deviate)
     overload = np.minimum(1.0 + more, OVERLOAD_MAX)
@@ -155,7 +155,7 @@ def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
 
 def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     """
-    What every stretch asked for at the quantiles u of a habit, ops/s.
+    Return what every stretch asked for at the quantiles u of a habit, ops/s.
 
     Args:
         u: quantiles 0–1, increasing, shape (k,). A quantile holds for all stretches at once: one
@@ -186,7 +186,7 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
 
 def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: float) -> FloatArray:
     """
-    What clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
+    Return what clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
 
     Args:
         think_s: Z, the time a client spends elsewhere for each request.
@@ -212,7 +212,7 @@ def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: fl
 
 def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
     """
-    Demand of a stretch that was seen, as a guide to another.
+    Return demand of a stretch that was seen, as a guide to another.
 
     At one and the same ceiling by how far it lay above it. At another ceiling as it is: demand does not
     grow with the ceiling it meets, and half as much again as a baseline is not half as much again as a
@@ -253,7 +253,7 @@ def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:
 
 def _arrivals(stretch: Episode, top: FloatArray, u: FloatArray) -> FloatArray:
     """
-    How fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
+    Return how fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
 
     What was served in a stretch is then all that came; it came no slower than that on average, and
     no faster than the workers could have taken it, had nothing held them (Little's law).

@@ -125,7 +125,7 @@ def recover(
     prior: Prior = DEFAULT_PRIOR,
 ) -> Demand:
     """
-    The demand behind what was served.
+    Return the demand behind what was served.
 
     Args:
         snapshot: the measured window.
@@ -177,7 +177,7 @@ def recover(
 
 
 def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
-    """The first reading of each balance, if it is of the window's first hour."""
+    """Return the first reading of each balance, if it is of the window's first hour."""
     found = {}
     for metric, family in BALANCES.items():
         series = snapshot.series.get(metric)
@@ -189,7 +189,7 @@ def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
 
 
 def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
-    """What the balances told of the instance's buckets, in seconds of burst − baseline."""
+    """Return what the balances told of the instance's buckets, in seconds of burst − baseline."""
     found = {}
     for fit in diagnosis.buckets:
         known = [c for c in diagnosis.ceilings if c.family == fit.family]
@@ -206,7 +206,7 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
 
 def _is_joined(seen: MeasuredDemand, diagnosis: Diagnosis) -> bool:
     """
-    Whether more requests were served than the volume's limit of operations, however many it bursts.
+    Return whether more requests were served than the volume's limit of operations, however many it bursts.
 
     Source:
         Amazon EBS user guide, "I/O characteristics": sequential operations that follow one another
@@ -261,7 +261,7 @@ def _paths(
 
 
 def _believed(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
-    """What was found of the loop, unless clients so counted could not have asked for what was seen."""
+    """Return what was found of the loop, unless clients so counted could not have asked for what was seen."""
     if not np.isfinite(found.think_s) or not held.stretches:
         return found
     longest = max(held.stretches, key=lambda stretch: stretch.length)
@@ -279,7 +279,7 @@ def _asked(
     habit: Overflow,
     at: tuple[float, FloatArray],
 ) -> FloatArray:
-    """One path: what was asked for under a habit, at a quantile and its rates for each stretch."""
+    """Return one path: what was asked for under a habit, at a quantile and its rates for each stretch."""
     q, rates = at
     is_counted = np.isfinite(found.think_s)
     most = counted_of(seen, held, found.think_s, q) if is_counted else None
@@ -306,7 +306,7 @@ def _asked(
 def _by_clients(
     seen: MeasuredDemand, held: ThrottledSteps, counted: FloatArray, *, is_wide: bool
 ) -> FloatArray:
-    """The demand of clients that were counted, where they were held back."""
+    """Return the demand of clients that were counted, where they were held back."""
     ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
     if is_wide:
         for stretch in held.stretches:
@@ -317,7 +317,7 @@ def _by_clients(
 def _by_arrivals(
     seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, factor: float
 ) -> FloatArray:
-    """What came, as it was counted, in the stretches that were held back."""
+    """Return what came, as it was counted, in the stretches that were held back."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
         span = slice(max(stretch.span.start - 1, 0), stretch.span.stop + 1)
@@ -329,7 +329,7 @@ def _by_arrivals(
 def _with_clients(
     seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, asked: FloatArray, rates: FloatArray
 ) -> FloatArray:
-    """What came, and clients beside it who wait: of all that is served, or of the share not counted."""
+    """Return what came, and clients beside it who wait: of all that is served, or of the share not counted."""
     more = _more(seen, held, rates)
     if came.share is None:
         return asked + CLIENTS_SHARE * more
@@ -338,7 +338,7 @@ def _with_clients(
 
 
 def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> FloatArray:
-    """What clients would ask for beyond what they are served, were all of it theirs."""
+    """Return what clients would ask for beyond what they are served, were all of it theirs."""
     more = np.zeros(seen.ops_per_s.size)
     for stretch, rate in zip(held.stretches, rates, strict=True):
         factor = float(rate) / stretch.bound_ops_per_s - 1
@@ -349,7 +349,7 @@ def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> Floa
 def _by_queue(
     seen: MeasuredDemand, held: ThrottledSteps, queue: FloatArray, most: FloatArray
 ) -> FloatArray:
-    """What came, by what was served and what waited, taken up no faster than the workers can."""
+    """Return what came, by what was served and what waited, taken up no faster than the workers can."""
     ops = seen.ops_per_s.copy()
     for index, stretch in enumerate(held.stretches):
         span = stretch.span
@@ -363,7 +363,7 @@ def _by_queue(
 
 
 def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
-    """Work taken up by each moment: what came by then, at no more than `rate`."""
+    """Return work taken up by each moment: what came by then, at no more than `rate`."""
     whole = np.cumsum(rate)
     # min over earlier moments j of came[j] + what could be taken since then.
     found: FloatArray = np.minimum(whole, whole + np.minimum.accumulate(came - whole))
@@ -373,7 +373,7 @@ def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
 def _by_stretches(
     seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray, habit: Overflow, *, is_wide: bool
 ) -> FloatArray:
-    """A demand of one rate in each stretch; wide ones fill the samples at its edges too."""
+    """Return a demand of one rate in each stretch; wide ones fill the samples at its edges too."""
     ops = seen.ops_per_s.copy()
     for stretch, rate in zip(held.stretches, rates, strict=True):
         if habit is Overflow.JOB:
@@ -420,7 +420,7 @@ def _finish_sooner(
 
 def _chosen(paths: tuple[DemandPath, ...]) -> tuple[DemandPath, DemandPath, DemandPath]:
     """
-    Paths at the band's quantiles of how much is asked for at once and in all.
+    Return paths at the band's quantiles of how much is asked for at once and in all.
 
     The middle one is of those with an end: what takes whatever it is given has no middle.
     """

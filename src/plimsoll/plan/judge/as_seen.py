@@ -71,7 +71,7 @@ def served_of(demand: Demand) -> float:
 
 
 def asked_and_served(demand: Demand) -> Band:
-    """Share of the bytes asked for that were served at once, over the band of demand."""
+    """Return share of the bytes asked for that were served at once, over the band of demand."""
     size, measured = demand.io_size_bytes, demand.is_measured
 
     def share(asked: FloatArray) -> float:
@@ -86,7 +86,7 @@ def asked_and_served(demand: Demand) -> Band:
 
 
 def latencies_of(demand: Demand) -> tuple[Band | None, Band | None]:
-    """Mean and 95th percentile over operations, as measured."""
+    """Return mean and 95th percentile over operations, as measured."""
     known = demand.is_measured & np.isfinite(demand.latency_s) & (demand.served_ops_per_s > 0)
     if not known.any():
         return None, None
@@ -96,7 +96,7 @@ def latencies_of(demand: Demand) -> tuple[Band | None, Band | None]:
 
 
 def _lowest_balance(snapshot: Snapshot) -> tuple[float, Family, int] | None:
-    """The lowest balance that was read, of what, and when; None where none was."""
+    """Return the lowest balance that was read, of what, and when; None where none was."""
     lowest: tuple[float, Family, int] | None = None
     for metric, family in BALANCES.items():
         series = snapshot.series.get(metric)

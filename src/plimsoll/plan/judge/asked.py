@@ -76,17 +76,17 @@ class StepDemand:
         return int(self.is_measured.size - np.count_nonzero(self.is_measured))
 
     def allowed_steps(self, allowed_ratio: float) -> int:
-        """Most steps that may be spent at a ceiling, of those that count."""
+        """Return most steps that may be spent at a ceiling, of those that count."""
         counted = self.is_measured.size - self.gap_count
         # A share that was written as a decimal is meant exactly: 1 % of 20,160 steps are 201.
         return floor(allowed_ratio * counted + 1e-9)
 
     def started(self, chain: Iterable[Stage]) -> tuple[Stage, ...]:
-        """A chain with the balances that the window began with, without stages that limit nothing."""
+        """Return a chain with the balances that the window began with, without stages that limit nothing."""
         return tuple(self._started(stage) for stage in chain if isfinite(stage.burst))
 
     def all_started(self, chains: Iterable[tuple[Stage, ...]]) -> list[tuple[Stage, ...]]:
-        """Chains of one shape with those balances; a stage that several share is made once."""
+        """Return chains of one shape with those balances; a stage that several share is made once."""
         if not self.balance_at_start:
             return list(chains)
         made: dict[int, Stage] = {}
@@ -105,7 +105,7 @@ class StepDemand:
         return replace(stage, start_balance=stage.capacity * ratio)
 
     def rates(self, like: Stage) -> FloatArray:
-        """What every step asks of a stage, credits per second as the stage counts, shape (n,)."""
+        """Return what every step asks of a stage, credits per second as the stage counts, shape (n,)."""
         one = replace(like, baseline=1.0, burst=1.0, capacity=0.0, start_balance=None, stripes=1)
         found = np.zeros(self.ops_per_s.shape)
         is_asked = self.ops_per_s > 0
@@ -116,7 +116,7 @@ class StepDemand:
 
 
 def asked_of(window: WindowProtocol, path: PathProtocol) -> StepDemand:
-    """A plausible demand of a window."""
+    """Return a plausible demand of a window."""
     return StepDemand(
         ops_per_s=path.ops_per_s,
         io_size_bytes=window.io_size_bytes,

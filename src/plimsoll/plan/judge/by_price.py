@@ -45,7 +45,7 @@ def sooner_by_price(
     growth: float = 1.0,
 ) -> tuple[FasterArrangement, ...]:
     """
-    Arrangements in order of price, each at least a fifth sooner than the one before and what is there.
+    Return arrangements in order of price, each at least a fifth sooner than the one before and what is there.
 
     Args:
         demand: as recovered.
@@ -74,7 +74,7 @@ def most_for_the_money(
     found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]
 ) -> int | None:
     """
-    The place of the one that saves the most time for each dollar more; None of none.
+    Return the place of the one that saves the most time for each dollar more; None of none.
 
     Where some cost no more than what is there, it is the quickest of these.
 

@@ -77,7 +77,7 @@ def climb_of(
     also: Sequence[CheapestArrangement] = (),
 ) -> LadderDraft | None:
     """
-    The steps to try, cheapest first; None where nothing that is allowed and priced is ever enough.
+    Return the steps to try, cheapest first; None where nothing that is allowed and priced is ever enough.
 
     Args:
         context: makes and judges options.
@@ -115,14 +115,14 @@ def climb_of(
 
 
 def restart_of(context: PlanContext) -> FreeMove | None:
-    """The stop and start that brings an old instance the present limits; None where it has them."""
+    """Return the stop and start that brings an old instance the present limits; None where it has them."""
     every = free_moves(context.before, context.catalog, legacy=context.legacy)
     return next((move for move in every if move.is_restart), None)
 
 
 def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | None:
     """
-    The ladder with its steps as places among the options.
+    Return the ladder with its steps as places among the options.
 
     Args:
         climb: the steps.
@@ -153,7 +153,7 @@ def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | 
 
 
 def key_of(option: Option) -> tuple[Instance, bool]:
-    """What sets two options apart: what is bought, and whether it comes with a restart."""
+    """Return what sets two options apart: what is bought, and whether it comes with a restart."""
     return option.instance, option.disruption.is_restart
 
 
@@ -190,7 +190,7 @@ def _distinct(paths: Sequence[DemandPath]) -> list[DemandPath]:
 
 
 def _usd_per_day(prices: ArrangementPrices, which: Sequence[int]) -> dict[int, float]:
-    """What arrangements cost more in a day; the whole sums where no difference is known."""
+    """Return what arrangements cost more in a day; the whole sums where no difference is known."""
     known = [index for index in which if prices.is_known[index]]
     column = prices.more if known else prices.total
     return {index: float(column[index]) / _PARTS_PER_USD / _MONTH_DAYS for index in known or which}
@@ -249,7 +249,7 @@ def _climb(
 
 
 def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -> int | None:
-    """The next larger size of the class that is worth a try, with the storage as it is."""
+    """Return the next larger size of the class that is worth a try, with the storage as it is."""
     own = context.before.db_class
     if own is None:
         return None
@@ -268,7 +268,7 @@ def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -
 def _with_size_up(
     climb: LadderDraft, context: PlanContext, found: Arrangements, index: int, move: FreeMove | None
 ) -> LadderDraft:
-    """The ladder with a size up before the steps that are bought, unless it is one of them."""
+    """Return the ladder with a size up before the steps that are bought, unless it is one of them."""
     option = context.option(found.instance(index), A_SIZE_UP)
     if any(key_of(step.option) == key_of(option) for step in climb.steps):
         return climb

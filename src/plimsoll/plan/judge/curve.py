@@ -42,7 +42,7 @@ def curve_of(
     found: Arrangements, vectors: LimitVectors, prices: ArrangementPrices, demands: Demands
 ) -> tuple[CurvePoint, ...]:
     """
-    Points of the curve in order of price; the present arrangement is one of them if it has a price.
+    Return points of the curve in order of price; the present arrangement is one of them if it has a price.
 
     Args:
         found: arrangements.
@@ -75,7 +75,7 @@ def curve_of(
 
 
 def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
-    """Places at which a series of shares exceeds all places before by a step, or reaches the whole."""
+    """Return places at which a series of shares exceeds all places before by a step, or reaches the whole."""
     best, places = -1.0, []
     for place, ratio in enumerate(ratios):
         if ratio > best + _BETTER_RATIO or ratio >= _WHOLE_RATIO > best:
@@ -85,7 +85,7 @@ def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
 
 
 def served_at_once(vectors: LimitVectors, which: IntArray, asked: StepDemand) -> FloatArray:
-    """Share 0–1 of the asked bytes that some vectors serve at once, shape of `which`."""
+    """Return share 0–1 of the asked bytes that some vectors serve at once, shape of `which`."""
     whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum()) * asked.step_s
     if whole <= 0 or not which.size:
         return np.ones(which.size)
@@ -155,7 +155,7 @@ def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tup
 
 
 def _served_in_order(vectors: LimitVectors, queue: IntArray, asked: StepDemand) -> FloatArray:
-    """Shares served by arrangements in order, as far as there is something to gain."""
+    """Return shares served by arrangements in order, as far as there is something to gain."""
     found: list[FloatArray] = []
     for start in range(0, queue.size, _CHUNK):
         ratios = served_at_once(vectors, vectors.of[queue[start : start + _CHUNK]], asked)

@@ -62,7 +62,7 @@ class JudgedChange:
 
 def passing_weights(demand: Demand) -> FloatArray:
     """
-    Belief in each of the demands of `JudgedChange.passed`, sum 1.
+    Return belief in each of the demands of `JudgedChange.passed`, sum 1.
 
     A demand that no size ends tells nothing of sizes: its weight is zero, unless there is no other.
     """
@@ -70,7 +70,7 @@ def passing_weights(demand: Demand) -> FloatArray:
 
 
 def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
-    """Belief in each of the demands of `JudgedChange.passed` but some, sum 1; in all if none would be left."""
+    """Return belief in each of the demands of `JudgedChange.passed` but some, sum 1; in all if none would be left."""
     weight = np.array([path.weight for path in demand.paths])
     if not all(is_left_out):
         weight = np.where(is_left_out, 0.0, weight)
@@ -82,7 +82,7 @@ def judge(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO
 ) -> JudgedChange:
     """
-    Whether the demand passes a chain, and what the window would have been.
+    Return whether the demand passes a chain, and what the window would have been.
 
     Args:
         demand: as recovered.
@@ -127,7 +127,7 @@ def judge(
 
 
 def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tuple[Stage, ...]:
-    """The chain with the balances that the window began with, and the wanted capacities."""
+    """Return the chain with the balances that the window began with, and the wanted capacities."""
     found = []
     for given in chain:
         stage = _as_joined(given) if demand.is_joined and is_generous else given
@@ -143,7 +143,7 @@ def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tup
 
 def _as_joined(stage: Stage) -> Stage:
     """
-    A volume's limit of operations, were all requests joined to operations as large as can be.
+    Return a volume's limit of operations, were all requests joined to operations as large as can be.
 
     How many are joined is not measured: none at worst, all at best.
     """
@@ -153,7 +153,7 @@ def _as_joined(stage: Stage) -> Stage:
 
 
 def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
-    """A bucket's capacity: learned, or at either end of what is documented."""
+    """Return a bucket's capacity: learned, or at either end of what is documented."""
     if stage.name not in INSTANCE_FAMILIES:
         return stage.capacity
     learned = demand.burst_s.get(stage.name)
@@ -173,7 +173,7 @@ def _trials(demand: Demand, chain: Sequence[Stage]) -> list[Trial]:
 
 
 def _waited(demand: Demand, trials: Sequence[Trial]) -> list[float]:
-    """Measured steps that each trial spent at a ceiling, parts of steps included."""
+    """Return measured steps that each trial spent at a ceiling, parts of steps included."""
     weigh = demand.is_measured.astype(np.float64)
     return [float((trial.outcome.throttled * weigh).sum()) for trial in trials]
 
@@ -210,7 +210,7 @@ def _to_the_step(
     demand: Demand, trials: Sequence[Trial], minutes: FloatArray, weight: FloatArray
 ) -> Band:
     """
-    Minutes at a ceiling, with what is not known of a plateau's ends: each lies within a step.
+    Return minutes at a ceiling, with what is not known of a plateau's ends: each lies within a step.
 
     All ends of a demand may err alike (whoever measured begins its minutes elsewhere), half a step.
     """
@@ -225,7 +225,7 @@ def _to_the_step(
 
 
 def _loose(trials: Sequence[Trial], steps: FloatArray) -> FloatArray:
-    """What each trial's steps at a ceiling are not known by: half a step for an end, half of all."""
+    """Return what each trial's steps at a ceiling are not known by: half a step for an end, half of all."""
     ends = [np.count_nonzero(np.diff(t.outcome.throttled > SHARE_OF_STEP)) for t in trials]
     return np.minimum(0.5 * np.array(ends, dtype=np.float64), steps / 2)
 
@@ -237,7 +237,7 @@ def _waiting_band(demand: Demand, band: Band) -> Band:
 
 
 def _latencies(demand: Demand, trials: list[Trial]) -> tuple[Band | None, Band | None]:
-    """Mean and 95th percentile over operations, for the low, middle and high demand."""
+    """Return mean and 95th percentile over operations, for the low, middle and high demand."""
     if not np.isfinite(demand.base_latency_s[demand.is_measured]).any():
         return None, None
     means, tails = [], []
@@ -263,7 +263,7 @@ def _spread(values: list[float]) -> Band:
 
 def _latency(demand: Demand, trial: Trial, served_ops_per_s: FloatArray) -> FloatArray:
     """
-    Latency of each step: at a ceiling N/X by Little's law, below it the base with the load's rise.
+    Return latency of each step: at a ceiling N/X by Little's law, below it the base with the load's rise.
 
     N is what was in flight when the step was held back, and what the demand keeps busy otherwise.
     """
@@ -281,7 +281,7 @@ def _latency(demand: Demand, trial: Trial, served_ops_per_s: FloatArray) -> Floa
 
 
 def _lowest_balance(demand: Demand, trial: Trial) -> dict[str, Any]:
-    """The bucket that comes nearest to empty, how near, and when."""
+    """Return the bucket that comes nearest to empty, how near, and when."""
     lowest: tuple[float, str, int] | None = None
     assert trial.outcome.balance is not None
     for stage, balance in zip(trial.chain, trial.outcome.balance, strict=True):
@@ -299,7 +299,7 @@ def _lowest_balance(demand: Demand, trial: Trial) -> dict[str, Any]:
 
 
 def _load(served_ops_per_s: FloatArray, demand: Demand, chain: tuple[Stage, ...]) -> FloatArray:
-    """Rate over the lowest ceiling at its burst rate; what is below it rises with this."""
+    """Return rate over the lowest ceiling at its burst rate; what is below it rises with this."""
     size = demand.io_size_bytes
     load = np.zeros(served_ops_per_s.size)
     for stage in chain:
@@ -311,7 +311,7 @@ def _load(served_ops_per_s: FloatArray, demand: Demand, chain: tuple[Stage, ...]
 
 
 def _served_ratios(demand: Demand, trials: Sequence[Trial]) -> list[float]:
-    """Share of the demanded bytes that are served without waiting, of each trial."""
+    """Return share of the demanded bytes that are served without waiting, of each trial."""
     size = np.where(demand.is_measured, demand.io_size_bytes, 0.0)
     found = []
     for trial in trials:
@@ -348,5 +348,5 @@ def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> st
 
 
 def _percent(ratio: float) -> str:
-    """A share of time; behind a ceiling none is ever said to be nothing."""
+    """Return a share of time; behind a ceiling none is ever said to be nothing."""
     return f"{100 * ratio:.1f} %" if ratio >= LEAST_SAID else "under 0.1 %"

@@ -24,7 +24,7 @@ def refuted_of(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float
 ) -> Mapping[Stage, Stage | None]:
     """
-    The limits of a chain that are not enforced, and what is left of each.
+    Return the limits of a chain that are not enforced, and what is left of each.
 
     Args:
         demand: as recovered.
@@ -46,7 +46,7 @@ def refuted_of(
 
 
 def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
-    """A sentence for each limit that is not enforced."""
+    """Return a sentence for each limit that is not enforced."""
     return [
         f"{_rate_name(stage)} stayed above the documented {_limit(stage)} for hours, so that limit is not "
         f"enforced here and {_left(most)}."
@@ -55,7 +55,7 @@ def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
 
 
 def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
-    """Share of the measured time in which more was served than a stage lets through."""
+    """Return share of the measured time in which more was served than a stage lets through."""
     looser = replace(stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY)
     found = replay(
         demand.served_ops_per_s,

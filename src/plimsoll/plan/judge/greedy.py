@@ -30,7 +30,7 @@ def greedy_climb(
     sooner: Sequence[FasterArrangement],
 ) -> LadderDraft | None:
     """
-    The steps for a greedy load; None where nothing does its work sooner.
+    Return the steps for a greedy load; None where nothing does its work sooner.
 
     Args:
         context: makes and judges options.
@@ -77,7 +77,7 @@ def _step(option: Option, chance: float, kind: RungKind) -> LadderStep:
 
 
 def _note(context: PlanContext, recommended: Option) -> str:
-    """What no size changes, and how much everybody else asks for, where that was seen."""
+    """Return what no size changes, and how much everybody else asks for, where that was seen."""
     said = "this load uses any throughput it gets, so no size keeps it below its ceiling"
     demand, ceiling = context.demand, recommended.effect.next_ceiling
     free = demand.is_measured & ~demand.is_held_back

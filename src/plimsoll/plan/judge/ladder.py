@@ -78,7 +78,7 @@ class Steps:
 
 def frontier(candidates: Sequence[Candidate], *, usd_per_day_now: float = 0.0) -> list[int]:
     """
-    Places of the candidates than which nothing cheaper is as likely to be enough, by price.
+    Return places of the candidates than which nothing cheaper is as likely to be enough, by price.
 
     Of nearly equal prices the likelier stays, of nearly equal chances too what disturbs less. Nothing
     stands behind the first that is almost certain.
@@ -111,7 +111,7 @@ def steps_of(
     usd_per_day_now: float = 0.0,
 ) -> Steps | None:
     """
-    The steps to try, and with which to begin.
+    Return the steps to try, and with which to begin.
 
     Args:
         candidates: options, in any order.
@@ -142,7 +142,7 @@ def steps_of(
 def _bought(
     candidates: Sequence[Candidate], weight: FloatArray, usd_per_day_now: float
 ) -> tuple[list[int], list[int]]:
-    """A cheaper try, and the recommended step with those after it; both may be empty."""
+    """Return a cheaper try, and the recommended step with those after it; both may be empty."""
     rungs = frontier(candidates, usd_per_day_now=usd_per_day_now)
     if not rungs:
         return [], []
@@ -168,7 +168,7 @@ def _bought(
 
 
 def _is_nearly(cheaper: Candidate, likelier: Candidate, usd_per_day_now: float) -> bool:
-    """Whether the likelier one costs hardly more."""
+    """Return whether the likelier one costs hardly more."""
     whole = max(usd_per_day_now + likelier.usd_per_day, 0.0)
     return likelier.usd_per_day - cheaper.usd_per_day <= max(NEARLY_USD, NEARLY * whole)
 
@@ -191,7 +191,7 @@ class _LadderCosts:
             self._next[place] = self._best_after(place)
 
     def after(self, place: int) -> list[int]:
-        """The rungs to climb if one was not enough."""
+        """Return the rungs to climb if one was not enough."""
         found = []
         following = self._next[place]
         while following is not None:
@@ -200,7 +200,7 @@ class _LadderCosts:
         return found
 
     def cost(self, place: int, failed: int | None = None) -> float:
-        """Expected dollars a day of trying a rung after another failed, and climbing on if need be."""
+        """Return expected dollars a day of trying a rung after another failed, and climbing on if need be."""
         price = self._candidates[place].usd_per_day
         following = self._next[place]
         chance = self.chance_after(failed, place)
@@ -209,7 +209,7 @@ class _LadderCosts:
         return chance * price + (1 - chance) * rest
 
     def chance_after(self, failed: int | None, place: int) -> float:
-        """Chance that a rung is enough given that another was not."""
+        """Return chance that a rung is enough given that another was not."""
         if failed is None:
             return self._candidates[place].chance
         passed = [self._candidates[n].passed for n in (failed, place)]
@@ -225,7 +225,7 @@ class _LadderCosts:
 
 
 def chance_of(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
-    """Share of the weights of some demands that pass; zero where there is none of them."""
+    """Return share of the weights of some demands that pass; zero where there is none of them."""
     whole = float(weight[among].sum())
     return float(weight[among & passed].sum()) / whole if whole > 0 else 0.0
 
@@ -237,7 +237,7 @@ def _steps(
     climb: Sequence[int],
     recommended: int,
 ) -> Steps:
-    """The steps with their chances; a cheaper try stands before the recommended step."""
+    """Return the steps with their chances; a cheaper try stands before the recommended step."""
     at = climb.index(recommended)
     places = [*climb[:at], *cheaper, *climb[at:]]
     chances, is_left = [], np.ones(weight.size, dtype=np.bool_)

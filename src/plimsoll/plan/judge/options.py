@@ -55,13 +55,13 @@ NAMED_SURELY = 0.9
 
 
 def is_sure(option: Option) -> bool:
-    """Whether it surely lifts."""
+    """Return whether it surely lifts."""
     return option.judgement is Judgement.LIFTS
 
 
 def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
     """
-    What costs less first; of equal prices what is more probable to lift.
+    Return what costs less first; of equal prices what is more probable to lift.
 
     By the difference, or where that is not known by the sum, after all the others.
     """
@@ -153,7 +153,7 @@ class PlanContext:
         return tuple(found)
 
     def _price_notes(self) -> Iterator[str]:
-        """What the constraints say of money and standby, where it is not what there is."""
+        """Yield what the constraints say of money and standby, where it is not what there is."""
         if bool(self.before.multi_az) != bool(self.actual.multi_az):
             what = "with a standby" if self.before.multi_az else "without a standby"
             cost = self._cost(self.actual).usd_per_day
@@ -209,7 +209,7 @@ class PlanContext:
         )
 
     def option(self, after: Instance, role: str, *, free: FreeMove | None = None) -> Option:
-        """An arrangement, judged and priced."""
+        """Return an arrangement, judged and priced."""
         is_restart = self._needs_restart(after) if free is None else free.is_restart
         chain = self._chain_after(after, free)
         judged = self._judged(chain)
@@ -244,7 +244,7 @@ class PlanContext:
         )
 
     def spread(self) -> Option | None:
-        """The same work over more hours, so that credits suffice; None where it would not fit a day."""
+        """Return the same work over more hours, so that credits suffice; None where it would not fit a day."""
         chain = self._chain(self.before, self.legacy)
         ratio = self.constraints.allowed_ratio
         found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.constraints.growth)
@@ -289,7 +289,7 @@ class PlanContext:
         )
 
     def _work(self, chain: tuple[Stage, ...]) -> WorkTime | None:
-        """How long the same work takes; None where a limit that no document names set its pace."""
+        """Return how long the same work takes; None where a limit that no document names set its pace."""
         if self.unexplained is not None:
             return None
         # A limit that was seen not to be enforced is not for every class that has the same one either:
@@ -302,14 +302,14 @@ class PlanContext:
         )
 
     def helps(self, option: Option) -> bool:
-        """Whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
+        """Return whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
         seen_min = self.demand.summary.held_back_s / 60
         more = option.usd_per_day_more
         is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
         return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
 
     def _chain(self, instance: Instance, legacy: LegacyLimits | None) -> tuple[Stage, ...]:
-        """The limits of an arrangement, without those that its class was seen not to have."""
+        """Return the limits of an arrangement, without those that its class was seen not to have."""
         chain = chain_of(instance, self.catalog, use_legacy=legacy)
         if instance.db_class != self.before.db_class:
             return chain
@@ -318,7 +318,7 @@ class PlanContext:
         return _known(left.get(_place(stage), stage) for stage in chain)
 
     def _needs_restart(self, after: Instance) -> bool:
-        """Whether a change of an old instance's storage counts on the present limits of its class."""
+        """Return whether a change of an old instance's storage counts on the present limits of its class."""
         return self.legacy is not None and after.db_class == self.before.db_class
 
     def _restart_moves(self, is_restart: bool, free: FreeMove | None) -> tuple[Move, ...]:
@@ -362,7 +362,7 @@ class PlanContext:
         return self._known[chain]
 
     def _as_far_as_known(self, judged: JudgedChange) -> JudgedChange:
-        """A judgement, less sure where the limit that bound may be one that no document names."""
+        """Return a judgement, less sure where the limit that bound may be one that no document names."""
         chance = round(judged.probability * self.explained_ratio, 4)
         is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT
         if not is_less_sure:
@@ -397,14 +397,14 @@ class PlanContext:
         return np.append(self._judged(self._chain_after(after, free)).passed, False)
 
     def _chain_after(self, after: Instance, free: FreeMove | None) -> tuple[Stage, ...]:
-        """The limits of an arrangement that is bought, or got for nothing."""
+        """Return the limits of an arrangement that is bought, or got for nothing."""
         is_restart = self._needs_restart(after) if free is None else free.is_restart
         # Storage that is changed on an old instance leaves the old limits in force.
         keeps_old = not is_restart and after.db_class == self.before.db_class
         return self._chain(after, self.legacy if keeps_old else None)
 
     def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
-        """The lowest ceiling of a chain at the window's I/O size, for good."""
+        """Return the lowest ceiling of a chain at the window's I/O size, for good."""
         if not chain:
             return None
         stage = chain[int(ceiling_curve(chain, [self.io_size_bytes]).stage[0])]
@@ -434,7 +434,7 @@ def _capital(text: str) -> str:
 
 
 def _named_ratio(diagnosis: Diagnosis) -> float:
-    """Chance 0–1 that the limits that bound are those they are named for, by time; 1 where none is."""
+    """Return chance 0–1 that the limits that bound are those they are named for, by time; 1 where none is."""
     named = [one for one in diagnosis.intervals if one.family is not Family.UNKNOWN]
     seconds = np.array([one.end_s - one.start_s for one in named], dtype=np.float64)
     sure = np.array([one.attribution for one in named])

@@ -33,7 +33,7 @@ def roles_of(
     found: Arrangements, prices: ArrangementPrices, *, usd_per_day_max: Decimal | None = None
 ) -> dict[str, BoolArray]:
     """
-    Which arrangements are in which role; what changes nothing is in none, and what is too dear.
+    Return which arrangements are in which role; what changes nothing is in none, and what is too dear.
 
     `smaller` costs less than now, with no more vCPUs and memory and less of one of them, and leaves
     the storage as it is.
@@ -56,7 +56,7 @@ def roles_of(
 
 def preferred(found: Arrangements) -> IntArray:
     """
-    What goes first among equal prices: storage that stays, then the class with more EBS throughput.
+    Return what goes first among equal prices: storage that stays, then the class with more EBS throughput.
 
     Returns:
         A rank for each arrangement, least first, shape (n,).
@@ -71,7 +71,7 @@ def preferred(found: Arrangements) -> IntArray:
 
 def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:
     """
-    What to search instead of prices where none is known: size, then storage that costs less.
+    Return what to search instead of prices where none is known: size, then storage that costs less.
 
     Returns:
         A rank for each arrangement of which neither the price nor the difference is known, UNKNOWN
@@ -102,7 +102,7 @@ def cheaper_failing(
     count: int = 3,
 ) -> tuple[int, ...]:
     """
-    The nearest arrangements that cost less than one and do not hold.
+    Return the nearest arrangements that cost less than one and do not hold.
 
     First those that differ in class or storage alone, each with another class, then any others.
 
@@ -135,7 +135,7 @@ def rejected(
     *,
     allowed_ratio: float,
 ) -> RejectedOption:
-    """What is wrong with an arrangement, by the exact replay of its own chain."""
+    """Return what is wrong with an arrangement, by the exact replay of its own chain."""
     instance = found.instance(index)
     chain = chain_of(instance, catalog)
     late = held_back(asked, chain) & asked.is_measured
@@ -156,7 +156,7 @@ def rejected(
 
 
 def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
-    """The ceiling that was tight in most of the late steps, with its number; empty without any."""
+    """Return the ceiling that was tight in most of the late steps, with its number; empty without any."""
     finite = asked.started(chain)
     if not finite or not late.any():
         return ""
@@ -180,7 +180,7 @@ def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
 
 
 def _is_less(one: InstanceLimits | None, own: InstanceLimits | None) -> bool:
-    """Whether a class has no more vCPUs and memory than another, and less of one of them."""
+    """Return whether a class has no more vCPUs and memory than another, and less of one of them."""
     if one is None or own is None:
         return False
     pairs = ((one.vcpu_count, own.vcpu_count), (one.memory_bytes, own.memory_bytes))

@@ -44,7 +44,7 @@ def spread_of(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = 0.01, growth: float = 1.0
 ) -> LoadSpread | None:
     """
-    The shortest window of the day over which the work could be spread evenly to pass a chain.
+    Return the shortest window of the day over which the work could be spread evenly to pass a chain.
 
     Args:
         demand: as recovered.
@@ -104,7 +104,7 @@ class _Days:
 
 def _parts(demand: Demand, growth: float) -> tuple[_Work, _Work]:
     """
-    What stays where it is, and what can be moved; together they are what was served.
+    Return what stays where it is, and what can be moved; together they are what was served.
 
     The work that was held back began before its ceiling bound, while credits lasted, and may go on
     after: all of the stretch in which more was served than usual is moved with it. What is usual is
@@ -134,7 +134,7 @@ def _is_below_baselines(demand: Demand, growth: float, chain: Sequence[Stage]) -
 
 
 def _days_of(demand: Demand, moved: _Work) -> _Days:
-    """The days of a window, and when their work usually begins."""
+    """Return the days of a window, and when their work usually begins."""
     since = demand.time_s % DAY_S
     by_hour = np.bincount(since // 3600, weights=moved.bytes, minlength=HOURS)
     cut = 3600 * int(np.argmin(by_hour))
@@ -146,14 +146,14 @@ def _days_of(demand: Demand, moved: _Work) -> _Days:
 
 
 def _hours_taken(demand: Demand, moved: _Work, days: _Days) -> int:
-    """Hours that the longest day's work took: it cannot be spread over fewer."""
+    """Return hours that the longest day's work took: it cannot be spread over fewer."""
     steps = [np.count_nonzero((days.of == one) & (moved.ops > 0)) for one in days.busy]
     return max(ceil(max(steps) * demand.step_s / 3600), 1)
 
 
 def _evenly(demand: Demand, moved: _Work, days: _Days, hours: int) -> _Work:
     """
-    Each day's moved work over the same hours of that day.
+    Return each day's moved work over the same hours of that day.
 
     The rate is that of a whole window, also where the measured time ends in it.
     """
@@ -168,7 +168,7 @@ def _evenly(demand: Demand, moved: _Work, days: _Days, hours: int) -> _Work:
 
 
 def _together(rest: _Work, evenly: _Work, demand: Demand) -> tuple[FloatArray, FloatArray]:
-    """Operations of both, and their mean size."""
+    """Return operations of both, and their mean size."""
     ops, served = rest.ops + evenly.ops, rest.bytes + evenly.bytes
     with np.errstate(all="ignore"):
         return ops, np.where(ops > 0, served / ops, demand.io_size_bytes)

@@ -116,7 +116,7 @@ def search(
     tie: IntArray | None = None,
 ) -> SearchResult:
     """
-    The cheapest arrangements that hold, for each role on its own.
+    Return the cheapest arrangements that hold, for each role on its own.
 
     Args:
         vectors: distinct limits, and which arrangement has which.
@@ -153,14 +153,14 @@ def search(
 
 
 def search_all(vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float) -> IntArray:
-    """HOLDS or FAILS for every vector, shape (vectors,); for what has no price to go by."""
+    """Return HOLDS or FAILS for every vector, shape (vectors,); for what has no price to go by."""
     trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     trial.settle(np.arange(len(vectors)))
     return trial.state
 
 
 def held_back(asked: StepDemand, chain: Sequence[kernel.Stage]) -> BoolArray:
-    """Which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
+    """Return which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
     found = kernel.replay(
         asked.ops_per_s,
         asked.io_size_bytes,
@@ -176,7 +176,7 @@ def queue_of(
     more: IntArray, is_in: BoolArray, of: IntArray, *, tie: IntArray | None = None
 ) -> IntArray:
     """
-    The cheapest arrangement of each vector in a role, in order of price.
+    Return the cheapest arrangement of each vector in a role, in order of price.
 
     Args:
         more: as for `search`.
@@ -194,7 +194,7 @@ def queue_of(
 def _next_open(
     queue: IntArray, of: IntArray, state: IntArray, keep: int, chunk: int
 ) -> Iterator[int]:
-    """The next vectors of a queue that must be known before its choice is."""
+    """Yield the next vectors of a queue that must be known before its choice is."""
     states = state[of[queue]]
     held = np.cumsum(states == HOLDS)
     # Behind the last one that is kept nothing matters, unless one before it is still open.

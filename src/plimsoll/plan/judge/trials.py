@@ -56,7 +56,7 @@ def trials_of(
     demand: Demand, strict: tuple[Stage, ...], generous: tuple[Stage, ...]
 ) -> list[Trial]:
     """
-    Every path on both readings of a chain: path by path, strict before generous.
+    Return every path on both readings of a chain: path by path, strict before generous.
 
     Balances are those of the highest demand alone.
 
@@ -90,7 +90,7 @@ def trials_of(
 def _outcomes(
     demand: Demand, paths: Sequence[DemandPath], chain: tuple[Stage, ...]
 ) -> list[TrialOutcome]:
-    """One for each path, in their order."""
+    """Return one for each path, in their order."""
     found: dict[int, TrialOutcome] = {}
     known: dict[tuple[bool, bytes], TrialOutcome] = {}
     is_same = _is_same(paths)
@@ -111,12 +111,12 @@ def _outcomes(
 
 
 def _key(path: DemandPath) -> tuple[bool, bytes]:
-    """What two paths have in common that are the same demand."""
+    """Return what two paths have in common that are the same demand."""
     return path.is_carried, path.ops_per_s.tobytes()
 
 
 def _is_same(paths: Sequence[DemandPath]) -> BoolArray:
-    """Where all paths ask for the same, shape (n,)."""
+    """Return where all paths ask for the same, shape (n,)."""
     if not paths:
         return np.empty(0, dtype=np.bool_)
     first = paths[0].ops_per_s
@@ -129,7 +129,7 @@ def _is_same(paths: Sequence[DemandPath]) -> BoolArray:
 def _replayed(
     demand: Demand, path: DemandPath, chain: tuple[Stage, ...], kept: IntArray | None = None
 ) -> Replay:
-    """A replay of all steps, or of some."""
+    """Return a replay of all steps, or of some."""
     ops, size = path.ops_per_s, demand.io_size_bytes
     return replay(
         ops if kept is None else ops[kept],
@@ -147,7 +147,7 @@ def _outcome(found: Replay) -> TrialOutcome:
 
 
 def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Shared | None:
-    """What other paths share with a replayed one; None where it is too little."""
+    """Return what other paths share with a replayed one; None where it is too little."""
     is_rest = (whole.backlog_ops == 0) & (whole.balance == _capacities(chain)).all(axis=0)
     # A step is left out if it is the same for all and lies between two moments of rest.
     count = is_same.size
@@ -167,7 +167,7 @@ def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Sha
 def _in_parts(
     demand: Demand, path: DemandPath, chain: tuple[Stage, ...], shared: _Shared
 ) -> TrialOutcome | None:
-    """A replay of the steps that are not shared; None if it is not at rest where some are left out."""
+    """Return a replay of the steps that are not shared; None if it is not at rest where some are left out."""
     found = _replayed(demand, path, chain, shared.kept)
     is_rest = (found.backlog_ops[shared.cuts] == 0).all()
     is_rest &= (found.balance[:, shared.cuts] == _capacities(chain)).all()
@@ -184,5 +184,5 @@ def _in_parts(
 
 
 def _capacities(chain: Sequence[Stage]) -> FloatArray:
-    """Of every stage's bucket, shape (stages, 1)."""
+    """Return the balance of every stage's bucket, shape (stages, 1)."""
     return np.array([[stage.capacity] for stage in chain])

@@ -95,7 +95,7 @@ def with_break_even(
 
 
 def _rival(option: Option, options: Sequence[Option]) -> Option | None:
-    """The cheapest that is bought and suffices at least as probably; None where none does."""
+    """Return the cheapest that is bought and suffices at least as probably; None where none does."""
     as_probable = [
         other
         for other in options

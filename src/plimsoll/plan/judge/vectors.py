@@ -43,7 +43,7 @@ class LimitColumn:
     sequential_ratio: float = 0.0
 
     def stage(self, baseline: float, burst: float, capacity: float = 0.0) -> Stage:
-        """A stage that counts so."""
+        """Return a stage that counts so."""
         return Stage(
             name=self.name,
             baseline=baseline,
@@ -66,11 +66,11 @@ class LimitVectors:
     """Place in `limits` for each arrangement, shape (arrangements,)."""
 
     def __len__(self) -> int:
-        """How many distinct ones there are."""
+        """Return how many distinct ones there are."""
         return int(self.limits.shape[0])
 
     def chains(self, which: Sequence[int] | IntArray) -> list[tuple[Stage, ...]]:
-        """Some of them as the law wants them; a stage that several share is made once."""
+        """Return some of them as the law wants them; a stage that several share is made once."""
         made: dict[tuple[int, bytes], Stage] = {}
         chains = []
         for vector in which:
@@ -91,7 +91,7 @@ def vectors_of(
     legacy: LegacyLimits | None = None,
 ) -> LimitVectors:
     """
-    The distinct limits of arrangements.
+    Return the distinct limits of arrangements.
 
     Args:
         found: the arrangements.
@@ -137,7 +137,7 @@ def without_idle(
     table: FloatArray, slots: tuple[LimitColumn, ...], *, io_size_bytes_max: float = inf
 ) -> FloatArray:
     """
-    The limits without those that cannot bind before another of the same row.
+    Return the limits without those that cannot bind before another of the same row.
 
     Args:
         table: shape (n, slots, 3).
@@ -187,7 +187,7 @@ def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[LimitColumn, ...]:
 
 
 def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) -> FloatArray:
-    """Limits of chains, shape (chains, slots, 3)."""
+    """Return limits of chains, shape (chains, slots, 3)."""
     table = np.tile(np.array(_NONE), (len(chains), len(slots), 1))
     for row, chain in enumerate(chains):
         for stage in chain:
@@ -198,7 +198,7 @@ def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) ->
 
 
 def _distinct(table: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Distinct rows in some order that depends on them alone, and each row's place among them."""
+    """Return distinct rows in some order that depends on them alone, and each row's place among them."""
     if table.shape[0] == 0 or table[0].size == 0:
         return table[:1], np.zeros(table.shape[0], dtype=np.int64)
     flat = np.ascontiguousarray(table.reshape(table.shape[0], -1)) + 0.0  # no negative zero
@@ -209,7 +209,7 @@ def _distinct(table: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
 
 
 def _hashed(rows: FloatArray) -> NDArray[np.uint64]:
-    """A hash of each row's bits: columns are mixed in one by one, as in FNV-1a."""
+    """Return a hash of each row's bits: columns are mixed in one by one, as in FNV-1a."""
     hashed = np.full(rows.shape[0], 0xCBF29CE484222325, dtype=np.uint64)
     for column in rows.view(np.uint64).T:
         hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)

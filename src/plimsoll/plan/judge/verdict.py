@@ -28,7 +28,7 @@ class PassShare:
 
 def verdict_of(share: PassShare, *, is_lower_bound: bool) -> Judgement:
     """
-    What is said of a change.
+    Return what is said of a change.
 
     Args:
         share: belief in demands under which it is held back for less than what is allowed.

@@ -72,7 +72,7 @@ class Job:
 
 
 def jobs_of(demand: Demand) -> tuple[Job, ...]:
-    """The jobs of a window, in order of time; none where nothing was held back."""
+    """Return the jobs of a window, in order of time; none where nothing was held back."""
     pause = max(int(JOINED_S / demand.step_s), TURN_STEPS)
     groups: list[list[tuple[int, int]]] = []
     for start, end in _joined(runs_of(demand.is_held_back).tolist(), TURN_STEPS):
@@ -86,7 +86,7 @@ def jobs_of(demand: Demand) -> tuple[Job, ...]:
 
 def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> WorkTime | None:
     """
-    How long the jobs of a window take behind a chain; None where nothing was held back.
+    Return how long the jobs of a window take behind a chain; None where nothing was held back.
 
     Args:
         demand: as recovered.
@@ -109,7 +109,7 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
 
 
 def seconds_seen(demand: Demand) -> float:
-    """How long the jobs of a window took, by the clock."""
+    """Return how long the jobs of a window took, by the clock."""
     return sum(job.end - job.start for job in jobs_of(demand)) * demand.step_s
 
 
@@ -167,7 +167,7 @@ class _ChainClock:
         self._now_s = 0.0
 
     def seconds(self, jobs: Sequence[Job]) -> float:
-        """How long some jobs take together; infinite where one is never done."""
+        """Return how long some jobs take together; infinite where one is never done."""
         total_s, before = 0.0, 0
         for job in jobs:
             self._wait(before, job.start)
@@ -252,7 +252,7 @@ def _independent_s(
     demand: Demand, chain: tuple[Stage, ...], jobs: Sequence[Job], growth: float
 ) -> float:
     """
-    How long the jobs take if every task keeps its start time: what was held back is there at once.
+    Return how long the jobs take if every task keeps its start time: what was held back is there at once.
 
     Credits are then earned in the time that a faster class leaves free.
     """
@@ -273,7 +273,7 @@ def _independent_s(
 
 
 def _tasks(demand: Demand, held: Sequence[tuple[int, int]]) -> Iterator[Task]:
-    """What was held back, and what came before and between at its own pace."""
+    """Yield what was held back, and what came before and between at its own pace."""
     at = min(_begin(demand, start, end) for start, end in held)
     for start, end in held:
         if at < start:
@@ -283,7 +283,7 @@ def _tasks(demand: Demand, held: Sequence[tuple[int, int]]) -> Iterator[Task]:
 
 
 def _joined(runs: Sequence[list[int]], gap: int) -> Iterator[tuple[int, int]]:
-    """Runs, taken together where no more than a few steps lie between them."""
+    """Yield runs, taken together where no more than a few steps lie between them."""
     last: tuple[int, int] | None = None
     for start, end in runs:
         if last is not None and start - last[1] <= gap:
@@ -297,7 +297,7 @@ def _joined(runs: Sequence[list[int]], gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _begin(demand: Demand, start: int, end: int) -> int:
-    """Where a job began that was held back from `start` on: it ran on credits, above the ceiling."""
+    """Return where a job began that was held back from `start` on: it ran on credits, above the ceiling."""
     served = demand.served_bytes_per_s
     level = float(np.median(served[start:end]))
     is_below: BoolArray = served[:start] <= CLEAR * level

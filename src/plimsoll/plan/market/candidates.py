@@ -62,7 +62,7 @@ class Arrangements:
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
-        """How many arrangements there are."""
+        """Return how many arrangements there are."""
         return int(self.class_index.size)
 
     @property
@@ -84,16 +84,16 @@ class Arrangements:
         return int(same[0]) if same.size else None
 
     def limits(self, index: int) -> InstanceLimits | None:
-        """The class of an arrangement; None for an instance that has none."""
+        """Return the class of an arrangement; None for an instance that has none."""
         return self.classes[int(self.class_index[index])]
 
     def instance(self, index: int) -> Instance:
-        """The instance as it would be."""
+        """Return the instance as it would be."""
         limits = self.limits(index)
         return arranged(self.before, limits, self.storages[self.storage_index[index]])
 
     def name(self, index: int) -> str:
-        """`db.m5.large, gp3 400 GiB`"""
+        """Return `db.m5.large, gp3 400 GiB`"""
         limits = self.limits(index)
         storage = describe_storage(self.storages[self.storage_index[index]])
         return ", ".join(part for part in (limits.db_class if limits else "", storage) if part)
@@ -101,7 +101,7 @@ class Arrangements:
 
 def arranged(before: Instance, limits: InstanceLimits | None, storage: Storage) -> Instance:
     """
-    An instance with another class or storage.
+    Return an instance with another class or storage.
 
     What it told of its own class is forgotten with the class.
     """
@@ -123,7 +123,7 @@ def arrangements(
     instance: Instance, catalog: Catalog, needs: ResourceNeeds, constraints: PlanConstraints
 ) -> Arrangements:
     """
-    Everything that can be bought for an instance and fits its needs; the present one is among it.
+    Return everything that can be bought for an instance and fits its needs; the present one is among it.
 
     Args:
         instance: as it is.
@@ -192,7 +192,7 @@ def _classes(
     constraints: PlanConstraints,
     patterns: ProposalPatterns,
 ) -> tuple[tuple[InstanceLimits | None, ...], tuple[ExcludedClass, ...]]:
-    """The present class as it is, and every other that fits, by family and size."""
+    """Return the present class as it is, and every other that fits, by family and size."""
     present = _class(before)
     if present is None:
         return (None,), ()
@@ -220,7 +220,7 @@ def _classes(
 
 def orderable_classes(engine: str, region: str | None, catalog: Catalog) -> tuple[str, ...]:
     """
-    Classes that RDS sells for an engine, by family and size.
+    Return classes that RDS sells for an engine, by family and size.
 
     In us-east-1 these are the listed ones; elsewhere those that some region has.
     """
@@ -262,7 +262,7 @@ def _refusal(
 
 
 def _fits(limits: InstanceLimits | None, storage: Storage, catalog: Catalog) -> bool:
-    """Whether the class takes so much storage; the smallest T classes do not."""
+    """Return whether the class takes so much storage; the smallest T classes do not."""
     if limits is None or storage.size_gib is None:
         return True
     family, _, size = limits.db_class.removeprefix("db.").partition(".")

@@ -62,7 +62,7 @@ def cost_of(
     catalog: Catalog | None = None,
 ) -> Cost:
     """
-    What an instance costs a month of 730 hours, on demand.
+    Return what an instance costs a month of 730 hours, on demand.
 
     Args:
         instance: an unknown `multi_az` is taken for Single-AZ, which a note says.
@@ -88,7 +88,7 @@ def cost_of(
 def summed(
     hours: BillItem, storage: StorageParts, surplus: BillItem, *, discount: Decimal = Decimal(1)
 ) -> Cost:
-    """The cost of parts that were priced on their own, as a search over many arrangements does."""
+    """Return the cost of parts that were priced on their own, as a search over many arrangements does."""
     assert 0 < discount <= 1
     if discount != 1 and hours.usd_per_month is not None:
         note = f"the discount, a factor of {discount}, applies to the instance only"
@@ -126,7 +126,7 @@ def usd_per_day_more(
     before: Instance, before_cost: Cost, after: Instance, after_cost: Cost
 ) -> Decimal | None:
     """
-    What `after` costs more in 24 hours; negative where it costs less.
+    Return what `after` costs more in 24 hours; negative where it costs less.
 
     A part that is the same before and after cancels, whether its price is known or not, so a change
     of class is priced also where nobody knows what the storage costs.
@@ -170,7 +170,7 @@ def break_even_usd_per_hour(
 
 
 def _paid_for_the_class(present: Option, unpriced: Option, rival: Option) -> Decimal | None:
-    """What of the rival's price is left for an hour of the class, once the rest is paid."""
+    """Return what of the rival's price is left for an hour of the class, once the rest is paid."""
     rest = _rest_usd_per_month(unpriced.cost)
     if rival.cost.usd_per_month is not None and rest is not None:
         return (rival.cost.usd_per_month - rest) / HOURS_PER_MONTH
@@ -183,7 +183,7 @@ def _paid_for_the_class(present: Option, unpriced: Option, rival: Option) -> Dec
 
 
 def _rest_usd_per_month(cost: Cost) -> Decimal | None:
-    """Everything but the hours of the class; None where a part is not known."""
+    """Return everything but the hours of the class; None where a part is not known."""
     names = ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
     parts = [*(getattr(cost, name) for name in names), _credits_usd_per_month(cost)]
     return None if None in parts else sum(parts, _ZERO)
@@ -203,7 +203,7 @@ def _changed(before: Instance, after: Instance) -> Iterable[str]:
 
 
 def instance_part(instance: Instance, book: PriceBook) -> BillItem:
-    """The hours of the class, without discount; the licence is in them where it is included."""
+    """Return the hours of the class, without discount; the licence is in them where it is included."""
     if instance.region is not None and instance.region != book.region:
         return _unknown(
             f"the instance is in {instance.region}, but the prices are of {book.region}"
@@ -251,7 +251,7 @@ def _taken(instance: Instance) -> Iterable[str]:
 def storage_parts(
     instance: Instance, book: PriceBook, *, catalog: Catalog | None = None
 ) -> StorageParts:
-    """Space, provisioned IOPS and throughput of the storage, and of what is additional to it."""
+    """Return space, provisioned IOPS and throughput of the storage, and of what is additional to it."""
     facts = catalog or package_catalog()
     storage = instance.storage
     if is_aurora(instance):
@@ -285,7 +285,7 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
 
 
 def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> BillItem:
-    """io1 and io2 pay for every IOPS."""
+    """Return io1 and io2 pay for every IOPS."""
     if storage.provisioned_ops_per_s is None:
         return _unknown(
             f"{storage.kind} is billed per provisioned IOPS, and their number is unknown"
@@ -323,7 +323,7 @@ def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog)
 
 
 def _by_request(book: PriceBook) -> BillItem:
-    """Magnetic storage: the sum cannot be known without the number of requests to come."""
+    """Return magnetic storage: the sum cannot be known without the number of requests to come."""
     price = book.storage_price("standard_io")
     rate = f" (${price.usd} a million)" if price else ""
     return _unknown(
@@ -352,7 +352,7 @@ def credits_part(
     catalog: Catalog | None = None,
 ) -> BillItem:
     """
-    CPU credits beyond those a T class earns; zero for another class.
+    Return CPU credits beyond those a T class earns; zero for another class.
 
     Args:
         cpu_credits_per_hour: credits spent beyond those earned, in a mean hour; None: not counted.

@@ -43,7 +43,7 @@ class FreeMove(Struct, frozen=True, kw_only=True):
 
 
 def moves_of(before: Instance, after: Instance) -> tuple[Move, ...]:
-    """What is changed, class first; empty where nothing is."""
+    """Return what is changed, class first; empty where nothing is."""
     return tuple(_moves(before, after))
 
 
@@ -70,7 +70,7 @@ def _moves(before: Instance, after: Instance) -> Iterator[Move]:
 
 def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> LegacyLimits | None:
     """
-    The legacy limits that an instance still has, by the legacy ceilings that were seen to hold it.
+    Return the legacy limits that an instance still has, by the legacy ceilings that were seen to hold it.
 
     Args:
         instance: the instance.
@@ -97,7 +97,7 @@ def free_moves(
     usd_more: UsdMore | None = None,
 ) -> tuple[FreeMove, ...]:
     """
-    The changes that cost nothing: a restart, gp3 for gp2, and IOPS that the class cannot use.
+    Return the changes that cost nothing: a restart, gp3 for gp2, and IOPS that the class cannot use.
 
     Args:
         instance: as it is.
@@ -160,7 +160,7 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
 def _unused_provision(
     instance: Instance, catalog: Catalog, usd_more: UsdMore | None
 ) -> FreeMove | None:
-    """Fewer IOPS and less throughput, as far as the class never passed them on."""
+    """Return fewer IOPS and less throughput, as far as the class never passed them on."""
     storage = instance.storage
     limits = limits_of(instance, catalog)
     if storage.additional or limits is None or limits.ebs_burst_ops_per_s is None:
@@ -187,7 +187,7 @@ def _unused_provision(
 
 
 def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
-    """The storage with no more IOPS and throughput than the class passes on."""
+    """Return the storage with no more IOPS and throughput than the class passes on."""
     storage, family = instance.storage, engine_family(instance.engine)
     limits = limits_of(instance, catalog)
     if storage.provisioned_ops_per_s is None or storage.size_gib is None or family is None:
@@ -205,7 +205,7 @@ def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
 
 
 def _serves_no_less(before: Instance, after: Instance, catalog: Catalog) -> bool:
-    """Whether the volumes serve as much forever as before, up to what the class passes on at most."""
+    """Return whether the volumes serve as much forever as before, up to what the class passes on at most."""
     was, will = _by_name(before, catalog), _by_name(after, catalog)
     throughput = was.get(Family.INSTANCE_EBS_THROUGHPUT.value)
     ops = was.get(Family.INSTANCE_EBS_IOPS.value)
@@ -248,7 +248,7 @@ def _has(legacy: LegacyLimits, ceiling: Ceiling) -> bool:
 
 
 def _shown(limits: object) -> str:
-    """`212.5 MB/s (437.5 MB/s in bursts)`"""
+    """Return `212.5 MB/s (437.5 MB/s in bursts)`"""
     baseline = getattr(limits, "ebs_baseline_bytes_per_s", None)
     burst = getattr(limits, "ebs_burst_bytes_per_s", None)
     if burst is None:

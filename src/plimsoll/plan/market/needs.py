@@ -71,7 +71,7 @@ class ResourceNeeds:
 
     def surplus_credits_per_hour(self, limits: InstanceLimits, catalog: Catalog) -> float | None:
         """
-        CPU credits a class would spend beyond those it earns, in a mean hour.
+        Return CPU credits a class would spend beyond those it earns, in a mean hour.
 
         RDS charges what 24 hours use above the baseline (EC2 User Guide, burstable performance
         instances); each day of the window is taken for itself.
@@ -91,7 +91,7 @@ class ResourceNeeds:
 
 def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> ResourceNeeds:
     """
-    What a class must offer to a window.
+    Return what a class must offer to a window.
 
     Args:
         snapshot: the window.
@@ -129,7 +129,7 @@ def shortfall(
     limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]
 ) -> str:
     """
-    What a class does not offer, as the rest of a sentence; empty where it offers all.
+    Return what a class does not offer, as the rest of a sentence; empty where it offers all.
 
     Args:
         limits: of the class.
@@ -175,7 +175,7 @@ def _cpu_shortfall(
 def _credit_shortfall(
     limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int
 ) -> str:
-    """A burstable class must earn what the busiest day uses, or be allowed to borrow it."""
+    """Return a burstable class must earn what the busiest day uses, or be allowed to borrow it."""
     if not limits.is_cpu_burstable:
         return ""
     earned = catalog.cpu_credits(limits.db_class)
@@ -196,7 +196,7 @@ def _credit_shortfall(
 
 
 def _held_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
-    """How many vCPUs the present class can hold forever; None where it is not known."""
+    """Return how many vCPUs the present class can hold forever; None where it is not known."""
     if needs.present is None or needs.present.vcpu_count is None:
         return None
     earned = catalog.cpu_credits(needs.present.db_class) if needs.present.is_cpu_burstable else None
@@ -244,7 +244,7 @@ def _connection_shortfall(
 def _default_connections(
     instance: Instance, limits: InstanceLimits, catalog: Catalog
 ) -> float | None:
-    """The default formula on the whole memory of a class: an upper bound; None where unknown."""
+    """Return the default formula on the whole memory of a class: an upper bound; None where unknown."""
     asked = replace(
         instance,
         db_class=limits.db_class,
@@ -338,7 +338,7 @@ def _quantile(series: Series) -> float | None:
 
 
 def _daily(series: Series) -> FloatArray:
-    """Mean of each stretch of 24 hours from the first sample on, NaN left out, shape (days,)."""
+    """Return mean of each stretch of 24 hours from the first sample on, NaN left out, shape (days,)."""
     known = ~np.isnan(series.value)
     if not known.any():
         return np.empty(0)

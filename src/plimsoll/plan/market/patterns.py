@@ -45,24 +45,24 @@ class ProposalPatterns(Struct, frozen=True, kw_only=True):
     is_architecture_kept: bool = False
 
     def denies_class(self, db_class: str) -> bool:
-        """Whether a class must not be proposed, even if the instance has it."""
+        """Return whether a class must not be proposed, even if the instance has it."""
         return _matches_class(db_class, self.denied_classes)
 
     def names_class(self, db_class: str) -> bool:
-        """Whether a class was allowed by a pattern, not merely for want of one."""
+        """Return whether a class was allowed by a pattern, not merely for want of one."""
         return _matches_class(db_class, self.allowed_classes)
 
     def permits_class(self, db_class: str) -> bool:
-        """Whether the instance may be changed to a class."""
+        """Return whether the instance may be changed to a class."""
         is_allowed = not self.allowed_classes or self.names_class(db_class)
         return is_allowed and not self.denies_class(db_class)
 
     def denies_kind(self, kind: str | None) -> bool:
-        """Whether a storage type must not be proposed, even if the instance has it."""
+        """Return whether a storage type must not be proposed, even if the instance has it."""
         return kind is not None and _matches(kind, self.denied_kinds)
 
     def permits_kind(self, kind: str) -> bool:
-        """Whether the storage may be changed to a type."""
+        """Return whether the storage may be changed to a type."""
         is_allowed = not self.allowed_kinds or _matches(kind, self.allowed_kinds)
         return is_allowed and not self.denies_kind(kind)
 
@@ -71,7 +71,7 @@ def patterns_of(
     instance: Instance, constraints: PlanConstraints, catalog: Catalog
 ) -> ProposalPatterns:
     """
-    What the constraints allow and deny.
+    Return what the constraints allow and deny.
 
     Raises:
         UsageError: a pattern that matches nothing, a word both allowed and denied, or patterns that
@@ -137,12 +137,12 @@ def _words(asked: Iterable[str]) -> set[str]:
 
 
 def _classes(asked: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Those patterns that match a class."""
+    """Return those patterns that match a class."""
     return tuple(one for one in asked if any(_matches_class(name, (one,)) for name in known))
 
 
 def _kinds(asked: Iterable[str]) -> tuple[str, ...]:
-    """Those patterns that match a storage type."""
+    """Return those patterns that match a storage type."""
     return tuple(one for one in asked if any(_matches(kind, (one,)) for kind in STORAGE_KINDS))
 
 

@@ -58,15 +58,15 @@ class ArrangementPrices:
         return known
 
     def usd_per_month_more(self, index: int) -> Decimal | None:
-        """What an arrangement costs more a month; None where it is not known."""
+        """Return what an arrangement costs more a month; None where it is not known."""
         return _usd(self.more[index])
 
     def usd_per_month(self, index: int) -> Decimal | None:
-        """What an arrangement costs a month; None where it is not known."""
+        """Return what an arrangement costs a month; None where it is not known."""
         return _usd(self.total[index])
 
     def within(self, usd_per_day_max: Decimal | None) -> BoolArray:
-        """Which arrangements surely cost no more than so much a day, shape (n,)."""
+        """Return which arrangements surely cost no more than so much a day, shape (n,)."""
         if usd_per_day_max is None:
             return np.ones(self.more.shape, dtype=np.bool_)
         most = int(usd_per_day_max * 730 / 24 * _PARTS_PER_USD)
@@ -82,7 +82,7 @@ def priced(
     catalog: Catalog,
 ) -> ArrangementPrices:
     """
-    The prices of arrangements.
+    Return the prices of arrangements.
 
     Args:
         found: the arrangements; `before` is what they are compared with.

@@ -59,7 +59,7 @@ def disruption_of(
     served_bytes_per_s: float | None = None,
 ) -> Disruption:
     """
-    What a change does to the users.
+    Return what a change does to the users.
 
     Args:
         before: as it is.
@@ -89,7 +89,7 @@ def disruption_of(
 
 
 def is_copied(before: Instance, after: Instance, catalog: Catalog) -> bool:
-    """Whether RDS makes new volumes and copies the data, instead of changing volumes in place."""
+    """Return whether RDS makes new volumes and copies the data, instead of changing volumes in place."""
     was, will = before.storage, after.storage
     if is_aurora(before) or was == will:
         return False
@@ -103,7 +103,7 @@ def commands_of(
     before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool = False
 ) -> tuple[str, ...]:
     """
-    The shell lines that would order a change; empty where nothing changes, or RDS cannot do it.
+    Return the shell lines that would order a change; empty where nothing changes, or RDS cannot do it.
 
     Every name that comes from outside is quoted for a POSIX shell.
 
@@ -136,7 +136,7 @@ def commands_of(
 
 
 def can_be_stopped(instance: Instance) -> bool:
-    """Whether RDS stops such an instance; that it has no read replica is not known here."""
+    """Return whether RDS stops such an instance; that it has no read replica is not known here."""
     if is_aurora(instance) or instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return False
     return not (engine_family(instance.engine) == "sqlserver" and instance.multi_az)
@@ -153,7 +153,7 @@ def _options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[st
 
 def _cluster_options(before: Instance, after: Instance, catalog: Catalog) -> Iterator[str]:
     """
-    Class and storage of all three members, which cannot be modified by themselves.
+    Yield class and storage of all three members, which cannot be modified by themselves.
 
     Source:
         ModifyDBCluster: DBClusterInstanceClass; StorageType "a value for the Iops parameter is
@@ -176,7 +176,7 @@ def _cluster_options(before: Instance, after: Instance, catalog: Catalog) -> Ite
 
 def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterator[str]:
     """
-    All of the storage, since RDS wants size and IOPS together wherever either is bought.
+    Yield all of the storage, since RDS wants size and IOPS together wherever either is bought.
 
     Source:
         ModifyDBInstance: AllocatedStorage "you must also specify the Iops parameter" for gp3, io1
@@ -278,7 +278,7 @@ def _optimising_s(
     before: Instance, after: Instance, catalog: Catalog, used_gib: float | None
 ) -> Band | None:
     """
-    How long volumes that are changed in place are optimised; None where none is, or by an unknown size.
+    Return how long volumes that are changed in place are optimised; None where none is, or by an unknown size.
 
     Volumes of a stripe are changed side by side, so the data of one of them counts.
 
@@ -320,7 +320,7 @@ def _copy_text(
 def _copy_cost(
     before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
 ) -> str:
-    """The least that a copy costs in hours and I/O, as the end of a sentence; empty where not known."""
+    """Return the least that a copy costs in hours and I/O, as the end of a sentence; empty where not known."""
     chain = chain_of(before, catalog)
     if not moved_bytes or not chain:
         return ""

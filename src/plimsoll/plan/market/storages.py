@@ -43,7 +43,7 @@ def storages_of(
     before: Instance, catalog: Catalog, patterns: ProposalPatterns, *, is_kept: bool
 ) -> tuple[tuple[Storage, ...], tuple[str, ...]]:
     """
-    The present storage, unless it is denied, then others by type, size, IOPS and throughput.
+    Return the present storage, unless it is denied, then others by type, size, IOPS and throughput.
 
     Args:
         before: the instance with its storage.
@@ -86,7 +86,7 @@ def _kinds(before: Instance) -> tuple[str, ...]:
 
 
 def describe_storage(storage: Storage) -> str:
-    """`gp3 400 GiB, 16,000 IOPS, 750 MiB/s`; empty where nothing is known."""
+    """Return `gp3 400 GiB, 16,000 IOPS, 750 MiB/s`; empty where nothing is known."""
     parts = [storage.kind or ""]
     if storage.size_gib is not None:
         parts[0] = f"{parts[0]} {number(storage.size_gib)} GiB".strip()
@@ -100,7 +100,7 @@ def describe_storage(storage: Storage) -> str:
 
 def layout_count(before: Instance, kind: str, size_gib: float, catalog: Catalog) -> int | None:
     """
-    Volumes under other storage, where they were counted and stay: volumes are changed in place.
+    Return volumes under other storage, where they were counted and stay: volumes are changed in place.
 
     Returns:
         None where the documented layout is to be taken: nothing was counted, or it changes.
@@ -135,7 +135,7 @@ def _of_kind(kind: str, before: Instance, family: str, catalog: Catalog) -> Iter
 def _sizes(
     kind: str, present_gib: float, rules: tuple[StorageRule, ...], catalog: Catalog
 ) -> set[float]:
-    """The present size where the type has it, and larger ones at which something changes."""
+    """Return the present size where the type has it, and larger ones at which something changes."""
     if not rules:
         return set()
     least = max(present_gib, rules[0].size_gib_min or 0.0)
@@ -152,7 +152,7 @@ def _sizes(
 
 
 def _whole_gib(size_gib: float) -> float:
-    """Rounded up; 1.1 × 380 is 418, although the float next to it is above."""
+    """Return rounded up; 1.1 × 380 is 418, although the float next to it is above."""
     return float(ceil(round(size_gib, 6)))
 
 
@@ -174,7 +174,7 @@ def _provisioned(plain: Storage, rule: StorageRule, *, has_rates: bool) -> Itera
 
 
 def _rates(rule: StorageRule, ops_per_s: float) -> Iterable[float]:
-    """Throughputs that gp3 takes beside so many IOPS, bytes/s."""
+    """Return throughputs that gp3 takes beside so many IOPS, bytes/s."""
     least, most = rule.provisioned_bytes_per_s_min, rule.provisioned_bytes_per_s_max
     if least is None or most is None:
         return ()
@@ -184,7 +184,7 @@ def _rates(rule: StorageRule, ops_per_s: float) -> Iterable[float]:
 
 
 def _rungs(ladder: tuple[int, ...], low: float, high: float) -> list[float]:
-    """Rungs from low to high, and both ends; none where low is above high."""
+    """Return rungs from low to high, and both ends; none where low is above high."""
     if low > high:
         return []
     return sorted({float(low), float(high), *(float(r) for r in ladder if low <= r <= high)})

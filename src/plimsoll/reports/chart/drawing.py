@@ -28,14 +28,14 @@ def write_png(path: Path, spec: Spec, *, scale: float = 2.0) -> None:
 
 
 def svg(spec: Spec) -> str:
-    """A specification as SVG; equal specifications give equal text."""
+    """Return a specification as SVG; equal specifications give equal text."""
     import vl_convert
 
     return numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
 
 
 def numbered_clips(text: str) -> str:
-    """Number the clip paths from zero: Vega counts them through the life of the process."""
+    """Return number the clip paths from zero: Vega counts them through the life of the process."""
     seen: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ class Box:
     bottom: float
 
     def covered(self, other: "Box", air: float = 0.0) -> float:
-        """Area, in square pixels, that both take, if this one is so much larger on each side."""
+        """Return area, in square pixels, that both take, if this one is so much larger on each side."""
         width = min(self.right + air, other.right) - max(self.left - air, other.left)
         height = min(self.bottom + air, other.bottom) - max(self.top - air, other.top)
         return max(width, 0.0) * max(height, 0.0)
@@ -77,7 +77,7 @@ class LabelPlace:
 
 
 def text_width(text: str, size: float) -> float:
-    """Pixels that a bold text of a font size may take."""
+    """Return pixels that a bold text of a font size may take."""
     return size * sum(map(_letter, text))
 
 
@@ -90,7 +90,7 @@ def _letter(letter: str) -> float:
 
 
 def line_boxes(points: Sequence[tuple[float, float]], thickness: float) -> list[Box]:
-    """What a line of steps takes: its level and its upright pieces."""
+    """Return what a line of steps takes: its level and its upright pieces."""
     half = thickness / 2
     return [
         Box(min(x, x2) - half, min(y, y2) - half, max(x, x2) + half, max(y, y2) + half)
@@ -102,7 +102,7 @@ def places_of(
     named: Sequence[NamedLine], taken: Sequence[Box], within: Box, *, size: float
 ) -> list[LabelPlace]:
     """
-    A place for every name.
+    Return a place for every name.
 
     Args:
         named: marks in the order of their importance; every mark is to be among `taken` too.
@@ -126,7 +126,7 @@ def places_of(
 def _placed(
     named: Sequence[NamedLine], order: Sequence[int], taken: Sequence[Box], within: Box, size: float
 ) -> dict[int, tuple[float, LabelPlace]]:
-    """A place for each, one after the other, with what each costs."""
+    """Return a place for each, one after the other, with what each costs."""
     found: dict[int, tuple[float, LabelPlace]] = {}
     for index in order:
         names = [_with_air(place.box) for _, place in found.values()]
@@ -136,14 +136,14 @@ def _placed(
 
 
 def _with_air(box: Box) -> Box:
-    """A name with room on both sides, so that two beside each other are not read as one."""
+    """Return a name with room on both sides, so that two beside each other are not read as one."""
     return Box(box.left - _APART, box.top, box.right + _APART, box.bottom)
 
 
 def _best(
     named: NamedLine, taken: Sequence[Box], leads: Sequence[Line], within: Box, size: float
 ) -> tuple[float, LabelPlace]:
-    """The place that costs least; of equal ones the first."""
+    """Return the place that costs least; of equal ones the first."""
     best: tuple[float, LabelPlace] | None = None
     for place in _candidates(named, size):
         # No place costs less than its distance, and what follows is further away.
@@ -157,7 +157,7 @@ def _best(
 
 
 def _candidates(named: NamedLine, size: float) -> Iterable[LabelPlace]:
-    """Places around a mark, from near to far; to the right and above first."""
+    """Yield places around a mark, from near to far; to the right and above first."""
     width, height = text_width(named.text, size), size * _LINE
     for distance in _DISTANCES:
         for side in range(_SIDES):
@@ -172,7 +172,7 @@ def _candidates(named: NamedLine, size: float) -> Iterable[LabelPlace]:
 
 
 def _share(direction: float) -> float:
-    """How much of a name lies before the point that is nearest to its mark."""
+    """Return how much of a name lies before the point that is nearest to its mark."""
     if direction > 0.35:
         return 0.0
     return 1.0 if direction < -0.35 else 0.5
@@ -201,7 +201,7 @@ def _around(line: Line) -> Box:
 
 
 def _meets(line: Line, box: Box) -> bool:
-    """Whether a line comes into a box, looked at every other pixel."""
+    """Return whether a line comes into a box, looked at every other pixel."""
     x, y, x2, y2 = line
     count = max(int(hypot(x2 - x, y2 - y) / 2), 1)
     return any(

@@ -54,12 +54,12 @@ DARK = Look(
 
 
 def page_look() -> Look:
-    """The same names as CSS variables, for a chart inside a page that sets them."""
+    """Return the same names as CSS variables, for a chart inside a page that sets them."""
     names = {f.name: f"var(--{f.name.replace('_', '-')})" for f in fields(Look)}
     return Look(**(names | {"font": "inherit"}))
 
 
 def css_variables(look: Look) -> str:
-    """The colours of a look as CSS declarations, under the names that `page_look` uses."""
+    """Return the colours of a look as CSS declarations, under the names that `page_look` uses."""
     named = [(f.name.replace("_", "-"), getattr(look, f.name)) for f in fields(look)]
     return " ".join(f"--{name}: {value};" for name, value in named if name != "font")

@@ -60,7 +60,7 @@ def compare_document(comparison: Comparison) -> Document:
 
 
 def _step(said: CompareOutline) -> Iterator[Part]:
-    """Whether the step was enough, and what to run next."""
+    """Yield whether the step was enough, and what to run next."""
     if said.step:
         yield Paragraph(text=said.step)
     if said.next_command:
@@ -93,7 +93,7 @@ def _parts(said: CompareOutline) -> Iterator[Part]:
 
 
 def _times(said: CompareOutline) -> Table:
-    """The verdict and the time at each ceiling."""
+    """Return the verdict and the time at each ceiling."""
     verdicts = ("verdict", *map(_verdict, said.verdicts), "")
     rows = ((_limit(row), row.before, row.after, row.difference) for row in said.time_at)
     columns = (_NAME, *_numeric("Before", "After"), _number("Difference", _WIDE))
@@ -102,7 +102,7 @@ def _times(said: CompareOutline) -> Table:
 
 def _numbers(rows: Iterable[ComparedRow]) -> Table:
     """
-    Numbers of both sides with their difference, absolute and in percent.
+    Return numbers of both sides with their difference, absolute and in percent.
 
     A ticket may quote one row, so each has the whole name of what it counts; a terminal says it once.
     """

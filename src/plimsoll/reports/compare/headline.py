@@ -18,7 +18,7 @@ from plimsoll.units import format_duration, format_latency, format_ratio, number
 
 
 def compare_headline(comparison: Comparison) -> str:
-    """What became of the limits and of latency, in one sentence with numbers and units."""
+    """Return what became of the limits and of latency, in one sentence with numbers and units."""
     before, after = comparison.before.diagnosis, comparison.after.diagnosis
     latency = _latencies(comparison.quantities)
     tail = f"; {latency}" if latency else ""
@@ -39,7 +39,7 @@ def compare_headline(comparison: Comparison) -> str:
 
 
 def step_sentence(comparison: Comparison) -> str:
-    """Whether the step was enough, and what to do next; empty where that is no question."""
+    """Return whether the step was enough, and what to do next; empty where that is no question."""
     if comparison.step is None:
         return ""
     share = format_ratio(comparison.after.at_ceiling_share or 0.0)
@@ -70,7 +70,7 @@ def step_sentence(comparison: Comparison) -> str:
 
 
 def _lead(comparison: Comparison) -> str:
-    """`After the change to db.r5.4xlarge`, or the moment where nothing that was bought differs."""
+    """Return `After the change to db.r5.4xlarge`, or the moment where nothing that was bought differs."""
     known = [b for b in comparison.bought if b.before is not None and b.after is not None]
     changed = {b.name: b for b in known}
     to_class = changed.get("db_class")
@@ -89,7 +89,7 @@ def _is_all_same(comparison: Comparison) -> bool:
 
 def _spent(side: Side, *, like: Side | None = None) -> str:
     """
-    `7 h 12 min of 24 h at its instance EBS throughput, baseline, 86.875 MB/s`.
+    Return `7 h 12 min of 24 h at its instance EBS throughput, baseline, 86.875 MB/s`.
 
     Args:
         side: a side that was judged.
@@ -110,7 +110,7 @@ def _spent(side: Side, *, like: Side | None = None) -> str:
 
 
 def limit_of(diagnosis: Diagnosis) -> str:
-    """What bound for the longest time, with its number; empty where nothing did."""
+    """Return what bound for the longest time, with its number; empty where nothing did."""
     binding = diagnosis.binding
     if binding is None:
         return ""
@@ -122,7 +122,7 @@ def limit_of(diagnosis: Diagnosis) -> str:
 
 
 def _latencies(quantities: Iterable[Quantity]) -> str:
-    """`reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
+    """Return `reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
     said: list[str] = []
     for subject, noun in (
         (MeasuredQuantity.READ_LATENCY, "reads"),
@@ -141,5 +141,5 @@ def _latencies(quantities: Iterable[Quantity]) -> str:
 
 
 def time_of(seconds: float) -> str:
-    """Hours and minutes; no time at all is said in minutes, too."""
+    """Return hours and minutes; no time at all is said in minutes, too."""
     return format_duration(seconds) if seconds else "0 min"

@@ -190,7 +190,7 @@ class CompareOutline:
 
 
 def compare_outline(comparison: Comparison) -> CompareOutline:
-    """Arrange a comparison for people."""
+    """Return arrange a comparison for people."""
     sides = (comparison.before, comparison.after)
     diagnoses = (sides[0].diagnosis, sides[1].diagnosis)
     return CompareOutline(
@@ -286,7 +286,7 @@ def _time_share(seconds: float | None, share: float | None) -> str:
 
 
 def _levels(row: TimePair) -> str:
-    """`86.875 MB/s`, or `86.875 → 148.5 MB/s` where each side has its own number."""
+    """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` where each side has its own number."""
     digits = 4 if row.family is Family.UNKNOWN else 5
     said = [
         format_ops_per_s(level)
@@ -352,7 +352,7 @@ def _sections(comparison: Comparison) -> Iterable[ComparedSection]:
 def _quantity_rows(
     quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]
 ) -> Iterable[ComparedRow]:
-    """What people read of these subjects; the name stands on the first line of each."""
+    """Yield what people read of these subjects; the name stands on the first line of each."""
     wanted = tuple(subjects)
     told: MeasuredQuantity | None = None
     for quantity in quantities:
@@ -414,7 +414,7 @@ def _published(value: float, unit: str) -> str:
 
 
 def _ceiling_cell(ceiling: Ceiling | None) -> str:
-    """Decimal, and on a second line binary where it is sold so."""
+    """Return decimal, and on a second line binary where it is sold so."""
     if ceiling is None:
         return "–"
     text = words.ceiling_value(ceiling)
@@ -440,7 +440,7 @@ def _headroom(resource: Resource | None) -> str:
 
 
 def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
-    """What could not be compared, and why; what is missing for one reason is said once."""
+    """Yield what could not be compared, and why; what is missing for one reason is said once."""
     before = _gaps(gap for q in quantities for gap in q.gaps_before)
     after = _gaps(gap for q in quantities for gap in q.gaps_after)
     groups: dict[tuple[str, str], list[str]] = {}
@@ -454,5 +454,5 @@ def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
 
 
 def _gaps(gaps: Iterable[Gap]) -> dict[Gap, None]:
-    """Each gap once, in the order in which they are met."""
+    """Return each gap once, in the order in which they are met."""
     return dict.fromkeys(gaps)

@@ -53,7 +53,7 @@ _TICKS_S = (
 
 
 def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> list[str]:
-    """The timeline as lines of at most `width` columns; empty when storage was not measured."""
+    """Return the timeline as lines of at most `width` columns; empty when storage was not measured."""
     start_s, end_s = diagnosis.window_s
     columns = width - _LABEL - 2
     if columns < 10 or end_s <= start_s:
@@ -132,7 +132,7 @@ def _said(line: Line) -> str:
 
 
 def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, mark: str) -> str:
-    """A mark in every column that one of the stretches touches."""
+    """Return a mark in every column that one of the stretches touches."""
     marked = np.zeros(samples.time_s.size, dtype=bool)
     for start, end in stretches:
         first = int((start - samples.start_s) // samples.bucket_s)
@@ -142,7 +142,7 @@ def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, 
 
 
 def _events_row(diagnosis: Diagnosis, columns: int) -> str:
-    """The letter of each event in the column of its moment; neighbours give way to each other."""
+    """Return the letter of each event in the column of its moment; neighbours give way to each other."""
     start_s, end_s = diagnosis.window_s
     events = [e for e in events_of(diagnosis.annotations, diagnosis.window_s).rows if e.mark]
     row, taken = [" "] * columns, -1
@@ -155,7 +155,7 @@ def _events_row(diagnosis: Diagnosis, columns: int) -> str:
 
 
 def _time_axis(start_s: int, end_s: int, axis: list[str]) -> tuple[str, str]:
-    """The axis with ticks at round moments, and their labels: hours, or days in a long window."""
+    """Return the axis with ticks at round moments, and their labels: hours, or days in a long window."""
     columns = len(axis)
     apart_s = (end_s - start_s) / columns * 15  # the longest label is fourteen columns
     tick_s = next((t for t in _TICKS_S if t >= apart_s), _TICKS_S[-1])

@@ -39,7 +39,7 @@ _SPACING = 34
 
 
 def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> TimelineSamples:
-    """The series of the window in at most `POINTS_MAX` buckets."""
+    """Return the series of the window in at most `POINTS_MAX` buckets."""
     start_s, end_s = diagnosis.window_s
     bucket_s = bucket_length(diagnosis.window_s, diagnosis.step_s, POINTS_MAX)
     count = max(1, -(-(end_s - start_s) // bucket_s))
@@ -47,7 +47,7 @@ def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> TimelineSamples:
 
 
 def caption(samples: TimelineSamples) -> str:
-    """What a point of the chart stands for."""
+    """Return what a point of the chart stands for."""
     length = format_duration(samples.bucket_s)
     if not samples.is_reduced:
         return f"Each point is the mean of {length}. Times are UTC."
@@ -67,7 +67,7 @@ def timeline_spec(
     samples: TimelineSamples | None = None,
 ) -> dict[str, Any]:
     """
-    The timeline as a Vega-Lite 6 specification.
+    Return the timeline as a Vega-Lite 6 specification.
 
     Panels, where measured: throughput and IOPS with reads and writes stacked under the ceilings,
     latency, queue depth, balances, CPU; one time axis, time at a ceiling shaded in all of them.
@@ -112,7 +112,7 @@ def timeline_spec(
 
 
 def _waited(diagnosis: Diagnosis) -> Spec:
-    """Stretches of waiting that no ceiling explains, where there are any."""
+    """Return stretches of waiting that no ceiling explains, where there are any."""
     stretches = [{"a": 1000 * w.start_s, "b": 1000 * w.end_s} for w in diagnosis.waiting]
     return {"waited": stretches} if stretches else {}
 

@@ -59,7 +59,7 @@ class Events:
 
 
 def in_order(annotations: Iterable[Annotation]) -> tuple[Annotation, ...]:
-    """The annotations in order of time, whatever order the source told them in."""
+    """Return the annotations in order of time, whatever order the source told them in."""
     return tuple(sorted(annotations, key=lambda a: (a.time_s, a.kind.value, a.text)))
 
 

@@ -83,7 +83,7 @@ def _bound(about: str, binding: CeilingTime, window: str, diagnosis: Diagnosis) 
 
 
 def _limit(at: CeilingTime) -> str:
-    """`instance EBS throughput: 212.5 MB/s (legacy baseline)`."""
+    """Return `instance EBS throughput: 212.5 MB/s (legacy baseline)`."""
     ceiling = at.ceiling
     if ceiling is None:
         return f"unknown limit: {words.level(at.level, at.dimension)}"
@@ -93,7 +93,7 @@ def _limit(at: CeilingTime) -> str:
 
 
 def _when(binding: CeilingTime, diagnosis: Diagnosis) -> tuple[str, str]:
-    """The verb, and since or until when: relative to the end of the window, with its date."""
+    """Return the verb, and since or until when: relative to the end of the window, with its date."""
     mine = intervals_at(diagnosis, binding)
     if not mine:
         return "was", ""
@@ -124,7 +124,7 @@ def _waited(about: str, window: str, diagnosis: Diagnosis) -> str:
 
 
 def _gap(diagnosis: Diagnosis) -> str:
-    """Why no verdict was given, as the end of a sentence."""
+    """Return why no verdict was given, as the end of a sentence."""
     hiding = [m for m in diagnosis.missing if m.hides == "verdict"]
     names = [words.plain(m.name) for m in hiding or diagnosis.missing if m.name != SHORT_WINDOW]
     is_short = any(m.name == SHORT_WINDOW for m in hiding)
@@ -150,7 +150,7 @@ def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
 
 
 def _nearest(diagnosis: Diagnosis) -> str:
-    """The measured resource with the least room, as the end of a sentence."""
+    """Return the measured resource with the least room, as the end of a sentence."""
     ratios = [(peak_ratio(r), r) for r in diagnosis.resources]
     known = [(ratio, r) for ratio, r in ratios if ratio is not None]
     if not known:

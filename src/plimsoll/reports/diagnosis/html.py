@@ -82,7 +82,7 @@ def render_html(
 
 
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
-    """The static drawing, and what the script needs to draw it again."""
+    """Return the static drawing, and what the script needs to draw it again."""
     import vl_convert
 
     samples = chart_samples(diagnosis, snapshot)
@@ -110,14 +110,14 @@ def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
 
 
 def _in_script(document: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(document, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 @cache
 def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed, about 900 kB: nothing is fetched when the page is read."""
+    """Return vega, Vega-Lite and Vega-Embed, about 900 kB: nothing is fetched when the page is read."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE)

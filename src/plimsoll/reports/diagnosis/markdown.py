@@ -118,7 +118,7 @@ def _waiting(said: Outline) -> str:
 
 
 def _events(said: Outline) -> str:
-    """Each event beside the letter that marks it on the timeline."""
+    """Return each event beside the letter that marks it on the timeline."""
     return table(
         ("", "When (UTC)", "Kind", "What the source said"),
         (

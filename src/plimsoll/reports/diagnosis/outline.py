@@ -140,7 +140,7 @@ class Outline:
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
-    """Arrange a diagnosis for people."""
+    """Return arrange a diagnosis for people."""
     findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
     shown = shown_interval(diagnosis)
     listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)
@@ -251,13 +251,13 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
 
 
 def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
-    """What changes the reading first, then every sign, the heaviest first; all as sentences."""
+    """Return what changes the reading first, then every sign, the heaviest first; all as sentences."""
     said = (*_reading(interval, step_s), *(e.text for e in interval.evidence))
     return tuple(words.sentence(text) for text in said)
 
 
 def _strongest(interval: Interval, step_s: int) -> tuple[str, ...]:
-    """The heaviest signs, whatever clearly speaks against the claim, and how many more there are."""
+    """Return the heaviest signs, whatever clearly speaks against the claim, and how many more there are."""
     told = interval.evidence[:SIGNS_SHOWN]
     told += tuple(e for e in interval.evidence[SIGNS_SHOWN:] if e.weight <= -1)
     said = [*_reading(interval, step_s), *(e.text for e in told)]
@@ -336,7 +336,7 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
 
 
 def _hidden(hides: str, names: list[str]) -> str:
-    """What a gap hides, as a sentence; nothing where only a part is missing."""
+    """Return what a gap hides, as a sentence; nothing where only a part is missing."""
     if not hides or names == [SHORT_WINDOW]:
         return ""
     without = "without it" if len(names) == 1 else "without them"

@@ -57,7 +57,7 @@ _LABEL_HEIGHT = 15
 
 def dataset(samples: TimelineSamples) -> list[Spec]:
     """
-    One row per bucket: `t` (ms) and every measured column; null where nothing was measured.
+    Return one row per bucket: `t` (ms) and every measured column; null where nothing was measured.
 
     Five significant figures are more than a picture can show.
     """
@@ -88,7 +88,7 @@ def dataset(samples: TimelineSamples) -> list[Spec]:
 def panels_of(
     diagnosis: Diagnosis, snapshot: Snapshot, samples: TimelineSamples, *, look: Look, width: int
 ) -> list[Spec]:
-    """The panels for which there is something measured, in reading order; never empty."""
+    """Return the panels for which there is something measured, in reading order; never empty."""
     panels = []
     first, second = ("rate", 230), ("ops", 120)
     if diagnosis.binding and diagnosis.binding.dimension is Dimension.IOPS:
@@ -143,7 +143,7 @@ def _y(field: str | None, scale: Spec, **axis: Any) -> Spec:
 
 
 def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look: Look) -> Spec:
-    """Shade, layers, legend and cursor under one name."""
+    """Return shade, layers, legend and cursor under one name."""
     shade = {
         "data": {"name": "at_ceiling"},
         "mark": {"type": "rect", "color": look.bound, "opacity": 0.09, "clip": True},
@@ -166,7 +166,7 @@ def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look
 
 
 def _waited_shade(look: Look) -> Spec:
-    """Waiting that no ceiling explains: grey, where time at a ceiling is orange."""
+    """Return waiting that no ceiling explains: grey, where time at a ceiling is orange."""
     return {
         "data": {"name": "waited"},
         "mark": {"type": "rect", "color": look.quiet, "opacity": 0.2, "clip": True},
@@ -175,7 +175,7 @@ def _waited_shade(look: Look) -> Spec:
 
 
 def _name(title: str) -> Spec:
-    """The name of a panel, above its left end."""
+    """Return the name of a panel, above its left end."""
     mark = {"type": "text", "align": "left", "baseline": "bottom", "fontSize": 12}
     place = {"x": {"value": 0}, "y": {"value": -7}, "text": {"value": title}}
     return {
@@ -187,13 +187,13 @@ def _name(title: str) -> Spec:
 
 
 def _steered(**parameters: str) -> Spec:
-    """One row whose fields follow parameters; their rest, −1 ms, lies outside of every window."""
+    """Return one row whose fields follow parameters; their rest, −1 ms, lies outside of every window."""
     taken = [{"calculate": name, "as": field} for field, name in parameters.items()]
     return {"data": {"name": "nothing"}, "transform": taken}
 
 
 def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
-    """Names beside their colours, above the right end of the panel."""
+    """Return names beside their colours, above the right end of the panel."""
     layers: list[Spec] = []
     right = 0.0
     for name, color in reversed(entries):
@@ -215,7 +215,7 @@ def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
 
 
 def _width(text: str) -> float:
-    """Pixels of a text of 11 px, about."""
+    """Return pixels of a text of 11 px, about."""
     return 6.3 * len(text)
 
 
@@ -234,7 +234,7 @@ def _line(y: Spec, color: str, *, dash: list[int] | None = None, width: float = 
 def _rate_panel(
     name: str, height: int, diagnosis: Diagnosis, samples: TimelineSamples, look: Look
 ) -> Spec:
-    """Reads and writes stacked under the ceilings."""
+    """Return reads and writes stacked under the ceilings."""
     dimension, unit = _TOTALS[name]
     high = samples.total[dimension].high
     peak = float(np.nanmax(high)) if np.isfinite(high).any() else 0.0
@@ -260,7 +260,7 @@ def _rate_panel(
 def _ceilings(
     lines: tuple[Line, ...], unit: float, top: float, height: int, look: Look, y: Spec
 ) -> list[Spec]:
-    """Rules with their labels on them; a solid one was reached, a dashed one was not."""
+    """Return rules with their labels on them; a solid one was reached, a dashed one was not."""
     rules: list[Spec] = []
     labels: list[Spec] = []
     side, before = "right", -1e9
@@ -296,7 +296,7 @@ def _ceilings(
 
 
 def _latency_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
-    """Mean latency of reads and writes on a logarithmic axis."""
+    """Return mean latency of reads and writes on a logarithmic axis."""
     shown = {"read_ms": ("reads", look.reads), "write_ms": ("writes", look.writes)}
     present = [n for n in shown if _COLUMNS[n][0] in samples.metric]
     values = [samples.metric[_COLUMNS[n][0]].mean / 1e-3 for n in present]
@@ -317,7 +317,7 @@ def _latency_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
 def _simple_panel(
     name: str, title: str, domain: list[float] | None, samples: TimelineSamples, look: Look
 ) -> list[Spec]:
-    """One quantity as a filled line from zero."""
+    """Return one quantity as a filled line from zero."""
     metric, unit = _COLUMNS[name]
     if metric not in samples.metric or not np.isfinite(samples.metric[metric].mean).any():
         return []
@@ -329,7 +329,7 @@ def _simple_panel(
 
 
 def _balance_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
-    """What is left in each bucket; the lines differ in dash as well as in colour."""
+    """Return what is left in each bucket; the lines differ in dash as well as in colour."""
     style = {
         "byte_balance": (look.byte_balance, None),
         "io_balance": (look.io_balance, [6, 3]),
@@ -374,7 +374,7 @@ def _laid_out(
     annotations: Sequence[Annotation], window_s: tuple[int, int]
 ) -> Iterator[tuple[Annotation, str, int]]:
     """
-    Each annotation inside the window with the side of its line that has more room, and its row.
+    Yield each annotation inside the window with the side of its line that has more room, and its row.
 
     A text takes the first row in which it meets no other; which it would, is judged as if the
     plot were 720 pixels wide. Backups have no text.

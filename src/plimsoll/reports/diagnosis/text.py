@@ -117,7 +117,7 @@ def _is_told(fact: Fact, headline: str) -> bool:
 
 
 def _identified(fact: Fact) -> str:
-    """The value alone where it explains itself, otherwise with its name."""
+    """Return the value alone where it explains itself, otherwise with its name."""
     if fact.name == "Pending":
         return f"pending: {fact.value}"
     if fact.value == "unknown" or fact.name in ("Launched", "Capacity"):
@@ -126,7 +126,7 @@ def _identified(fact: Fact) -> str:
 
 
 def _events(said: Outline) -> Iterable[RenderableType]:
-    """Each event beside the letter that marks it on the timeline."""
+    """Yield each event beside the letter that marks it on the timeline."""
     if not (said.events.rows or said.events.more):
         return
     yield heading("What happened")
@@ -194,7 +194,7 @@ def _also_found(said: Outline) -> Iterable[RenderableType]:
 
 
 def _table(columns: Sequence[tuple[str, str]], *, gap: int = 2) -> Table:
-    """A table without a frame; each column has a title and `left` or `right`."""
+    """Return a table without a frame; each column has a title and `left` or `right`."""
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
     for title, justify in columns:
         side: JustifyMethod = "right" if justify == "right" else "left"
@@ -263,5 +263,5 @@ def _waiting(said: Outline, width: int) -> Iterable[RenderableType]:
 
 
 def _sign(index: int) -> str:
-    """The raised number of a remark that rows share: `¹`."""
+    """Return the raised number of a remark that rows share: `¹`."""
     return str(index + 1).translate(_RAISED)

@@ -71,7 +71,7 @@ class TimelineSamples:
 
 
 def bucket_length(window_s: tuple[int, int], step_s: int, points_max: int) -> int:
-    """Seconds per bucket: a whole number of steps, a round one if possible, few enough buckets."""
+    """Return seconds per bucket: a whole number of steps, a round one if possible, few enough buckets."""
     shortest = (window_s[1] - window_s[0]) / points_max
     if step_s >= shortest:
         return step_s
@@ -113,7 +113,7 @@ def samples_of(
 
 
 def main_dimension(diagnosis: Diagnosis, samples: TimelineSamples) -> Dimension | None:
-    """The dimension to show first: the one that bound, else the one that was measured."""
+    """Return the dimension to show first: the one that bound, else the one that was measured."""
     if diagnosis.binding and diagnosis.binding.dimension in samples.total:
         return diagnosis.binding.dimension
     return next((d for d in (Dimension.THROUGHPUT, Dimension.IOPS) if d in samples.total), None)
@@ -123,7 +123,7 @@ def lines_of(
     diagnosis: Diagnosis, dimension: Dimension, peak: float, *, count_max: int
 ) -> tuple[Line, ...]:
     """
-    The ceilings worth drawing, lowest first: those that bound, the next one, and those in reach.
+    Return the ceilings worth drawing, lowest first: those that bound, the next one, and those in reach.
 
     Legacy limits are drawn only where the rate was at one. A ceiling far above everything
     measured is left out, except the lowest, when nothing else would be drawn and it still fits.
@@ -146,14 +146,14 @@ def lines_of(
 
 
 def beyond(diagnosis: Diagnosis, dimension: Dimension, lines: tuple[Line, ...]) -> str:
-    """The lowest ceiling where none is drawn, for the caption; empty otherwise."""
+    """Return the lowest ceiling where none is drawn, for the caption; empty otherwise."""
     present = [c for c in diagnosis.ceilings if c.dimension is dimension]
     present = [c for c in present if c.phase is not Phase.LEGACY]
     return "" if lines or not present else _label(min(present, key=lambda c: c.value))
 
 
 def at_ceiling(diagnosis: Diagnosis) -> tuple[tuple[int, int], ...]:
-    """The stretches in which any ceiling bound, merged, in order; epoch seconds."""
+    """Return the stretches in which any ceiling bound, merged, in order; epoch seconds."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((i.start_s, i.end_s) for i in diagnosis.intervals):
         if merged and start <= merged[-1][1]:

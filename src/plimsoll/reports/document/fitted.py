@@ -22,7 +22,7 @@ Row = tuple[str | Cell, ...]
 
 
 def is_fitted(part: Table) -> bool:
-    """Whether the table says how it gives way."""
+    """Return whether the table says how it gives way."""
     return bool(part.remarks) or any(column.leaves for column in part.columns)
 
 
@@ -68,7 +68,7 @@ def _widest(text: Text) -> int:
 def _fitted(
     columns: Sequence[Column], natural: Sequence[int], width: int
 ) -> tuple[list[int], list[int]]:
-    """Which columns fit, and how wide each is."""
+    """Return which columns fit, and how wide each is."""
     leaving = sorted(
         (n for n, c in enumerate(columns) if c.leaves), key=lambda n: columns[n].leaves
     )
@@ -99,12 +99,12 @@ def _line(
 
 
 def _gap(column: Column) -> int:
-    """Spaces after a column; a rank belongs to what stands behind it."""
+    """Return spaces after a column; a rank belongs to what stands behind it."""
     return 1 if column.title == "#" else _GAP
 
 
 def _broken(text: Text, width: int) -> Text:
-    """A single word that is too long is broken after a hyphen; a terminal breaks at spaces only."""
+    """Return a single word that is too long is broken after a hyphen; a terminal breaks at spaces only."""
     if " " in text.plain or cell_len(text.plain) <= width:
         return text
     return Text("\n".join(wrap(text.plain, width)), style=text.style)

@@ -77,7 +77,7 @@ def _fenced(part: d.Code | d.Command | d.Diff | d.Picture) -> str:
 
 
 def _fence(lines: Sequence[str], language: str) -> str:
-    """Lines between fences that are longer than any run of backticks inside."""
+    """Return lines between fences that are longer than any run of backticks inside."""
     if not lines:
         return ""
     lines, mark = [words.plain_code(line) for line in lines], "```"

@@ -99,7 +99,7 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
 def _flowing(
     part: d.Paragraph | d.Remark | d.Facts | d.Bullets | d.Table | d.Diff, width: int, indent: int
 ) -> RenderableType:
-    """A part that keeps to any width."""
+    """Return a part that keeps to any width."""
     room = width - indent
     if isinstance(part, d.Paragraph):
         style = _TONES[part.tone] or _WEIGHTS[part.weight]
@@ -134,7 +134,7 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
 
 
 def _needs_all(part: d.Part) -> bool:
-    """Whether a part stands at the margin, because it is as wide as there is room."""
+    """Return whether a part stands at the margin, because it is as wide as there is room."""
     return isinstance(part, d.Picture) or (isinstance(part, d.Table) and is_fitted(part))
 
 
@@ -170,7 +170,7 @@ def _facts(part: d.Facts, width: int) -> RenderableType:
 
 
 def _marked(rows: Iterable[tuple[str, Text]]) -> RenderableType:
-    """One paragraph each, behind a mark."""
+    """Return one paragraph each, behind a mark."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for mark, text in rows:
         grid.add_row(mark, text)
@@ -178,7 +178,7 @@ def _marked(rows: Iterable[tuple[str, Text]]) -> RenderableType:
 
 
 def _table(part: d.Table, width: int, room: int) -> RenderableType:
-    """A table without a frame, with the columns that are shown at this width."""
+    """Return a table without a frame, with the columns that are shown at this width."""
     if is_fitted(part):
         return fitted_table(part, room, lambda cell: _cell(cell, width))
     shown = [n for n, column in enumerate(part.columns) if width >= column.from_width]
@@ -200,7 +200,7 @@ def _table(part: d.Table, width: int, room: int) -> RenderableType:
 
 
 def _least_width(part: d.Table, shown: Sequence[int], width: int) -> int:
-    """How many terminal columns a table needs: its numbers whole, its words broken where they may."""
+    """Return how many terminal columns a table needs: its numbers whole, its words broken where they may."""
     least = 2 * (len(shown) - 1)
     for n in shown:
         texts = [glued(part.columns[n].title), *(_cell(row[n], width).plain for row in part.rows)]
@@ -215,7 +215,7 @@ def _least_width(part: d.Table, shown: Sequence[int], width: int) -> int:
 
 
 def _stacked(part: d.Table, shown: Sequence[int], width: int) -> RenderableType:
-    """Each row as a paragraph, where its numbers do not fit beside each other."""
+    """Return each row as a paragraph, where its numbers do not fit beside each other."""
     return _marked(("-", _paragraph(part, shown, row, width)) for row in part.rows)
 
 
@@ -246,7 +246,7 @@ def _cell(cell: str | d.Cell, width: int) -> Text:
 
 
 def _plain_lines(text: str) -> str:
-    """The text without control characters; a cell may have several lines."""
+    """Return the text without control characters; a cell may have several lines."""
     return "\n".join(map(words.plain_code, text.split("\n")))
 
 

@@ -87,7 +87,7 @@ def recorded_document(file: CaptureFile) -> Document:
 
 
 def time_of(seconds: float | None) -> str:
-    """A time as people read it; unknown where it is."""
+    """Return a time as people read it; unknown where it is."""
     if seconds is None:
         return "unknown"
     return f"{number(seconds, 3)} s" if seconds >= 1 else format_latency(seconds)

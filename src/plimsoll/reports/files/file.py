@@ -44,7 +44,7 @@ def write_aside(path: Path, content: bytes) -> None:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """The number that `/dev/stdout`, `/dev/fd/3` and the like stand for."""
+    """Return the number that `/dev/stdout`, `/dev/fd/3` and the like stand for."""
     text = str(path)
     for folder in _DESCRIPTORS:
         number = text.removeprefix(folder)
@@ -90,7 +90,7 @@ def _replace(place: FilePlace, content: bytes) -> None:
 
 
 def _mode(place: FilePlace) -> int:
-    """The rights of the file that is replaced, or those that a new file would get."""
+    """Return the rights of the file that is replaced, or those that a new file would get."""
     if place.found is not None:
         return place.found.st_mode & 0o777
     mask = os.umask(0)

@@ -32,7 +32,7 @@ _ENDINGS = (
 
 def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
     """
-    The snapshot's last samples.
+    Return the snapshot's last samples.
 
     Args:
         snapshot: any; a series without samples is left out, since what is missing is not zero.
@@ -70,7 +70,7 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
 
 
 def name_of(metric: Metric) -> str:
-    """A metric's name without prefix, its unit spelled out: `read_bytes_per_second`."""
+    """Return a metric's name without prefix, its unit spelled out: `read_bytes_per_second`."""
     name = metric.value
     for ours, theirs in _ENDINGS:
         if name.endswith(ours):

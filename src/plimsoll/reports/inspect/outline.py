@@ -89,7 +89,7 @@ class InspectionOutline:
 
 
 def inspection_outline(inspection: Inspection) -> InspectionOutline:
-    """Arrange an inspection for people."""
+    """Return arrange an inspection for people."""
     return InspectionOutline(
         headline=headline(inspection),
         severity=inspection.causes[0].severity if inspection.causes else None,
@@ -105,7 +105,7 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
 
 
 def headline(inspection: Inspection) -> str:
-    """The largest cause in one sentence with its shares; else that there is none, or no telling."""
+    """Return the largest cause in one sentence with its shares; else that there is none, or no telling."""
     place = words.plain(inspection.place)
     first = inspection.causes[0] if inspection.causes else None
     if first is not None and first.severity != "note":
@@ -132,7 +132,7 @@ def _unexplained(inspection: Inspection) -> str:
 
 
 def size_of(cause: Cause) -> str:
-    """`41.2 MB/s written, 3 MB/s read, estimated: 62 % of the load, 33 % of the ceiling`; or empty."""
+    """Return `41.2 MB/s written, 3 MB/s read, estimated: 62 % of the load, 33 % of the ceiling`; or empty."""
     parts = [
         f"{rate(value)} {word}"
         for value, word in (
@@ -156,7 +156,7 @@ def size_of(cause: Cause) -> str:
 
 
 def rate(bytes_per_s: float) -> str:
-    """Decimal MB/s; below a tenth of one in kB/s."""
+    """Return decimal MB/s; below a tenth of one in kB/s."""
     if bytes_per_s >= _MB or bytes_per_s == 0:
         return format_bytes_per_s(bytes_per_s, 3)
     if bytes_per_s >= _KB:
@@ -165,7 +165,7 @@ def rate(bytes_per_s: float) -> str:
 
 
 def _shares(inspection: Inspection, cause: Cause) -> str:
-    """The end of the headline, in full words; nothing that the title says, or that is not known."""
+    """Return the end of the headline, in full words; nothing that the title says, or that is not known."""
     said = []
     for share, whole in (
         (cause.share_of_load, "all that the database reads and writes"),
@@ -235,7 +235,7 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
 
 
 def _left(inspection: Inspection) -> list[Fact]:
-    """What of the load no cause explains."""
+    """Return what of the load no cause explains."""
     left, share = inspection.unexplained_bytes_per_s, inspection.unexplained_share
     if left is None or share is None:
         return []
@@ -244,12 +244,12 @@ def _left(inspection: Inspection) -> list[Fact]:
 
 
 def _uncounted(inspection: Inspection) -> float:
-    """Bytes/s of vacuums that still run, which the whole does not have yet."""
+    """Return Bytes/s of vacuums that still run, which the whole does not have yet."""
     return sum(cause.uncounted_bytes_per_s for cause in inspection.causes)
 
 
 def _counted_causes(inspection: Inspection) -> str:
-    """`3 critical, 1 warning, 5 notes`."""
+    """Return `3 critical, 1 warning, 5 notes`."""
     if len(inspection.causes) < 3:
         return ""
     counts = [
@@ -278,7 +278,7 @@ def _card(cause: Cause, place: int) -> CauseCard:
 
 def _once(cards: Sequence[CauseCard]) -> tuple[CauseCard, ...]:
     """
-    The cards, each long paragraph printed with the first that has it.
+    Return the cards, each long paragraph printed with the first that has it.
 
     Ten tables with the same defect have the same ways out of it, in six programming languages: they stand
     once, and the others point there. JSON has all of them with every table's own names.
@@ -295,7 +295,7 @@ def _once(cards: Sequence[CauseCard]) -> tuple[CauseCard, ...]:
 
 
 def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow, ...]:
-    """What to do, without what stands under an earlier number; a few lines of code are kept."""
+    """Return what to do, without what stands under an earlier number; a few lines of code are kept."""
     again = [row for row in rows if len(row.text) >= _LONG and row.text in seen]
     if not again:
         return tuple(rows)
@@ -311,7 +311,7 @@ def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow
 
 
 def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:
-    """What is expected of several ways in a row is said once, of the last of them."""
+    """Return what is expected of several ways in a row is said once, of the last of them."""
     following = [*(remedy.expected for remedy in remedies[1:]), None]
     return tuple(
         RemedyRow(
@@ -325,7 +325,7 @@ def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:
 
 def _lines(commands: Sequence[str]) -> Iterator[str]:
     """
-    Every line of every command; an empty one beside a command that has several.
+    Yield every line of every command; an empty one beside a command that has several.
 
     A line break is the command's own; what else cannot be printed is shown, not obeyed.
     """

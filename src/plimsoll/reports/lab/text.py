@@ -46,7 +46,7 @@ _MINUTE_S = 60.0
 
 def progress_lines(progress: LabProgress) -> list[str]:
     """
-    The live display: lines for a terminal, written anew each second.
+    Return the live display: lines for a terminal, written anew each second.
 
     The first says the time, then one for each limit with its balance, and last what holds requests.
     """
@@ -72,7 +72,7 @@ _LATE_TOLD = 0.01
 
 
 def progress_line(progress: LabProgress) -> str:
-    """The same in one line, for a log."""
+    """Return the same in one line, for a log."""
     parts = [
         _when(progress),
         f"{format_bytes_per_s(progress.bytes_per_s)}, {format_ops_per_s(progress.ops_per_s)}",
@@ -88,7 +88,7 @@ def progress_line(progress: LabProgress) -> str:
 
 def render_truth(truth: GroundTruth, *, width: int | None, color: bool) -> str:
     """
-    The section GROUND TRUTH, which follows the report; text that ends with a newline.
+    Return the section GROUND TRUTH, which follows the report; text that ends with a newline.
 
     Args:
         truth: the diagnosis beside what the gate did.
@@ -151,7 +151,7 @@ def _table(truth: GroundTruth) -> Table:
 
 
 def _row(held: ThrottledCeiling, clock: float) -> str:
-    """A row of the table where there is no room for one."""
+    """Return a row of the table where there is no room for one."""
     emulated = f" ({format_duration(held.held_s * clock)} emulated)" if clock != 1 else ""
     delivered = f", delivering {_delivered(held)}" if held.delivered is not None else ""
     found = f"found for {_found(held)}, error {_error(held)}" if held.is_found else _found(held)
@@ -219,7 +219,7 @@ def _forecast(stage: StageNow, progress: LabProgress) -> str:
 
 
 def _bar(share: float) -> str:
-    """Twenty columns filled to a share 0–1, between two edges."""
+    """Return twenty columns filled to a share 0–1, between two edges."""
     filled = round(min(max(share, 0.0), 1.0) * _BAR * 8)
     whole, part = divmod(filled, 8)
     text = "█" * whole + (_EIGHTHS[part] if part else "")
@@ -271,5 +271,5 @@ def _signed(ratio: float) -> str:
 
 
 def live(lines: list[str]) -> Text:
-    """The live display as one renderable that is cut, not wrapped, at the terminal's edge."""
+    """Return the live display as one renderable that is cut, not wrapped, at the terminal's edge."""
     return Text("\n".join(lines), no_wrap=True, overflow="crop")

@@ -65,7 +65,7 @@ def write_chart(path: Path, sheet: LimitSheet) -> None:
 
 
 def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT) -> Spec:
-    """The curve as a Vega-Lite 6 specification; equal sheets give equal specifications."""
+    """Return the curve as a Vega-Lite 6 specification; equal sheets give equal specifications."""
     frame = _frame(sheet)
     lines = _stage_lines(sheet, frame)
     layers = [_stage_layer(line, look) for line in lines]
@@ -104,11 +104,11 @@ class _Frame(Struct, frozen=True, kw_only=True):
         )
 
     def height_px(self, mb: float) -> float:
-        """Pixels above the x axis."""
+        """Return pixels above the x axis."""
         return log2(mb / self.mb_min) * self.octave_px[1]
 
     def mb_at(self, height_px: float) -> float:
-        """The inverse of `height_px`."""
+        """Return the inverse of `height_px`."""
         return float(self.mb_min * 2 ** (height_px / self.octave_px[1]))
 
 
@@ -143,7 +143,7 @@ def _frame(sheet: LimitSheet) -> _Frame:
 
 
 def _stage_lines(sheet: LimitSheet, frame: _Frame) -> list[_StageLine]:
-    """Every stage's own line, at its baseline and, where it is another, at its burst."""
+    """Return every stage's own line, at its baseline and, where it is another, at its burst."""
     sizes = tuple(row.io_size_bytes / KIB for row in sheet.curve)
     found: dict[tuple[float, ...], _StageLine] = {}
     for line in sheet.stages:
@@ -191,7 +191,7 @@ def _stage_layer(line: _StageLine, look: Look) -> Spec:
 
 
 def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
-    """Numbers of the level lines in the right margin, pushed apart where they would overlap."""
+    """Return numbers of the level lines in the right margin, pushed apart where they would overlap."""
     level = sorted((line for line in lines if line.is_level), key=lambda line: line.mb[0])
     rows, free_px = [], 0.0
     for line in level:
@@ -219,7 +219,7 @@ def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
 
 
 def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
-    """Numbers of the rising lines, written along them; neighbours take turns from the left."""
+    """Return numbers of the rising lines, written along them; neighbours take turns from the left."""
     x_px, y_px = frame.octave_px
     # Two lines that begin together may part where a volume counts large I/O as several operations.
     names: dict[float, tuple[str, list[str]]] = {}
@@ -293,7 +293,7 @@ def _point(rate: ChainRate) -> Spec:
 
 
 def _curve_names(sheet: LimitSheet, look: Look) -> list[Spec]:
-    """What the two curves are, above their right ends; without a burst the title says it."""
+    """Return what the two curves are, above their right ends; without a burst the title says it."""
     if not has_burst(sheet):
         return []
     last = sheet.curve[-1]
@@ -430,7 +430,7 @@ def _config(look: Look) -> Spec:
 
 
 def _html(spec: Spec, title: str) -> str:
-    """A page with the specification and the programs that draw it, loading nothing."""
+    """Return a page with the specification and the programs that draw it, loading nothing."""
     import vl_convert
 
     # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.

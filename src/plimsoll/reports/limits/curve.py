@@ -9,13 +9,13 @@ _CURVE_ROWS = 18
 
 
 def has_burst(sheet: LimitSheet) -> bool:
-    """Whether the chain lets more through while credits last, at any size of the table."""
+    """Return whether the chain lets more through while credits last, at any size of the table."""
     return any(row.burst != row.baseline for row in sheet.rows)
 
 
 def curve_text(sheet: LimitSheet, *, width: int) -> str:
     """
-    The curve in characters, at most `width` columns, both axes logarithmic.
+    Return the curve in characters, at most `width` columns, both axes logarithmic.
 
     Braille dots are what can be held forever, middle dots what can be had while credits last.
     """
@@ -52,7 +52,7 @@ def _size(row: SheetRow) -> str:
 
 
 def mb_ticks(values: list[float]) -> list[float]:
-    """Between four and nine round numbers over the range of the values, in MB/s."""
+    """Return between four and nine round numbers over the range of the values, in MB/s."""
     low, high = min(values), max(values)
     decades = range(int(log10(low)) - 2, int(log10(high)) + 2)
     for steps in ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0)):

@@ -61,7 +61,7 @@ def _list(items: Iterable[str]) -> tuple[Part, ...]:
 
 
 def sheet_title(sheet: LimitSheet) -> str:
-    """What the sheet is about: class, engine, storage and layout as far as they are known."""
+    """Return what the sheet is about: class, engine, storage and layout as far as they are known."""
     instance = sheet.instance
     storage = words.storage(instance)
     if instance.storage.volume_count is None and sheet.volume_count is not None:
@@ -199,7 +199,7 @@ def _unreachable(item: UnusableStorage) -> str:
 
 
 def _legacy_notes(legacy: list[Ceiling]) -> list[str]:
-    """What is said of the legacy limits, each remark once, as sentences."""
+    """Return what is said of the legacy limits, each remark once, as sentences."""
     remarks = dict.fromkeys(part for c in legacy for part in c.note.split("; ") if part)
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
 

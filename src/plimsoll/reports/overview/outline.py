@@ -84,7 +84,7 @@ class OverviewSaid:
 
 
 def overview_outline(overview: Overview) -> OverviewSaid:
-    """Arrange many instances for people."""
+    """Return arrange many instances for people."""
     return OverviewSaid(
         headline=headline(overview),
         worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
@@ -108,7 +108,7 @@ def overview_outline(overview: Overview) -> OverviewSaid:
 
 
 def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
-    """What was refused or came in part, by reason and remedy, with whom it concerns."""
+    """Return what was refused or came in part, by reason and remedy, with whom it concerns."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in overview.rows:
         by_reason: dict[tuple[str, str], list[str]] = {}
@@ -121,7 +121,7 @@ def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
 
 
 def published(metric: str) -> str:
-    """CloudWatch's name for one of our metrics; anything else as it is."""
+    """Return CloudWatch's name for one of our metrics; anything else as it is."""
     facts = _METRICS.get(metric)
     return (facts.cloudwatch if facts else None) or metric
 
@@ -143,7 +143,7 @@ def _failed(overview: Overview) -> tuple[Group, ...]:
 
 
 def headline(overview: Overview) -> str:
-    """How many are up against a limit, how many are not, and of how many nothing can be said."""
+    """Return how many are up against a limit, how many are not, and of how many nothing can be said."""
     rows = overview.rows
     total = len(rows) + len(overview.unread)
     count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
@@ -179,7 +179,7 @@ def headline(overview: Overview) -> str:
 
 
 def folded_name(row: OverviewRowText) -> str:
-    """An instance within a list of names, with what must be known of it in brackets."""
+    """Return an instance within a list of names, with what must be known of it in brackets."""
     return f"{row.name} ({'; '.join(row.notes)})" if row.notes else row.name
 
 
@@ -222,7 +222,7 @@ def _row(row: OverviewRow, rank: int) -> OverviewRowText:
 
 
 def _word(row: OverviewRow) -> str:
-    """The verdict, and whether it holds at the end of the window."""
+    """Return the verdict, and whether it holds at the end of the window."""
     if row.verdict is Verdict.UNKNOWN and row.waiting:
         return "waits now" if row.waiting.is_now else "waited"
     return f"{words.VERDICT_WORDS[row.verdict]}{' now' if row.now else ''}"
@@ -246,7 +246,7 @@ def _unread_row(item: UnreadInstance, rank: int) -> OverviewRowText:
 
 
 def bound_name(bound: BoundTime) -> str:
-    """`instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
+    """Return `instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
     unit = "ops/s" if bound.dimension.value == "iops" else "bytes/s"
     name = words.short_limit_name(bound.family, bound.phase, bound.former_phase)
     # A documented number has up to five figures; a measured level is not known that well.
@@ -321,7 +321,7 @@ def _when(binding: BoundTime, now: BoundTime | None) -> str:
 
 
 def _close(row: OverviewRow) -> str:
-    """What came near although the verdict is unknown: `connections 93 %`; empty if nothing did."""
+    """Return what came near although the verdict is unknown: `connections 93 %`; empty if nothing did."""
     nearest = row.nearest
     if row.verdict is not Verdict.UNKNOWN or nearest is None or nearest.verdict is Verdict.SLACK:
         return ""
@@ -349,7 +349,7 @@ def _remedies(row: OverviewRow) -> str:
 
 
 def _grouped(items: Iterable[tuple[str, str, str]]) -> tuple[Group, ...]:
-    """By reason and remedy, the largest group first."""
+    """Return groups by reason and remedy, the largest first."""
     names: dict[tuple[str, str], list[str]] = {}
     for reason, remedy, name in items:
         names.setdefault((reason, remedy), []).append(words.plain(name))

@@ -80,7 +80,7 @@ class OptionCard:
 
 
 def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
-    """An option beside the others; `now` for its number where it is what is there."""
+    """Return an option beside the others; `now` for its number where it is what is there."""
     effect = option.effect
     is_observed = said_as.is_observed(plan)
     is_present = number_ == "now"
@@ -115,12 +115,12 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
 
 
 def _chance(of: float) -> str:
-    """`7 of 10`, `< 1 of 100`."""
+    """Return `7 of 10`, `< 1 of 100`."""
     return in_cases(of).replace("fewer than", "<")
 
 
 def _role(plan: Plan, option: Option) -> str:
-    """`cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
+    """Return `cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
     role = words.plain(option.role)
     if option.break_even is not None:
         return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
@@ -134,7 +134,7 @@ def _role(plan: Plan, option: Option) -> str:
 
 
 def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
-    """All that is known of an option."""
+    """Return all that is known of an option."""
     facts = [
         Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
         *_cost_facts(plan.present.cost, option),
@@ -163,13 +163,13 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
 
 
 def brief_card(card: OptionCard) -> OptionCard:
-    """A card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
+    """Return a card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
     facts = tuple(fact for fact in card.facts if fact.name in _BRIEF)
     return replace(card, facts=facts)
 
 
 def _break_even(option: Option) -> str:
-    """How cheap its class would have to be; nothing where its price is known."""
+    """Return how cheap its class would have to be; nothing where its price is known."""
     if option.break_even is None:
         return ""
     usd = said_as.break_even(option.break_even.usd_per_hour)
@@ -178,7 +178,7 @@ def _break_even(option: Option) -> str:
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:
-    """The whole price before and after; where only what changes is priced, the difference alone."""
+    """Return the whole price before and after; where only what changes is priced, the difference alone."""
     after, more = option.cost, said_as.usd_per_day_more(option.usd_per_day_more)
     if after.usd_per_month is None:
         whole = said_as.PRICE_UNKNOWN
@@ -221,7 +221,7 @@ def _parts_of(cost: Cost) -> str:
 
 
 def is_spread(option: Option) -> bool:
-    """Whether it only moves work to other hours: what that work will see is not known."""
+    """Return whether it only moves work to other hours: what that work will see is not known."""
     return any(move.kind is MoveKind.SCHEDULE for move in option.moves)
 
 
@@ -269,7 +269,7 @@ def _when_served(demand: DemandSummary) -> str:
 
 
 def _same_work(before: Effect, after: Effect) -> str:
-    """How long the jobs take, back to back; nothing where nothing was held back."""
+    """Return how long the jobs take, back to back; nothing where nothing was held back."""
     if before.work is None or after.work is None:
         return ""
     chained = _arrow(*(said_as.work(one.work) for one in (before, after)))
@@ -284,7 +284,7 @@ def _minutes(value: float) -> str:
 
 
 def _lowest(effect: Effect) -> str:
-    """`40 % of the instance EBS throughput credits on 2023-02-14 02:10 UTC, at the high demand`."""
+    """Return `40 % of the instance EBS throughput credits on 2023-02-14 02:10 UTC, at the high demand`."""
     if effect.balance_min_ratio is None:
         return ""
     family = effect.balance_min_family
@@ -314,7 +314,7 @@ def _disruption(disruption: Disruption) -> str:
 
 
 def _short_disruption(option: Option) -> str:
-    """`restart, copy, optimising`; storage is optimised after every change of it."""
+    """Return `restart, copy, optimising`; storage is optimised after every change of it."""
     disruption = option.disruption
     is_changed = any(move.kind in _STORAGE_MOVES for move in option.moves)
     parts = ["restart"] if disruption.is_restart else []
@@ -335,10 +335,10 @@ def _change(before: Decimal | None, after: Decimal | None) -> str:
 
 
 def _arrow(before: str, after: str) -> str:
-    """`18 ms → 3.4 ms`; once where both read the same."""
+    """Return `18 ms → 3.4 ms`; once where both read the same."""
     return after if before == after else f"{before} → {after}"
 
 
 def allowed_minutes(plan: Plan) -> str:
-    """Minutes of the window that may be spent at a ceiling."""
+    """Return minutes of the window that may be spent at a ceiling."""
     return number(plan.allowed_ratio * plan.demand.measured_s / 60, 3)

@@ -81,7 +81,7 @@ def check_picture(path: Path) -> None:
 
 
 def has_chart(plan: Plan) -> bool:
-    """Whether anything of the plan has a price."""
+    """Return whether anything of the plan has a price."""
     return bool(_points(plan))
 
 
@@ -89,7 +89,7 @@ def plan_spec(
     plan: Plan, *, look: Look = LIGHT, width: int = 720, is_titled: bool = True
 ) -> dict[str, Any]:
     """
-    The curve as a Vega-Lite 6 specification; equal plans give equal specifications.
+    Return the curve as a Vega-Lite 6 specification; equal plans give equal specifications.
 
     Args:
         plan: the way past, with at least one price.
@@ -147,13 +147,13 @@ def _across(prices: Sequence[float], width: int) -> Spec:
 
 
 def _padded(low: float, high: float) -> list[float]:
-    """A linear axis needs air on both sides, and a width even where all cost the same."""
+    """Return a linear axis needs air on both sides, and a width even where all cost the same."""
     air = max((high - low) * 0.08, high * 0.02, 1.0)
     return [max(low - air, 0.0), high + air]
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten between two prices; more of them where few are."""
+    """Return 1, 2 and 5 times the powers of ten between two prices; more of them where few are."""
     found: list[float] = []
     for parts in ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
         steps = [part * 10.0**power for power in range(-2, 8) for part in parts]
@@ -221,7 +221,7 @@ _TOOLTIP = [
 
 
 def _mark(point: Spec, look: Look) -> Spec:
-    """A ring around what is there, a diamond for an option: shapes, not only colours."""
+    """Return a ring around what is there, a diamond for an option: shapes, not only colours."""
     is_present, is_proposed = point["kind"] == "present", point["kind"] == "proposed"
     return {
         "data": {"values": [point]},
@@ -241,7 +241,7 @@ def _mark(point: Spec, look: Look) -> Spec:
 
 
 def _points(plan: Plan) -> list[Spec]:
-    """The curve in order of its price, what is there, and the options, where they have a price."""
+    """Return the curve in order of its price, what is there, and the options, where they have a price."""
     points: list[Spec] = []
     for p in sorted(plan.curve, key=lambda p: p.usd_per_month):
         # What is there may serve less than something cheaper; it is drawn apart, not on the line.
@@ -264,7 +264,7 @@ def _points(plan: Plan) -> list[Spec]:
 
 def proposed(plan: Plan) -> Option | None:
     """
-    What the headline leads with; None without.
+    Return what the headline leads with; None without.
 
     The recommended step; without one the most time for the money, or the first that lifts; what saves
     most where nothing needs a way past.
@@ -280,7 +280,7 @@ def proposed(plan: Plan) -> Option | None:
 
 
 def _of_option(kind: str, number: str, label: str, option: Option) -> list[Spec]:
-    """The point of an option; none where its price is not known, or what it serves."""
+    """Return the point of an option; none where its price is not known, or what it serves."""
     usd = option.cost.usd_per_month
     if usd is None or is_spread(option):
         return []

@@ -47,7 +47,7 @@ class Plane:
     shares: tuple[float, float]
 
     def at(self, usd: float, share: float) -> tuple[float, float]:
-        """Of a point, rightwards and downwards."""
+        """Return the place of a point, rightwards and downwards."""
         low, high = self.prices
         part = log(usd / low) / log(high / low) if self.is_log else (usd - low) / (high - low)
         bottom, top = self.shares
@@ -56,7 +56,7 @@ class Plane:
 
 def named_marks(points: Sequence[Spec], look: Look, plane: Plane) -> tuple[list[Spec], list[Spec]]:
     """
-    Layers with the names of marks, and with the lines that lead to those that stand apart.
+    Return layers with the names of marks, and with the lines that lead to those that stand apart.
 
     Args:
         points: with `kind`, `usd`, `low`, `middle`, `high`, and for marks `number` and `label`.
@@ -78,7 +78,7 @@ def named_marks(points: Sequence[Spec], look: Look, plane: Plane) -> tuple[list[
 
 
 def _named(points: Sequence[Spec], plane: Plane) -> list[NamedLine]:
-    """Marks and their names, what is there first; marks upon each other share one."""
+    """Return marks and their names, what is there first; marks upon each other share one."""
     marked = sorted((p for p in points if p["kind"] != "curve"), key=lambda p: _ORDER[p["kind"]])
     groups: list[tuple[tuple[float, float], list[Spec]]] = []
     for point in marked:
@@ -100,7 +100,7 @@ def _named(points: Sequence[Spec], plane: Plane) -> list[NamedLine]:
 
 
 def _taken(points: Sequence[Spec], plane: Plane) -> list[Box]:
-    """What names may not cover: the line with its points, bars and marks."""
+    """Return what names may not cover: the line with its points, bars and marks."""
     curve = [plane.at(p["usd"], p["middle"]) for p in points if p["kind"] == "curve"]
     steps = curve[:1]
     for x, y in curve[1:]:
@@ -117,7 +117,7 @@ def _taken(points: Sequence[Spec], plane: Plane) -> list[Box]:
 
 
 def _cut(text: str, longest: float) -> str:
-    """A name that fits; one that does not ends with an ellipsis."""
+    """Return a name that fits; one that does not ends with an ellipsis."""
     if text_width(text, _FONT) <= longest:
         return text
     while text_width(f"{text}…", _FONT) > longest:
@@ -126,7 +126,7 @@ def _cut(text: str, longest: float) -> str:
 
 
 def _lead(line: tuple[float, float, float, float], look: Look) -> Spec:
-    """The thin line from a mark to its name."""
+    """Return the thin line from a mark to its name."""
     return {
         "data": {"values": [{}]},
         "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.8},
@@ -138,7 +138,7 @@ def _lead(line: tuple[float, float, float, float], look: Look) -> Spec:
 
 
 def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
-    """A name with a border of the background's colour, so that grid and band do not run into it."""
+    """Return a name with a border of the background's colour, so that grid and band do not run into it."""
     box = place.box
     is_right = box.right <= named.x
     is_left = box.left >= named.x
@@ -167,7 +167,7 @@ def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
 
 
 def key_of(plan: Plan, look: Look, width: int) -> Spec:
-    """A view: what the numbers stand for, with verdict, price, difference and the whole arrangement."""
+    """Return a view: what the numbers stand for, with verdict, price, difference and the whole arrangement."""
     rows = [("now", said_as.PRESENT_WORDS[plan.present.judgement], plan.present)]
     rows += [
         (str(number), option.judgement.value, option)
@@ -196,7 +196,7 @@ def key_of(plan: Plan, look: Look, width: int) -> Spec:
 
 
 def _cell(text: str, column: int, row: int, look: Look, width: int) -> Spec:
-    """A cell of the key; prices end where their column does."""
+    """Return a cell of the key; prices end where their column does."""
     is_price = column == _PRICE
     return {
         "data": {"values": [{}]},

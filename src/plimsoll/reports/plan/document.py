@@ -130,13 +130,13 @@ def _unpriced(cards: Sequence[OptionCard]) -> Iterator[Part]:
 
 
 def _closing(cards: Sequence[OptionCard]) -> Iterator[Part]:
-    """What is to be known of the commands, behind the last of them."""
+    """Yield what is to be known of the commands, behind the last of them."""
     if any(card.commands for card in cards):
         yield Paragraph(text=NEVER_RUN, weight="strong")
 
 
 def _named(rows: Sequence[OptionRow]) -> Table:
-    """What each is and disturbs: beside bands and prices a terminal has no room for names."""
+    """Return what each is and disturbs: beside bands and prices a terminal has no room for names."""
     return Table(
         columns=(
             Column(title="Option", may_break=False),
@@ -158,7 +158,7 @@ def _named(rows: Sequence[OptionRow]) -> Table:
 
 
 def _priced(rows: Sequence[OptionRow], enough: str) -> Table:
-    """How each is judged and what it costs; in 80 columns the whole price stands with each option alone."""
+    """Return how each is judged and what it costs; in 80 columns the whole price stands with each option alone."""
     return Table(
         columns=(
             Column(title="Option", may_break=False),

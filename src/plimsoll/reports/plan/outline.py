@@ -122,7 +122,7 @@ class PlanOutline:
 
 
 def plan_outline(plan: Plan) -> PlanOutline:
-    """Arrange a plan for people."""
+    """Return arrange a plan for people."""
     present = option_row(plan, plan.present, "now")
     cards = tuple(
         option_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1)
@@ -155,7 +155,7 @@ def plan_outline(plan: Plan) -> PlanOutline:
 
 
 def _check_lead(plan: Plan) -> str:
-    """What the command beneath compares, and what is to be filled in."""
+    """Return what the command beneath compares, and what is to be filled in."""
     lead = "One day after the step, compare it with"
     if plan.ladder is not None and AFTER in plan.ladder.check.split():
         return f"{lead} these samples. AFTER is the export or recording of that day:"
@@ -185,7 +185,7 @@ def _deployment(instance: Instance) -> str | None:
 
 
 def _license(license_model: str | None) -> str | None:
-    """A licence that sets prices apart; one that costs nothing is not worth a word."""
+    """Return a licence that sets prices apart; one that costs nothing is not worth a word."""
     is_free = license_model is None or LICENSES.get(license_model) == "none"
     return None if is_free else license_model
 
@@ -266,7 +266,7 @@ def _lead(demand: DemandSummary) -> str:
 
 
 def _held_back(demand: DemandSummary) -> str:
-    """Bytes that were asked for and not served; nothing where nothing was held back."""
+    """Return bytes that were asked for and not served; nothing where nothing was held back."""
     amount = demand.held_back_bytes
     if amount is None or demand.held_back_s == 0:
         return ""
@@ -282,7 +282,7 @@ def _no_option(plan: Plan) -> str:
 
 
 def _notes(plan: Plan) -> tuple[str, ...]:
-    """What the plan says, how it was searched, and where the samples came from."""
+    """Return what the plan says, how it was searched, and where the samples came from."""
     said = [words.sentence(note) for note in (*plan.notes, *plan.present.cost.unknown)]
     if plan.candidate_count:
         said.append(_searched(plan))
@@ -299,7 +299,7 @@ def _searched(plan: Plan) -> str:
 
 
 def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
-    """What is there first, then every arrangement that is sooner than all that cost less."""
+    """Return what is there first, then every arrangement that is sooner than all that cost less."""
     now = WorkRow(name="now", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
     rows = tuple(
         WorkRow(
@@ -313,7 +313,7 @@ def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
 
 
 def _thinned(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
-    """At most ten points, evenly along the curve: both ends and what is there are among them."""
+    """Return at most ten points, evenly along the curve: both ends and what is there are among them."""
     if len(curve) <= _POINTS_SHOWN:
         return list(curve)
     last = len(curve) - 1

@@ -9,7 +9,7 @@ from plimsoll.units import in_cases, number
 
 
 def steps_of(plan: Plan) -> tuple[str, ...]:
-    """A sentence for each step, then one for the whole; empty where there is no ladder."""
+    """Return a sentence for each step, then one for the whole; empty where there is no ladder."""
     ladder = plan.ladder
     if ladder is None:
         return ()
@@ -43,7 +43,7 @@ def _step(plan: Plan, place: int) -> str:
 
 
 def _sooner(plan: Plan, place: int, named: str) -> str:
-    """`Recommended: option 2, db.m6g.xlarge ($0.67 a day more): the same work in 6.9 h instead of …`."""
+    """Return `Recommended: option 2, db.m6g.xlarge ($0.67 a day more): the same work in 6.9 h instead of …`."""
     assert plan.ladder is not None
     rung = plan.ladder.rungs[place]
     took, takes = (
@@ -56,7 +56,7 @@ def _sooner(plan: Plan, place: int, named: str) -> str:
 
 
 def _certain(plan: Plan, ladder: Ladder) -> str:
-    """What certainty costs, where it is no step of its own."""
+    """Return what certainty costs, where it is no step of its own."""
     if ladder.certain is None or any(rung.option == ladder.certain for rung in ladder.rungs):
         return ""
     lead = "Almost certain today"
@@ -86,7 +86,7 @@ def _named(option: Option, place: int) -> str:
 
 
 def _more(usd_per_day: Decimal) -> str:
-    """`$0.67 a day more`."""
+    """Return `$0.67 a day more`."""
     text = said_as.usd_per_day(abs(usd_per_day))
     if said_as.usd_more(usd_per_day) == "same price":
         return "at the same price"

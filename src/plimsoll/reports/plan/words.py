@@ -55,12 +55,12 @@ _NEARLY_ALL = 0.999
 
 
 def is_observed(plan: Plan) -> bool:
-    """Whether the demand of the plan was seen: nothing held it back, and it is not made larger."""
+    """Return whether the demand of the plan was seen: nothing held it back, and it is not made larger."""
     return is_seen(plan.demand) and plan.growth <= 1
 
 
 def is_seen(demand: DemandSummary) -> bool:
-    """Whether what was served is what was asked for: measured, and no ceiling bound."""
+    """Return whether what was served is what was asked for: measured, and no ceiling bound."""
     return demand.measured_s > 0 and demand.held_back_s == 0
 
 
@@ -72,13 +72,13 @@ def is_recommended(ladder: Ladder, place: int) -> bool:
 
 
 def is_by_hours(plan: Plan) -> bool:
-    """Whether what counts is how soon the work is done: the load takes whatever it is given."""
+    """Return whether what counts is how soon the work is done: the load takes whatever it is given."""
     ladder = plan.ladder
     return ladder is not None and ladder.rungs[ladder.recommended].kind is RungKind.SOONER
 
 
 def band(values: Band, said: Callable[[float], str], unit: str = "") -> str:
-    """`3 – 5 – 9 min`; one number where all three read the same."""
+    """Return `3 – 5 – 9 min`; one number where all three read the same."""
     parts = [said(value) for value in (values.low, values.middle, values.high)]
     text = parts[0] if len(set(parts)) == 1 else _DASH.join(parts)
     return f"{text} {unit}".strip()
@@ -86,7 +86,7 @@ def band(values: Band, said: Callable[[float], str], unit: str = "") -> str:
 
 def minutes(at: Band, *, is_observed: bool) -> str:
     """
-    Minutes at a ceiling, in hours from two on: `under 1 min`, `< 1 – 3 – 9 min`, `11.9 – 12.0 h`.
+    Return minutes at a ceiling, in hours from two on: `under 1 min`, `< 1 – 3 – 9 min`, `11.9 – 12.0 h`.
 
     Args:
         at: minutes.
@@ -110,7 +110,7 @@ def minutes(at: Band, *, is_observed: bool) -> str:
 
 
 def work(done: WorkTime | None) -> str:
-    """How long the same work takes with its tasks back to back: `6.9 h`; empty where it is not known."""
+    """Return how long the same work takes with its tasks back to back: `6.9 h`; empty where it is not known."""
     if done is None:
         return ""
     value = done.chained_minutes
@@ -119,7 +119,7 @@ def work(done: WorkTime | None) -> str:
 
 def share_served(of: Band, *, is_observed: bool) -> str:
     """
-    Share of the demand that is served without waiting: `97 – 99.2 – > 99.9 %`.
+    Return share of the demand that is served without waiting: `97 – 99.2 – > 99.9 %`.
 
     Args:
         of: shares 0–1.
@@ -133,23 +133,23 @@ def share_served(of: Band, *, is_observed: bool) -> str:
 
 
 def bytes_per_s(rate: Band) -> str:
-    """`212 – 250 – 290 MB/s`."""
+    """Return `212 – 250 – 290 MB/s`."""
     return band(rate, lambda value: number(value / 1e6, 3), "MB/s")
 
 
 def ops_per_s(rate: Band) -> str:
-    """`3,400 – 3,600 – 4,100 IOPS`."""
+    """Return `3,400 – 3,600 – 4,100 IOPS`."""
     return band(rate, lambda value: f"{value:,.0f}", "IOPS")
 
 
 def sizes(amount: Band) -> str:
-    """Bytes in the unit of the largest: `0.4 – 1.2 – 2 TiB`."""
+    """Return bytes in the unit of the largest: `0.4 – 1.2 – 2 TiB`."""
     size, unit = next((s for s in _SIZES if amount.high >= s[0]), (1, "B"))
     return band(amount, lambda value: number(value / size, 3), unit)
 
 
 def latency(seconds: Band | None) -> str:
-    """`3.1 – 3.4 – 4 ms`; `unknown` where no latency was measured."""
+    """Return `3.1 – 3.4 – 4 ms`; `unknown` where no latency was measured."""
     if seconds is None:
         return UNKNOWN
     if seconds.high < 1e-4:
@@ -159,7 +159,7 @@ def latency(seconds: Band | None) -> str:
 
 
 def duration(seconds: Band) -> str:
-    """A time in hours, or in minutes below two hours: `1 – 3 – 6 h`, `5 min – 3 h – 24 h`."""
+    """Return a time in hours, or in minutes below two hours: `1 – 3 – 6 h`, `5 min – 3 h – 24 h`."""
     hour_s = 3600
     if seconds.low < hour_s and seconds.high >= 2 * hour_s:
         return band(
@@ -171,7 +171,7 @@ def duration(seconds: Band) -> str:
 
 
 def usd(amount: Decimal | None) -> str:
-    """`$1,234.50`, to the cent."""
+    """Return `$1,234.50`, to the cent."""
     if amount is None:
         return PRICE_UNKNOWN
     cents = _cents(amount)
@@ -179,28 +179,28 @@ def usd(amount: Decimal | None) -> str:
 
 
 def usd_per_day(amount: Decimal | None) -> str:
-    """`$12.17 a day`; what is not known has no day."""
+    """Return `$12.17 a day`; what is not known has no day."""
     return usd(amount) if amount is None else f"{usd(amount)} a day"
 
 
 def usd_per_month(amount: Decimal | None) -> str:
-    """`$370.14 a month`; what is not known has no month."""
+    """Return `$370.14 a month`; what is not known has no month."""
     return usd(amount) if amount is None else f"{usd(amount)} a month"
 
 
 def usd_per_hour(amount: Decimal) -> str:
-    """`$0.318 an hour`, with all the digits that are published, and cents at least."""
+    """Return `$0.318 an hour`, with all the digits that are published, and cents at least."""
     digits = max(-int(amount.normalize().as_tuple().exponent), 2)
     return f"${amount:,.{digits}f} an hour"
 
 
 def break_even(amount: Decimal) -> str:
-    """`$1.033/h`: cut and not rounded, so that below it the claim holds."""
+    """Return `$1.033/h`: cut and not rounded, so that below it the claim holds."""
     return f"${amount.quantize(_MILLE, rounding=ROUND_FLOOR):,.3f}/h"
 
 
 def usd_more(amount: Decimal | None) -> str:
-    """The difference with its sign: `+$0.67`, `−$1.20`, `same price`."""
+    """Return the difference with its sign: `+$0.67`, `−$1.20`, `same price`."""
     if amount is None:
         return PRICE_UNKNOWN
     cents = _cents(amount)
@@ -210,13 +210,13 @@ def usd_more(amount: Decimal | None) -> str:
 
 
 def usd_per_day_more(amount: Decimal | None) -> str:
-    """`+$0.67 a day`; what is the same or not known has no day."""
+    """Return `+$0.67 a day`; what is the same or not known has no day."""
     text = usd_more(amount)
     return f"{text} a day" if "$" in text else text
 
 
 def next_ceiling(following: NextCeiling | None, *, is_short: bool = False) -> str:
-    """`volume IOPS, baseline, 3,600 IOPS`; `unknown` for None."""
+    """Return `volume IOPS, baseline, 3,600 IOPS`; `unknown` for None."""
     if following is None:
         return UNKNOWN
     name = words.short_limit_name if is_short else words.limit_name
@@ -225,7 +225,7 @@ def next_ceiling(following: NextCeiling | None, *, is_short: bool = False) -> st
 
 
 def probability(of: float) -> str:
-    """A share of plausible demands; never all and never none of them."""
+    """Return a share of plausible demands; never all and never none of them."""
     return "< 1 %" if of < 0.005 else words.confidence(of)
 
 

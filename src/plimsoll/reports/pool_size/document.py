@@ -44,7 +44,7 @@ def pool_size_document(sizing: PoolSizing) -> Document:
 
 
 def _ended(text: str) -> str:
-    """The text with a full stop; a service keeps the first letter of its name."""
+    """Return the text with a full stop; a service keeps the first letter of its name."""
     return text if text.endswith(".") else f"{text}."
 
 
@@ -125,7 +125,7 @@ def _bound(sizing: PoolSizing) -> str:
 
 
 def _alike(services: tuple[Service, ...]) -> list[tuple[Service, int]]:
-    """Services of the same containers and pool as one, with their number."""
+    """Return services of the same containers and pool as one, with their number."""
     found: dict[tuple[int, int], list[Service]] = {}
     for service in services:
         found.setdefault((service.containers, service.pool), []).append(service)

@@ -15,7 +15,7 @@ _SINGLE_QUOTED = re.compile(r"'[^']*'")
 
 def command_lines(command: str, width: int) -> list[str]:
     """
-    A shell line broken between its words, each line but the last ending with a backslash.
+    Return a shell line broken between its words, each line but the last ending with a backslash.
 
     Args:
         command: words as a shell reads them, or a comment; what is neither is returned as it is.
@@ -41,7 +41,7 @@ def command_lines(command: str, width: int) -> list[str]:
 
 def _parts(word: str, width: int) -> list[str]:
     """
-    A long word that is the output of a command, `"$(…)"`, at the spaces of that command.
+    Return a long word that is the output of a command, `"$(…)"`, at the spaces of that command.
 
     There a backslash at the end of a line joins it with the next, and an indent is only more space
     between words; in other quotes either would become part of the word.
@@ -53,7 +53,7 @@ def _parts(word: str, width: int) -> list[str]:
 
 
 def _together(found: Sequence[str], width: int) -> list[str]:
-    """An option with its value, where both fit on a line."""
+    """Return an option with its value, where both fit on a line."""
     groups: list[str] = []
     for word in found:
         follows = bool(groups) and groups[-1].startswith("--") and not word.startswith("--")

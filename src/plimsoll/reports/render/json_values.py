@@ -74,7 +74,7 @@ def _filled(form: type[Struct] | None, value: Any) -> Any:
 
 @cache
 def _inner_forms(form: type[Struct]) -> dict[str, type[Struct] | None]:
-    """The Struct that each field has, or has some of; None for a field without one."""
+    """Return the Struct that each field has, or has some of; None for a field without one."""
     hints = get_type_hints(form)
     return {name: _struct_in(hints[name]) for name in form.__struct_fields__}
 
@@ -86,7 +86,7 @@ def _struct_in(hint: Any) -> type[Struct] | None:
 
 
 def _python_number(value: object) -> object:
-    """The number that one of numpy's own kinds stands for."""
+    """Return the number that one of numpy's own kinds stands for."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(type(value).__name__)

@@ -14,7 +14,7 @@ from plimsoll.reports.render.page_policy import POLICY, closed
 
 
 def rendered_page(template: str, **values: Any) -> str:
-    """A template of the package filled with values; its style and the verdicts' words are given."""
+    """Return a template of the package filled with values; its style and the verdicts' words are given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -38,13 +38,13 @@ def rendered_page(template: str, **values: Any) -> str:
 
 
 def _finalized(value: Any) -> Any:
-    """What is put into the template: text with its numbers kept beside their units."""
+    """Return what is put into the template: text with its numbers kept beside their units."""
     return words.kept_together(value) if type(value) is str else value
 
 
 @cache
 def template_text(name: str) -> str:
-    """A file beside the templates: a script, a style."""
+    """Return a file beside the templates: a script, a style."""
     return (files("plimsoll.reports") / "templates" / name).read_text(encoding="utf-8")
 
 

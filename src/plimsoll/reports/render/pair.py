@@ -43,7 +43,7 @@ class _Form:
 
 def pair(before: float | None, after: float | None, unit: str) -> Pair:
     """
-    Two numbers of the model as people read them.
+    Return two numbers of the model as people read them.
 
     Args:
         before: in `unit`; None where it is not known. Likewise `after`.
@@ -69,7 +69,7 @@ def pair(before: float | None, after: float | None, unit: str) -> Pair:
 
 
 def percent_of(before: float | None, after: float | None) -> str:
-    """`+46 %`, `−0.7 %`; empty where it is not known or rounds to nothing."""
+    """Return `+46 %`, `−0.7 %`; empty where it is not known or rounds to nothing."""
     change = change_ratio_of(before, after)
     if change is None or abs(change) < 0.0005:
         return ""

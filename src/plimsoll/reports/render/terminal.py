@@ -26,7 +26,7 @@ STYLES = {
 
 def columns_of(width: int | None, *, least: int, most: int, piped: int = 80) -> int:
     """
-    The columns of a report.
+    Return the columns of a report.
 
     Args:
         width: as the user asked; None takes the terminal's.
@@ -40,7 +40,7 @@ def columns_of(width: int | None, *, least: int, most: int, piped: int = 80) -> 
 
 
 def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str:
-    """The parts below one another as text that ends with a newline; no line ends with a space."""
+    """Return the parts below one another as text that ends with a newline; no line ends with a space."""
     out = StringIO()
     console = Console(
         file=out,
@@ -62,22 +62,22 @@ def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str
 
 
 def glued(text: str) -> str:
-    """The text with its numbers kept beside their units."""
+    """Return the text with its numbers kept beside their units."""
     return kept_together(text, GLUE)
 
 
 def styled(text: str, style: str = "") -> Text:
-    """A paragraph in which no number is parted from its unit."""
+    """Return a paragraph in which no number is parted from its unit."""
     return Text(glued(text), style=style)
 
 
 def heading(title: str) -> RenderableType:
-    """The title of a section, after an empty line."""
+    """Return the title of a section, after an empty line."""
     return Padding(Text(title.upper(), style="bold"), (1, 0, 0, 0))
 
 
 def bullets(items: Sequence[str | Text], *, numbered: bool = False) -> RenderableType:
-    """One paragraph each, with a dash or a number."""
+    """Return one paragraph each, with a dash or a number."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     for index, item in enumerate(items, start=1):
         text = styled(item) if isinstance(item, str) else item
@@ -86,7 +86,7 @@ def bullets(items: Sequence[str | Text], *, numbered: bool = False) -> Renderabl
 
 
 def pairs(facts: Sequence[tuple[str, str]]) -> RenderableType:
-    """Names with their values, in two columns."""
+    """Return names with their values, in two columns."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, value in facts:
         grid.add_row(Text(name, style="dim"), styled(value))
@@ -94,5 +94,5 @@ def pairs(facts: Sequence[tuple[str, str]]) -> RenderableType:
 
 
 def indented(what: RenderableType) -> RenderableType:
-    """The part two columns from the left."""
+    """Return the part two columns from the left."""
     return Padding(what, (0, 0, 0, 2))

@@ -79,7 +79,7 @@ _BAND = re.compile(r"(?<=[0-9]) (?=– [<>0-9])|(?<=–) (?=[<>0-9])|(?<=[<>]) (
 
 def plain(text: str) -> str:
     """
-    The text on one line without control characters.
+    Return the text on one line without control characters.
 
     Names come from outside; an escape sequence in one must not reach a terminal or a page.
     """
@@ -88,19 +88,19 @@ def plain(text: str) -> str:
 
 
 def plain_code(line: str) -> str:
-    """A line of code with its own indent, which it may need, and without control characters."""
+    """Return a line of code with its own indent, which it may need, and without control characters."""
     body = line.expandtabs(4)
     return " " * (len(body) - len(body.lstrip(" "))) + plain(body)
 
 
 def kept_together(text: str, space: str = "\u00a0") -> str:
-    """The text with another space within bands and between numbers and units: no line is broken there."""
+    """Return the text with another space within bands and between numbers and units: no line is broken there."""
     return _BAND.sub(space, _UNIT.sub(space, text))
 
 
 def sentence(text: str) -> str:
     """
-    The text as a sentence: a capital letter where it begins with a common word, a full stop.
+    Return the text as a sentence: a capital letter where it begins with a common word, a full stop.
 
     A name such as `db.r5.2xlarge` or `pgbench-1` keeps its first letter.
     """
@@ -112,7 +112,7 @@ def sentence(text: str) -> str:
 
 
 def confidence(probability: float) -> str:
-    """A probability as a percentage; nothing measured is ever certain, so at most `> 99 %`."""
+    """Return a probability as a percentage; nothing measured is ever certain, so at most `> 99 %`."""
     return "> 99 %" if probability >= 0.995 else format_ratio(probability)
 
 
@@ -122,7 +122,7 @@ def sure(confidence_word: str) -> str:
 
 
 def phase_name(phase: Phase, former_phase: Phase | None = None) -> str:
-    """`baseline`, `burst`, `legacy baseline`; empty for a limit that has only one number."""
+    """Return `baseline`, `burst`, `legacy baseline`; empty for a limit that has only one number."""
     if phase is Phase.LEGACY:
         bucket = former_phase if former_phase in (Phase.BASELINE, Phase.BURST) else None
         return f"legacy {bucket.value}" if bucket else "legacy"
@@ -130,7 +130,7 @@ def phase_name(phase: Phase, former_phase: Phase | None = None) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number of the model with its unit, as people read it; `unknown` for None."""
+    """Return a number of the model with its unit, as people read it; `unknown` for None."""
     if value is None or not isfinite(value):
         return "unknown"
     if unit == "bytes/s":
@@ -145,12 +145,12 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def level(value: float, dimension: Dimension) -> str:
-    """A served rate: `212.5 MB/s` or `18,750 IOPS`."""
+    """Return a served rate: `212.5 MB/s` or `18,750 IOPS`."""
     return quantity(value, "ops/s" if dimension is Dimension.IOPS else "bytes/s")
 
 
 def level_with_error(interval: Interval) -> str:
-    """The level of an interval with half the width of its error bars: `212.6 ± 0.3 MB/s`."""
+    """Return the level of an interval with half the width of its error bars: `212.6 ± 0.3 MB/s`."""
     half = (interval.level_high - interval.level_low) / 2
     if not isfinite(half):
         return level(interval.level, interval.dimension)
@@ -162,7 +162,7 @@ def level_with_error(interval: Interval) -> str:
 
 
 def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
-    """A ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
+    """Return a ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
     if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
         return quantity(ceiling.value, ceiling.unit)
     text = published(ceiling.value, ceiling.unit)
@@ -172,18 +172,18 @@ def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
 
 
 def ceiling_name(ceiling: Ceiling) -> str:
-    """`instance EBS throughput, legacy baseline`."""
+    """Return `instance EBS throughput, legacy baseline`."""
     return limit_name(ceiling.family, ceiling.phase, ceiling.former_phase)
 
 
 def limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
-    """A family with its phase; a limit of unknown origin has no phase worth saying."""
+    """Return a family with its phase; a limit of unknown origin has no phase worth saying."""
     name, kind = FAMILY_NAMES[family], phase_name(phase, former_phase)
     return name if family is Family.UNKNOWN or not kind else f"{name}, {kind}"
 
 
 def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
-    """Where a unit already says the dimension: `instance legacy baseline`, `volume`."""
+    """Return where a unit already says the dimension: `instance legacy baseline`, `volume`."""
     if family is Family.UNKNOWN:
         return FAMILY_NAMES[family]
     owner = FAMILIES[family].owner or "instance"
@@ -191,7 +191,7 @@ def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = 
 
 
 def subject(instance: Instance) -> str:
-    """What the report is about: `search-db (db.r5.2xlarge)`, or whichever of the two is known."""
+    """Return what the report is about: `search-db (db.r5.2xlarge)`, or whichever of the two is known."""
     name, db_class = plain(instance.identifier), plain(instance.db_class or "")
     if name in ("", "unnamed"):
         return db_class or "the instance"
@@ -199,7 +199,7 @@ def subject(instance: Instance) -> str:
 
 
 def storage(instance: Instance) -> str:
-    """The storage as bought: `io1, 4,000 GiB, 30,000 IOPS`; `unknown` without any of it."""
+    """Return the storage as bought: `io1, 4,000 GiB, 30,000 IOPS`; `unknown` without any of it."""
     bought = instance.storage
     parts = [plain(bought.kind)] if bought.kind else []
     if bought.size_gib is not None:
@@ -214,7 +214,7 @@ def storage(instance: Instance) -> str:
 
 
 def ebs_limits(limits: EbsLimits) -> str:
-    """What the provider's API said: `81.25 MB/s, 593.75 MB/s in bursts; … (source, date)`."""
+    """Return what the provider's API said: `81.25 MB/s, 593.75 MB/s in bursts; … (source, date)`."""
     rates = []
     for baseline, burst, unit in (
         (limits.baseline_bytes_per_s, limits.burst_bytes_per_s, "bytes/s"),
@@ -226,30 +226,30 @@ def ebs_limits(limits: EbsLimits) -> str:
 
 
 def published(value: float, unit: str) -> str:
-    """A published rate; limits have up to five significant figures: 86.875, 593.75."""
+    """Return a published rate; limits have up to five significant figures: 86.875, 593.75."""
     return format_bytes_per_s(value, 5) if unit == "bytes/s" else quantity(value, unit)
 
 
 def short_span(start_s: float, end_s: float) -> str:
-    """`03-08 09:48 – 19:00`, for a table beside which the year is known."""
+    """Return `03-08 09:48 – 19:00`, for a table beside which the year is known."""
     text = span(start_s, end_s)
     start, end = text.split(" – ")
     return f"{start[5:]} – {end[5:] if len(end) > 10 else end}"
 
 
 def moment(epoch_s: float, *, has_seconds: bool = False) -> str:
-    """`2021-03-08 10:14`, in UTC; `10:14:30` where seconds matter."""
+    """Return `2021-03-08 10:14`, in UTC; `10:14:30` where seconds matter."""
     when = datetime.fromtimestamp(epoch_s, UTC)
     return when.strftime("%Y-%m-%d %H:%M:%S" if has_seconds else "%Y-%m-%d %H:%M")
 
 
 def span(start_s: float, end_s: float) -> str:
-    """`2021-03-08 09:48 – 19:00`; the day is repeated only when it is another one."""
+    """Return `2021-03-08 09:48 – 19:00`; the day is repeated only when it is another one."""
     has_seconds = bool(start_s % 60 or end_s % 60)
     start, end = moment(start_s, has_seconds=has_seconds), moment(end_s, has_seconds=has_seconds)
     return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
 
 
 def series_of(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"

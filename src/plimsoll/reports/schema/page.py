@@ -37,7 +37,7 @@ def _table(rule: Rule) -> str:
 
 
 def _kind(rule: Rule) -> str:
-    """The type of a field in words: `number or null`, `list of [interval](#interval)`."""
+    """Return the type of a field in words: `number or null`, `list of [interval](#interval)`."""
     if "$ref" in rule:
         name = rule["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.replace('_', '-')})"

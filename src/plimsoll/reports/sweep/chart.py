@@ -46,7 +46,7 @@ def sweep_spec(
     reports: Sequence[SweepReport], *, look: Look = LIGHT, is_titled: bool = True
 ) -> Spec:
     """
-    All configurations as a Vega-Lite 6 specification; equal reports give equal specifications.
+    Return all configurations as a Vega-Lite 6 specification; equal reports give equal specifications.
 
     Args:
         reports: what was measured and found.
@@ -163,7 +163,7 @@ def _row(point: SweepPoint) -> Spec:
 def _lines(
     report: SweepReport, sizes: Sequence[float], domain: Sequence[float], of: str
 ) -> Iterator[Spec]:
-    """The two limits of each fit as one bent line: level in one dimension, rising in the other."""
+    """Yield the two limits of each fit as one bent line: level in one dimension, rising in the other."""
     for fit in report.fit.phases:
         if not fit.is_explained:
             continue

@@ -121,7 +121,7 @@ def _beside(rows: Sequence[BesideSaid], other: str) -> Table:
 
 
 def _summary(reports: Sequence[SweepReport]) -> Section:
-    """Every configuration's limits in one table."""
+    """Return every configuration's limits in one table."""
     rows = [
         (
             with_phase(report.sweep.subject, fit.phase),

@@ -87,7 +87,7 @@ class SweepSaid(Struct, frozen=True, kw_only=True):
 
 
 def sweep_outline(report: SweepReport) -> SweepSaid:
-    """Everything that is said of a sweep, as text; equal reports give equal text."""
+    """Return everything that is said of a sweep, as text; equal reports give equal text."""
     sweep = report.sweep
     return SweepSaid(
         title=f"I/O sizes of {words.plain(sweep.subject)}",
@@ -117,25 +117,25 @@ def sweep_outline(report: SweepReport) -> SweepSaid:
 
 
 def with_phase(name: str, phase: Phase) -> str:
-    """`throughput, burst`; a limit that has only one number needs no phase."""
+    """Return `throughput, burst`; a limit that has only one number needs no phase."""
     return name if phase == Phase.FIXED else f"{name}, {phase.value}"
 
 
 def group_title(phase: Phase, direction: Direction) -> str:
-    """`Reads at burst, with credits`."""
+    """Return `Reads at burst, with credits`."""
     said = _DIRECTIONS[direction].capitalize()
     return f"{said}, {_PHASES[phase]}" if phase in _PHASES else said
 
 
 def amount(value: float, unit: str) -> str:
-    """A number with its unit, throughput with as many digits as limits are published with."""
+    """Return a number with its unit, throughput with as many digits as limits are published with."""
     if unit == "bytes/s":
         return f"{number(value / 1e6, 4)} MB/s"
     return words.quantity(value, unit)
 
 
 def estimate(found: Estimate | None, unit: str) -> str:
-    """`300.2 ± 0.4 MB/s`; the range in words where there is none."""
+    """Return `300.2 ± 0.4 MB/s`; the range in words where there is none."""
     if found is None:
         return "not reached"
     if found.low is None or found.high is None:
@@ -151,7 +151,7 @@ def estimate(found: Estimate | None, unit: str) -> str:
 
 
 def _rounded(half: float) -> str:
-    """Two figures of an error, and no fewer than one."""
+    """Return two figures of an error, and no fewer than one."""
     return f"{half:,.0f}" if half >= 10 else f"{half:.1f}" if half >= 0.95 else f"{half:.2g}"
 
 
@@ -229,7 +229,7 @@ def _limits(fit: PhaseFit) -> list[tuple[str, str]]:
 
 
 def _merged(merges: Sequence[Merge]) -> str:
-    """What sequential requests were merged to, sizes with the same fate together."""
+    """Return what sequential requests were merged to, sizes with the same fate together."""
     fates: dict[str, list[float]] = {}
     for merge in merges:
         value = merge.merged_bytes.value

@@ -46,7 +46,7 @@ def toast_document(proof: ToastProof) -> Document:
 
 
 def _story(proof: ToastProof) -> str:
-    """The arithmetic, and whether the server agrees with it."""
+    """Return the arithmetic, and whether the server agrees with it."""
     sent = [
         case
         for case in proof.cases

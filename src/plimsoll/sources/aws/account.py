@@ -108,7 +108,7 @@ class Account:
     usage = property(_total, doc="Requests sent so far by IAM action, retries included.")
 
     def in_region(self, region: str) -> "Account":
-        """The same account in another region, with the same count of requests and time limit."""
+        """Return the same account in another region, with the same count of requests and time limit."""
         if region == self.region:
             return self
         return Account(
@@ -153,7 +153,7 @@ class Account:
             standing.given_up = standing.given_up or error
 
     def has_answered(self, operation: Operation) -> bool:
-        """Whether AWS has answered a request of this operation."""
+        """Return whether AWS has answered a request of this operation."""
         return self._standing(operation).is_proven
 
     def _repeated(
@@ -227,7 +227,7 @@ class Account:
     def _sent(
         self, client: Any, operation: Operation, parameters: dict[str, Any]
     ) -> tuple[BaseException | None, Any, int | None]:
-        """What one request raised or brought, and the status of the HTTP answer, if any came."""
+        """Return what one request raised or brought, and the status of the HTTP answer, if any came."""
         from botocore import xform_name
 
         self._seen.status = None
@@ -241,7 +241,7 @@ class Account:
         self, operation: Operation, sent: str, received: str, **parameters: Any
     ) -> Iterator[dict[str, Any]]:
         """
-        Every page of an answer.
+        Yield every page of an answer.
 
         Args:
             sent: name of the parameter that carries the token of the next page.
@@ -417,7 +417,7 @@ def open_account(
     now_s: Callable[[], float],
 ) -> Account:
     """
-    The account that the environment, the configuration and the profile name; no request is sent.
+    Return the account that the environment, the configuration and the profile name; no request is sent.
 
     Args:
         profile: of the AWS configuration; None for the one the environment names.
@@ -450,7 +450,7 @@ def open_account(
 
 
 def endless(operation: Operation) -> SourceError:
-    """The error for an answer whose pages do not end."""
+    """Return the error for an answer whose pages do not end."""
     return SourceError(
         f"the pages of {operation.action} repeat and do not end",
         "Run the command again; a proxy may stand between this machine and AWS.",

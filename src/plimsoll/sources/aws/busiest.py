@@ -9,7 +9,7 @@ def busiest_stretch(
     parts: list[Series], window_s: tuple[int, int], length_s: int
 ) -> tuple[int, int] | None:
     """
-    The stretch of a window in which the sum of the series was largest.
+    Return the stretch of a window in which the sum of the series was largest.
 
     Args:
         parts: rates that add up, such as bytes read and bytes written per second.

@@ -94,7 +94,7 @@ class Credentials:
                 ]
 
     def _explained(self, error: Exception, operation: Operation, region: str) -> PlimsollError:
-        """The cause, by which of the ways to credentials the configuration names."""
+        """Return the cause, by which of the ways to credentials the configuration names."""
         if isinstance(error, PlimsollError):
             return error
         if isinstance(error, EOFError):
@@ -162,7 +162,7 @@ def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_process(error: Exception) -> str:
-    """What a credential_process did wrong; empty if this failure is none of it."""
+    """Return what a credential_process did wrong; empty if this failure is none of it."""
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
         return "printed no JSON"
     if isinstance(error, OSError):
@@ -180,7 +180,7 @@ def _of_process(error: Exception) -> str:
 
 def _asked(text: str, ask: Any) -> str:
     """
-    The answer of a person.
+    Return the answer of a person.
 
     Raises:
         AccessDenied: there is no terminal.
@@ -195,7 +195,7 @@ def _asked(text: str, ask: Any) -> str:
 
 
 def bad_endpoint(service: str) -> UsageError:
-    """The error for an address of AWS that is none; it is not shown, since it may hold a password."""
+    """Return the error for an address of AWS that is none; it is not shown, since it may hold a password."""
     name = next(
         (
             n

@@ -68,7 +68,7 @@ class Described(Struct, frozen=True, kw_only=True):
 
 def region_of(identifier: str) -> tuple[str | None, str]:
     """
-    Region and name that an identifier says: of an ARN both, of a name only the name.
+    Return region and name that an identifier says: of an ARN both, of a name only the name.
 
     Raises:
         UsageError: an ARN of something that is no instance.
@@ -86,7 +86,7 @@ def region_of(identifier: str) -> tuple[str | None, str]:
 
 def describe_one(account: Account, name: str) -> Described:
     """
-    The instance of that name.
+    Return the instance of that name.
 
     Raises:
         UsageError: there is none in the region.
@@ -110,7 +110,7 @@ def describe_one(account: Account, name: str) -> Described:
 
 def describe_all(account: Account, pattern: str) -> list[Described]:
     """
-    Every instance whose name fits the pattern, in order of names.
+    Return every instance whose name fits the pattern, in order of names.
 
     Args:
         pattern: as file names are matched: `*`, `orders-*`; upper and lower case are alike.
@@ -136,7 +136,7 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
 
 def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
     """
-    Largest capacity in Aurora capacity units of each cluster that has one.
+    Return largest capacity in Aurora capacity units of each cluster that has one.
 
     Raises:
         SourceError: RDS refused or did not answer.
@@ -159,13 +159,13 @@ def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
 
 
 def with_capacity(described: Described, capacity_acu_max: float) -> Described:
-    """The instance with the capacity that its cluster allows."""
+    """Return the instance with the capacity that its cluster allows."""
     instance = msgspec.structs.replace(described.instance, capacity_acu_max=capacity_acu_max)
     return msgspec.structs.replace(described, instance=instance)
 
 
 def _list(account: Account) -> list[Described]:
-    """Every instance that can be read; one that cannot does not cost the others."""
+    """Return every instance that can be read; one that cannot does not cost the others."""
     found: dict[str, Described] = {}
     for page in account.pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=RECORDS_A_PAGE):
         for raw in page["DBInstances"]:
@@ -194,7 +194,7 @@ def _unknown(account: Account, name: str) -> UsageError:
 
 
 def _empty(account: Account) -> UsageError:
-    """The error for a region without any instance: where there are some."""
+    """Return the error for a region without any instance: where there are some."""
     found = _regions_with_instances(account)
     if found:
         hint = f"Give --region; there are instances in {', '.join(found)}."
@@ -204,7 +204,7 @@ def _empty(account: Account) -> UsageError:
 
 
 def _regions_with_instances(account: Account) -> list[str]:
-    """The other regions that have instances, as far as they answer; one request each."""
+    """Return the other regions that have instances, as far as they answer; one request each."""
 
     def has_any(region: str) -> bool:
         try:
@@ -280,7 +280,7 @@ _OPERATIONS = {
 
 def _operation(raw: dict[str, Any], launched_s: int | None) -> Annotation | None:
     """
-    What RDS does to the storage at this moment.
+    Return what RDS does to the storage at this moment.
 
     Loading from a snapshot began with the instance, so it is given the time of the launch.
     """

@@ -57,7 +57,7 @@ _TABLE = tuple((category, re.compile(words), kind) for category, words, kind in 
 
 
 def kind_of(categories: Iterable[str], message: str) -> EventKind:
-    """What an event does to the story that the metrics tell; OTHER if nothing we know of."""
+    """Return what an event does to the story that the metrics tell; OTHER if nothing we know of."""
     named = {c.strip().lower() for c in categories}
     said = " ".join(message.lower().split())
     for category, words, kind in _TABLE:
@@ -67,7 +67,7 @@ def kind_of(categories: Iterable[str], message: str) -> EventKind:
 
 
 def annotation_of(event: dict[str, Any]) -> Annotation | None:
-    """One element of Events as an annotation; None without a readable time or message."""
+    """Return one element of Events as an annotation; None without a readable time or message."""
     time_s = parse_time(event.get("Date"))
     message = event.get("Message")
     if time_s is None or not isinstance(message, str) or not message.strip():
@@ -81,13 +81,13 @@ def annotation_of(event: dict[str, Any]) -> Annotation | None:
 
 
 def is_kept(window_s: tuple[int, int], now_s: float) -> bool:
-    """Whether RDS can still know of an event before the window's end."""
+    """Return whether RDS can still know of an event before the window's end."""
     return now_s - window_s[1] < KEPT_S
 
 
 def events_of(account: Account, identifier: str) -> list[Annotation]:
     """
-    The events of an instance in the last 14 days, in order of time.
+    Return the events of an instance in the last 14 days, in order of time.
 
     Raises:
         SourceError: RDS refused or did not answer.

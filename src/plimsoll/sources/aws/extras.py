@@ -121,7 +121,7 @@ def add_reading(found: Reading, reading: Reading) -> None:
 
 
 def gap_of(name: str, operation: Operation, error: PlimsollError) -> Gap:
-    """The gap that a failed optional request leaves."""
+    """Return the gap that a failed optional request leaves."""
     return Gap(
         metric=name,
         reason=f"{error.message}; not known is {operation.lost}",

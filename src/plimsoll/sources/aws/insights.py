@@ -49,7 +49,7 @@ def span_of(
     window_s: tuple[int, int], now_s: float, kept_s: int
 ) -> tuple[tuple[int, int], int] | None:
     """
-    The part of a window that is still kept, aligned, and the period to ask for.
+    Return the part of a window that is still kept, aligned, and the period to ask for.
 
     Returns:
         Epoch seconds [start, end) and the period in seconds; None if nothing is kept.
@@ -67,12 +67,12 @@ def span_of(
 
 
 def is_on(described: Described) -> bool:
-    """Whether the instance has Performance Insights."""
+    """Return whether the instance has Performance Insights."""
     return described.has_insights and described.resource_id is not None
 
 
 def is_read(described: Described, window_s: tuple[int, int], now_s: float) -> bool:
-    """Whether a request is sent for this instance and window."""
+    """Return whether a request is sent for this instance and window."""
     return is_on(described) and span_of(window_s, now_s, described.insights_kept_s) is not None
 
 
@@ -133,13 +133,13 @@ def read_insights(
 
 
 def is_io(wait_type: str) -> bool:
-    """Whether a wait event type is I/O: `IO`, `io`, `User I/O`, `System I/O`, `Buffer IO`."""
+    """Return whether a wait event type is I/O: `IO`, `io`, `User I/O`, `System I/O`, `Buffer IO`."""
     return "io" in wait_type.lower().replace("i/o", "io").replace("/", " ").split()
 
 
 def _loads(items: list[dict[str, Any]]) -> dict[Metric, Points]:
     """
-    Sessions at work, waiting and waiting for I/O, at the times of the total.
+    Return sessions at work, waiting and waiting for I/O, at the times of the total.
 
     A type that was not seen in a period has no value there: none of its sessions waited.
     """
@@ -167,7 +167,7 @@ def _loads(items: list[dict[str, Any]]) -> dict[Metric, Points]:
 
 
 def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
-    """Commits and rollbacks together, at the times that have both."""
+    """Return commits and rollbacks together, at the times that have both."""
     found = {
         name: _points(item)
         for item in items
@@ -186,7 +186,7 @@ def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
 
 
 def _points(item: dict[str, Any]) -> Points:
-    """Times in order and values of one item; points without a value say nothing."""
+    """Return times in order and values of one item; points without a value say nothing."""
     given = [p for p in item.get("DataPoints") or [] if p.get("Value") is not None]
     time_s, readable = epoch_seconds([p.get("Timestamp") for p in given])
     value = floats([p["Value"] for p in given])

@@ -59,7 +59,7 @@ class _Type(Struct, rename="pascal"):
 
 def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
     """
-    What EC2 says of each type; a type that the region does not offer is left out.
+    Return what EC2 says of each type; a type that the region does not offer is left out.
 
     Asked for once an account; later calls are answered from memory.
 
@@ -87,7 +87,7 @@ def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
 
 
 def with_facts(instance: Instance, facts: TypeFacts) -> Instance:
-    """The instance with EC2's limits, and its vCPUs and memory where nothing else says them."""
+    """Return the instance with EC2's limits, and its vCPUs and memory where nothing else says them."""
     return msgspec.structs.replace(
         instance,
         ebs_limits=facts.ebs_limits,

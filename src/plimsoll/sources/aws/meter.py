@@ -67,7 +67,7 @@ class Meter:
             )
 
     def total(self) -> Usage:
-        """What was sent so far, in the order of the table of operations."""
+        """Return what was sent so far, in the order of the table of operations."""
         with self._lock:
             calls = tuple(
                 (o.action, self._calls[o.action]) for o in OPERATIONS if o.action in self._calls

@@ -85,13 +85,13 @@ class MetricAnswer:
     """Queries that were not answered at all."""
 
     def of(self, identifier: str) -> Reading:
-        """What came of one instance."""
+        """Return what came of one instance."""
         return self.readings.setdefault(identifier, Reading())
 
 
 def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
     """
-    The grid on which a window is read.
+    Return the grid on which a window is read.
 
     Args:
         window_s: epoch seconds, [start, end), start < end.
@@ -119,17 +119,17 @@ def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
 
 
 def queries_a_call(points: int) -> int:
-    """How many queries of `points` samples each, ≥ 1, one call may hold."""
+    """Return how many queries of `points` samples each, ≥ 1, one call may hold."""
     return max(min(QUERIES_MAX, POINTS_MAX // max(points, 1)), 1)
 
 
 def calls_for(instance_count: int, points: int) -> int:
-    """Requests that every metric of so many instances takes."""
+    """Return requests that every metric of so many instances takes."""
     return -(-instance_count * len(WANTED) // queries_a_call(points))
 
 
 def packed(identifiers: Sequence[str], points: int) -> list[list[MetricQuery]]:
-    """Every query of every instance in order, one list a call."""
+    """Return every query of every instance in order, one list a call."""
     every = [MetricQuery(name, metric) for name in identifiers for metric in WANTED]
     size = queries_a_call(points)
     return [every[at : at + size] for at in range(0, len(every), size)]
@@ -193,7 +193,7 @@ def _ask_twice(
 def _smaller(
     queries: list[MetricQuery], *, may_repeat: bool
 ) -> list[tuple[list[MetricQuery], bool]]:
-    """The two halves of a call, cut between instances; a single instance once more."""
+    """Return the two halves of a call, cut between instances; a single instance once more."""
     names = list(dict.fromkeys(q.identifier for q in queries))
     if len(names) == 1:
         return [(queries, False)] if may_repeat else []
@@ -248,7 +248,7 @@ def _ask_once(
 def _left_open(
     by_id: dict[str, MetricQuery], states: dict[str, Gap | None], error: PlimsollError
 ) -> dict[MetricQuery, Gap]:
-    """Every query that no page has completed, with why samples are missing."""
+    """Return every query that no page has completed, with why samples are missing."""
     return {
         query: Gap(
             metric=query.metric.value,
@@ -307,7 +307,7 @@ def _add_page(
 
 
 def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
-    """What a result leaves open; a later page may complete it."""
+    """Return what a result leaves open; a later page may complete it."""
     status = result.get("StatusCode")
     if status in (None, "Complete"):
         return None

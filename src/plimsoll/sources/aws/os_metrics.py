@@ -47,7 +47,7 @@ OFF = Gap(
 
 
 def calls_for(interval_s: int, fine_s: int) -> int:
-    """Requests that one instance takes at most: the newest document, and the stretch if it is finer."""
+    """Return requests that one instance takes at most: the newest document, and the stretch if it is finer."""
     if interval_s <= 0:
         return 0
     if fine_s <= 0 or interval_s >= CLOUDWATCH_STEP_S:
@@ -58,18 +58,18 @@ def calls_for(interval_s: int, fine_s: int) -> int:
 
 
 def is_on(described: Described) -> bool:
-    """Whether the instance has Enhanced Monitoring."""
+    """Return whether the instance has Enhanced Monitoring."""
     return described.monitoring_interval_s > 0 and described.resource_id is not None
 
 
 def is_finer(described: Described) -> bool:
-    """Whether it shows more than CloudWatch does."""
+    """Return whether it shows more than CloudWatch does."""
     return is_on(described) and described.monitoring_interval_s < CLOUDWATCH_STEP_S
 
 
 def newest(account: Account, described: Described, window_s: tuple[int, int]) -> Reading:
     """
-    What the newest document of the window says of the instance: hints, no samples.
+    Return what the newest document of the window says of the instance: hints, no samples.
 
     Raises:
         SourceError: CloudWatch Logs refused or did not answer.
@@ -94,7 +94,7 @@ def newest(account: Account, described: Described, window_s: tuple[int, int]) ->
 
 def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) -> Reading:
     """
-    Every document of a stretch of time.
+    Return every document of a stretch of time.
 
     Args:
         stretch_s: epoch seconds, [start, end).
@@ -142,7 +142,7 @@ def _request(described: Described, asked_s: tuple[int, int], **more: Any) -> dic
 
 
 def _page(account: Account, request: dict[str, Any]) -> dict[str, Any] | None:
-    """One page; None where the log group or the stream does not exist."""
+    """Return one page; None where the log group or the stream does not exist."""
     try:
         return account.call(GET_LOG_EVENTS, judged=_NO_STREAM, **request)
     except Refused:
@@ -173,7 +173,7 @@ def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
 
 
 def _stepped(block: Block, interval_s: int) -> Block:
-    """The block at the interval that RDS states, where the page is too short to show its own."""
+    """Return the block at the interval that RDS states, where the page is too short to show its own."""
     if block.period_s is None or block.time_s.size >= FEWEST_FOR_PERIOD:
         return block
     return replace(block, time_s=block.time_s + block.period_s - interval_s, period_s=interval_s)

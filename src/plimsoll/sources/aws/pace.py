@@ -97,7 +97,7 @@ class Deadline:
         self._allowed_s = READ_S
 
     def left_s(self) -> float:
-        """Seconds that are left, ≥ 0."""
+        """Return seconds that are left, ≥ 0."""
         with self._lock:
             if self._begun_s is None:
                 self._begun_s = self._clock()
@@ -119,7 +119,7 @@ class Deadline:
             raise self.over(action)
 
     def over(self, action: str) -> Unreachable:
-        """The error for a request for which there was not enough time."""
+        """Return the error for a request for which there was not enough time."""
         return Unreachable(
             f"the reading took longer than {self._allowed_s:,.0f} s, so {action} was not read",
             "Check the network and the proxy, or name fewer instances or a shorter window.",

@@ -18,7 +18,7 @@ def planned_calls(
     fine_s: int = 0,
 ) -> int:
     """
-    Requests that reading instances over a window takes, when none fails.
+    Return requests that reading instances over a window takes, when none fails.
 
     Exact for everything but Enhanced Monitoring by the second, whose pages depend on the length of
     the documents; there it is the most.

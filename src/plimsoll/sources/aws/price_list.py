@@ -46,7 +46,7 @@ _sku = msgspec.json.Decoder(_Sku)
 
 def endpoint_of(region: str) -> str:
     """
-    The region whose endpoint is asked for the prices of `region`: the nearest of the three.
+    Return the region whose endpoint is asked for the prices of `region`: the nearest of the three.
 
     Raises:
         UsageError: a region of China, GovCloud or another partition, whose prices are not listed there.
@@ -61,7 +61,7 @@ def endpoint_of(region: str) -> str:
 
 def offer_of(account: Account, region: str) -> bytes:
     """
-    Everything that RDS sells in a region, in the form of an offer file: JSON.
+    Return everything that RDS sells in a region, in the form of an offer file: JSON.
 
     Args:
         account: in the region that `endpoint_of` names.

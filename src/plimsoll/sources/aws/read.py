@@ -63,7 +63,7 @@ def read_instance(
     fine_s: int = 3600,
 ) -> Snapshot:
     """
-    The snapshot of one instance.
+    Return the snapshot of one instance.
 
     Args:
         identifier: its name or its ARN; the ARN's region goes before the account's.
@@ -102,7 +102,7 @@ def read_instances(
     fine_s: int = 0,
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    The snapshots of every instance whose name fits, in the order of names.
+    Yield the snapshots of every instance whose name fits, in the order of names.
 
     Args:
         pattern: as file names are matched, upper and lower case alike: `*`, `orders-*`.
@@ -153,7 +153,7 @@ class _InstanceReading:
         self._calls = metric_data.packed([d.instance.identifier for d in self._every], grid.points)
 
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
-        """Every instance in order, with its snapshot or why there is none."""
+        """Yield every instance in order, with its snapshot or why there is none."""
         self._account.meter.refuse_beyond(self._planned(), counted(len(self._every), "instance"))
         self._add_capacities()
         self._add_type_facts()
@@ -320,7 +320,7 @@ class _InstanceReading:
 
 
 def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:
-    """Metrics whose requests failed although those of others came, by cause."""
+    """Return metrics whose requests failed although those of others came, by cause."""
     by_cause: dict[tuple[str, str], list[str]] = {}
     for query, error in failures.items():
         name = METRICS[query.metric].cloudwatch or query.metric.value
@@ -332,7 +332,7 @@ def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:
 
 
 def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
-    """Rates that every instance has and this one has not; other absences say something of it."""
+    """Return rates that every instance has and this one has not; other absences say something of it."""
     said = {gap.metric for gap in snapshot.gaps}
     failed = {name for gap in snapshot.gaps for name in gap.metric.split(", ")}
     return [

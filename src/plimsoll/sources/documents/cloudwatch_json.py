@@ -142,7 +142,7 @@ def read_metric_statistics(document: Any, reading: Reading, *, where: str, folde
 def block_of(
     reading: Reading, *, times: Sequence[object], values: Sequence[object], **fields: Any
 ) -> Block | None:
-    """A block of parallel lists, without unreadable times; None if no time can be read."""
+    """Return a block of parallel lists, without unreadable times; None if no time can be read."""
     count = min(len(times), len(values))
     time_s, readable = epoch_seconds(times[:count])
     value = floats(values[:count])

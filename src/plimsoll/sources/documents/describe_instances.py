@@ -113,7 +113,7 @@ def _odd_field(name: str, value: object) -> Gap:
 
 def instance_of(document: dict[str, Any]) -> Instance:
     """
-    One element of DBInstances.
+    Return one element of DBInstances.
 
     Args:
         document: as the command line prints it, or as an SDK returns it, with datetimes.
@@ -172,7 +172,7 @@ def _launched(value: object) -> int | None:
 
 def _vcpus(features: list[_ProcessorFeature] | None) -> int | None:
     """
-    Cores times threads, where both were chosen; RDS leaves the field out for a class's own number.
+    Return cores times threads, where both were chosen; RDS leaves the field out for a class's own number.
 
     Source:
         Amazon RDS API Reference, ProcessorFeature.

@@ -309,7 +309,7 @@ def _remark(instance: str | None, host: _Host, reading: Reading) -> None:
 
 def _sum_of(devices: list[_Device]) -> Row:
     """
-    The seven storage columns of an instance: volumes add up, waits are weighted by operations.
+    Return the seven storage columns of an instance: volumes add up, waits are weighted by operations.
 
     One wait covers reads and writes. It is exact where only one of them happened, and is given for
     both where both did; LATENCY_GAP says so.

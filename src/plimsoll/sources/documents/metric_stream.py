@@ -129,7 +129,7 @@ def _gather(records: list[StreamRecord], columns: Columns) -> None:
 
 
 def instance_of(dimensions: dict[str, str]) -> str | None:
-    """The instance a record is about; None for sums over classes, engines or clusters."""
+    """Return the instance a record is about; None for sums over classes, engines or clusters."""
     named = {name.lower(): value for name, value in dimensions.items()}
     if set(named) - {"dbinstanceidentifier", "volumename"}:
         return None
@@ -137,6 +137,6 @@ def instance_of(dimensions: dict[str, str]) -> str | None:
 
 
 def volume_name(metric_name: str, dimensions: dict[str, str]) -> str:
-    """A metric of one additional volume is not the instance's; its name says so."""
+    """Return a metric of one additional volume is not the instance's; its name says so."""
     is_volume = any(name.lower() == "volumename" for name in dimensions)
     return f"{metric_name} LogVolume" if is_volume else metric_name

@@ -85,7 +85,7 @@ def read_protobuf(data: bytes, reading: Reading, *, where: str) -> None:
 
 
 def looks_like_protobuf(head: bytes, size: int) -> bool:
-    """Whether a file begins with a length and a message that opens with a resource."""
+    """Return whether a file begins with a length and a message that opens with a resource."""
     try:
         length, at = varint(head, 0)
     except (ValueError, IndexError):
@@ -149,7 +149,7 @@ def _gather_metric(metric: Any, region: str | None, columns: Columns, where: str
 
 
 def _attributes(holder: Any) -> dict[str, str]:
-    """Labels (0.7) or attributes (1.0), with the nested `Dimensions` lifted to the top."""
+    """Return labels (0.7) or attributes (1.0), with the nested `Dimensions` lifted to the top."""
     found: dict[str, str] = {}
     if not isinstance(holder, dict):
         return found
@@ -232,7 +232,7 @@ def _gather_wire_metric(metric: bytes, region: str | None, columns: Columns) -> 
 
 
 def _wire_attributes(message: bytes, field_number: int) -> dict[str, str]:
-    """StringKeyValue (0.7, value is a string) or KeyValue (1.0, value is an AnyValue)."""
+    """Return StringKeyValue (0.7, value is a string) or KeyValue (1.0, value is an AnyValue)."""
     found: dict[str, str] = {}
     for number, pair in fields(message):
         if number == field_number:
@@ -242,7 +242,7 @@ def _wire_attributes(message: bytes, field_number: int) -> dict[str, str]:
 
 @lru_cache(maxsize=65536)
 def _wire_pair(pair: bytes) -> tuple[tuple[str, str], ...]:
-    """The same few pairs stand in every minute of a stream, so they are read once."""
+    """Return the same few pairs stand in every minute of a stream, so they are read once."""
     parts = dict(fields(pair))
     value = parts.get(2, b"")
     try:

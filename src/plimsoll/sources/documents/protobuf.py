@@ -15,7 +15,7 @@ _LONGEST_VARINT = 10
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """
-    The number at `at`, and where it ends.
+    Return the number at `at`, and where it ends.
 
     Raises:
         ValueError: longer than 64 bits.
@@ -33,7 +33,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 def piece(data: bytes, at: int, length: int) -> bytes:
     """
-    The `length` bytes at `at`.
+    Return the `length` bytes at `at`.
 
     Raises:
         ValueError: cut off.
@@ -53,7 +53,7 @@ def fields(
     message: bytes, numbers: Mapping[int, Literal["Q", "d"]] | None = None
 ) -> Iterator[tuple[int, Any]]:
     """
-    Field number and value of a message, in the order written.
+    Yield field number and value of a message, in the order written.
 
     Without `numbers`, only the length-delimited fields are given, as bytes. With it, only its
     eight-byte fields, as integers (`Q`) or floats (`d`).
@@ -90,5 +90,5 @@ def fields(
 
 
 def text_of(value: bytes) -> str:
-    """A string field; what is not UTF-8 is replaced."""
+    """Return a string field; what is not UTF-8 is replaced."""
     return value.decode("utf-8", errors="replace")

@@ -37,7 +37,7 @@ LASTING = (
 
 def refusal(statement: str, *, allows_writes: bool) -> str:
     """
-    Why a statement is not run, for people; empty where it may be.
+    Return why a statement is not run, for people; empty where it may be.
 
     Args:
         statement: as it was given, one statement.
@@ -66,7 +66,7 @@ def refusal(statement: str, *, allows_writes: bool) -> str:
 
 
 def kind_of(statement: str) -> str:
-    """The word that says what a statement does, in small letters; of WITH that of its main part."""
+    """Return the word that says what a statement does, in small letters; of WITH that of its main part."""
     words = _WORD.findall(without_literals(statement))
     first = next((word.lower() for word in words if word != "("), "")
     if first != "with":
@@ -76,7 +76,7 @@ def kind_of(statement: str) -> str:
 
 
 def parameter_count(statement: str) -> int:
-    """The highest number of `$1`, `$2` …; 0 where there is none."""
+    """Return the highest number of `$1`, `$2` …; 0 where there is none."""
     return max((int(m[1]) for m in _PARAMETER.finditer(statement) if m[1]), default=0)
 
 

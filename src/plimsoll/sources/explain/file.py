@@ -27,7 +27,7 @@ _FRAME = re.compile(r"^\s*(QUERY PLAN|-{3,}|\(\d+ rows?\)|[+|-]+)\s*$")
 
 def read_captures(path: Path) -> CaptureFile:
     """
-    What a file holds; a log's or plan's statements are those written in it.
+    Return what a file holds; a log's or plan's statements are those written in it.
 
     Raises:
         SourceError: it cannot be opened.
@@ -42,7 +42,7 @@ def read_captures(path: Path) -> CaptureFile:
 
 
 def _recorded(data: bytes, name: str) -> CaptureFile | None:
-    """Our own form; None where it is another."""
+    """Return our own form; None where it is another."""
     try:
         head = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -60,7 +60,7 @@ def _recorded(data: bytes, name: str) -> CaptureFile | None:
 
 
 def _explained(data: bytes, path: Path, name: str) -> CaptureFile | None:
-    """What EXPLAIN itself gave, as JSON; the file's name stands for the statement."""
+    """Return what EXPLAIN itself gave, as JSON; the file's name stands for the statement."""
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

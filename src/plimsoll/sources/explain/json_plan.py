@@ -38,7 +38,7 @@ def capture_of(
     document: Any, *, statement: str, source: Source, where: str, time_s: float | None = None
 ) -> Capture:
     """
-    One execution out of EXPLAIN's JSON, the list of one entry or the entry itself.
+    Return one execution out of EXPLAIN's JSON, the list of one entry or the entry itself.
 
     Raises:
         DataError: it is not what EXPLAIN writes; the message names `where`.

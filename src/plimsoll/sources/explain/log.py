@@ -53,7 +53,7 @@ class _Entry:
 
 def captures_in_log(text: str) -> tuple[list[Capture], int]:
     """
-    Every execution in a log, in order, and the number of entries that could not be read.
+    Return every execution in a log, in order, and the number of entries that could not be read.
 
     The times are those of the whole execution, which `auto_explain` logs even where it does not time
     the nodes.
@@ -89,7 +89,7 @@ def _entries(text: str) -> Iterator[_Entry]:
 
 
 def _of_json_log(text: str) -> Iterator[tuple[str, str]]:
-    """Lines of `jsonlog`, and of what else logs one JSON object per line with a message."""
+    """Yield lines of `jsonlog`, and of what else logs one JSON object per line with a message."""
     for line in text.splitlines():
         try:
             found = json.loads(line)
@@ -136,7 +136,7 @@ def _of_lines(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _continued(line: str, opening: str) -> str | None:
-    """What a line adds to the entry above it; None where another entry begins."""
+    """Return what a line adds to the entry above it; None where another entry begins."""
     if line.startswith(("\t", " ", "{", "}", "]")) or not line.strip():
         return line
     syslog = _SYSLOG.match(line)
@@ -149,7 +149,7 @@ def _continued(line: str, opening: str) -> str | None:
 
 
 def _begins_alike(line: str, opening: str) -> bool:
-    """Whether two lines begin with the same pattern of digits and punctuation, as prefixes do."""
+    """Return whether two lines begin with the same pattern of digits and punctuation, as prefixes do."""
     pattern = re.sub(r"\d", "0", opening[:12])
     return any(c.isdigit() for c in opening[:12]) and re.sub(r"\d", "0", line[:12]) == pattern
 
@@ -218,7 +218,7 @@ def _masked(node: Node) -> Node:
 
 
 def _moment(text: str) -> float | None:
-    """Epoch seconds of the first moment in a line; one without a zone is taken as UTC."""
+    """Return epoch seconds of the first moment in a line; one without a zone is taken as UTC."""
     match = _MOMENT.search(text)
     if match is None:
         epoch = _EPOCH.search(text)

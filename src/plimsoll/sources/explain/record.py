@@ -127,7 +127,7 @@ class Recorder:
 
     def statements(self) -> tuple[Statement, ...]:
         """
-        What `pg_stat_statements` counts of this database, the longest total time first.
+        Return what `pg_stat_statements` counts of this database, the longest total time first.
 
         Raises:
             SourceError: the extension is not there.
@@ -158,7 +158,7 @@ class Recorder:
     def wanted_of(
         self, statements: Sequence[Statement], count: int
     ) -> tuple[list[Wanted], list[UnrecordedStatement]]:
-        """The first `count` statements that only read, of tables, and what hid others from us."""
+        """Return the first `count` statements that only read, of tables, and what hid others from us."""
         wanted: list[Wanted] = []
         hidden = others = 0
         for statement in statements:
@@ -259,7 +259,7 @@ class Recorder:
             return cursor.fetchall()
 
     def _rows(self, statement: str, *before: str) -> list[dict[str, Any]]:
-        """Rows of a statement of ours, in a guarded transaction of its own."""
+        """Return rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
                 cursor.execute(EXPLAINING.opening.encode())
@@ -271,7 +271,7 @@ class Recorder:
                     cursor.execute(END.encode())
 
     def _search_path(self) -> str:
-        """The role's path behind pg_catalog, so that nobody's function takes the place of the server's."""
+        """Return the role's path behind pg_catalog, so that nobody's function takes the place of the server's."""
         with self._connection.cursor() as cursor:
             row = cursor.execute(sql.PATH).fetchone()
         path = row["path"] if row is not None else []
@@ -312,7 +312,7 @@ class Recorder:
 def parameters_for(
     wanted: Wanted, given: dict[str, tuple[str | None, ...]], single: tuple[str | None, ...] | None
 ) -> Wanted:
-    """A statement with the parameters that were given for its identifier, its text, or for all."""
+    """Return a statement with the parameters that were given for its identifier, its text, or for all."""
     by_text = {likeness(text): values for text, values in given.items()}
     values = given.get(str(wanted.query_id), by_text.get(likeness(wanted.statement), single))
     if values is None or not parameter_count(wanted.statement):
@@ -335,7 +335,7 @@ def check(wanted: Sequence[Wanted]) -> None:
 
 
 def _reads_tables(statement: str) -> bool:
-    """Whether it only reads, and more than the system's own views, as we and other watchers do."""
+    """Return whether it only reads, and more than the system's own views, as we and other watchers do."""
     if refusal(statement, allows_writes=False):
         return False
     names = [name.lower().replace('"', "") for name in _FROM.findall(_EXTRACT.sub("", statement))]

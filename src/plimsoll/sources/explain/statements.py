@@ -31,7 +31,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 def statements_in(path: Path) -> tuple[str, ...]:
     """
-    The statements of a file of SQL, without their semicolons.
+    Return the statements of a file of SQL, without their semicolons.
 
     Raises:
         SourceError: it cannot be opened.
@@ -47,7 +47,7 @@ def statements_in(path: Path) -> tuple[str, ...]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The statements of a text; one that is only comment is none."""
+    """Return the statements of a text; one that is only comment is none."""
     parts: list[str] = [""]
     for match in _PIECES.finditer(text):
         if match["end"]:
@@ -68,7 +68,7 @@ def without_comments(statement: str) -> str:
 
 def parameters_in(path: Path) -> dict[str, tuple[str | None, ...]]:
     """
-    Parameters by query identifier or statement, out of a JSON file.
+    Return parameters by query identifier or statement, out of a JSON file.
 
     Raises:
         SourceError: it cannot be opened.

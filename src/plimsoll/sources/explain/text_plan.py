@@ -46,7 +46,7 @@ class _Growing:
 
 
 def is_plan_line(line: str) -> bool:
-    """Whether a line is the root of a plan: a node with its cost or its execution."""
+    """Return whether a line is the root of a plan: a node with its cost or its execution."""
     match = _NODE.match(line)
     return match is not None and (match["planned"] is not None or match["rows"] is not None)
 
@@ -54,7 +54,7 @@ def is_plan_line(line: str) -> bool:
 def capture_of_text(
     lines: Sequence[str], *, statement: str, source: Source, time_s: float | None = None
 ) -> Capture | None:
-    """One execution out of the lines of a plan; None where there is no node."""
+    """Return one execution out of the lines of a plan; None where there is no node."""
     root: _Growing | None = None
     stack: list[_Growing] = []
     role = ""
@@ -117,7 +117,7 @@ def _grow(line: str, stack: list[_Growing], role: str) -> _Growing:
 
 
 def _owner(stack: Sequence[_Growing], line: str) -> _Growing:
-    """Properties stand two columns or more to the right of their node."""
+    """Return properties stand two columns or more to the right of their node."""
     indent = len(line) - len(line.lstrip())
     return next((node for node in reversed(stack) if node.indent < indent), stack[0])
 
@@ -132,7 +132,7 @@ def _note(node: _Growing, name: str, value: str) -> None:
 
 
 def _by_kind(value: str) -> list[tuple[str, str]]:
-    """`shared hit=3 read=2, temp read=1` as (`shared hit`, 3) …"""
+    """Return `shared hit=3 read=2, temp read=1` as (`shared hit`, 3) …"""
     kind, found = "shared", []
     for match in _KIND.finditer(value):
         if match[1]:
@@ -149,7 +149,7 @@ def _all(grown: _Growing) -> Iterator[_Growing]:
 
 
 def _node(grown: _Growing, *, are_counted: bool, are_timed: bool) -> Node:
-    """The finished node; text leaves out what is zero, so what is anywhere is known everywhere."""
+    """Return the finished node; text leaves out what is zero, so what is anywhere is known everywhere."""
     match = grown.match
     label, relation, index = _named(match["name"])
     loops = None if match["loops"] is None else float(match["loops"])
@@ -175,7 +175,7 @@ def _node(grown: _Growing, *, are_counted: bool, are_timed: bool) -> Node:
 
 
 def _named(name: str) -> tuple[str, str, str]:
-    """Label, relation and index of a node's first line."""
+    """Return label, relation and index of a node's first line."""
     scan = _SCAN.match(name)
     if scan:
         label = scan["label"] + (scan["backward"] or "")

@@ -29,7 +29,7 @@ _KINDS = (
 
 def number_of(cell: str, *, comma_is_decimal: bool) -> tuple[float, str] | None:
     """
-    The number of a cell in the base of its unit, and that unit; None where it is none.
+    Return the number of a cell in the base of its unit, and that unit; None where it is none.
 
     Returns:
         For `52.4 MB/s` 52,400,000 and `Bytes/Second`; units are CloudWatch's names.

@@ -65,7 +65,7 @@ def read_export(
     path: Path, *, instance_file: Path | None = None, identifier: str | None = None
 ) -> Snapshot:
     """
-    The snapshot that an export holds.
+    Return the snapshot that an export holds.
 
     Args:
         path: a file, or a folder that is read with its subfolders.
@@ -96,7 +96,7 @@ def read_large_table(
     is_other: Callable[[bytes], bool] = lambda _: False,
 ) -> Snapshot | None:
     """
-    As `read_export`, of a large table of text; None if the file is none and must be loaded.
+    Return what `read_export` does, for a large table of text; None if the file is none and must be loaded.
 
     Args:
         is_other: whether the first bytes are those of something that somebody else reads.
@@ -129,7 +129,7 @@ def _read_large_table(
 def read_loaded(
     data: bytes, path: Path, *, instance_file: Path | None = None, identifier: str | None = None
 ) -> Snapshot:
-    """As `read_export`, of a file whose content is at hand already."""
+    """Return what `read_export` does, for a file whose content is at hand already."""
     reading = Reading()
     read_bytes(data, path, reading)
     _describe(reading, instance_file)
@@ -195,7 +195,7 @@ def _read_folder(folder: Path, reading: Reading) -> None:
 
 def data_files(folder: Path) -> list[Path]:
     """
-    Every file that could be data, in a fixed order; hidden ones and loops are left out.
+    Return every file that could be data, in a fixed order; hidden ones and loops are left out.
 
     Raises:
         SourceError: a folder that cannot be listed.
@@ -284,7 +284,7 @@ def _refuse_forms_of_the_aws_cli(head: bytes, where: str) -> None:
 
 def _is_text(head: bytes) -> bool:
     """
-    Whether these bytes could be a table: no zeros, and hardly a control character.
+    Return whether these bytes could be a table: no zeros, and hardly a control character.
 
     A damaged byte costs a cell; one in a hundred is no damage but another format.
     """

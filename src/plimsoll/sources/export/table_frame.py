@@ -219,7 +219,7 @@ Group = tuple[str | None, str | None, str | None, Statistic | None]
 
 
 def _groups(frame: "pl.DataFrame", roles: Roles, where: str) -> list[tuple[Group, IntArray | None]]:
-    """Rows that share metric, instance, unit and statistic; None for all rows."""
+    """Return rows that share metric, instance, unit and statistic; None for all rows."""
     keys = [roles.metric, roles.instance, roles.unit, roles.statistic]
     if roles.metric is None:  # in a wide table a lone unit or statistic column means nothing
         keys = [None, roles.instance, None, None]
@@ -250,7 +250,7 @@ def _groups(frame: "pl.DataFrame", roles: Roles, where: str) -> list[tuple[Group
 
 
 def _wide_name(head: str, path: Path) -> str:
-    """The metric of a wide column; a lone `value` column takes the name of its file."""
+    """Return the metric of a wide column; a lone `value` column takes the name of its file."""
     short, file = plain(head), path.name.split(".")[0]
     # The word `value` says nothing, so nobody's name may be read out of it.
     if short in VALUE_NAMES:
@@ -270,7 +270,7 @@ def _wide_name(head: str, path: Path) -> str:
 
 
 def times_of(column: "pl.Series") -> tuple[IntArray, BoolArray]:
-    """Epoch seconds of a column of times, negative or 0 where none; and which cells are times."""
+    """Return epoch seconds of a column of times, negative or 0 where none; and which cells are times."""
     import polars as pl
 
     if isinstance(column.dtype, (pl.Date, pl.Datetime)):
@@ -298,7 +298,7 @@ def times_of(column: "pl.Series") -> tuple[IntArray, BoolArray]:
 def _values(
     column: "pl.Series", *, comma_is_decimal: bool
 ) -> tuple[FloatArray, BoolArray, str | None]:
-    """Numbers of a column, NaN where none; which cells hold anything; the unit that cells name."""
+    """Return numbers of a column, NaN where none; which cells hold anything; the unit that cells name."""
     import polars as pl
 
     if column.dtype.is_numeric():
@@ -327,7 +327,7 @@ def _values(
 def _formatted(
     texts: "pl.Series", value: FloatArray, odd: IntArray, *, comma_is_decimal: bool
 ) -> tuple[FloatArray, str | None]:
-    """The values, with cells read that carry their units; the unit is that of most of them."""
+    """Return the values, with cells read that carry their units; the unit is that of most of them."""
     known: dict[str, tuple[float, str] | None] = {}
     found: list[tuple[int, float, str]] = []
     for at, text in zip(odd.tolist(), texts.gather(odd).to_list(), strict=True):
@@ -347,7 +347,7 @@ def _formatted(
 
 
 def _texts(column: "pl.Series") -> "pl.Series":
-    """Cells as text, empty where null; lists, structures, bytes and dates hold no number."""
+    """Return cells as text, empty where null; lists, structures, bytes and dates hold no number."""
     import polars as pl
 
     kind = column.dtype
@@ -357,7 +357,7 @@ def _texts(column: "pl.Series") -> "pl.Series":
 
 
 def _first_of_times(frame: "pl.DataFrame") -> int | None:
-    """The first column, if its first filled cell is a time."""
+    """Return the first column, if its first filled cell is a time."""
     if not frame.width or not frame.height:
         return None
     column = frame.get_column("c0")
@@ -368,13 +368,13 @@ def _first_of_times(frame: "pl.DataFrame") -> int | None:
 
 
 def plain(text: str) -> str:
-    """A head without case and punctuation."""
+    """Return a head without case and punctuation."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def few(names: list[str], where: str) -> list[str]:
     """
-    The names again.
+    Return the names again.
 
     Raises:
         DataError: more than a table of samples has.
@@ -401,5 +401,5 @@ def guarded(read: Callable[[], T], where: str) -> T:
 
 
 def not_a_table(where: str, cause: str) -> DataError:
-    """The error that says why a file holds no samples."""
+    """Return the error that says why a file holds no samples."""
     return DataError(f"{where} is not a table of samples: {cause}", HINT)

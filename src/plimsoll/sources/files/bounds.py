@@ -65,7 +65,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
 
 
 def too_large(where: str) -> DataError:
-    """The error that says that a file has too many bytes."""
+    """Return the error that says that a file has too many bytes."""
     return DataError(f"{where} holds more than 2 GiB", _HINT)
 
 

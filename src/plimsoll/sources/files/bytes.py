@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 
 def load(path: Path) -> bytes:
     """
-    The content of a file: unpacked if gzipped, UTF-8 without byte order mark if it is text.
+    Return the content of a file: unpacked if gzipped, UTF-8 without byte order mark if it is text.
 
     Raises:
         AccessDenied: the system refused us.
@@ -55,7 +55,7 @@ def load(path: Path) -> bytes:
 
 def unwrapped(data: bytes, path: Path) -> bytes:
     """
-    Content that is at hand already, as `load` gives it; `path` names it in messages.
+    Return content that is at hand already, as `load` gives it; `path` names it in messages.
 
     Raises:
         DataError: larger than a file may be once unpacked, a broken gzip, or broken UTF-16.
@@ -70,7 +70,7 @@ def _broken_gzip(path: Path) -> DataError:
 
 
 def _unpacked(data: bytes, path: Path) -> bytes:
-    """Every member of a gzip file; a stream of members is what Firehose writes."""
+    """Return every member of a gzip file; a stream of members is what Firehose writes."""
     # Its value is handed out without a copy, which joining parts would make.
     unpacked = io.BytesIO()
     rest = data
@@ -107,7 +107,7 @@ def _as_utf8(data: bytes, path: Path) -> bytes:
 
 
 def _utf16(data: bytes) -> str | None:
-    """UTF-16 by its mark, or by the zero that every other byte of ASCII text then is."""
+    """Return UTF-16 by its mark, or by the zero that every other byte of ASCII text then is."""
     if data.startswith(b"\xff\xfe"):
         return "utf-16-le"
     if data.startswith(b"\xfe\xff"):

@@ -20,7 +20,7 @@ _CHUNK_BYTES = 1 << 23
 
 def decode(data: bytes, where: str) -> Any:
     """
-    The single document in `data`.
+    Return the single document in `data`.
 
     Raises:
         DataError: not JSON, cut off, nested too deeply, or more than an export holds; the message
@@ -35,7 +35,7 @@ def decode(data: bytes, where: str) -> Any:
 
 def documents(data: bytes, where: str) -> Iterator[Any]:
     """
-    Every document in `data`, be it one, one per line, or several after each other.
+    Yield every document in `data`, be it one, one per line, or several after each other.
 
     Raises:
         DataError: as `decode`, at the first document that cannot be read.
@@ -49,7 +49,7 @@ def documents(data: bytes, where: str) -> Iterator[Any]:
 
 def as_type(document: Any, kind: type[T], where: str) -> T:
     """
-    A decoded document as a typed value.
+    Return a decoded document as a typed value.
 
     Raises:
         DataError: a field is not what it should be; the message names it.
@@ -100,7 +100,7 @@ def field_by_field(document: Any, kind: type[S], where: str) -> tuple[S, list[st
 
 def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int]]:
     """
-    The documents of a file with one per line, in pieces, with the number of unreadable lines.
+    Yield the documents of a file with one per line, in pieces, with the number of unreadable lines.
 
     A line that is cut off or of another shape is counted, not fatal: streams are often cut.
 
@@ -123,7 +123,7 @@ def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int
 
 def first_lines(data: bytes, count: int = 5) -> list[Any]:
     """
-    The documents among the first lines of a file that has one per line.
+    Return the documents among the first lines of a file that has one per line.
 
     A few lines are looked at, for the first may be damaged. A document over several lines gives
     none, and neither does a file that is a single line.
@@ -154,7 +154,7 @@ def _line_by_line(chunk: bytes, kind: type[T], where: str) -> tuple[list[T], int
 
 
 def _lenient(data: bytes, where: str) -> Any:
-    """Python's own reader, which takes the `NaN` and `Infinity` that Python's writer writes."""
+    """Return Python's own reader, which takes the `NaN` and `Infinity` that Python's writer writes."""
     try:
         return json.loads(data)
     except json.JSONDecodeError as error:
@@ -188,14 +188,14 @@ def _one_after_another(data: bytes, where: str) -> Iterator[Any]:
 
 
 def _next_start(text: str, at: int) -> int:
-    """Where the next document begins; some tools put a comma between them."""
+    """Return where the next document begins; some tools put a comma between them."""
     while at < len(text) and text[at] in " \t\r\n,":
         at += 1
     return at
 
 
 def _too_long_a_number(where: str) -> DataError:
-    """The only other thing Python's reader refuses: an integer of more than 4,300 digits."""
+    """Return the only other thing Python's reader refuses: an integer of more than 4,300 digits."""
     return DataError(f"{where} holds a number of thousands of digits", _RETRY_HINT)
 
 

@@ -74,7 +74,7 @@ class NetworkCounters:
 
 def parse_diskstats(text: str) -> dict[str, DiskCounters]:
     """
-    Counters of every block device by name, in the order of the file.
+    Return counters of every block device by name, in the order of the file.
 
     Raises:
         DataError: a line is neither of the known forms.
@@ -102,7 +102,7 @@ def parse_diskstats(text: str) -> dict[str, DiskCounters]:
 
 def parse_stat(text: str) -> CpuCounters:
     """
-    Processor time of the whole machine.
+    Return processor time of the whole machine.
 
     Stolen time counts as busy: it is processor time that the machine wanted and did not get.
 
@@ -131,7 +131,7 @@ def parse_stat(text: str) -> CpuCounters:
 
 def parse_meminfo(text: str) -> MemoryBytes:
     """
-    Memory and swap.
+    Return memory and swap.
 
     Raises:
         DataError: MemTotal or MemAvailable (Linux 3.14 and later) is missing.
@@ -169,7 +169,7 @@ def parse_loadavg(text: str) -> float:
 
 def parse_net_dev(text: str) -> dict[str, NetworkCounters]:
     """
-    Bytes received and sent by every interface.
+    Return bytes received and sent by every interface.
 
     Raises:
         DataError: a line is not in the known form.
@@ -189,7 +189,7 @@ def parse_net_dev(text: str) -> dict[str, NetworkCounters]:
 
 def parse_mountinfo(text: str) -> dict[str, str]:
     """
-    The source of every mount point (`/` → `/dev/vda1`); the last mount on a point wins.
+    Return the source of every mount point (`/` → `/dev/vda1`); the last mount on a point wins.
 
     Lines that are not in the known form are passed over: the answer only helps to choose a device.
     """
@@ -204,7 +204,7 @@ def parse_mountinfo(text: str) -> dict[str, str]:
 
 
 def summed(counters: Mapping[str, NetworkCounters]) -> NetworkCounters:
-    """All interfaces together."""
+    """Return all interfaces together."""
     return NetworkCounters(
         received_bytes=sum(c.received_bytes for c in counters.values()),
         sent_bytes=sum(c.sent_bytes for c in counters.values()),

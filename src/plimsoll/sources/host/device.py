@@ -51,7 +51,7 @@ class DeviceChoice:
 
 def choose(asked: str, found: BlockDevices) -> DeviceChoice:
     """
-    The devices to record.
+    Return the devices to record.
 
     Args:
         asked: `auto`, or names separated by commas, with or without `/dev/`.
@@ -147,7 +147,7 @@ def _has_parts(slaves: Path) -> bool:
 
 
 def _holding(directory: str, counters: Mapping[str, DiskCounters], root: Path) -> str | None:
-    """The whole device under a directory, through its device number or else its mount."""
+    """Return the whole device under a directory, through its device number or else its mount."""
     name = _numbered(directory, root) or _mounted_from(directory, root)
     if name is None or not _may_exist(directory):
         return None
@@ -178,7 +178,7 @@ def _may_exist(directory: str) -> bool:
 
 def _whole(name: str, root: Path) -> str:
     """
-    The disk a partition is part of; any other device is itself.
+    Return the disk a partition is part of; any other device is itself.
 
     A limit bounds the disk, so the disk is what has to be counted.
     """

@@ -58,7 +58,7 @@ class StepSamples:
             self._values.setdefault(metric, array("d")).append(value)
 
     def series(self, start_s: int, step_s: int) -> dict[Metric, Series]:
-        """Every metric that was measured at least once; missing steps are simply not there."""
+        """Return every metric that was measured at least once; missing steps are simply not there."""
         return {
             metric: Series(
                 metric=metric,
@@ -70,7 +70,7 @@ class StepSamples:
         }
 
     def count(self, metric: Metric) -> int:
-        """Steps in which a metric was measured."""
+        """Return steps in which a metric was measured."""
         return len(self._steps.get(metric, ()))
 
 

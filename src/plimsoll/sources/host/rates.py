@@ -43,7 +43,7 @@ def rates_between(
     before: HostReading, after: HostReading, devices: tuple[str, ...]
 ) -> dict[Metric, float]:
     """
-    What the host did between two readings.
+    Return what the host did between two readings.
 
     Args:
         before: the earlier reading.
@@ -66,7 +66,7 @@ def rates_between(
 
 def disk_difference(before: DiskCounters, after: DiskCounters) -> DiskCounters | None:
     """
-    What a device did between two readings of its counters; None where it is not the same device.
+    Return what a device did between two readings of its counters; None where it is not the same device.
 
     A device that was taken away and came back under the same name starts again at zero.
     """

@@ -22,10 +22,10 @@ class Clock(Protocol):
     """What a recording may know of time."""
 
     def wall_s(self) -> float:
-        """Epoch seconds."""
+        """Return epoch seconds."""
 
     def moment_s(self) -> float:
-        """Seconds of a clock that never steps."""
+        """Return seconds of a clock that never steps."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -35,11 +35,11 @@ class SystemClock:
     """The machine's own clock; its moments go on while the machine sleeps."""
 
     def wall_s(self) -> float:
-        """Epoch seconds."""
+        """Return epoch seconds."""
         return time.time()
 
     def moment_s(self) -> float:
-        """Seconds since boot, suspended time included."""
+        """Return seconds since boot, suspended time included."""
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def sleep(self, seconds: float) -> None:
@@ -60,7 +60,7 @@ class HostReader:
 
     def read(self) -> HostReading:
         """
-        All counters, now.
+        Return all counters, now.
 
         Raises:
             DataError: a file under /proc is not in the form the kernel documents.
@@ -87,7 +87,7 @@ class HostReader:
 
     def _network(self) -> NetworkCounters | None:
         """
-        The interfaces with hardware behind them, together.
+        Return the interfaces with hardware behind them, together.
 
         Bridges, tunnels and bonds carry the same bytes again; loopback is no network. Where no
         interface has hardware (a container), all but loopback are counted.

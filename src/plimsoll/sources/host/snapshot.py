@@ -50,7 +50,7 @@ class Host:
 
 
 def instance_of(host: Host) -> Instance:
-    """The host as an instance: no class, no kind of storage, only what was read."""
+    """Return the host as an instance: no class, no kind of storage, only what was read."""
     server, cpu, memory = host.server, host.reading.cpu, host.reading.memory
     return Instance(
         identifier=host.name,
@@ -74,7 +74,7 @@ def snapshot_of(
     program: str | None = None,
 ) -> Snapshot:
     """
-    The recording as a snapshot.
+    Return the recording as a snapshot.
 
     Args:
         host: what was recorded.

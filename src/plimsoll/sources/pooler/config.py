@@ -95,7 +95,7 @@ def _kind(text: str, path: Path) -> str:
 
 def _included(path: Path, depth: int) -> str:
     """
-    The text of a file that another one names.
+    Return the text of a file that another one names.
 
     Raises:
         DataError: files name each other without end.

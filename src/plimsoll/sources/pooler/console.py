@@ -56,7 +56,7 @@ class Console:
 
     def show(self, command: str) -> Answer:
         """
-        Rows by column name, all values as text; empty where null.
+        Return rows by column name, all values as text; empty where null.
 
         Raises:
             SourceError: the pooler does not know the command, or went away.
@@ -84,7 +84,7 @@ class Console:
 
 def address_of(url: str) -> Address:
     """
-    What `pgbouncer://user@host:port` or `pgpool://user@host:port/database` means.
+    Return what `pgbouncer://user@host:port` or `pgpool://user@host:port/database` means.
 
     Without a port it is the pooler's usual one. Pgpool-II keeps no connection to the database
     `postgres` when a client leaves, so that is what is asked where none is named.
@@ -151,7 +151,7 @@ def visited(address: Address) -> Iterator[Console]:
 
 
 def number(text: str | None) -> int | None:
-    """A whole number; None for anything else."""
+    """Return a whole number; None for anything else."""
     return int(text) if text is not None and text.strip().isdecimal() else None
 
 

@@ -19,7 +19,7 @@ _KEPT = ("max_user_connections", "max_user_client_connections")
 
 def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
     """
-    What it says now.
+    Return what it says now.
 
     Raises:
         SourceError: it is not PgBouncer, or refused.
@@ -93,7 +93,7 @@ def _databases(databases: Answer) -> tuple[PooledDatabase, ...]:
 
 
 def _users(users: Answer, settings: dict[str, str]) -> tuple[PooledUser, ...]:
-    """Those with settings of their own; a bound that is everybody's is shown with each."""
+    """Return those with settings of their own; a bound that is everybody's is shown with each."""
     everybodys = number(settings.get("max_user_connections"))
     found = []
     for row in users:

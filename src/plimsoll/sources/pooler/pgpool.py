@@ -22,7 +22,7 @@ _TIME_CHARACTERS = 19
 
 def read_pgpool(console: Console, time_s: float) -> PoolerReading:
     """
-    What it says at `time_s`, epoch seconds, the moment at which we had connected.
+    Return what it says at `time_s`, epoch seconds, the moment at which we had connected.
 
     Raises:
         SourceError: it is not Pgpool-II, or refused.
@@ -81,7 +81,7 @@ def _is_connected(row: dict[str, str]) -> bool:
 
 def _shift_s(ours: Answer, time_s: float) -> float:
     """
-    Its local time, read as if it were UTC, less epoch seconds.
+    Return its local time, read as if it were UTC, less epoch seconds.
 
     Releases before 4.3 do not say when a client came; then its clock and zone are taken to be ours.
     """
@@ -94,7 +94,7 @@ def _shift_s(ours: Answer, time_s: float) -> float:
 
 
 def _time_s(text: str | None) -> float | None:
-    """Seconds of a local time as if it were UTC; None where there is none."""
+    """Return seconds of a local time as if it were UTC; None where there is none."""
     try:
         moment = datetime.fromisoformat(f"{(text or '')[:_TIME_CHARACTERS]}+00:00")
     except ValueError:

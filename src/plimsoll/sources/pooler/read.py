@@ -13,7 +13,7 @@ from plimsoll.sources.pooler.pgpool import read_pgpool
 
 def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:
     """
-    What a pooler says now, or how its configuration file sets it up.
+    Return what a pooler says now, or how its configuration file sets it up.
 
     Args:
         target: `pgbouncer://user@host:port`, `pgpool://user@host:port/database`, or a path.
@@ -47,7 +47,7 @@ def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:
 
 def pooler_reader(target: str, *, now: Now = WALL_CLOCK) -> partial[PoolerReading]:
     """
-    `read_pooler` for `observe`: the same target, again and again.
+    Return `read_pooler` for `observe`: the same target, again and again.
 
     Raises:
         UsageError: the address cannot be read.
@@ -58,7 +58,7 @@ def pooler_reader(target: str, *, now: Now = WALL_CLOCK) -> partial[PoolerReadin
 
 
 def config_of(reading: PoolerReading) -> PoolerConfig:
-    """The set-up in a reading, as rules for settings want it."""
+    """Return the set-up in a reading, as rules for settings want it."""
     return PoolerConfig(
         kind=reading.kind,
         place=reading.place,

@@ -88,7 +88,7 @@ class ServerConnection:
 
     def ask(self, *statements: str, lock: str = "") -> list[Rows]:
         """
-        The rows of each statement, all of one transaction; strings for what is not a number.
+        Return the rows of each statement, all of one transaction; strings for what is not a number.
 
         Args:
             statements: what is asked.

@@ -36,7 +36,7 @@ class DecodedChange(Struct, frozen=True, kw_only=True):
 
 
 def change_of(line: str) -> DecodedChange | None:
-    """The change that a line tells; None for begin, commit, truncate and what has no columns."""
+    """Return the change that a line tells; None for begin, commit, truncate and what has no columns."""
     begun = _LINE.match(line)
     if begun is None or line.endswith(": (no-tuple-data)"):
         return None
@@ -51,7 +51,7 @@ def change_of(line: str) -> DecodedChange | None:
 
 
 def _columns(line: str, place: int) -> tuple[dict[str, str | None], int, frozenset[str]]:
-    """Values from a place on, the place behind them, and the columns that were left alone."""
+    """Return values from a place on, the place behind them, and the columns that were left alone."""
     values: dict[str, str | None] = {}
     untouched = set()
     while (

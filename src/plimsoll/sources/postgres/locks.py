@@ -12,7 +12,7 @@ def with_locks(
     connection: ServerConnection, sessions: tuple[Session, ...]
 ) -> tuple[tuple[Session, ...], tuple[LockWait, ...]]:
     """
-    The sessions with the statements of those involved, and who waits for whom.
+    Return the sessions with the statements of those involved, and who waits for whom.
 
     Raises:
         Silent: the connection is lost. A question that is refused leaves all as it was.

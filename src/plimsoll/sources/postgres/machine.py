@@ -16,7 +16,7 @@ def processors_of(
     pid: int, role: str, database: str, *, proc: Path = _PROC, cgroups: Path = _CGROUPS
 ) -> int | None:
     """
-    Processors that the server's process may use; None where it is not seen on this machine.
+    Return processors that the server's process may use; None where it is not seen on this machine.
 
     Args:
         pid: of the process that serves a connection, as the server told it.
@@ -41,7 +41,7 @@ def processors_of(
 
 
 def _quota(groups: Path, cgroups: Path) -> float | None:
-    """Processors that its group and those above it may use together; None where nothing bounds them."""
+    """Return processors that its group and those above it may use together; None where nothing bounds them."""
     try:
         lines = groups.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -60,12 +60,12 @@ def _quota(groups: Path, cgroups: Path) -> float | None:
 
 
 def _unified(folder: Path) -> float | None:
-    """Of `200000 100000` 2; None for `max 100000`, and for the root, which has none."""
+    """Return 2 of `200000 100000`; None for `max 100000`, and for the root, which has none."""
     return _ratio(_words(folder / "cpu.max"))
 
 
 def _older(folder: Path) -> float | None:
-    """The same in two files; −1 bounds nothing."""
+    """Return the same in two files; −1 bounds nothing."""
     return _ratio([*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")])
 
 

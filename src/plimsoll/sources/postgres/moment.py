@@ -52,7 +52,7 @@ def compared(
     first: ServerReading, last: ServerReading
 ) -> tuple[DatabaseReading, DatabaseReading, bool]:
     """
-    Both readings with counters that may be subtracted, and whether any had to be left out.
+    Return both readings with counters that may be subtracted, and whether any had to be left out.
 
     A database that was dropped or whose statistics were reset in between is in neither sum; one that
     was made in between began at zero.
@@ -80,7 +80,7 @@ def compared(
 
 
 def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
-    """Whether a server has forgotten counters, as after a crash, or is another one; by database."""
+    """Return whether a server has forgotten counters, as after a crash, or is another one; by database."""
     return any(
         then > now
         for oid in before.keys() & after.keys()
@@ -89,7 +89,7 @@ def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
 
 
 def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Fields of `Counters` that are sums over databases."""
+    """Return fields of `Counters` that are sums over databases."""
     rows = list(rows)
     sums: dict[str, Any] = {
         name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)
@@ -107,7 +107,7 @@ def counters_of(
     block_bytes: int,
     wal_files_bytes: float | None = None,
 ) -> Counters:
-    """Counters of the whole server; what it did not say is None, or zero where None is no answer."""
+    """Return counters of the whole server; what it did not say is None, or zero where None is no answer."""
     timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
     wal_bytes, full_pages, records, writes, buffers_full = wal or (None,) * 5
     if io is not None:

@@ -11,7 +11,7 @@ from plimsoll.sources.postgres.statements.inspection import parents
 
 def with_parents(part: Callable[[str, str], Rows | None], moment: ServerReading) -> ServerReading:
     """
-    The reading with the name of its parent at each partition and each index of one.
+    Return the reading with the name of its parent at each partition and each index of one.
 
     Args:
         part: asks one question; it notes what is refused.

@@ -92,7 +92,7 @@ class DatabaseSilence:
 
 def rates_between(before: DatabaseCounters, after: DatabaseCounters) -> dict[Metric, float]:
     """
-    What the server did between two readings, `after.moment_s > before.moment_s`.
+    Return what the server did between two readings, `after.moment_s > before.moment_s`.
 
     Counters that were reset in between give no value.
     """
@@ -116,7 +116,7 @@ def rates_between(before: DatabaseCounters, after: DatabaseCounters) -> dict[Met
 
 
 def levels_of(reading: DatabaseCounters) -> dict[Metric, float]:
-    """Connections and sessions as they were found; nothing where they could not be seen."""
+    """Return connections and sessions as they were found; nothing where they could not be seen."""
     seen = {
         Metric.CONNECTION_COUNT: reading.connection_count,
         Metric.ACTIVE_SESSION_COUNT: reading.active_count,
@@ -126,7 +126,7 @@ def levels_of(reading: DatabaseCounters) -> dict[Metric, float]:
 
 
 def gaps_of(facts: ServerFacts) -> tuple[Gap, ...]:
-    """What this server cannot tell this role, and what would make it."""
+    """Return what this server cannot tell this role, and what would make it."""
     gaps = []
     if not facts.sees_all_sessions:
         reason = f"role '{facts.role}' may not see other users' sessions"
@@ -210,7 +210,7 @@ class DatabaseProbe:
         )
 
     def read(self) -> DatabaseCounters | DatabaseSilence:
-        """The counters now, or why they did not come; a lost connection is made anew."""
+        """Return the counters now, or why they did not come; a lost connection is made anew."""
         import psycopg
 
         try:
@@ -263,7 +263,7 @@ class DatabaseProbe:
 
 
 def told(error: Exception, dsn: str) -> str:
-    """The first line says what happened; what follows are libpq's surmises."""
+    """Return the first line says what happened; what follows are libpq's surmises."""
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
     # localhost is two addresses; then the first line only says that several were tried.
     lines = [line for line in lines if not line.startswith("Multiple connection attempts")]
@@ -271,7 +271,7 @@ def told(error: Exception, dsn: str) -> str:
 
 
 def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
-    """What a failed attempt to connect means, without the password."""
+    """Return what a failed attempt to connect means, without the password."""
     reason = told(error, dsn)
     # A name may have several addresses, the first of which does not answer.
     full = next((line for line in str(error).splitlines() if is_full(line)), "")
@@ -298,13 +298,13 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
 
 
 def _code_again(dsn: str) -> str:
-    """The SQLSTATE of a refusal, by trying once more; empty where there is none."""
+    """Return the SQLSTATE of a refusal, by trying once more; empty where there is none."""
     return code_of_refusal(conninfo_of(dsn, RECORDING), patience_s=RECORDING.connect_s)
 
 
 def is_full(reason: str) -> bool:
     """
-    Whether a server says in English that every connection the role may have is taken.
+    Return whether a server says in English that every connection the role may have is taken.
 
     Elsewhere its SQLSTATE tells (`refusal_code`), which takes one more attempt.
     """
@@ -312,7 +312,7 @@ def is_full(reason: str) -> bool:
 
 
 def is_refusal(reason: str) -> bool:
-    """Whether it was a right that was missing, and not an answer."""
+    """Return whether it was a right that was missing, and not an answer."""
     return any(word in reason for word in _REFUSALS)
 
 
@@ -326,7 +326,7 @@ def not_a_connection_string() -> UsageError:
 
 
 def without_password(text: str, dsn: str) -> str:
-    """The text with every password of the DSN or the environment struck out."""
+    """Return the text with every password of the DSN or the environment struck out."""
     from urllib.parse import quote, quote_plus
 
     from psycopg.conninfo import conninfo_to_dict
@@ -341,7 +341,7 @@ def without_password(text: str, dsn: str) -> str:
 
 
 def place_of(dsn: str) -> str:
-    """`127.0.0.1:5432/orders` as a connection string and the variables of libpq have it."""
+    """Return `127.0.0.1:5432/orders` as a connection string and the variables of libpq have it."""
     from psycopg.conninfo import conninfo_to_dict
 
     parts = conninfo_to_dict(dsn)
@@ -354,7 +354,7 @@ def place_of(dsn: str) -> str:
 
 
 def is_connection_string(dsn: str) -> bool:
-    """Whether libpq understands it."""
+    """Return whether libpq understands it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -378,13 +378,13 @@ def _place(host: str, port: int, database: str) -> str:
 
 
 def quoted(role: str) -> str:
-    """The name as SQL wants it."""
+    """Return the name as SQL wants it."""
     return role if role.isidentifier() and role.islower() else '"' + role.replace('"', '""') + '"'
 
 
 def is_here(address: str) -> bool:
     """
-    Whether an address is this machine's own; a UNIX socket has none and is here.
+    Return whether an address is this machine's own; a UNIX socket has none and is here.
 
     Only an own address can be bound to.
     """

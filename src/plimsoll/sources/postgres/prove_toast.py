@@ -85,13 +85,13 @@ def _chunk_bytes(scratch: Scratch, notes: list[str]) -> int:
 
 
 def incompressible(size_bytes: int) -> str:
-    """A text that no compression makes smaller, the same every time."""
+    """Return a text that no compression makes smaller, the same every time."""
     blocks = (hashlib.sha256(b"%d" % n).digest() for n in range(size_bytes // 24 + 1))
     return b64encode(b"".join(blocks)).decode()[:size_bytes]
 
 
 def compressible(size_bytes: int) -> str:
-    """A text as documents are: the same words again and again."""
+    """Return a text as documents are: the same words again and again."""
     return ('{"status": "shipped", "carrier": "none"}, ' * (size_bytes // 40 + 1))[:size_bytes]
 
 
@@ -157,7 +157,7 @@ def _row_of(scratch: Scratch, value: str, storage: str, method: str = "") -> Ite
 
 
 def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCase]:
-    """Of each column with a value out of line: the row left alone, and the value sent again."""
+    """Yield of each column with a value out of line: the row left alone, and the value sent again."""
     named = table_named(scratch.connection, table, scratch.path)
     if named is None:
         raise UsageError(
@@ -238,13 +238,13 @@ def _counted(
 
 
 def _rows_touched(scratch: Scratch, counted: str) -> tuple[int, int, int]:
-    """Rows of the table updated, and of its TOAST relation inserted and deleted, so far."""
+    """Return rows of the table updated, and of its TOAST relation inserted and deleted, so far."""
     ((updated, written, dead),) = scratch.run(toast.ROWS_TOUCHED, counted=counted)
     return updated, written, dead
 
 
 def _shown(statement: str, names: dict[str, str]) -> str:
-    """The statement for people, without the schema's made-up name."""
+    """Return the statement for people, without the schema's made-up name."""
     for name, quoted in {**names, "s": "scratch"}.items():
         statement = statement.replace(f"{{{name}}}", quoted)
     return " ".join(statement.replace("%s", "$1").split())

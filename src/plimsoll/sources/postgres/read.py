@@ -136,7 +136,7 @@ class _SessionWatch:
             self._sleep(max(min(began_s + wait_s, end_s) - self._clock(), 0.0))
 
     def end(self, connection: ServerConnection) -> Observation:
-        """The last reading, and all that was seen."""
+        """Return the last reading, and all that was seen."""
         assert self._first is not None
         last = self._last()
         self._read_poolers()
@@ -194,7 +194,7 @@ class _SessionWatch:
         return True
 
     def _last(self) -> ServerReading | None:
-        """The last reading; None if it does not come within the patience."""
+        """Return the last reading; None if it does not come within the patience."""
         deadline_s = self._clock() + _PATIENCE_S
         while True:
             try:

@@ -149,7 +149,7 @@ class Reader:
 
     def again(self) -> ServerReading:
         """
-        Another first reading of what was chosen, of a server that has forgotten the first one.
+        Return another first reading of what was chosen, of a server that has forgotten the first one.
 
         Raises:
             Silent: the connection is lost.
@@ -172,7 +172,7 @@ class Reader:
 
     def run(self) -> ServerRun:
         """
-        What tells whether it is still the same server, and remembers.
+        Return what tells whether it is still the same server, and remembers.
 
         Raises:
             Silent: it does not answer.
@@ -190,7 +190,7 @@ class Reader:
 
     def glance(self) -> Glance:
         """
-        Sessions and running vacuums now.
+        Return sessions and running vacuums now.
 
         Raises:
             Silent: they did not come.
@@ -218,7 +218,7 @@ class Reader:
         self, first: ServerReading, last: ServerReading
     ) -> tuple[ServerReading, ServerReading]:
         """
-        Both readings with columns of tables whose TOAST relation is active, and definitions of
+        Return both readings with columns of tables whose TOAST relation is active, and definitions of
         indexes; asked for once, when it is known which matter.
         """
         if ReadingPart.COLUMNS in self._wants:
@@ -229,7 +229,7 @@ class Reader:
 
     def standing(self) -> ServerHealth | None:
         """
-        What stands on the server, whatever it does now; None where tables are not asked for.
+        Return what stands on the server, whatever it does now; None where tables are not asked for.
 
         Raises:
             Silent: the connection is lost.
@@ -276,7 +276,7 @@ class Reader:
         )
 
     def _resets(self) -> dict[str, float | None]:
-        """When counters of the whole server were last reset; what is not told is not known."""
+        """Return when counters of the whole server were last reset; what is not told is not known."""
         times = self._part("resets", queries.reset_times(self.server.version_number)) or []
         if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             schema, version = self._statements_at
@@ -469,7 +469,7 @@ class Reader:
         return self._part(name, genuine, statement, lock=recording.lock_statements(schema))
 
     def _part(self, name: str, *statements: str, lock: str = "") -> Rows | None:
-        """Rows of the last statement; None where the server refused one, which `missing` then has."""
+        """Return rows of the last statement; None where the server refused one, which `missing` then has."""
         try:
             return self._connection.ask(*statements, lock=lock)[-1]
         except Silent as why:

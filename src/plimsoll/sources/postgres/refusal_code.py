@@ -27,7 +27,7 @@ _CODE = re.compile(r":  ([0-9A-Z]{5})\s*$", re.MULTILINE)
 
 def code_of_refusal(conninfo: str, *, patience_s: float) -> str:
     """
-    The code of the refusal that an attempt to connect meets; empty where it meets none, or nobody answers.
+    Return the code of the refusal that an attempt to connect meets; empty where it meets none, or nobody answers.
 
     Args:
         conninfo: libpq connection string.

@@ -29,7 +29,7 @@ def without_reset(
     version: int,
 ) -> tuple[tuple[DatabaseReading, DatabaseReading], tuple[str, ...]]:
     """
-    Both readings without counters that were reset in between, and their names.
+    Return both readings without counters that were reset in between, and their names.
 
     Args:
         first: the earlier moment, with the times of resets.
@@ -49,7 +49,7 @@ def without_reset(
 
 
 def _reset_between(first: ServerReading, last: ServerReading) -> list[str]:
-    """Names of what was reset: `io`, `wal`, `bgwriter`, `checkpointer`, `statements`, `relations`."""
+    """Return names of what was reset: `io`, `wal`, `bgwriter`, `checkpointer`, `statements`, `relations`."""
     names = [
         name
         for name, then in first.resets.items()
@@ -122,7 +122,7 @@ def _rows(relations: Iterable[Relation]) -> dict[Any, tuple[float, ...]]:
 
 
 def _has_fallen(before: dict[Any, tuple[float, ...]], after: dict[Any, tuple[float, ...]]) -> bool:
-    """Whether any counter is lower than it was; rows that are in one alone tell nothing."""
+    """Return whether any counter is lower than it was; rows that are in one alone tell nothing."""
     return any(
         now < then
         for key, values in before.items()

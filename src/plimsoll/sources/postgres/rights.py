@@ -7,5 +7,5 @@ _NAMED_MOST = 5
 
 
 def select_on(names: Iterable[str]) -> str:
-    """`SELECT ON public.a, public.b`: widths of columns come with it. Names come quoted from the server."""
+    """Return `SELECT ON public.a, public.b`: widths of columns come with it. Names come quoted from the server."""
     return f"SELECT ON {', '.join(sorted(names)[:_NAMED_MOST])}"

@@ -64,12 +64,12 @@ _STATEMENT = (
 
 
 def session_of(row: Row) -> Session:
-    """A row of `SESSIONS`."""
+    """Return a row of `SESSIONS`."""
     return Session(**dict(zip(_SESSION, row, strict=True)))
 
 
 def vacuum_of(row: Row) -> VacuumRun:
-    """A row of `vacuums`."""
+    """Return a row of `vacuums`."""
     told = dict(zip(_VACUUM, row, strict=True))
     told["phase"] = told["phase"] or ""
     for name in ("total_blocks", "scanned_blocks", "vacuumed_blocks", "index_rounds"):
@@ -85,7 +85,7 @@ def relation_of(
     row: Row, *, block_bytes: int, owners: Mapping[int, int], sizes: Mapping[int, int]
 ) -> Relation:
     """
-    A row of `relations`.
+    Return a row of `relations`.
 
     Args:
         row: in the statement's order.
@@ -107,14 +107,14 @@ def relation_of(
 
 
 def index_of(row: Row, *, block_bytes: int, sizes: Mapping[int, int]) -> Index:
-    """A row of `indexes`; `sizes` as of `relation_of`."""
+    """Return a row of `indexes`; `sizes` as of `relation_of`."""
     told = dict(zip(_INDEX, row, strict=True))
     told["size_bytes"] = sizes.get(told["oid"], told.pop("pages") * block_bytes)
     return Index(**told)
 
 
 def io_of(row: Row) -> IoRow:
-    """A row of `io`."""
+    """Return a row of `io`."""
     told = dict(zip(_IO, row, strict=True))
     for name in ("read_bytes", "written_bytes", "extended_bytes"):
         told[name] = told[name] or 0.0
@@ -124,12 +124,12 @@ def io_of(row: Row) -> IoRow:
 
 
 def slot_of(row: Row) -> DecodingSlot:
-    """A row of `DECODING`."""
+    """Return a row of `DECODING`."""
     return DecodingSlot(**dict(zip(_SLOT, row, strict=True)))
 
 
 def statement_of(row: Row) -> Statement:
-    """A row of `statements`; without its text."""
+    """Return a row of `statements`; without its text."""
     told = dict(zip(_STATEMENT, row, strict=True))
     for name in ("exec_s", "read_s", "write_s"):
         told[name] = _seconds(told[name])
@@ -138,7 +138,7 @@ def statement_of(row: Row) -> Statement:
 
 def without_literals(text: str) -> str:
     """
-    A statement's text up to its first string, which may be a password.
+    Return a statement's text up to its first string, which may be a password.
 
     The server puts parameters in place of the values of queries, but keeps those of other commands:
     `ALTER ROLE … PASSWORD '…'`, a connection of a subscription, options of a user mapping.
@@ -148,14 +148,14 @@ def without_literals(text: str) -> str:
 
 
 def masked(text: str | None) -> str | None:
-    """The beginning of a statement as somebody sent it, without strings and without numbers."""
+    """Return the beginning of a statement as somebody sent it, without strings and without numbers."""
     if not text:
         return None
     return _NUMBER.sub("?", " ".join(without_literals(text).split()))
 
 
 def columns_of(rows: Iterable[Row]) -> dict[int, tuple[ToastableColumn, ...]]:
-    """Rows of `columns`, by table."""
+    """Return rows of `columns`, by table."""
     found: dict[int, list[ToastableColumn]] = {}
     for table_oid, name, kind, storage, compression, width, _ in rows:
         found.setdefault(table_oid, []).append(
@@ -177,7 +177,7 @@ def _kind(letter: str | bytes, *, is_partition: bool) -> str:
 
 
 def _letter(value: str | bytes | None) -> str:
-    """PostgreSQL's one-byte `"char"`, which may come as bytes."""
+    """Return PostgreSQL's one-byte `"char"`, which may come as bytes."""
     return value.decode() if isinstance(value, bytes) else value or ""
 
 

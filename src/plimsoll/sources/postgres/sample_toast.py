@@ -157,7 +157,7 @@ def _refuse_what_cannot_be(connection: "psycopg.Connection[tuple[Any, ...]]") ->
 def _described(
     connection: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
 ) -> tuple[str, tuple[_SampledColumn, ...], bool]:
-    """The table's name as the server quotes it, its columns, whether old rows are logged whole."""
+    """Return the table's name as the server quotes it, its columns, whether old rows are logged whole."""
     found = table_named(connection, table, path)
     if found is None or found.is_partitioned:
         raise UsageError(
@@ -178,7 +178,7 @@ def _decoded(
     bounds: tuple[float, int],
     edges: tuple[Callable[[], float], Callable[[float], None]],
 ) -> tuple[Sequence[str], bool]:
-    """Lines about the table, and whether the sample lasted as long as it should."""
+    """Return lines about the table, and whether the sample lasted as long as it should."""
     (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
     made = connection.execute(decoding.MAKE_SLOT, (slot,)).fetchone()
     assert made is not None
@@ -218,12 +218,12 @@ class _Past:
         )
 
     def key_of(self, row: DecodedChange) -> tuple[str | None, ...] | None:
-        """What names the row; None where the table has no primary key."""
+        """Return what names the row; None where the table has no primary key."""
         values = tuple(row.new.get(c.name) for c in self._keys)
         return values if values and None not in values else None
 
     def row(self, key: tuple[str | None, ...]) -> dict[str, tuple[str | None, bool]]:
-        """By column, the hash of the value (None for null) and whether it is out of line."""
+        """Return for each column the hash of the value (None for null) and whether it is out of line."""
         if self._asked >= _ROWS_MAX or not self._values:
             return {}
         self._asked += 1
@@ -239,7 +239,7 @@ class _Past:
 def _tallied(
     lines: Sequence[str], columns: Sequence[_SampledColumn], past: _Past, *, has_old_rows: bool
 ) -> dict[str, _Tally]:
-    """What became of each column's values; columns never out of line are left out."""
+    """Return what became of each column's values; columns never out of line are left out."""
     names = [column.name for column in columns if column.may_be_out_of_line]
     tallies = {name: _Tally() for name in names}
     rows: dict[tuple[str | None, ...], dict[str, tuple[str | None, bool]]] = {}
@@ -288,7 +288,7 @@ def _as_sent(change: DecodedChange, names: Sequence[str]) -> dict[str, tuple[str
 
 
 def _hashed(value: str | None) -> tuple[str | None, bool]:
-    """As the server hashes it, and whether it is so long that it is out of line."""
+    """Return the hash of a value as the server computes it, and whether it is so long that it is out of line."""
     if value is None:
         return None, False
     content = value.encode()

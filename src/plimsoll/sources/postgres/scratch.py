@@ -34,7 +34,7 @@ _CAN_SWITCH_EVENT_TRIGGERS = 170_000
 
 def connected(dsn: str, terms: Terms) -> "psycopg.Connection[tuple[Any, ...]]":
     """
-    A connection in which every statement is its own transaction.
+    Return a connection in which every statement is its own transaction.
 
     Raises:
         UsageError: the DSN is not a connection string.
@@ -131,7 +131,7 @@ class Scratch:
 
     def run(self, statement: str, *values: object, **names: str) -> list[tuple[Any, ...]]:
         """
-        Rows of a statement of ours; none where it gives none.
+        Return rows of a statement of ours; none where it gives none.
 
         Args:
             statement: `{s}` stands for the schema, `{name}` for a name, `%s` for a value.
@@ -145,7 +145,7 @@ class Scratch:
         return cursor.fetchall() if cursor.description is not None else []
 
     def value(self, statement: str, *values: object, **names: str) -> Any:
-        """The first column of the first row; None without a row."""
+        """Return the first column of the first row; None without a row."""
         rows = self.run(statement, *values, **names)
         return rows[0][0] if rows else None
 

@@ -34,5 +34,5 @@ def decode_safely(connection: "psycopg.Connection[Any]") -> None:
 
 
 def _is_ascii(connection: "psycopg.Connection[Any]") -> bool:
-    """Whether the server hands on the bytes as they are stored."""
+    """Return whether the server hands on the bytes as they are stored."""
     return connection.pgconn.parameter_status(b"client_encoding") in (b"SQL_ASCII", None)

@@ -50,7 +50,7 @@ class About(Struct):
 
 def looks_like_csv(path: Path) -> bool:
     """
-    Whether a file is an offer as CSV and not as JSON; false where it cannot be opened.
+    Return whether a file is an offer as CSV and not as JSON; false where it cannot be opened.
 
     What is wrong with such a file is said by whoever reads it.
     """

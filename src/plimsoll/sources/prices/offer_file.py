@@ -72,7 +72,7 @@ _listed = msgspec.json.Decoder(_OfferProduct)
 
 def read_price_list(path: Path, region: str) -> PriceTable:
     """
-    The prices of a region in an offer file, a `PriceBook`.
+    Return the prices of a region in an offer file, a `PriceBook`.
 
     Args:
         path: `index.json` or `index.csv` of AmazonRDS, what `plimsoll prices refresh` wrote, or an
@@ -95,7 +95,7 @@ def read_price_list(path: Path, region: str) -> PriceTable:
 
 def price_list_of(data: bytes, path: Path, region: str) -> PriceTable:
     """
-    The same of a JSON text that is at hand; `path` names it in messages.
+    Return the same of a JSON text that is at hand; `path` names it in messages.
 
     Raises:
         DataError: as `read_price_list`.
@@ -168,7 +168,7 @@ def _read_products(
 
 
 def _read_listed(texts: list[str], gathered: Gathered) -> About:
-    """Strings of GetProducts; the oldest publication dates them all."""
+    """Return strings of GetProducts; the oldest publication dates them all."""
     found = [_listed.decode(text) for text in texts]
     for one in found:
         rates = tuple(rate for raw in one.terms.on_demand.values() for rate in _one_term(raw))
@@ -197,14 +197,14 @@ def _of_term(term: _Term) -> tuple[Rate, ...]:
 
 
 def cut_off(path: Path) -> DataError:
-    """The error for a file that ends too early."""
+    """Return the error for a file that ends too early."""
     return DataError(
         f"'{path}' is cut off before the end of the offer", "Download or write the file again."
     )
 
 
 def not_an_offer(path: Path) -> DataError:
-    """The error for a file that is something else."""
+    """Return the error for a file that is something else."""
     return DataError(
         f"'{path}' is not an offer file of the AWS Price List",
         _WANTED,

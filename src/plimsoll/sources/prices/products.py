@@ -186,7 +186,7 @@ class Gathered:
             self._found.setdefault(key, set()).update(found)
 
     def wants(self, family: str, attributes: Attributes) -> bool:
-        """Whether the rates of a product need be looked at."""
+        """Return whether the rates of a product need be looked at."""
         return self._key(Product(family, attributes, ())) is not None
 
     def _key(self, product: Product) -> _Key | None:
@@ -201,7 +201,7 @@ class Gathered:
 
     def table(self, *, name: str, source: str, as_of: str | None) -> PriceTable:
         """
-        All that was gathered.
+        Return all that was gathered.
 
         Args:
             name: of the file, for sentences.
@@ -287,7 +287,7 @@ def _item_key(attributes: Attributes) -> tuple[str, Deployment] | None:
 
 
 def _usd(rate: Rate, unit: str) -> Decimal | None:
-    """In our unit; None for another unit, for what is no number, and for nothing at all."""
+    """Return the value in our unit; None for another unit, for what is no number, and for nothing at all."""
     factor = _UNITS.get((unit, rate.unit.strip().lower()))
     try:
         usd = Decimal(rate.usd)

@@ -64,7 +64,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 def answer_of(body: bytes, server: PrometheusServer, kind: str) -> Answer:
     """
-    The envelope of a successful call.
+    Return the envelope of a successful call.
 
     Args:
         body: as received.
@@ -95,7 +95,7 @@ def answer_of(body: bytes, server: PrometheusServer, kind: str) -> Answer:
 
 
 def rows_of(answer: Answer, server: PrometheusServer) -> list[SeriesRow]:
-    """The series of a range selector with their samples."""
+    """Return the series of a range selector with their samples."""
     try:
         matrix = _MATRIX.decode(answer.data)
         if matrix.result_type == "matrix":
@@ -106,12 +106,12 @@ def rows_of(answer: Answer, server: PrometheusServer) -> list[SeriesRow]:
 
 
 def labels_of(answer: Answer, server: PrometheusServer) -> list[dict[str, str]]:
-    """The labels of every series that was found."""
+    """Return the labels of every series that was found."""
     return _typed(_LABELS, answer, server)  # type: ignore[no-any-return]
 
 
 def names_of(answer: Answer, server: PrometheusServer) -> list[str]:
-    """The values of a label."""
+    """Return the values of a label."""
     return _typed(_NAMES, answer, server)  # type: ignore[no-any-return]
 
 
@@ -130,12 +130,12 @@ def _unlike(server: PrometheusServer) -> SourceError:
 
 
 def said(answer: Answer, server: PrometheusServer) -> str:
-    """The server's own words, fit to print and without what is secret."""
+    """Return the server's own words, fit to print and without what is secret."""
     return shown(server.hidden(answer.error) or answer.error_type or "no reason given", 200)
 
 
 def reason_of(body: bytes, server: PrometheusServer) -> str:
-    """What a refusal says of itself; empty where it says nothing that can be shown."""
+    """Return what a refusal says of itself; empty where it says nothing that can be shown."""
     try:
         return said(_ANSWER.decode(body), server)
     except _UNREADABLE:
@@ -144,7 +144,7 @@ def reason_of(body: bytes, server: PrometheusServer) -> str:
 
 
 def refusal(status: int, body: bytes, server: PrometheusServer) -> PlimsollError | TooMuch:
-    """What an answer with an error status means."""
+    """Return what an answer with an error status means."""
     url, reason = server.url, reason_of(body, server)
     because = f": {reason}" if reason else ""
     if status in (401, 403):

@@ -142,7 +142,7 @@ class Client:
         )
 
     def __enter__(self) -> Self:
-        """The client itself."""
+        """Return the client itself."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -151,7 +151,7 @@ class Client:
 
     def ask(self, path: str, parameters: Parameters, *, may_post: bool = True) -> Answer:
         """
-        The answer to one question.
+        Return the answer to one question.
 
         Args:
             path: below the server's address, such as `/api/v1/query`.
@@ -188,7 +188,7 @@ class Client:
             self.warnings["a storage node did not answer"] = None
 
     def _try(self, url: str, body: bytes) -> tuple[Answer | PlimsollError | TooMuch, float | None]:
-        """An answer, or what went wrong and the seconds to wait if trying again can help."""
+        """Return an answer, or what went wrong and the seconds to wait if trying again can help."""
         import httpx
 
         server = self.server
@@ -275,7 +275,7 @@ def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> 
 
 
 def shorter(text: str) -> str:
-    """The reason in a transport's message, without its numbers: `connection refused`."""
+    """Return the reason in a transport's message, without its numbers: `connection refused`."""
     reason = text.rpartition("]")[2].strip() or text.strip("[] ") or "no reason given"
     return reason[:120].rstrip(".").strip().lower()
 
@@ -290,12 +290,12 @@ def _is_tls(error: BaseException) -> bool:
 
 
 def _seconds(text: str) -> float:
-    """Seconds of a Retry-After; a date counts as none."""
+    """Return seconds of a Retry-After; a date counts as none."""
     return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0
 
 
 def _authorities(url: str) -> "ssl.SSLContext | bool":
-    """The certificates to trust on loopback: those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    """Return the certificates to trust on loopback: those that SSL_CERT_FILE and SSL_CERT_DIR name."""
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if not url.startswith("https:") or not (file or folder):
         return True

@@ -112,7 +112,7 @@ _OTHER_DIMENSIONS = frozenset(
 
 def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
     """
-    The series that we know among those a server listed.
+    Return the series that we know among those a server listed.
 
     rds_exporter imitates node_exporter: what both could have written about one name is left to it.
     """
@@ -131,7 +131,7 @@ def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
 
 
 def track_of(labels: Mapping[str, str]) -> KnownSeries | None:
-    """What a series is by its name and labels; None for one that we do not read."""
+    """Return what a series is by its name and labels; None for one that we do not read."""
     name = labels.get("__name__", "")
     if name.startswith(OS_PREFIX):
         return _track(Exporter.PERCONA_OS, _TARGETS, name, labels)

@@ -41,7 +41,7 @@ _OPTIMISED = "storage optimisation finished"
 
 
 def last_info(series: Sequence[Counted]) -> Counted | None:
-    """The description of the instance that was seen last; None where none was."""
+    """Return the description of the instance that was seen last; None where none was."""
     found = [s for s in series if s.name == INFO and s.time_ms.size]
     return max(found, key=lambda s: int(s.time_ms[-1])) if found else None
 
@@ -50,7 +50,7 @@ def described(
     identifier: str, series: Sequence[Counted], of_class: Sequence[Counted]
 ) -> Instance | None:
     """
-    The instance as described last.
+    Return the instance as described last.
 
     Args:
         identifier: its name.
@@ -129,7 +129,7 @@ def _ebs_limits(db_class: str | None, of_class: Sequence[Counted]) -> EbsLimits 
 
 def decimal(exported: float) -> float:
     """
-    Bytes/s of a class limit that was exported as MB × 1,024².
+    Return Bytes/s of a class limit that was exported as MB × 1,024².
 
     EC2 gives at most three decimals of a MB/s; a number that has them as decimal MB and not as MiB
     comes from a release that no longer multiplies so.
@@ -140,7 +140,7 @@ def decimal(exported: float) -> float:
 
 
 def changes(series: Sequence[Counted]) -> tuple[Annotation, ...]:
-    """What happened to the instance in the window, as the exporter saw it, in order of time."""
+    """Return what happened to the instance in the window, as the exporter saw it, in order of time."""
     found = _turns(
         [(int(s.time_ms[0]), s.labels.get("instance_class", "")) for s in series if _is_info(s)],
         EventKind.CLASS_CHANGE,
@@ -182,7 +182,7 @@ def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
 def _turns(
     moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]
 ) -> list[Annotation]:
-    """An annotation wherever a value is followed by another one."""
+    """Return an annotation wherever a value is followed by another one."""
     return [
         Annotation(time_s=at // 1000, text=text(old, new), kind=kind)
         for (_, old), (at, new) in pairwise(sorted(moments))

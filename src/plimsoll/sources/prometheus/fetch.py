@@ -33,7 +33,7 @@ ASSUMED_INTERVAL_S = 15
 
 def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> list[Labels]:
     """
-    Labels of every series with a sample in the window, each once.
+    Return labels of every series with a sample in the window, each once.
 
     Raises:
         SourceError: no usable answer, or more series than one answer may hold.
@@ -51,7 +51,7 @@ def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> l
 
 
 def label_values(client: Client, label: str, selector: str, window_s: Window) -> list[str]:
-    """The values a label has among the series of a selector, in order; empty if none is known."""
+    """Return the values a label has among the series of a selector, in order; empty if none is known."""
     parameters = [("match[]", selector)]
     parameters += [("start", str(window_s[0])), ("end", str(window_s[1]))]
     try:
@@ -63,7 +63,7 @@ def label_values(client: Client, label: str, selector: str, window_s: Window) ->
 
 def read_samples(client: Client, selector: str, window_s: Window, count: int) -> list[Counted]:
     """
-    Every sample of every series of a selector, NaN and all.
+    Return every sample of every series of a selector, NaN and all.
 
     Args:
         selector: which series.
@@ -102,7 +102,7 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
 
 def _piece(client: Client, selector: str, window_s: Window) -> list[SeriesRow]:
     """
-    The samples of [start, end), asked for at a thousandth before the end.
+    Return the samples of [start, end), asked for at a thousandth before the end.
 
     Prometheus 2 counts both ends of a range, Prometheus 3 the later one only; times are whole
     milliseconds, so this means the same in both.

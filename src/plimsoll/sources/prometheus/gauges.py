@@ -50,7 +50,7 @@ def gauges_of(
     exporter: Exporter, pairs: Sequence[tuple[KnownSeries, Counted]], window_s: tuple[int, int]
 ) -> Gauges:
     """
-    The gauges of one exporter about one instance.
+    Return the gauges of one exporter about one instance.
 
     Args:
         pairs: its series, each with its samples.
@@ -92,7 +92,7 @@ def _inside(series: Gridded, window_s: tuple[int, int]) -> Gridded | None:
 
 def blocks_of(gauges: Sequence[Gauges], identifier: str) -> tuple[list[Block], list[Used]]:
     """
-    Blocks of every metric from the exporter that is best for it, and what was taken from whom.
+    Return blocks of every metric from the exporter that is best for it, and what was taken from whom.
 
     An exporter that has a metric's mean goes before one that has its extremes only.
     """

@@ -44,7 +44,7 @@ class Gridded:
 
 def joined(parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
     """
-    Samples of several series that continue each other, in order of time; NaN is left out.
+    Return samples of several series that continue each other, in order of time; NaN is left out.
 
     Exporters move between machines and run in pairs; of samples of one moment the last part counts.
 
@@ -63,7 +63,7 @@ def joined(parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, Floa
 
 def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
     """
-    A series of scrapes on the minute grid, or of own times as it is.
+    Return a series of scrapes on the minute grid, or of own times as it is.
 
     Args:
         time_ms: epoch milliseconds, strictly increasing, shape (n,).
@@ -90,7 +90,7 @@ def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
 
 def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridded], int | None]:
     """
-    Every repetition of an exporter's last fetch as one sample, after rule 3.
+    Return every repetition of an exporter's last fetch as one sample, after rule 3.
 
     Args:
         series: all gauges of one exporter about one subject, by any key.
@@ -128,7 +128,7 @@ def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridde
 
 
 def _changed(time_s: IntArray, series: Mapping[str, Gridded]) -> BoolArray:
-    """Where any series says something new, shape of `time_s`; the first time counts as new."""
+    """Return where any series says something new, shape of `time_s`; the first time counts as new."""
     changed = np.zeros(time_s.size, dtype=np.bool_)
     changed[:1] = True
     for one in series.values():
@@ -138,7 +138,7 @@ def _changed(time_s: IntArray, series: Mapping[str, Gridded]) -> BoolArray:
 
 
 def _kept(time_s: IntArray, changed: BoolArray, rhythm_s: int, step_s: int) -> IntArray:
-    """The first time of every fetch; a fetch that brought the same numbers is one all the same."""
+    """Return the first time of every fetch; a fetch that brought the same numbers is one all the same."""
     kept: list[int] = []
     for moment, is_new in zip(time_s.tolist(), changed.tolist(), strict=True):
         if is_new or moment - kept[-1] >= rhythm_s + step_s:

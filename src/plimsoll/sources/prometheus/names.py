@@ -41,7 +41,7 @@ class Called(Struct, frozen=True, kw_only=True):
 
 
 def called(text: str) -> Called | None:
-    """What a head such as `{__name__="aws_rds_read_iops_average",…}` says; None for another one."""
+    """Return what a head such as `{__name__="aws_rds_read_iops_average",…}` says; None for another one."""
     match = _SERIES.match(text)
     if match is None:
         return None
@@ -59,7 +59,7 @@ def called(text: str) -> Called | None:
 
 
 def of_labels(labels: Mapping[str, str]) -> Called:
-    """What the labels of a series say, `__name__` among them."""
+    """Return what the labels of a series say, `__name__` among them."""
     track = track_of(labels)
     if track is not None and track.metric is not None and track.written is not None:
         return Called(

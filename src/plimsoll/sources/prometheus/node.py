@@ -79,7 +79,7 @@ class NodeRates:
 
 def disks_of(series: Sequence[Counted]) -> list[str]:
     """
-    Names of the whole disks, in order.
+    Return names of the whole disks, in order.
 
     A partition is left out where its disk is there, and what is made of disks (LVM, RAID) where
     any disk is there: their work is counted below again.
@@ -95,7 +95,7 @@ def _is_part(name: str, names: Sequence[str]) -> bool:
 
 
 def busiest(series: Sequence[Counted], disks: Sequence[str]) -> str:
-    """The disk that moved most bytes in the window; of equal ones the first by name."""
+    """Return the disk that moved most bytes in the window; of equal ones the first by name."""
     moved = dict.fromkeys(disks, 0.0)
     for one in series:
         if one.device in moved and one.name.endswith(("read_bytes_total", "written_bytes_total")):
@@ -104,19 +104,19 @@ def busiest(series: Sequence[Counted], disks: Sequence[str]) -> str:
 
 
 def cpu_count(series: Sequence[Counted]) -> int | None:
-    """Processors that were counted; None where none was."""
+    """Return processors that were counted; None where none was."""
     return len({s.labels.get("cpu") for s in series if s.name == "node_cpu_seconds_total"}) or None
 
 
 def latest(series: Sequence[Counted], name: str) -> float | None:
-    """The last value under a name; None where there is none."""
+    """Return the last value under a name; None where there is none."""
     ends = [(int(s.time_ms[-1]), float(s.value[-1])) for s in series if s.name == name]
     return max(ends)[1] if ends else None
 
 
 def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[NodeRates]:
     """
-    Rates of one host, one part per scrape target it had, no two of the same time.
+    Return rates of one host, one part per scrape target it had, no two of the same time.
 
     A pair of servers scrapes the same host at different moments: the longer history is used, the
     other one where that has none.
@@ -141,7 +141,7 @@ def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[NodeRate
 
 def differing_labels(series: Sequence[Counted]) -> dict[str, list[str]]:
     """
-    Labels and values by which two hosts of one name differ; empty where all are one host.
+    Return labels and values by which two hosts of one name differ; empty where all are one host.
 
     Two targets at the same time are one host, scraped twice, or two of different networks with
     the same address. Idle time counts from the boot, so it tells them apart.
@@ -178,7 +178,7 @@ def _are_two_hosts(one: Sequence[Counted], other: Sequence[Counted]) -> bool:
 
 
 def _targets(series: Sequence[Counted]) -> list[list[Counted]]:
-    """The series by what scraped them."""
+    """Return the series by what scraped them."""
     targets: dict[frozenset[tuple[str, str]], list[Counted]] = {}
     for one in series:
         targets.setdefault(_target_labels(one), []).append(one)
@@ -213,7 +213,7 @@ class _Table:
         return self.column(found[0])[1:] if found else None
 
     def growths(self, name: str, keep: Callable[[Counted], bool]) -> list[FloatArray]:
-        """What each counter grew per step; NaN where it began anew."""
+        """Return what each counter grew per step; NaN where it began anew."""
         found = []
         for one in self.series:
             if one.name == name and keep(one):
@@ -257,7 +257,7 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates |
 
 
 def _sum(columns: Sequence[FloatArray], count: int) -> FloatArray | None:
-    """The sum where every one is known: a sum without one of its devices would be too low."""
+    """Return the sum where every one is known: a sum without one of its devices would be too low."""
     return np.sum(columns, axis=0) if columns and len(columns) == count else None
 
 
@@ -306,7 +306,7 @@ def _cpu(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
 
 
 def _network(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
-    """Interfaces with hardware behind them; bridges and tunnels carry the same bytes again."""
+    """Return interfaces with hardware behind them; bridges and tunnels carry the same bytes again."""
     names = {s.device for s in table.series if s.name.startswith("node_network_")} - {"lo", ""}
     counted = {n for n in names if _HARDWARE.match(n)} or names
     found: dict[Metric, FloatArray] = {}
@@ -322,7 +322,7 @@ def _network(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
 
 
 def _levels(table: _Table) -> dict[Metric, FloatArray]:
-    """What was found at the end of each step."""
+    """Return what was found at the end of each step."""
     found: dict[Metric, FloatArray] = {}
     available = table.levels("node_memory_MemAvailable_bytes")
     if available is not None:

@@ -69,7 +69,7 @@ def read_prometheus(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Snapshot:
     """
-    The snapshot of one instance or host.
+    Return the snapshot of one instance or host.
 
     Args:
         server: whom to ask, and which labels to meet.
@@ -102,7 +102,7 @@ def read_prometheus_fleet(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    The snapshots of every instance and host whose name fits, in the order of names.
+    Yield the snapshots of every instance and host whose name fits, in the order of names.
 
     Args:
         server: whom to ask, and which labels to meet.
@@ -205,7 +205,7 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
 
 
 def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
-    """What the values of some labels are, one text for each label that has any."""
+    """Return what the values of some labels are, one text for each label that has any."""
     texts: list[str] = []
     for label in dict.fromkeys(labels):
         values = label_values(client, label, selectors.everything(), window_s)

@@ -87,13 +87,13 @@ class Used(Struct, frozen=True, kw_only=True):
 
 
 def source_of(url: str, used: Sequence[Used]) -> str:
-    """Where the samples came from, for people."""
+    """Return where the samples came from, for people."""
     told = [u.exporter.value for u in used if u.names or u.has_described or len(used) == 1]
     return f"Prometheus server {url}, {' and '.join(told)}"
 
 
 def note_of(used: Sequence[Used]) -> str:
-    """Sentences about exporters, names, lateness and what was not used."""
+    """Return sentences about exporters, names, lateness and what was not used."""
     found: list[str] = []
     for one in used:
         name = one.exporter.value
@@ -125,7 +125,7 @@ def note_of(used: Sequence[Used]) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    """`rds_{read_iops, write_iops}_average, rds_swap_usage_bytes`."""
+    """Return `rds_{read_iops, write_iops}_average, rds_swap_usage_bytes`."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names)):
         start = next(p for p in _PREFIXES if name.startswith(p))
@@ -151,7 +151,7 @@ def missing_on_server(
     found: Iterable[Metric], instance: Instance, exporters: Sequence[Exporter]
 ) -> list[Gap]:
     """
-    What a diagnosis reads and the server does not have, with the setting that would add it.
+    Return what a diagnosis reads and the server does not have, with the setting that would add it.
 
     Args:
         found: metrics with samples, usable or not.
@@ -193,7 +193,7 @@ def _of_rds(metric: Metric, exporters: Sequence[Exporter]) -> tuple[str, str]:
 
 
 def _grouped(wanted: Mapping[Metric, tuple[str, str]]) -> list[Gap]:
-    """One gap for all metrics that the same setting adds."""
+    """Return one gap for all metrics that the same setting adds."""
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric, words in wanted.items():
         groups.setdefault(words, []).append(metric)

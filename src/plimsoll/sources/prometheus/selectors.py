@@ -28,22 +28,22 @@ NAMING = ("dbidentifier", "dimension_DBInstanceIdentifier", "dbinstance_identifi
 
 
 def selector(names: str, matchers: Iterable[str]) -> str:
-    """A selector of all series whose name fits a regular expression and that meet all matchers."""
+    """Return a selector of all series whose name fits a regular expression and that meet all matchers."""
     return "{" + ",".join([f'__name__=~"{names.translate(_ESCAPES)}"', *matchers]) + "}"
 
 
 def equals(label: str, value: str) -> str:
-    """A matcher for one value of a label."""
+    """Return a matcher for one value of a label."""
     return f'{label}="{value.translate(_ESCAPES)}"'
 
 
 def devices_of(server: PrometheusServer) -> tuple[str, ...]:
-    """Disks that the user named with `--match device=…`."""
+    """Return disks that the user named with `--match device=…`."""
     return tuple(v.removeprefix("/dev/") for label, v in server.match if label == DEVICE)
 
 
 def plain_matchers(server: PrometheusServer) -> list[str]:
-    """What every series must meet: all matches that name neither the subject nor a disk."""
+    """Return what every series must meet: all matches that name neither the subject nor a disk."""
     return [
         equals(label, value)
         for label, value in server.match
@@ -53,7 +53,7 @@ def plain_matchers(server: PrometheusServer) -> list[str]:
 
 def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
     """
-    Selectors that together find every series of a known exporter which meets the matches.
+    Return selectors that together find every series of a known exporter which meets the matches.
 
     Args:
         server: with the matches.
@@ -78,7 +78,7 @@ def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
 
 
 def samples(server: PrometheusServer, tracks: Sequence[KnownSeries]) -> list[tuple[str, int]]:
-    """Selectors of the samples of a subject's series, and how many series each will bring."""
+    """Return selectors of the samples of a subject's series, and how many series each will bring."""
     groups: dict[tuple[str, str, str], list[KnownSeries]] = {}
     for track in tracks:
         key = (_part(track), track.label, track.labels[track.label])
@@ -101,7 +101,7 @@ _CPU, _DISK = "node_cpu", "node_disk"
 
 
 def _part(track: KnownSeries) -> str:
-    """What is asked for together: disks and processors need a matcher of their own."""
+    """Return what is asked for together: disks and processors need a matcher of their own."""
     if track.exporter is Exporter.NODE:
         for part in (_CPU, _DISK):
             if track.name.startswith(part):
@@ -110,7 +110,7 @@ def _part(track: KnownSeries) -> str:
 
 
 def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
-    """What Qonto's exporter says of an instance class, which names no instance."""
+    """Return what Qonto's exporter says of an instance class, which names no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     names = (
         "rds_instance_(vcpu_average|memory_bytes|(baseline|max)_(iops_average|throughput_bytes))"
@@ -119,7 +119,7 @@ def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
 
 
 def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
-    """The largest capacity of an Aurora Serverless cluster, which names no instance."""
+    """Return the largest capacity of an Aurora Serverless cluster, which names no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     return selector(
         "rds_cluster_acu_max_average",
@@ -128,5 +128,5 @@ def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
 
 
 def everything() -> str:
-    """All series of known exporters, whatever their labels."""
+    """Return all series of known exporters, whatever their labels."""
     return selector("|".join(FAMILIES.values()), [])

@@ -43,7 +43,7 @@ class PrometheusServer(Struct, frozen=True, kw_only=True):
     """AWS region whose service `aps` the requests are signed for; None for no signature."""
 
     def __repr__(self) -> str:
-        """Where, never with what."""
+        """Return where, never with what."""
         return f"Server(url={self.url!r}, match={self.match!r})"
 
     @property
@@ -53,7 +53,7 @@ class PrometheusServer(Struct, frozen=True, kw_only=True):
         return tuple(sorted((s for s in found if s and len(s) >= 3), key=len, reverse=True))
 
     def hidden(self, text: str) -> str:
-        """The text with every secret replaced by `***`."""
+        """Return the text with every secret replaced by `***`."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
@@ -63,7 +63,7 @@ def server_of(
     url: str, *, match: Sequence[str], headers: Sequence[str], environment: Mapping[str, str]
 ) -> PrometheusServer:
     """
-    The server that a target and its options mean.
+    Return the server that a target and its options mean.
 
     Args:
         url: `http://host:9090/prefix`; a user and password in it are used and forgotten. An
@@ -105,7 +105,7 @@ def server_of(
 
 
 def _address(url: str) -> tuple[str, str | None, str | None]:
-    """Address without user and interface, user, password."""
+    """Return address without user and interface, user, password."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port

@@ -16,7 +16,7 @@ def signed(
     method: str, url: str, body: bytes, headers: dict[str, str], region: str
 ) -> dict[str, str]:
     """
-    The headers with the signature among them.
+    Return the headers with the signature among them.
 
     Args:
         method: `GET` or `POST`.

@@ -12,7 +12,7 @@ _PLACES = ("aws_region", "region", "aws_account_id", "account_id")
 
 def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownSeries]:
     """
-    The series of the one subject that is meant.
+    Return the series of the one subject that is meant.
 
     Args:
         tracks: at least one.
@@ -44,7 +44,7 @@ def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownS
 
 
 def subject_of(tracks: Sequence[KnownSeries]) -> Subject:
-    """What all series of one subject together say of its name and place."""
+    """Return what all series of one subject together say of its name and place."""
     return Subject(
         identifier=tracks[0].subject.identifier,
         region=next((t.subject.region for t in tracks if t.subject.region), None),

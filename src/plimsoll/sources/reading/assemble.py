@@ -35,7 +35,7 @@ def assemble(
     reading: Reading, *, identifier: str | None, source: str, has_units: bool = False
 ) -> Snapshot:
     """
-    The snapshot of one instance.
+    Return the snapshot of one instance.
 
     Args:
         reading: all files of the export.
@@ -91,7 +91,7 @@ def assemble(
 
 
 def _unanswered(reading: Reading) -> list[Gap]:
-    """What CloudWatch did not answer in full, under our name of the metric if it has one."""
+    """Return what CloudWatch did not answer in full, under our name of the metric if it has one."""
     gaps: list[Gap] = []
     for (folder, query_id, label), gap in reading.pending.items():
         metric = metric_asked(folder, query_id, label, reading)
@@ -103,7 +103,7 @@ def _with_weak_labels_dropped(
     parts: list[ResolvedSamples], reading: Reading, wanted: str | None
 ) -> list[ResolvedSamples]:
     """
-    Samples with labels read as labels only, where they cannot be identifiers.
+    Return samples with labels read as labels only, where they cannot be identifiers.
 
     People write `primary ReadIOPS` for an instance `orders-primary`. If labels give one name, no
     sample states another, and the user or a description names a single instance, that one is meant.
@@ -120,7 +120,7 @@ def _with_weak_labels_dropped(
 def _series(
     parts: list[ResolvedSamples], reading: Reading
 ) -> tuple[dict[Metric, Series], dict[Metric, Series], str, list[Gap]]:
-    """Every metric's series, the finer ones, a sentence if two origins met, and what must be said."""
+    """Return every metric's series, the finer ones, a sentence if two origins met, and what must be said."""
     by_origin: dict[Channel, dict[Metric, list[ResolvedSamples]]] = {o: {} for o in Channel}
     for part in parts:
         by_origin[part.origin].setdefault(part.metric, []).append(part)
@@ -197,7 +197,7 @@ class _Meeting:
         self, enhanced: dict[Metric, tuple[Series | None, list[Gap]]]
     ) -> dict[Metric, Series]:
         """
-        The finer series inside CloudWatch's window.
+        Return the finer series inside CloudWatch's window.
 
         Their latencies are of reads and writes together; no gap says so, since CloudWatch's tell
         them apart and are what the report is about.
@@ -218,7 +218,7 @@ class _Meeting:
 
 
 def _explains_emptiness(reading: Reading) -> bool:
-    """An answer without samples that says why is an unknown, not an error."""
+    """Return an answer without samples that says why is an unknown, not an error."""
     return bool(reading.pending)
 
 

@@ -15,7 +15,7 @@ _MOST_LISTED = 12
 
 def choose(measured: Iterable[str | None], described: list[Instance], wanted: str | None) -> str:
     """
-    The identifier to report on; `unnamed` where nothing names one.
+    Return the identifier to report on; `unnamed` where nothing names one.
 
     Args:
         measured: instances that samples name; None for samples that name none.
@@ -59,7 +59,7 @@ def choose(measured: Iterable[str | None], described: list[Instance], wanted: st
 def describe(
     identifier: str, described: list[Instance], hints: list[Instance]
 ) -> tuple[Instance, list[Gap]]:
-    """All that is known of the instance; what `describe-db-instances` says goes before hints."""
+    """Return all that is known of the instance; what `describe-db-instances` says goes before hints."""
     gaps: list[Gap] = []
     fitting = [i for i in described if i.identifier.lower() == identifier.lower()]
     # Metrics without a name and one description belong together; differing names do not.
@@ -79,7 +79,7 @@ def describe(
 
 
 def _filled(instance: Instance, hint: Instance) -> Instance:
-    """The instance with its unknown fields taken from the hint."""
+    """Return the instance with its unknown fields taken from the hint."""
     new = {
         name: getattr(hint, name)
         for name in instance.__struct_fields__

@@ -58,7 +58,7 @@ _ONLY_AS_MEAN = frozenset(
 
 def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, list[Gap]]:
     """
-    One series from all samples of a metric of one instance.
+    Return one series from all samples of a metric of one instance.
 
     Returns:
         The series, None where nothing usable is left, and what has to be said about it.
@@ -92,7 +92,7 @@ def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, 
 
 
 def _step_s(time_s: IntArray, declared: list[int]) -> int:
-    """The step that the times show, or the declared one where they are too few to show it."""
+    """Return the step that the times show, or the declared one where they are too few to show it."""
     seen = usual_step_s(time_s)
     if declared and (seen is None or time_s.size < FEWEST_FOR_PERIOD):
         return min(declared)
@@ -152,7 +152,7 @@ def _joined(parts: list[ResolvedSamples]) -> tuple[IntArray, FloatArray]:
 
 
 def _plausible(metric: Metric, part: ResolvedSamples) -> ResolvedSamples:
-    """The part without values that cannot be; ratios a rounding above one become one."""
+    """Return the part without values that cannot be; ratios a rounding above one become one."""
     is_ratio = METRICS[metric].unit == "ratio"
     most = MOST_RATIO if is_ratio else MOST_OF_ANYTHING
     keep = (part.value >= 0) & (part.value <= most)  # NaN compares false
@@ -193,7 +193,7 @@ def _period_s(part: ResolvedSamples) -> int | None:
 
 
 def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray, int]:
-    """Samples in order of time, the last read of each time, and how many times had two values."""
+    """Return samples in order of time, the last read of each time, and how many times had two values."""
     difference = np.diff(time_s)
     if np.all(difference > 0):
         return time_s, value, 0
@@ -210,7 +210,7 @@ def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatA
 
 
 def longest_window_steps(series: Iterable[Series]) -> int:
-    """Steps of the finest series over the whole window: what a grid over it would hold."""
+    """Return steps of the finest series over the whole window: what a grid over it would hold."""
     filled = [s for s in series if s.time_s.size]
     if not filled:
         return 0

@@ -174,7 +174,7 @@ _EC2_NAMES = frozenset(
 @lru_cache(maxsize=65536)
 def recognise(text: str) -> NamedMetric:
     """
-    What a label, a column head or a metric name says.
+    Return what a label, a column head or a metric name says.
 
     Examples: `orders-primary ReadIOPS`, `ReadThroughput (MB/s)`, `aws_rds_cpuutilization_maximum`.
     A part that is neither metric, statistic, unit nor namespace is the instance if it stands
@@ -195,7 +195,7 @@ def recognise(text: str) -> NamedMetric:
 
 
 def recognise_id(query_id: str) -> NamedMetric:
-    """What the Id of a query says: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
+    """Return what the Id of a query says: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
     named = _whole(query_id) or _whole(_QUERY_ID.sub("", query_id))
     return named or NamedMetric()
 

@@ -84,7 +84,7 @@ _RATE = re.compile(r"\s*(?:/\s*(?:s|sec|second)|per second|ps)\Z", re.IGNORECASE
 @lru_cache(maxsize=1024)
 def factor_of(unit: str | None, metric: Metric, *, is_ours: bool = False) -> float | None:
     """
-    What a number written in `unit` is multiplied by to be in our unit of `metric`.
+    Return what a number written in `unit` is multiplied by to be in our unit of `metric`.
 
     Args:
         unit: as written; None or `None` where the export does not say.
@@ -118,7 +118,7 @@ _COUNTED = frozenset({"ops/s", "requests", "count", "credits"})
 
 
 def is_unit(text: str) -> bool:
-    """Whether the text is a unit of any metric of ours."""
+    """Return whether the text is a unit of any metric of ours."""
     return text.strip().lower() not in _NONE and any(
         factor_of(text, metric) is not None for metric in Metric
     )

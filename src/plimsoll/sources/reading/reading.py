@@ -99,7 +99,7 @@ class Reading:
 
 
 def statistic_of(text: str | None) -> Statistic | None:
-    """The statistic a name stands for (`Average`, `avg`, `SampleCount`, `p99`), or None."""
+    """Return the statistic a name stands for (`Average`, `avg`, `SampleCount`, `p99`), or None."""
     name = (text or "").strip().lower().replace("_", "").replace(" ", "")
     if name in _STATISTICS:
         return _STATISTICS[name]

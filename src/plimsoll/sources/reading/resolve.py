@@ -71,7 +71,7 @@ def resolve(reading: Reading) -> Resolved:
 def metric_asked(
     folder: Path, query_id: str | None, label: str | None, reading: Reading
 ) -> Metric | None:
-    """The metric that a result of `get-metric-data` is about, also when it has no sample."""
+    """Return the metric that a result of `get-metric-data` is about, also when it has no sample."""
     query = _query(query_id, folder, reading)
     if query is not None:
         return recognise(query.metric_name).metric
@@ -79,7 +79,7 @@ def metric_asked(
 
 
 def _query(query_id: str | None, folder: Path, reading: Reading) -> SeriesQuery | None:
-    """The request that lies nearest: beside the answer, or in a folder above it."""
+    """Return the request that lies nearest: beside the answer, or in a folder above it."""
     if query_id is None:
         return None
     while True:

@@ -92,7 +92,7 @@ class Devices:
 
 
 def header_of(line: str) -> Header | None:
-    """What a line says if it is the first of a run."""
+    """Return what a line says if it is the first of a run."""
     if not line.startswith("Linux ") or len(line) > _LONGEST_HEADER:
         return None
     match = _HEADER.match(line)
@@ -109,7 +109,7 @@ def header_of(line: str) -> Header | None:
 
 def choose_devices(moved_bytes: Mapping[str, float], asked: str | None, where: str) -> Devices:
     """
-    The devices to take.
+    Return the devices to take.
 
     Args:
         moved_bytes: every device of the capture and how much it moved in all, in any one unit.
@@ -155,7 +155,7 @@ def _listing(names: Mapping[str, float]) -> str:
 
 def is_one_step(length_s: int, step_s: int) -> bool:
     """
-    Whether a report of so many seconds is about one step.
+    Return whether a report of so many seconds is about one step.
 
     Times are whole seconds, so a step may look one second longer than it is.
     """
@@ -163,7 +163,7 @@ def is_one_step(length_s: int, step_s: int) -> bool:
 
 
 def usual_length_s(lengths_s: Sequence[int]) -> int | None:
-    """The median of the lengths that are any; None without one."""
+    """Return the median of the lengths that are any; None without one."""
     lengths = np.array(lengths_s, dtype=np.int64)
     lengths = lengths[lengths > 0]
     return int(np.median(lengths)) if lengths.size else None
@@ -173,7 +173,7 @@ def series_of(
     columns: Mapping[Metric, FloatArray], start_s: Sequence[int], step_s: int
 ) -> dict[Metric, Series]:
     """
-    The series of columns that say anything.
+    Return the series of columns that say anything.
 
     Args:
         columns: values, shape (n,); NaN where not said.
@@ -190,7 +190,7 @@ def series_of(
 
 def lines_of(data: bytes) -> tuple[list[str], bool]:
     """
-    The lines of a capture's text, without colours, and whether it was cut off in its last line.
+    Return the lines of a capture's text, without colours, and whether it was cut off in its last line.
 
     A number in a line without its end may lack digits, so such a line is not among them.
     """
@@ -203,7 +203,7 @@ def lines_of(data: bytes) -> tuple[list[str], bool]:
 
 def value_of(word: object, column: str = "") -> float:
     """
-    A number as sysstat prints it in text or JSON; NaN for anything else.
+    Return a number as sysstat prints it in text or JSON; NaN for anything else.
 
     Args:
         word: `17.10`, `17,10`, `17.1M`, or a JSON number.
@@ -225,7 +225,7 @@ def value_of(word: object, column: str = "") -> float:
 
 
 def is_human(word: str) -> bool:
-    """Whether a word is a number rounded for people."""
+    """Return whether a word is a number rounded for people."""
     return word[-1:].isalpha() and _HUMAN.match(word) is not None
 
 
@@ -234,7 +234,7 @@ def _per_kb(column: str) -> float:
 
 
 def time_gaps(*, has_zone: bool, is_ambiguous: bool, remedy: str) -> list[Gap]:
-    """What a capture does not say about its times; `remedy` is how to capture so that it does."""
+    """Return what a capture does not say about its times; `remedy` is how to capture so that it does."""
     gaps = []
     if not has_zone:
         gaps.append(

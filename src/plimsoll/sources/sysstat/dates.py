@@ -16,7 +16,7 @@ Date = tuple[str, str, str, str]
 
 def order_of(dates: list[Date], *, has_halves: bool) -> tuple[str, bool]:
     """
-    The order of year, month and day (`ymd`, `dmy`, `mdy`), and whether it is a guess.
+    Return the order of year, month and day (`ymd`, `dmy`, `mdy`), and whether it is a guess.
 
     Args:
         dates: all of a capture, at least one.
@@ -36,7 +36,7 @@ def order_of(dates: list[Date], *, has_halves: bool) -> tuple[str, bool]:
 
 def midnight_s(date: Date, order: str) -> int:
     """
-    Epoch seconds of a date's beginning, taken as UTC.
+    Return epoch seconds of a date's beginning, taken as UTC.
 
     Raises:
         ValueError: no calendar has it, or it lies outside 1970–2099.
@@ -50,7 +50,7 @@ def midnight_s(date: Date, order: str) -> int:
 
 def second_of_day(hour: str, minute: str, second: str, half: str | None) -> int:
     """
-    Seconds since midnight of a time of 24 hours, or of 12 with its half of the day.
+    Return seconds since midnight of a time of 24 hours, or of 12 with its half of the day.
 
     Raises:
         ValueError: no clock shows it; a leap second is the one before.

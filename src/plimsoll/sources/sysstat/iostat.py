@@ -63,7 +63,7 @@ _DISK_METRICS = (
 
 
 def is_iostat(text_head: bytes) -> bool:
-    """Whether a file that begins so is an iostat capture, as text or JSON."""
+    """Return whether a file that begins so is an iostat capture, as text or JSON."""
     head = text_head.lstrip()
     if head.startswith(b"{"):
         # `sadf -j` has "sysstat" too, and says when its file was made or its own version.
@@ -79,7 +79,7 @@ def is_iostat(text_head: bytes) -> bool:
 
 
 def _has_extended_columns(words: list[str]) -> bool:
-    """Whether these are the heads of a table of `iostat -x`."""
+    """Return whether these are the heads of a table of `iostat -x`."""
     is_head = bool(words) and (words[0] in {"Device", "Device:"} or words[-1] == "Device")
     return is_head and {"r/s", "w/s"} <= set(words)
 
@@ -88,7 +88,7 @@ def parse_iostat(
     data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
 ) -> Snapshot:
     """
-    The snapshot of a capture.
+    Return the snapshot of a capture.
 
     Args:
         data: text of `iostat -x -t -k 1` (also -m), or of `iostat -x -t -o JSON 1`.
@@ -156,7 +156,7 @@ def _moments(reports: list[IostatReport], where: str) -> Moments:
 
 
 def _in_a_row(count: int, capture: IostatCapture, step_s: int) -> Moments:
-    """Moments for reports without any: one step after the other, from midnight on."""
+    """Return moments for reports without any: one step after the other, from midnight on."""
     start_s, is_ambiguous = 0, False
     if capture.date is not None:
         order, is_ambiguous = order_of([capture.date], has_halves=False)
@@ -204,7 +204,7 @@ def _bytes(row: Row, side: str) -> float:
 
 
 def _wait_s(row: Row, side: str) -> float:
-    """Mean wait; before sysstat 9.1.2 there was one for reads and writes together."""
+    """Return mean wait; before sysstat 9.1.2 there was one for reads and writes together."""
     return row.get(f"{side}_await", row.get("await", nan)) / 1000
 
 
@@ -217,7 +217,7 @@ def _cpu(cpu: Row) -> float:
 
 
 def _disk_values(rows: Sequence[Row | None]) -> tuple[float, ...]:
-    """The seven values of `_DISK_METRICS` for the devices together; None is a device not there."""
+    """Return the seven values of `_DISK_METRICS` for the devices together; None is a device not there."""
     if any(row is None for row in rows):
         return (nan,) * len(_DISK_METRICS)
     there = [row for row in rows if row is not None]

@@ -75,7 +75,7 @@ class Moments:
 
 
 def reports_of_text(data: bytes) -> IostatCapture:
-    """The reports of iostat's own text; lines that are none of its forms are passed over."""
+    """Return the reports of iostat's own text; lines that are none of its forms are passed over."""
     lines, is_cut = lines_of(data)
     reader = _TextReader(IostatCapture(is_cut=is_cut))
     for line in lines:
@@ -152,7 +152,7 @@ class _TextReader:
 
 def reports_of_json(data: bytes, where: str) -> IostatCapture:
     """
-    The reports of `iostat -o JSON`.
+    Return the reports of `iostat -o JSON`.
 
     Raises:
         DataError: not JSON, or not iostat's.
@@ -175,7 +175,7 @@ def reports_of_json(data: bytes, where: str) -> IostatCapture:
 
 def moments_of(stamps: list[str], where: str) -> Moments:
     """
-    Epoch seconds of the moments of a capture.
+    Return epoch seconds of the moments of a capture.
 
     Raises:
         DataError: a moment that is none, or lies outside 1970–2099.
@@ -206,7 +206,7 @@ def _epoch(groups: tuple[Any, ...], order: str) -> int:
 
 
 def _offset(zone: str | None) -> timedelta | None:
-    """East of UTC; None for a name such as CET, which is more than one zone."""
+    """Return east of UTC; None for a name such as CET, which is more than one zone."""
     if zone in {"Z", "UTC", "GMT"}:
         return timedelta()
     if zone is None or zone[0] not in "+-":

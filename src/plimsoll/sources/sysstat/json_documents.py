@@ -43,7 +43,7 @@ class JsonHost:
 
 def hosts_of(data: bytes, where: str) -> tuple[list[JsonHost], bool]:
     """
-    The hosts of all documents, and whether the last one is broken off.
+    Return the hosts of all documents, and whether the last one is broken off.
 
     Raises:
         DataError: no document of sysstat, not even the beginning of one.
@@ -78,7 +78,7 @@ def _hosts(document: Any) -> list[JsonHost]:
 
 
 def _salvaged(data: bytes, skip: int) -> list[JsonHost]:
-    """The whole entries of a document that is broken off; `skip` hosts before it are known."""
+    """Return the whole entries of a document that is broken off; `skip` hosts before it are known."""
     text = data.decode(errors="replace")
     starts = list(_STATISTICS.finditer(text))[skip:]
     found = []

@@ -97,7 +97,7 @@ def names_of(columns: Iterable[str]) -> list[str]:
 
 
 def disk_line(row: Mapping[str, float]) -> DiskLine:
-    """A row of `sar -d`."""
+    """Return a row of `sar -d`."""
     discarded = _bytes(row, "dc_sec", "dkB")
     return DiskLine(
         ops_per_s=row.get("tps", nan),
@@ -110,7 +110,7 @@ def disk_line(row: Mapping[str, float]) -> DiskLine:
 
 
 def io_line(row: Mapping[str, float]) -> IoLine:
-    """A row of `sar -b`, whose blocks are sectors."""
+    """Return a row of `sar -b`, whose blocks are sectors."""
     return IoLine(
         ops_per_s=row.get("tps", nan),
         read_ops_per_s=row.get("rtps", nan),
@@ -121,13 +121,13 @@ def io_line(row: Mapping[str, float]) -> IoLine:
 
 
 def cpu_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """The row of `sar -u` about all processors; waiting for disks is not work."""
+    """Return the row of `sar -u` about all processors; waiting for disks is not work."""
     idle = row.get("idle", nan) + row.get("iowait", nan)
     return {} if isnan(idle) else {Metric.CPU_RATIO: min(max(1 - idle / 100, 0.0), 1.0)}
 
 
 def memory_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """A row of `sar -r` or `sar -S`; `avail` came with sysstat 11.7, `swpused` needs -S."""
+    """Return a row of `sar -r` or `sar -S`; `avail` came with sysstat 11.7, `swpused` needs -S."""
     return _known(
         {
             Metric.FREEABLE_MEMORY_BYTES: row.get("avail", nan) * _KB,
@@ -137,12 +137,12 @@ def memory_level(row: Mapping[str, float]) -> dict[Metric, float]:
 
 
 def load_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """A row of `sar -q`."""
+    """Return a row of `sar -q`."""
     return _known({Metric.LOAD_AVERAGE: row.get("ldavg-1", nan)})
 
 
 def network_level(interface: str, row: Mapping[str, float]) -> dict[Metric, float]:
-    """A row of `sar -n DEV`; nothing for an interface without hardware."""
+    """Return a row of `sar -n DEV`; nothing for an interface without hardware."""
     if interface.startswith(_NOT_HARDWARE) or "." in interface or "@" in interface:
         return {}
     return _known(

@@ -17,7 +17,7 @@ _PACKED = {b"\xfd7zXZ\x00": "xz -dc", b"BZh": "bzip2 -dc", b"\x28\xb5\x2f\xfd": 
 
 
 def is_host_capture(data: bytes) -> bool:
-    """Whether a file's content is a capture of a host, or packed as sysstat packs its old files."""
+    """Return whether a file's content is a capture of a host, or packed as sysstat packs its old files."""
     head = data[:HEAD_BYTES]
     return head.startswith(tuple(_PACKED)) or _reader_of(head) is not None
 
@@ -26,7 +26,7 @@ def parse_capture(
     data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
 ) -> Snapshot:
     """
-    The snapshot of a capture.
+    Return the snapshot of a capture.
 
     Args:
         data: the file's content, unpacked.

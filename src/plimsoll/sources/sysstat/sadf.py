@@ -33,7 +33,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def is_sysstat_file(head: bytes) -> bool:
-    """Whether a file that begins so is one of sysstat's, from a machine of either byte order."""
+    """Return whether a file that begins so is one of sysstat's, from a machine of either byte order."""
     little = [int.from_bytes(head[at : at + 2], "little") for at in (0, 2)]
     big = [int.from_bytes(head[at : at + 2], "big") for at in (0, 2)]
     return any(magic == _MAGIC and form in _FORMATS for magic, form in (little, big))
@@ -41,7 +41,7 @@ def is_sysstat_file(head: bytes) -> bool:
 
 def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
     """
-    What sadf says of a binary file, and what it complained of although it read some.
+    Return what sadf says of a binary file, and what it complained of although it read some.
 
     Args:
         data: the file's content.
@@ -76,7 +76,7 @@ def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
 
 def name_gap(host: str | None) -> Gap | None:
     """
-    What to think of device names that sadf found on this machine for a file of another.
+    Return what to think of device names that sadf found on this machine for a file of another.
 
     Binary files have the numbers of devices; sadf gives them the names they have where it runs.
     """
@@ -90,7 +90,7 @@ def name_gap(host: str | None) -> Gap | None:
 
 
 def _run(program: str, *options: str, where: str) -> tuple[int, bytes, str]:
-    """Status, standard output and standard error of sadf."""
+    """Return status, standard output and standard error of sadf."""
     # Its own words in English, with points in numbers, and no variable that changes its form.
     kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
     with (
@@ -129,7 +129,7 @@ def _run(program: str, *options: str, where: str) -> tuple[int, bytes, str]:
 
 
 def _said(complaint: str) -> str:
-    """The last thing sadf says that is about the file, without the name of our copy."""
+    """Return the last thing sadf says that is about the file, without the name of our copy."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     kept = [
         line

@@ -29,7 +29,7 @@ _UTC = frozenset({"UTC", "GMT", "Z"})
 
 
 def is_sadf_json(text_head: bytes) -> bool:
-    """Whether a file that begins so is what `sadf -j` writes."""
+    """Return whether a file that begins so is what `sadf -j` writes."""
     head = text_head.lstrip()
     says_its_file = b'"file-date"' in head or b'"sysdata-version"' in head
     return head.startswith(b"{") and b'"sysstat"' in head and says_its_file
@@ -37,7 +37,7 @@ def is_sadf_json(text_head: bytes) -> bool:
 
 def capture_of_json(data: bytes, where: str) -> SarCapture:
     """
-    What the documents of sadf say, one day after the other.
+    Return what the documents of sadf say, one day after the other.
 
     Raises:
         DataError: not JSON, not sadf's, or of several hosts.
@@ -115,7 +115,7 @@ def _restarts(restarts: object) -> Iterator[int]:
 
 
 def _epoch(stamp: object) -> int | None:
-    """Epoch seconds of `{"date": …, "time": …}`, taken as UTC; None where it is none."""
+    """Return epoch seconds of `{"date": …, "time": …}`, taken as UTC; None where it is none."""
     if not isinstance(stamp, dict):
         return None
     try:
@@ -126,5 +126,5 @@ def _epoch(stamp: object) -> int | None:
 
 
 def _is_utc(stamp: Mapping[str, Any]) -> bool:
-    """Whether a stamp says so: `"utc": 1`, since sysstat 12.7 `"tz": "UTC"`."""
+    """Return whether a stamp says so: `"utc": 1`, since sysstat 12.7 `"tz": "UTC"`."""
     return stamp.get("utc") == 1 or stamp.get("tz") in _UTC

@@ -87,7 +87,7 @@ def parse_sar(
     data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
 ) -> Snapshot:
     """
-    The snapshot of what sar or sadf wrote.
+    Return the snapshot of what sar or sadf wrote.
 
     Args:
         data: sar's text, or `sadf -j`'s JSON, possibly several runs one after another.
@@ -119,7 +119,7 @@ def refuse_step(step_s: int | None, where: str) -> None:
 
 def snapshot_of(capture: SarCapture, where: str, device: str | None = None) -> Snapshot:
     """
-    The snapshot of what was read.
+    Return the snapshot of what was read.
 
     Raises:
         DataError: without disks, or without a whole step.
@@ -195,7 +195,7 @@ def _added_up(moments: list[Moment], names: tuple[str, ...]) -> _Disks:
 
 
 def _split(disks: _Disks, lines: list[IoLine | None]) -> _Split:
-    """Operations as reads and writes; see the rules above."""
+    """Return operations as reads and writes; see the rules above."""
     unknown = IoLine(nan, nan, nan, nan, nan)
     host = np.array([line or unknown for line in lines], dtype=np.float64)
     ops, read_ops, write_ops, read_bytes, write_bytes = host.T

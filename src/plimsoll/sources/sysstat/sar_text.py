@@ -51,14 +51,14 @@ _LEVELS: dict[str, Callable[[dict[str, float]], dict[Metric, float]]] = {
 
 
 def is_sar_text(text_head: bytes) -> bool:
-    """Whether a file that begins so is sar's text; iostat's begins with the same line."""
+    """Return whether a file that begins so is sar's text; iostat's begins with the same line."""
     lines = text_head.decode(errors="replace").splitlines()[:FIRST_LINES]
     return any(header_of(line) is not None for line in lines)
 
 
 def capture_of_text(data: bytes, where: str) -> SarCapture:
     """
-    What sar's text says.
+    Return what sar's text says.
 
     Raises:
         DataError: a run without a date that can be read.

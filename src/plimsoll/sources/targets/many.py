@@ -35,7 +35,7 @@ def read_all(
     path: Path, *, instance_file: Path | None = None
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    The instances that a folder or file holds, recorded snapshots first, then exports by name.
+    Yield the instances that a folder or file holds, recorded snapshots first, then exports by name.
 
     Args:
         path: a file, or a folder that is read with its subfolders.
@@ -75,7 +75,7 @@ def read_all(
 def _added(
     file: Path, path: Path, reading: Reading, failures: list[PlimsollError]
 ) -> Snapshot | UnreadInstance | None:
-    """The snapshot of a recorded file; anything else is added to the reading."""
+    """Return the snapshot of a recorded file; anything else is added to the reading."""
     is_snapshot = False
     try:
         data = load(file)
@@ -95,7 +95,7 @@ def _added(
 def _exported(
     path: Path, reading: Reading, recorded: set[str]
 ) -> Iterator[Snapshot | UnreadInstance]:
-    """A snapshot for each name among the samples, then who is described and has none."""
+    """Yield a snapshot for each name among the samples, then who is described and has none."""
     source = f"export {'folder' if path.is_dir() else 'file'} {shown(path, 200)}"
     blocks, nobodys = _by_instance(reading)
     if len(blocks) <= 1:
@@ -121,7 +121,7 @@ def _exported(
 
 
 def _by_instance(reading: Reading) -> tuple[dict[str, list[Block]], bool]:
-    """Blocks by the instance they name, as it was first written, and whether some name none."""
+    """Return blocks by the instance they name, as it was first written, and whether some name none."""
     found: dict[str, list[Block]] = {}
     spelled: dict[str, str] = {}
     is_unnamed_seen = False

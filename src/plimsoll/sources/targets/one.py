@@ -41,7 +41,7 @@ def read(
     come: Come | None = None,
 ) -> Snapshot:
     """
-    The snapshot of a target, told apart by content.
+    Return the snapshot of a target, told apart by content.
 
     Args:
         path: a recorded snapshot, a capture of iostat, sar or sadf, an export file, or a folder of
@@ -75,7 +75,7 @@ def read(
 
 def read_capture(path: Path, *, device: str | None = None, step_s: int | None = None) -> Snapshot:
     """
-    The snapshot of a capture of a host.
+    Return the snapshot of a capture of a host.
 
     Args:
         path: what iostat, sar or sadf wrote, or a binary file of sysstat; `-` is standard input.
@@ -99,7 +99,7 @@ def with_description(
     snapshot: Snapshot, instance_file: Path | None, identifier: str | None
 ) -> Snapshot:
     """
-    What a server keeps of an instance, with what a `describe-db-instances` answer says was bought.
+    Return what a server keeps of an instance, with what a `describe-db-instances` answer says was bought.
 
     Raises:
         UsageError: the answer holds several instances and none is meant, or not the one that is.

@@ -16,7 +16,7 @@ _HINT = "Save snapshots with 'plimsoll record TARGET -o FILE'."
 
 def decode(data: bytes, path: Path) -> Snapshot:
     """
-    The snapshot in the content of a file; `path` names it in messages.
+    Return the snapshot in the content of a file; `path` names it in messages.
 
     Raises:
         DataError: it is no snapshot of this version.

@@ -56,7 +56,7 @@ def load_standard_input(
     stream: BinaryIO | None = None, *, come: Come | None = None
 ) -> tuple[bytes, bool]:
     """
-    All of standard input, unpacked if it is gzip, and whether Ctrl-C ended it.
+    Return all of standard input, unpacked if it is gzip, and whether Ctrl-C ended it.
 
     Args:
         stream: read this instead.

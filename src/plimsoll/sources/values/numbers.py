@@ -9,7 +9,7 @@ from plimsoll.model.series import FloatArray
 
 def floats(values: Sequence[object]) -> FloatArray:
     """
-    The values as numbers, shape (n,); NaN where there is none, or an infinity.
+    Return the values as numbers, shape (n,); NaN where there is none, or an infinity.
 
     A text that is a number counts, since some tools quote them; a truth value does not.
     """

@@ -2,13 +2,13 @@
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun: `1 sample`, `1,440 samples`."""
+    """Return a count with its noun: `1 sample`, `1,440 samples`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def shown(text: object, length: int = 60) -> str:
     """
-    The text with everything that cannot be printed replaced, cut to `length` characters.
+    Return the text with everything that cannot be printed replaced, cut to `length` characters.
 
     Lone surrogates and control characters are legal in JSON but not on a terminal or in UTF-8.
     """

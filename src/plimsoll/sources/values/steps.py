@@ -14,7 +14,7 @@ SHARE_OF_A_PERIOD = 0.1
 
 def usual_step_s(time_s: IntArray) -> int | None:
     """
-    The finest period that makes at least a tenth of the differences.
+    Return the finest period that makes at least a tenth of the differences.
 
     With one period that is the most common difference. With mixed periods (CloudWatch keeps 60 s
     for 15 days, then 300 s) it is the finer one. Where no difference repeats that often, the most

@@ -35,7 +35,7 @@ _MONTH_DAYS = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 def epoch_seconds(values: Sequence[object]) -> tuple[IntArray, BoolArray]:
     """
-    Epoch seconds of each value, and which of them could be read.
+    Return epoch seconds of each value, and which of them could be read.
 
     Args:
         values: ISO texts, epoch numbers or texts of numbers, mixed as they come; length n.
@@ -58,7 +58,7 @@ def epoch_seconds(values: Sequence[object]) -> tuple[IntArray, BoolArray]:
 
 def of_numbers(numbers: FloatArray) -> tuple[IntArray, BoolArray]:
     """
-    Epoch seconds of epoch numbers in s, ms, µs or ns, and which of them are times at all.
+    Return epoch seconds of epoch numbers in s, ms, µs or ns, and which of them are times at all.
 
     Args:
         numbers: shape (n,); NaN and infinities are not times.
@@ -72,7 +72,7 @@ def of_numbers(numbers: FloatArray) -> tuple[IntArray, BoolArray]:
 
 
 def parse_time(value: object) -> int | None:
-    """Epoch seconds of a single value; None if it is no time of this century."""
+    """Return epoch seconds of a single value; None if it is no time of this century."""
     return _one(value)
 
 
@@ -150,7 +150,7 @@ def _from_iso(texts: list[str]) -> tuple[IntArray, BoolArray]:
 
 def _days(year: IntArray, month: IntArray, day: IntArray) -> IntArray:
     """
-    Days from 1970-01-01 in the proleptic Gregorian calendar.
+    Return days from 1970-01-01 in the proleptic Gregorian calendar.
 
     The year is counted from March, so that the leap day is its last; 719,468 days lie between
     0000-03-01 and 1970-01-01, and 146,097 days make 400 years.
@@ -164,7 +164,7 @@ def _days(year: IntArray, month: IntArray, day: IntArray) -> IntArray:
 
 
 def _offsets(wide: NDArray[np.bytes_]) -> tuple[IntArray, BoolArray]:
-    """Seconds east of UTC after the 19th character, and whether what stands there is an offset."""
+    """Return seconds east of UTC after the 19th character, and whether what stands there is an offset."""
     count, length = wide.size, wide.itemsize
     if length == 19:
         return np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.bool_)

@@ -61,7 +61,7 @@ def read_csv(data: Content, reading: Reading, *, where: str, path: Path) -> None
 
 
 def _delimiter(head: str) -> str | None:
-    """The delimiter that the first line has most of, outside quotes."""
+    """Return the delimiter that the first line has most of, outside quotes."""
     first = next((line for line in head.splitlines() if line.strip()), "")
     bare = re.sub(r'"[^"]*"', "", first)
     best = max(",;\t|", key=bare.count)
@@ -70,7 +70,7 @@ def _delimiter(head: str) -> str | None:
 
 def _header(head: str, delimiter: str, where: str) -> tuple[list[str], int]:
     """
-    The names of the columns, and how many lines stand above the samples.
+    Return the names of the columns, and how many lines stand above the samples.
 
     CloudWatch's console writes several label rows; the fullest label comes first and is kept.
     """
@@ -101,7 +101,7 @@ def _header(head: str, delimiter: str, where: str) -> tuple[list[str], int]:
 
 
 def _is_label_row(row: list[str]) -> bool:
-    """Whether a first row is the console's; a header that names a time or a value is not."""
+    """Return whether a first row is the console's; a header that names a time or a value is not."""
     return row[0].lower() in _LABEL_ROWS and not {plain(cell) for cell in row} & (
         TIME_NAMES | VALUE_NAMES
     )

@@ -94,7 +94,7 @@ class TextTable:
         return self._typed(roles, roles.time)
 
     def _typed(self, roles: Roles, time: int) -> "pl.DataFrame":
-        """Times as epoch seconds, plain numbers as numbers, the rest as text."""
+        """Return times as epoch seconds, plain numbers as numbers, the rest as text."""
         import polars as pl
 
         keys = {roles.metric, roles.instance, roles.unit, roles.statistic} - {None, time}
@@ -146,7 +146,7 @@ class TextTable:
     def _slice(
         self, first: int, end: int, texts: list[int], numbers: list[int]
     ) -> tuple["pl.DataFrame", list[int]]:
-        """The rows of a slice, and which of the columns of numbers hold nothing else in it."""
+        """Return the rows of a slice, and which of the columns of numbers hold nothing else in it."""
         import polars as pl
 
         try:
@@ -166,7 +166,7 @@ class TextTable:
 
     def _texts(self, first: int, end: int, columns: list[int]) -> "pl.DataFrame":
         """
-        Columns of some rows as text.
+        Return columns of some rows as text.
 
         Raises:
             DataError: polars cannot read them.

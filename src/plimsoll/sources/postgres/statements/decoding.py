@@ -42,7 +42,7 @@ def row_before(
     table: str, *, keys: Sequence[tuple[str, str]], columns: Sequence[str], version_number: int
 ) -> str:
     """
-    A row as it was: of each column its hash, whether it is null, whether it is out of line.
+    Return a row as it was: of each column its hash, whether it is null, whether it is out of line.
 
     Args:
         table: quoted by the server.

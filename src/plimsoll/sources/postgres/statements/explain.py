@@ -37,7 +37,7 @@ BACK_BEFORE_TIMING = "rollback to savepoint plimsoll_timing"
 
 def statements(schema: str, extension_version: int, *, limit: int) -> str:
     """
-    What pg_stat_statements counts of this database, the longest total time first.
+    Return what pg_stat_statements counts of this database, the longest total time first.
 
     Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
 
@@ -68,7 +68,7 @@ def beginning(
     path: str, *, timeout_s: int, allows_writes: bool, is_generic: bool
 ) -> tuple[str, ...]:
     """
-    What is sent, one by one, before a statement that somebody named.
+    Return what is sent, one by one, before a statement that somebody named.
 
     Args:
         path: where its names are found, quoted.
@@ -105,5 +105,5 @@ def explained(statement: str, *, is_run: bool) -> str:
 
 
 def setting(name: str) -> str:
-    """The value of one setting."""
+    """Return the value of one setting."""
     return f"show {name}"

@@ -98,7 +98,7 @@ limit {SESSIONS_MAX}
 
 def transactions(version_number: int) -> str:
     """
-    Transactions so far in all databases, and seconds spent on statements; None before 15.
+    Return transactions so far in all databases, and seconds spent on statements; None before 15.
 
     There a file with the statistics of all tables is written and read for every such question.
     """
@@ -111,7 +111,7 @@ from pg_catalog.pg_stat_database
 
 
 def vacuums(version_number: int) -> str:
-    """Vacuums that are running, in all databases; 18 knows how long each slept for its limit."""
+    """Return vacuums that are running, in all databases; 18 knows how long each slept for its limit."""
     delay = "p.delay_time" if version_number >= 180_000 else "null::double precision"
     return f"""
 select p.pid, p.relid,
@@ -139,7 +139,7 @@ limit {DATABASES_MAX}
 
 
 def checkpoints(version_number: int) -> str:
-    """Checkpoints timed and requested; blocks by checkpointer, background writer and backends."""
+    """Return checkpoints timed and requested; blocks by checkpointer, background writer and backends."""
     if version_number >= 170_000:
         return """
 select c.num_timed, c.num_requested, c.buffers_written, b.buffers_clean, null::bigint
@@ -152,7 +152,7 @@ from pg_catalog.pg_stat_bgwriter
 
 
 def io(version_number: int) -> str | None:
-    """Bytes by who did it, to what and why; None before 16. 16 and 17 count operations of one size."""
+    """Return bytes by who did it, to what and why; None before 16. 16 and 17 count operations of one size."""
     if version_number < 160_000:
         return None
     columns = (
@@ -180,7 +180,7 @@ _COUNTED = """
 
 
 def tables_chosen() -> str:
-    """The tables with the most blocks and changes so far, with their TOAST relation, or 0."""
+    """Return the tables with the most blocks and changes so far, with their TOAST relation, or 0."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -193,7 +193,7 @@ limit {TABLES_MAX}
 
 
 def tables_largest(count: int) -> str:
-    """The largest tables as of their last vacuum or analyze: no statistics are looked at."""
+    """Return the largest tables as of their last vacuum or analyze: no statistics are looked at."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -204,7 +204,7 @@ limit {int(count)}
 
 
 def tables_since(newest: int) -> str:
-    """Tables made after the relation with the identifier `newest`, with their TOAST relation, or 0."""
+    """Return tables made after the relation with the identifier `newest`, with their TOAST relation, or 0."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -227,7 +227,7 @@ _INDEXES_OF = """
 
 
 def relations(oids: Iterable[int]) -> str:
-    """Counters of tables and TOAST relations by identifier; a relation that is gone gives no row."""
+    """Return counters of tables and TOAST relations by identifier; a relation that is gone gives no row."""
     return f"""
 select c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), c.relkind, c.relispartition, c.reltoastrelid,
        c.relpages, c.reltuples::double precision, c.reloptions,
@@ -247,7 +247,7 @@ where c.oid = any({_oids(oids)})
 
 
 def indexes(version_number: int, table_oids: Iterable[int]) -> str:
-    """The largest and busiest indexes of the tables."""
+    """Return the largest and busiest indexes of the tables."""
     last_scan = (
         "pg_catalog.pg_stat_get_lastscan(i.indexrelid)"
         if version_number >= 160_000
@@ -269,7 +269,7 @@ limit {INDEXES_MAX}
 
 def sizes(oids: Iterable[int]) -> str:
     """
-    Main forks as they are now.
+    Return main forks as they are now.
 
     This opens the relation with ACCESS SHARE, so those that somebody holds or awaits exclusively are
     left out: we do not queue.
@@ -284,7 +284,7 @@ where c.oid = any({_oids(oids)})
 
 
 def definitions(index_oids: Iterable[int]) -> str:
-    """How indexes were made."""
+    """Return how indexes were made."""
     return f"""
 select c.oid, pg_catalog.pg_get_indexdef(c.oid)
 from pg_catalog.pg_class c
@@ -294,7 +294,7 @@ where c.oid = any({_oids(index_oids)})
 
 def columns(table_oids: Iterable[int]) -> str:
     """
-    Columns whose values may be stored out of line, and how wide the row's part of them is.
+    Return columns whose values may be stored out of line, and how wide the row's part of them is.
 
     pg_stats tells widths only of columns that the role may select.
     """
@@ -314,7 +314,7 @@ order by a.attrelid, a.attnum
 
 def statements(schema: str, extension_version: str, known: Iterable[int] | None) -> str | None:
     """
-    Counters of the statements that cost most, in all databases; None before version 1.8.
+    Return counters of the statements that cost most, in all databases; None before version 1.8.
 
     The view is older than the server where nobody ran ALTER EXTENSION … UPDATE, so its own version
     counts. `schema` comes quoted from the server.
@@ -349,7 +349,7 @@ limit {STATEMENTS_MAX}
 
 
 def statements_known(schema: str) -> str:
-    """All identifiers of statements, and whether some are hidden from the role."""
+    """Return all identifiers of statements, and whether some are hidden from the role."""
     return f"""
 select coalesce(pg_catalog.array_agg(distinct queryid) filter (where queryid is not null), '{{}}'),
        coalesce(pg_catalog.bool_or(queryid is null), false)
@@ -358,7 +358,7 @@ from {schema}.pg_stat_statements(false)
 
 
 def statement_texts(schema: str, query_ids: Iterable[int]) -> str:
-    """The beginning of the texts, which are normalised: they hold no values."""
+    """Return the beginning of the texts, which are normalised: they hold no values."""
     return f"""
 select queryid, pg_catalog.left(pg_catalog.min(query), {STATEMENT_TEXT_CHARACTERS_MAX})
 from {schema}.pg_stat_statements(true)
@@ -368,7 +368,7 @@ group by queryid
 
 
 def parents(oids: Iterable[int]) -> str:
-    """The topmost parent of each partition among the relations, quoted by the server."""
+    """Return the topmost parent of each partition among the relations, quoted by the server."""
     return f"""
 select c.oid, pg_catalog.format('%I.%I', n.nspname, r.relname)
 from pg_catalog.pg_class c
@@ -408,7 +408,7 @@ OUR_DATABASE = (
 
 
 def statements_reset_time(schema: str) -> str:
-    """When pg_stat_statements was last emptied; `schema` comes quoted from the server."""
+    """Return when pg_stat_statements was last emptied; `schema` comes quoted from the server."""
     return (
         f"select 'statements', extract(epoch from i.stats_reset)::pg_catalog.float8 "  # noqa: S608
         f"from {schema}.pg_stat_statements_info() i"
@@ -416,7 +416,7 @@ def statements_reset_time(schema: str) -> str:
 
 
 def numbered(version: str) -> tuple[int, ...]:
-    """`1.10` as (1, 10)."""
+    """Return `1.10` as (1, 10)."""
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 

@@ -64,7 +64,7 @@ _NO_IO = "select null::bigint as read_bytes, null::bigint as written_bytes, null
 
 def reading_query(version_number: int) -> str:
     """
-    The one statement of a reading, for a server's `server_version_num`.
+    Return the one statement of a reading, for a server's `server_version_num`.
 
     Its row: transaction_count, rollback_count, transaction_epoch, connection_count, active_count,
     waiting_count, hidden_count, read_bytes, written_bytes, io_epoch; the last three are null before PostgreSQL 16.

@@ -31,7 +31,7 @@ limit {ROWS_MAX}
 
 
 def oldest_tables(which: str) -> str:
-    """The tables of our database with the oldest ids; `which` is `xid` or `mxid`."""
+    """Return the tables of our database with the oldest ids; `which` is `xid` or `mxid`."""
     age = {
         "xid": "pg_catalog.age(c.relfrozenxid)",
         "mxid": "pg_catalog.mxid_age(c.relminmxid)",
@@ -48,7 +48,7 @@ limit {ROWS_MAX}
 
 
 def slots(version_number: int) -> str:
-    """Replication slots with the WAL and the ids that each keeps; 17 knows since when one is unused."""
+    """Return replication slots with the WAL and the ids that each keeps; 17 knows since when one is unused."""
     since = (
         "extract(epoch from pg_catalog.clock_timestamp() - s.inactive_since)::pg_catalog.float8"
         if version_number >= 170_000

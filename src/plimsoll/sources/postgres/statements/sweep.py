@@ -88,7 +88,7 @@ def largest_request(kib: int) -> str:
 
 
 def scattered(prewarm: str) -> str:
-    """Requests of one size at chosen blocks of a table; `prewarm` is pg_prewarm with its schema."""
+    """Return requests of one size at chosen blocks of a table; `prewarm` is pg_prewarm with its schema."""
     call = f"{prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
     return (
         f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
@@ -110,7 +110,7 @@ def evicted(function: str) -> str:
 
 
 def made(table: str) -> str:
-    """A table of our own, which no crash has to bring back; rows are stored as they are."""
+    """Return a table of our own, which no crash has to bring back; rows are stored as they are."""
     return (
         f"create unlogged table {table} (filler pg_catalog.text storage plain)"
         " with (autovacuum_enabled = off)"

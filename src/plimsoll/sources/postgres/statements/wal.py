@@ -8,7 +8,7 @@ there are (a new one is filled with zeros before it is used).
 
 
 def wal(version_number: int) -> str:
-    """Bytes, full pages and records generated; writes, and those of full buffers. 18 counts bytes in `io`."""
+    """Return bytes, full pages and records generated; writes, and those of full buffers. 18 counts bytes in `io`."""
     if version_number >= 180_000:
         return """
 select wal_bytes::double precision, wal_fpi, wal_records, null::bigint, null::bigint
@@ -21,7 +21,7 @@ from pg_catalog.pg_stat_wal
 
 
 def wal_files(version_number: int) -> str | None:
-    """Bytes of the files that WAL has, a folder's listing; None from 18 on, where `io` counts zeros."""
+    """Return bytes of the files that WAL has, a folder's listing; None from 18 on, where `io` counts zeros."""
     if version_number >= 180_000:
         return None
     return "select pg_catalog.sum(size)::double precision from pg_catalog.pg_ls_waldir()"
