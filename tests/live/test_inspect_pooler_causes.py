@@ -121,7 +121,7 @@ def test_a_pgpool_without_the_fix_is_caught_by_what_it_does(server: Postgres):
     told = left_alone(server, UNMENDED)["ServersOutliveLifeTime"]
 
     assert f"connection_life_time = {LIFE_S} s" in told.title
-    assert "said to be mended, and does not do it" in told.text
+    assert "should have the fix of 2020-09-17, but" in told.text
     assert (told.evidence[0].value or 0) >= LIFE_S + 3
     assert (told.evidence[1].value or 0) >= 2
 

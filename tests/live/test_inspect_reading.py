@@ -408,7 +408,7 @@ def test_a_lost_connection_is_a_hole_and_no_end(server: Postgres, admin: psycopg
     before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
 
     assert 3 == len(found.glances)
-    assert "2 did not come" in dict(found.missing)["glances"]
+    assert "2 did not come" in dict(found.missing)["samples of sessions"]
     assert 3 == after.updated - before.updated
     assert "window" not in dict(found.missing)
     assert_nothing_left(admin)

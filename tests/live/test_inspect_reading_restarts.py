@@ -136,7 +136,7 @@ def test_an_orderly_restart_is_a_hole_and_the_counters_go_on(server: Controlled)
     before, after = ends_of(found, "public.document")
 
     assert WENT_ON == dict(found.missing)["window"]
-    assert "did not come" in dict(found.missing)["glances"]
+    assert "did not come" in dict(found.missing)["samples of sessions"]
     assert 72 == after.updated - before.updated
     assert 3 == calls_of(found)
     assert 0 <= found.last.counters.committed - found.first.counters.committed < 500
@@ -202,7 +202,7 @@ def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bo
     counters = (found.first.counters, found.last.counters)
 
     assert FORGOTTEN == dict(found.missing)["window"]
-    assert "did not come" in dict(found.missing)["glances"]
+    assert "did not come" in dict(found.missing)["samples of sessions"]
     assert 30 == after.updated - before.updated
     # It was known before, and is counted all the same.
     assert 1 == calls_of(found)

@@ -42,11 +42,11 @@ def against(diagnosis: Diagnosis) -> Against:
             bytes_per_s=None, name="", notes=(f"no ceiling of the storage of {about} is known",)
         )
     did_not = (
-        "it could not be told whether it bound"
+        "we do not know whether it bound"
         if diagnosis.verdict is Verdict.UNKNOWN
         else "none bound in its window"
     )
-    note = f"shares are of the lowest ceiling that the storage of {about} has, {lowest.name}; {did_not}"
+    note = f"shares are of the lowest storage ceiling of {about}, {lowest.name}; {did_not}"
     return Against(bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes))
 
 

@@ -49,7 +49,7 @@ def record_server(
     named = [*choice.statements, *(statements_in(choice.file) if choice.file else ())]
     if not named and choice.top is None:
         raise UsageError(
-            "there is no statement to explain", "Give --statement, --statements FILE or --top N."
+            "no statement was given", "Give --statement, --statements FILE or --top N."
         )
     recorder = Recorder(dsn)
     try:

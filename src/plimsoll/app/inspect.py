@@ -100,9 +100,7 @@ def found_beside(
     shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)
     # Windows have whole steps, so one that was recorded beside it may end a little sooner.
     if shared_s * 2 < found.end_s - found.start_s:
-        notes.append(
-            "the ceiling is of another time than the one in which the database was watched"
-        )
+        notes.append("the ceiling was found at another time than the database was watched")
     if clock is not None and clock.ratio != 1:
         minute = number(_MINUTE_S / clock.ratio)
         notes.append(

@@ -55,7 +55,7 @@ def seconds_of(text: str, option: str) -> int:
             f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Take a shorter time."
         )
     if is_time and parts and seconds < 1:
-        raise UsageError(f"{option} '{text}' is no time at all", "Give a second at least, as 1s.")
+        raise UsageError(f"{option} '{text}' is too short", "Give a second at least, as 1s.")
     if not is_time or seconds < 1:
         raise UsageError(
             f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."

@@ -61,7 +61,7 @@ def read_target(
     with_flags(Instance(), flags)  # flags that cannot be are refused before anything is asked for
     if is_fleet(target):
         raise UsageError(
-            f"'{target}' names many instances where one is needed",
+            f"'{target}' matches several instances, but one is needed",
             "Name one, as rds:orders-primary.",
         )
     if target.startswith(RDS):

@@ -65,7 +65,7 @@ def read_sides(
     if after is not None:
         if is_split:
             raise UsageError(
-                "two targets are two sides already",
+                "two targets are two windows already",
                 "Leave --at, --window-a and --window-b out, or name one target.",
             )
         return (
@@ -145,12 +145,13 @@ def _two_windows(
 ) -> tuple[Snapshot, Snapshot]:
     if split.window_a is None or split.window_b is None:
         raise UsageError(
-            "one window is not two sides", "Give both --window-a and --window-b, or --at."
+            "compare needs two windows, but only one was given",
+            "Give both --window-a and --window-b, or --at.",
         )
     if any((split.at, reach.last, reach.since, reach.until)):
         raise UsageError(
-            "two windows and another one contradict each other",
-            "Leave --at, --last, --from and --to out beside --window-a and --window-b.",
+            "--window-a and --window-b already give both windows",
+            "With --window-a and --window-b, leave --at, --last, --from and --to out.",
         )
     windows = (
         interval_of(split.window_a, "--window-a"),
@@ -221,4 +222,4 @@ def _no_moment(whole: Snapshot) -> UsageError:
         last = max(changes, key=lambda event: event.time_s)
         when = format_time(last.time_s)
         hint = f"The {_CHANGES[last.kind]} was changed at {when}: add --at {when}."
-    return UsageError("one target is one side, and two are compared", hint)
+    return UsageError("compare needs two windows, but only one was given", hint)

@@ -187,27 +187,26 @@ def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...])
     notes = [remark for name, remark in observation.missing if name in _REMARKS]
     if 0 < observation.seconds < _SHORT_S:
         notes.append(
-            f"{observation.seconds:.0f} s are short: a session reports what it did once a second at "
-            "most, and what comes once a minute is missed or counted whole; --for 60s tells more"
+            f"{observation.seconds:.0f} s are short: sessions report at most once a second, and work that "
+            "runs once a minute is missed or counted fully; use --for 60s"
         )
     if observation.server.is_standby:
         notes.append(
-            "this is a standby: what it writes it was sent, so look at its primary for the cause, and "
+            "this is a standby: its writes come from the primary, so look for the cause there, and "
             "run commands there"
         )
     if sum(cause.bytes_per_s is not None for cause in found) > 1:
         notes.append(
-            "causes may count the same bytes, as WAL that a rewrite makes: their shares do not add up"
+            "causes may count the same bytes, for example WAL of a rewrite, so do not add their shares"
         )
     notes += poolers.seen_of(observation)
     if budget.is_estimated:
         notes.append(
-            f"PostgreSQL {observation.server.version} does not count what it asks the system for: what it "
-            "reads and writes is estimated from blocks, checkpoints, temporary files and WAL"
+            f"PostgreSQL {observation.server.version} does not count its system I/O: reads and writes "
+            "are estimated from blocks, checkpoints, temporary files and WAL"
         )
     if observation.last.io is not None:
         notes.append(
-            "rates are what the server asked the system for; of what it reads, the page cache may "
-            "hold a part"
+            "rates are what the server requested; the page cache may have served some of its reads"
         )
     return tuple(notes)

@@ -22,10 +22,10 @@ _TIME_LEAST_S = 0.001
 _ALIKE_RATIO = 0.10
 _ALIKE_LEAST = 10.0
 
-_WAITED = "Look for what it waited for, or for a busy CPU: wait events of that time, and 'plimsoll inspect'."
+_WAITED = "Check the wait events and the CPU of that time, and run 'plimsoll inspect'."
 _STORAGE = (
-    "Look at what the storage gave at that time, not at the statement: 'plimsoll diagnose' names the "
-    "ceiling, 'plimsoll inspect' who else spent it."
+    "Check the storage at that time, not the statement: 'plimsoll diagnose' names the ceiling, "
+    "'plimsoll inspect' shows who else used it."
 )
 
 
@@ -121,7 +121,7 @@ def _other_plan(first: Capture, second: Capture, times: _Times) -> _Judgement:
         sentence for sentence in (_took_sentence(times), _touched(first, second)) if sentence
     ]
     advice = (
-        "See what made the planner choose: statistics (ANALYZE), an index that came or went, a setting, "
+        "Check why the planner chose it: statistics (ANALYZE), a new or dropped index, a setting, or "
         "other parameters."
     )
     return PairOutcome.PLAN, "Another plan.", tuple(reasons), advice, ""
@@ -141,7 +141,7 @@ def _without_blocks(same: str, times: _Times) -> _Judgement:
     if times.is_alike:
         title = f"The same plan and rows, {_took(times)}; blocks were not captured."
         return PairOutcome.SAME, title, (), "", ""
-    title = f"{same} and {_took(times)}; without blocks the cause cannot be told."
+    title = f"{same} and {_took(times)}; without blocks the cause is unknown."
     return PairOutcome.UNKNOWN, title, (), "Capture with BUFFERS (auto_explain.log_buffers).", ""
 
 
@@ -190,19 +190,19 @@ def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
                 "The same plan over as many blocks", "A call touches as many blocks"
             )
         advice = (
-            "Look at what else fills the memory: the buffers and the page cache held less of it."
+            "Check what else fills the memory: buffers and page cache held fewer of its blocks."
         )
-        refuted_by = "The same part read from storage on both sides and the time still differs."
+        refuted_by = "Both sides read the same part from storage and the time still differs."
         return PairOutcome.CACHE, title, tuple(reasons), advice, refuted_by
     title = f"Not the query: {over}, {_took(times)}."
     is_io = _io_share(first.blocks, second.blocks, times)
     advice = _STORAGE if is_io is None or is_io >= 0.5 else _WAITED
     if is_io is None:
         reasons.append(
-            "I/O was not timed (track_io_timing is off), so storage cannot be told from locks and CPU."
+            "I/O was not timed (track_io_timing is off): the cause may be storage, locks or CPU."
         )
     refuted_by = (
-        "The slow execution, captured again with other rows or blocks; or as slow while the storage is "
+        "A new capture of the slow execution has other rows or blocks, or is as slow while storage is "
         "idle."
     )
     return PairOutcome.NOT_THE_QUERY, title, tuple(reasons), advice, refuted_by
@@ -328,10 +328,12 @@ def _took_sentence(times: _Times) -> str:
 
 
 def _times_as(ratio: float | None) -> str:
-    """Return `, 100 times` of what is more; what is less is said as a part."""
+    """Return `: 100 times slower`, or `: 100 times faster`."""
     if ratio is None or ratio <= 0:
         return ""
-    return f", {number(ratio, 2)} times" if ratio >= 1 else f", {format_ratio(ratio)} of it"
+    if ratio >= 1:
+        return f": {number(ratio, 2)} times slower"
+    return f": {number(1 / ratio, 2)} times faster"
 
 
 def _touched(first: Capture, second: Capture) -> str:

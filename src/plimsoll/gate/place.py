@@ -65,7 +65,7 @@ def find_daemon() -> Path:
     if found is not None:
         return Path(found)
     raise UsageError(
-        f"the program '{DAEMON}' was not found beside Python, in a checkout or in PATH",
+        f"the program '{DAEMON}' was not found next to Python, in a checkout or in PATH",
         "In a checkout, 'cargo build --release -p plimsoll-gate' builds it.",
     )
 

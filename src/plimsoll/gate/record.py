@@ -363,7 +363,7 @@ def _gaps() -> tuple[Gap, ...]:
         Gap(
             metric=metric.value,
             reason="a gate emulates storage only",
-            remedy="Record the host beside it with 'plimsoll record host'.",
+            remedy="Record the host at the same time with 'plimsoll record host'.",
         )
         for metric in (Metric.CPU_RATIO, Metric.FREEABLE_MEMORY_BYTES, Metric.CONNECTION_COUNT)
     )

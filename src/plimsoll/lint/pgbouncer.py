@@ -119,7 +119,7 @@ def _prepared(s: Settings) -> Cause | None:
         title,
         "Drivers prepare by themselves, JDBC from the fifth execution on; the next transaction may run"
         " on a server that never saw the statement: 'prepared statement \"S_1\" does not exist'.",
-        evidence=(s.said("pool_mode", "max_prepared_statements"), s.mended(PREPARED)),
+        evidence=(s.said("pool_mode", "max_prepared_statements"), s.fixed(PREPARED)),
         remedies=(remedy,),
         refuted_by="The drivers of all clients send unnamed statements only.",
     )
@@ -171,7 +171,7 @@ def _reset_always(s: Settings) -> Cause | None:
         title,
         "One more round trip each, and DISCARD ALL drops every plan: clients lose their state always"
         " instead of sometimes.",
-        evidence=(*evidence, s.mended(FORGETS)) if forgets else tuple(evidence),
+        evidence=(*evidence, s.fixed(FORGETS)) if forgets else tuple(evidence),
         remedies=(Remedy(text="Switch it off.", commands=("server_reset_query_always = 0",)),),
         refuted_by="The reset is what somebody asked for, knowing its price.",
     )

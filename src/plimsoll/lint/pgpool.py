@@ -72,7 +72,7 @@ def _life_time_ignored(s: Settings) -> Cause | None:
             "connection_life_time is ignored while serialize_accept is on, by every Pgpool-II"
             f" before the fix of {s.fixes(UNDER_SERIALIZE)[-1].fixed_on}; this version is not known"
         )
-        remedy = "Find the version with 'pgpool --version', and upgrade one that is not mended."
+        remedy = "Find the version with 'pgpool --version', and upgrade if it lacks the fix."
     return s.finding(
         "LifeTimeIgnoredUnderSerializeAccept",
         "critical" if known else "warning",
@@ -81,7 +81,7 @@ def _life_time_ignored(s: Settings) -> Cause | None:
         f" idle at the server after their clients left, up to {server_count(s):,} of them at each node.",
         evidence=(
             s.said("serialize_accept", "child_life_time", LIFE_TIME),
-            s.mended(UNDER_SERIALIZE),
+            s.fixed(UNDER_SERIALIZE),
         ),
         remedies=(
             Remedy(
@@ -115,7 +115,7 @@ def _life_time_needs_node_0(s: Settings) -> Cause | None:
         else "connection_life_time works only while node 0 is the primary, before the fix of 2020-08-20;"
         " this version is not known",
         f"After a failover to another of the {node_count(s)} nodes, cached backends no longer end.",
-        evidence=(s.said(LIFE_TIME), s.mended(NEEDS_NODE_0)),
+        evidence=(s.said(LIFE_TIME), s.fixed(NEEDS_NODE_0)),
         remedies=(Remedy(text=f"Upgrade to {s.upgrade(NEEDS_NODE_0)} or later."),),
         refuted_by="SHOW POOL_NODES calls node 0 the primary, today and after every failover.",
     )
@@ -217,7 +217,7 @@ def _clients_miscounted(s: Settings) -> Cause | None:
         f"{s.product} can refuse clients with 'Sorry, too many clients already' though children"
         " are free",
         "It counts clients even where reserved_connections = 0 does not need it, and can lose count.",
-        evidence=(s.said("reserved_connections"), s.mended(MISCOUNTED)),
+        evidence=(s.said("reserved_connections"), s.fixed(MISCOUNTED)),
         remedies=(Remedy(text=f"Upgrade to {s.upgrade(MISCOUNTED)} or later."),),
         refuted_by="Refused clients come only while all children are taken (SHOW POOL_PROCESSES).",
     )

@@ -34,9 +34,9 @@ def unknown_of(config: PoolerConfig, room: ServerRoom | None = None) -> tuple[st
     """Return what no rule could look at, and what would let it; sentences without a stop."""
     told = []
     if room is None or room.usable is None:
-        told.append("the sum of the pools was held against nothing: give --max-connections")
+        told.append("the total of the pools was not checked: give --max-connections")
     if config.version is None:
-        told.append("which release reads it is not known: give --version")
+        told.append("the release is unknown: give --version")
     return tuple(told)
 
 

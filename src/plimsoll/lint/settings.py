@@ -109,8 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Return the releases that ended it, newest first."""
         return self.facts.pooler_fixes(self.config.kind, defect)[::-1]
 
-    def mended(self, defect: str) -> Evidence:
-        """Return where and when a defect was ended, with the source."""
+    def fixed(self, defect: str) -> Evidence:
+        """Return where and when a defect was fixed, with the source."""
         fixes = self.fixes(defect)
         days = sorted({fix.fixed_on for fix in fixes})
         origin = fixes[0].origin

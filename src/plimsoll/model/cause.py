@@ -71,7 +71,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     refuted_by: str = ""
-    """What observation would refute this."""
+    """What would show that it is wrong."""
 
     @property
     def bytes_per_s(self) -> float | None:

@@ -50,7 +50,7 @@ class WaitingCause(Struct, frozen=True, kw_only=True):
     text: str
     """A sentence: the cause, and what was measured that speaks for it."""
     check: str
-    """A sentence: what would confirm or refute it."""
+    """How to check it, as a sentence."""
     has_evidence: bool
     """Whether something measured in this window speaks for it; otherwise it is merely possible."""
 

@@ -115,7 +115,7 @@ def test_the_worst_comes_first_then_the_largest(monkeypatch):
     told = inspect(quiet())
 
     assert [made[1], made[2], made[0], made[3]] == list(told.causes)
-    assert any("do not add up" in note for note in told.notes)
+    assert any("do not add their shares" in note for note in told.notes)
 
 
 def test_the_ceiling_reaches_every_detector(monkeypatch):
@@ -239,7 +239,7 @@ def test_before_16_the_load_is_estimated_and_said_so():
     assert told.load_is_estimated
     assert 1000 * 8192 + 4e6 == told.load_read_bytes_per_s
     assert 20e6 == told.load_written_bytes_per_s
-    assert any("15.18 does not count what it asks" in note for note in told.notes)
+    assert any("15.18 does not count its system I/O" in note for note in told.notes)
     assert not inspect(quiet()).load_is_estimated
 
 

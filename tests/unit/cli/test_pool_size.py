@@ -133,8 +133,8 @@ def test_what_could_not_be_looked_at_is_said(tmp_path: Path):
     assert bare.startswith("Nothing found.\n")
     assert bare.endswith(
         "NOT LOOKED AT\n"
-        "  - The sum of the pools was held against nothing: give --max-connections.\n"
-        "  - Which release reads it is not known: give --version.\n"
+        "  - The total of the pools was not checked: give --max-connections.\n"
+        "  - The release is unknown: give --version.\n"
     )
     assert whole.output.startswith("Nothing found.\n")
     assert "NOT LOOKED AT" not in whole.output

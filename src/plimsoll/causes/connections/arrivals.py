@@ -121,25 +121,25 @@ def _short(observation: Observation, came: int) -> Cause | None:
         code="ShortConnections",
         severity="warning" if rate >= ARRIVALS_PER_S[1] else "note",
         subject=seen.holders(young, count_max=1).partition(" ")[2] if young else "",
-        title=f"{number(rate, 3)} connections come per second; each is held for {_about(held)}{each}",
-        text="Each is a new process, a login and an empty cache of catalogs: milliseconds of a core that do"
-        " no query.",
+        title=f"{number(rate, 3)} connections per second are opened; each lasts {_about(held)}{each}",
+        text="Each needs a new process, a login and an empty catalog cache: milliseconds of CPU without"
+        " a query.",
         evidence=(
             *_endings(observation, came),
             *((Evidence(kind="sessions", text=f"by {seen.holders(young)}"),) if young else ()),
         ),
         remedies=(
             Remedy(
-                text="Keep connections open in the application: a pool of a few, and a maximum lifetime"
+                text="Keep connections open in the application: use a small pool with a maximum lifetime"
                 " of minutes.",
                 expected=f"Arrivals fall below {ARRIVALS_PER_S[0]:g} per second.",
             ),
             Remedy(
-                text="Where processes come and go, put a pooler between, in transaction mode.",
+                text="If processes are short-lived, use a pooler in transaction mode.",
                 commands=("pool_mode = transaction", "server_lifetime = 3600"),
             ),
         ),
-        refuted_by="Sessions that glances see have been connected for minutes.",
+        refuted_by="Sampled sessions have been connected for minutes.",
     )
 
 

@@ -107,14 +107,14 @@ def _pile_up(observation: Observation, glance: Glance, tree: Tree, longest_s: fl
         subject=_who(tree.root, root),
         title=f"{waiting} for a lock that {_who(tree.root, root)} holds, for up to "
         f"{format_duration(longest_s)}{others}.",
-        text="They use no processor and no storage: a larger pool or machine changes nothing. Each "
-        "holds its own connection and its own locks while it waits.",
+        text="They use no CPU and no storage, so a larger pool or machine does not help. Each "
+        "keeps its connection and its locks while it waits.",
         evidence=(
             *_of_root(tree.root, root),
             *(Evidence(kind="tree", text=line) for line in _lines(tree, by_pid)),
         ),
         remedies=_remedies(tree.root, root),
-        refuted_by="Looked at again, other sessions hold the lock, each for less than a second.",
+        refuted_by="In the next sample other sessions hold the lock, each for less than a second.",
     )
 
 

@@ -57,7 +57,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
     if len(glances) == 1:
         found.append(
             Missing(
-                name="glances",
+                name="samples of sessions",
                 hides="whether connections rise, come in storms or are leaked",
                 remedy="Watch for longer: --for 60s.",
             )
@@ -106,8 +106,8 @@ def _near_max(observation: Observation) -> Cause | None:
         severity=severity,
         subject="",
         title=f"{count:,} of {most:,} usable connections are taken ({format_ratio(count / most)})",
-        text="Beyond it clients are refused: 'sorry, too many clients already'. More connections do not"
-        " make the machine run more; a pooler lets the same clients share fewer.",
+        text="Beyond that clients are refused: 'sorry, too many clients already'. More connections do not"
+        " bring more throughput; with a pooler the same clients share fewer.",
         evidence=(
             *_by_state(peak),
             Evidence(
@@ -124,7 +124,7 @@ def _near_max(observation: Observation) -> Cause | None:
                 commands=(sizing_command(observation.server.connection_max),),
                 expected=f"Fewer than {NEAR_MAX[0] * most:,.0f} connections.",
             ),
-            Remedy(text="Or put a pooler in front that shares servers by transaction."),
+            Remedy(text="Or use a pooler in transaction mode."),
         ),
         refuted_by=f"The count stays below {NEAR_MAX[0] * most:,.0f} at the busiest hour.",
     )
@@ -156,7 +156,7 @@ def _in_transaction(observation: Observation, state: str) -> Cause | None:
             if aborted
             else "The application waits for something else while its transaction is open."
         )
-        + " Meanwhile the slot, its locks and its snapshot are held: vacuum cannot remove what died since.",
+        + " It keeps its connection, its locks and its snapshot, so vacuum cannot remove newer dead rows.",
         evidence=(
             Evidence(
                 kind="sessions", text=f"held by {seen.holders(found)}", value=float(len(found))
@@ -165,7 +165,7 @@ def _in_transaction(observation: Observation, state: str) -> Cause | None:
             *_timeout_set(observation),
         ),
         remedies=_remedies_in_transaction(aborted=aborted),
-        refuted_by="Looked at again, other sessions are in this state, each for less than a second.",
+        refuted_by="In the next sample other sessions are in this state, each for less than a second.",
     )
 
 
@@ -252,7 +252,7 @@ def _held(observation: Observation, budget: Budget) -> Cause:
         )
         if clients
         else (),
-        refuted_by="Another moment may look different: this is the last glance.",
+        refuted_by="Other samples differ: this is the last one.",
     )
 
 

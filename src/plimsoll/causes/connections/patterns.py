@@ -76,11 +76,11 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
         title=f"Idle connections of {seen.holder_of(theirs[0])} rise steadily: {counts[0]:,} to"
         f" {counts[-1]:,} in {format_duration(elapsed_s)}",
         text=f"At {number(rate * 60, 2)} per minute the server is full in {format_duration(left_s)}."
-        " Connections are opened and not given back, or a pool has no maximum.",
+        " Connections are opened and never closed, or a pool has no maximum.",
         evidence=(
             Evidence(
                 kind="sessions",
-                text=f"{format_ratio(rising)} of {len(steps)} steps between glances did not fall",
+                text=f"{format_ratio(rising)} of {len(steps)} steps between samples did not fall",
                 value=float(counts[-1]),
                 reference=float(counts[0]),
             ),
@@ -88,15 +88,15 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
         ),
         remedies=(
             Remedy(
-                text="Close connections in every path, and give the pool a maximum and leak detection."
+                text="Close connections on every code path. Give the pool a maximum and leak detection."
             ),
             Remedy(
-                text="Bound what this user may take meanwhile.",
+                text="Until then, limit the connections of this user.",
                 commands=(f"ALTER ROLE {seen.role_of(theirs)} CONNECTION LIMIT {taken};",),
                 expected="Others can still connect.",
             ),
         ),
-        refuted_by="The number stands still at the pool's maximum.",
+        refuted_by="The number stops at the pool's maximum.",
     )
 
 
@@ -126,8 +126,8 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
         subject=seen.holders(new, count_max=1).partition(" ")[2],
         title=f"Connections rose from {counts[start]:,} to {counts[end]:,} within"
         f" {format_duration(took_s)}",
-        text="When queries get slower, pools open what they are allowed to, all services at once; the new"
-        " sessions make the queries slower still. Pools multiply by containers.",
+        text="When queries slow down, the pools of all services open more connections at once, and the new"
+        " sessions slow queries further. Every container has its own pool.",
         evidence=(
             Evidence(
                 kind="sessions",
@@ -140,13 +140,13 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
         ),
         remedies=(
             Remedy(
-                text="Bound the sum of all pools by what the machine runs.",
+                text="Limit the total of all pools to what the machine can run.",
                 commands=(sizing_command(connection_max),),
-                expected="The storm waits in the pools, where waiting costs nothing.",
+                expected="Clients wait in the pools, where waiting is cheap.",
             ),
-            Remedy(text="Let pools open slowly: a minimum near the maximum, or a pooler in front."),
+            Remedy(text="Set the pools' minimum near their maximum, or use a pooler."),
         ),
-        refuted_by="A deployment or a job that was planned started at that time.",
+        refuted_by="A planned deployment or job started at that time.",
     )
 
 

@@ -47,9 +47,9 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
         evidence.append(
             Evidence(
                 kind="little",
-                text=f"{number(busy, 3)} at work / {number(per_s, 3)} transactions per s"
+                text=f"{number(busy, 3)} active / {number(per_s, 3)} transactions per s"
                 f" = {format_latency(little(busy, per_s))} each (Little's law); Erlang C:"
-                f" {erlang_sessions(busy):,} sessions, if at most 1 % shall wait at this load",
+                f" {erlang_sessions(busy):,} sessions, so that at most 1 % wait at this load",
                 value=little(busy, per_s),
             )
         )
@@ -57,29 +57,27 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
         evidence.append(
             Evidence(
                 kind="ceiling",
-                text="storage was at its ceiling meanwhile: the knee is the ceiling's, not the machine's",
+                text="storage was at its ceiling then: the knee comes from storage, not from the machine",
             )
         )
-    expected = (
-        f"Throughput stays, each transaction takes about {format_ratio(runs / busy)} of the time."
-    )
+    expected = f"The same throughput; each transaction takes about {format_ratio(runs / busy)} of the time."
     if curve:
         ratio = curve.most_per_s / throughput(curve, busy)
-        expected = f"Throughput × {ratio:.2f} by the curve; what waits, waits in the pools."
+        expected = f"Throughput × {ratio:.2f} by the curve; waiting moves into the pools."
     return [
         Cause(
             kind=CauseKind.CONNECTIONS,
             code="MoreActiveThanRuns",
             severity="warning" if curve or busy >= BEYOND_RULE * runs else "note",
             subject="",
-            title=f"{number(busy, 3)} sessions are at work on average, the machine runs {runs:,} well"
+            title=f"{number(busy, 3)} sessions are active on average; the machine can run {runs:,}"
             + (" (extrapolated)" if curve and curve.is_extrapolated else "")
             + ("" if curve else " by a rule of thumb"),
-            text="Beyond that number more sessions give no more throughput, only more waiting and memory.",
+            text="More sessions than that bring no more throughput, only more waiting and memory.",
             evidence=tuple(evidence),
             remedies=(
                 Remedy(
-                    text=f"Bound all pools together near {runs:,}, or put a pooler in front.",
+                    text=f"Limit all pools together to about {runs:,}, or use a pooler.",
                     commands=(f"default_pool_size = {runs}",),
                     expected=expected,
                 ),
@@ -98,8 +96,8 @@ def _runs(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int
     """Return the measured capacity, else that of the rule of thumb; None where neither throughput nor vCPUs tell."""
     if curve is not None:
         told = (
-            f"95 % of the most throughput ({number(curve.most_per_s, 3)} per s) comes at {curve.n95}"
-            f" sessions; seen up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
+            f"{curve.n95} sessions reach 95 % of the highest throughput ({number(curve.most_per_s, 3)} per"
+            f" s); measured up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
         )
         told += ": extrapolated" if curve.is_extrapolated else ""
         return curve.n95, Evidence(kind="curve", text=told, value=float(curve.n95))
@@ -107,9 +105,9 @@ def _runs(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int
     if vcpus is None:
         return None, Evidence(
             kind="rule",
-            text="how many at work the machine runs well is not known, as its vCPUs are not;"
-            " --against rds:NAME, or a snapshot of it, tells them",
+            text="the vCPUs are unknown, and so is how many active sessions the machine can run;"
+            " give --against rds:NAME, or a snapshot of it",
         )
     runs = SESSIONS_PER_VCPU * vcpus
-    told = f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs} at work is what the machine runs well: a rule"
+    told = f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs} active sessions: the machine can run these by a rule"
     return runs, Evidence(kind="rule", text=f"{told} of thumb, not measured", value=float(runs))

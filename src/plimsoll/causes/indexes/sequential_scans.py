@@ -107,7 +107,7 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
     )
     if scan.is_estimated:
         text += (
-            " It was also read in other ways meanwhile: the rate is an estimate by the rows that scans "
+            " It was also read in other ways: the rate is an estimate by the rows that scans "
             "gave, at most what the table read in all."
         )
     return Cause(
@@ -202,7 +202,7 @@ def _index_to_try(table: Relation, columns: tuple[str, ...], saved: str) -> Reme
         # CONCURRENTLY is refused there.
         command = f"CREATE INDEX ON {table.name} ({listed});"
         text += (
-            " On a partitioned table it is made on every partition, and writes wait meanwhile. To let them "
+            " On a partitioned table it is made on every partition, and writes wait until then. To let them "
             "go on, create it ON ONLY the parent, then CONCURRENTLY on each partition, and attach each "
             "(ALTER INDEX … ATTACH PARTITION)."
         )

@@ -87,7 +87,7 @@ def outliving(
                     reference=float(usable),
                 ),
                 settings.said("serialize_accept", "child_life_time", "connection_life_time"),
-                *((settings.mended(UNDER_SERIALIZE),) if is_serialized(settings) else ()),
+                *((settings.fixed(UNDER_SERIALIZE),) if is_serialized(settings) else ()),
             ),
             remedies=remedies,
             refuted_by="Two readings of SHOW POOL_POOLS, a life time apart, share no row with"
@@ -117,7 +117,7 @@ def wasted(
             evidence=(
                 Evidence(
                     kind="connections",
-                    text=f"{len(idle):,} beside {_counted(observation, usable)} usable connections",
+                    text=f"{len(idle):,} of {_counted(observation, usable)} usable connections",
                     value=float(len(idle)),
                     reference=float(usable),
                 ),
@@ -200,9 +200,8 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
             return why, (upgrade, off)
         if affected is Affected.NO:
             why = (
-                f"{settings.product} is said to be mended, and does not do it: its children behave as"
-                " before the fix of 2020-09-17. Perhaps it was built without it, or an older process"
-                " still runs."
+                f"{settings.product} should have the fix of 2020-09-17, but its children behave as"
+                " before it. Perhaps it was built without it, or an older process still runs."
             )
             return why, (
                 Remedy(
@@ -220,7 +219,7 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
         return why, (Remedy(text=f"Upgrade to {settings.upgrade(NEEDS_NODE_0)} or later."),)
     return "No known defect explains it with these settings.", (
         Remedy(
-            text="End them by hand meanwhile, and tell the project.",
+            text="Until then end them by hand, and report this to the project.",
             commands=(_END_BY_HAND,),
         ),
     )

@@ -272,28 +272,28 @@ def _text(rewrite: Rewrite, reading: _Reading, written: Written) -> str:
         f"Column: {names} ({reading.how_sure}).",
         (
             f"Values of about {format_bytes(rewrite.value_bytes)} stored are cut into chunks of "
-            f"{number(rewrite.data_bytes_per_chunk, 3)} bytes on average; sending one writes all its "
-            "chunks anew, equal or not, and leaves the old ones to vacuum."
+            f"{number(rewrite.data_bytes_per_chunk, 3)} bytes on average. An update that sends a value "
+            "rewrites all its chunks, even if equal, and leaves the old ones to vacuum."
         ),
     ]
     if reading.unchanged is None:
         forms = {
-            "whole row": "Statements set whole rows at once, which is what a program does that "
-            "does not look what changed; that the values are equal is likely, not certain.",
-            "narrow": "Statements set just this column, which is what one does who means to "
-            "change it; whether it changed cannot be told from here.",
-            "unknown": "Whether the values changed cannot be told from counters.",
+            "whole row": "Statements set whole rows, as programs do that do not track changes. "
+            "So the values are likely equal, but this is not certain.",
+            "narrow": "Statements set only this column, so they may really change it. "
+            "Counters do not show whether it changed.",
+            "unknown": "Counters do not show whether the values changed.",
         }
         parts.append(forms[reading.form])
     if written.is_shared_out:
         parts.append(
-            "Bytes are the part of these updates in what the server wrote to data files and WAL, by "
-            "the pages that they changed; what vacuum then does comes on top."
+            "Bytes are these updates' share of writes to data files and WAL, by changed pages. "
+            "Vacuum adds to that."
         )
     else:
         parts.append(
-            "Bytes are new rows, index entries and WAL, estimated from chunk counts; full-page images "
-            "and vacuum come on top."
+            "Bytes are new rows, index entries and WAL, estimated from chunk counts. Full-page images "
+            "and vacuum add to that."
         )
     return " ".join(parts)
 
@@ -310,7 +310,7 @@ def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
         ),
         Evidence(
             kind="sizes",
-            text="as many chunks were written as were left dead: the values kept their size"
+            text="equal numbers of chunks were written and left dead: the values kept their size"
             if not rewrite.size_change
             else f"chunks written and left dead differ by {format_ratio(abs(rewrite.size_change))}",
             value=rewrite.size_change,
@@ -353,21 +353,21 @@ def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, .
     if reading.unchanged is not None:
         return found
     ask = Remedy(
-        text="First make sure that the values are the same: a sample by logical decoding tells.",
+        text="First check with a sample by logical decoding that the values are the same.",
         commands=(
             command_line(
                 ("plimsoll", "prove", "toast", "DSN", "--table", table, "--decode", "10s")
             ),
         ),
-        expected="how many of the values sent were equal to those stored",
+        expected="how many sent values were equal to the stored ones",
     )
     return (ask, *found)
 
 
 def _refuted_by(reading: _Reading) -> str:
     if reading.unchanged is not None:
-        return "A longer sample in which the values sent differ from those stored."
-    return "A sample by logical decoding in which the values sent differ from those stored."
+        return "In a longer sample the sent values differ from the stored ones."
+    return "In a sample by logical decoding the sent values differ from the stored ones."
 
 
 def _is_of(sample: ToastSample, table: Relation) -> bool:

@@ -58,9 +58,9 @@ def _of_server(observation: Observation, setting: str) -> Cause:
         severity="warning",
         subject="",
         title=f"autovacuum is off for the whole server ({setting} = off){counted}",
-        text="Dead rows and their index entries stay, tables and indexes grow, and statistics of the "
-        "planner grow old. Transaction ids are used up meanwhile: at autovacuum_freeze_max_age the "
-        "server vacuums every old table, whatever this setting.",
+        text="Dead rows and their index entries stay, tables and indexes grow, and planner statistics "
+        "become stale. Transaction ids are used up too: at autovacuum_freeze_max_age the server "
+        "vacuums every old table, whatever this setting.",
         evidence=(Evidence(kind="rows", text=names, value=float(dead)),) if names else (),
         remedies=(
             Remedy(

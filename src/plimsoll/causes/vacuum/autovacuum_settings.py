@@ -238,7 +238,7 @@ def _cause(observation: Observation, case: SettingCase) -> Cause:
     now_s = _lasting_s(observation, case, case.dead_now)
     title = (
         f"autovacuum waits for {number(case.dead_now, 3)} dead rows in {case.subject}; "
-        f"{number(case.dead_then, 3)} would fit {case.use.value}"
+        f"{number(case.dead_then, 3)} suit {case.use.value}"
     )
     is_grave = case.dead_now >= _MANY_ROWS
     return Cause(
@@ -250,7 +250,7 @@ def _cause(observation: Observation, case: SettingCase) -> Cause:
         text=_text(case),
         evidence=_evidence(observation, case, now_s),
         remedies=(_remedy(observation, case),),
-        refuted_by="Its vacuums come as often as the smaller trigger would make them, and are short.",
+        refuted_by="Its vacuums already run as often as with the smaller trigger, and are short.",
     )
 
 
@@ -262,8 +262,8 @@ def _text(case: SettingCase) -> str:
     )
     if case.is_toast:
         text += (
-            " The TOAST relation is vacuumed by its own count of dead rows, with the table's "
-            "parameters where it has none of its own."
+            " The TOAST relation has its own count of dead rows, and uses the table's "
+            "parameters unless it has its own."
         )
     return text
 
@@ -315,10 +315,10 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
     if every is not None:
         said.append(f"every {format_duration(every)}")
     if lasts is not None:
-        said.append(f"lasting {format_duration(lasts)} at least")
+        said.append(f"lasting at least {format_duration(lasts)}")
     return Remedy(
-        text="Let it come sooner, for less each time. The statement takes SHARE UPDATE EXCLUSIVE: reads "
-        "and writes go on, but it waits for a vacuum that is running.",
+        text="Run autovacuum earlier, with less work each time. The statement takes SHARE UPDATE "
+        "EXCLUSIVE: reads and writes continue, but it waits for a running vacuum.",
         commands=(
             (
                 f"ALTER TABLE {case.table.name} SET "

@@ -188,7 +188,7 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
 def _index_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
     return (
         Remedy(
-            text="Build it anew beside the old one; reads and writes go on.",
+            text="Rebuild it concurrently; reads and writes continue.",
             commands=tuple(f"REINDEX INDEX CONCURRENTLY {b.name};" for b in found[:_TOLD_MOST]),
             expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
         ),

@@ -244,7 +244,7 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
                 text="Have its program end the transaction. If nobody can, end its session; this is a "
                 "suggestion: look at what it does first.",
                 commands=(f"SELECT pg_terminate_backend({first.pid});",),
-                expected="The next vacuum removes what died meanwhile; the files keep their size.",
+                expected="The next vacuum removes these dead rows; the files keep their size.",
             ),
             Remedy(
                 text="Run long reports and dumps on a replica without hot_standby_feedback, and end "

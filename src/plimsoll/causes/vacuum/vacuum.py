@@ -174,9 +174,7 @@ def _weighed(
 def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
     """Return why its share of the load says little; empty where it says what it seems to."""
     if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
-        return (
-            "Next to nothing else was read or written meanwhile: there was nobody to keep waiting."
-        )
+        return "Almost nothing else was read or written at that time, so nobody had to wait."
     if is_brief and budget.ceiling_bytes_per_s is None:
         return (
             "It came once and takes minutes at most: its share of so short a time is chance, so that it "
@@ -202,25 +200,25 @@ def _said(run: ObservedVacuum) -> str:
     if not run.is_running:
         return f"{who} of {run.subject} ran for {lasted} and is over"
     progress = f", {format_ratio(run.progress)}" if run.progress is not None else ""
-    left = f", {format_duration(run.left_s)} of it left" if run.left_s is not None else ""
+    left = f", {format_duration(run.left_s)} left" if run.left_s is not None else ""
     return f"{who} of {run.subject} has run for {lasted}: {run.last.phase}{progress}{left}"
 
 
 def _text(run: ObservedVacuum, how: str) -> str:
     parts = [f"Bytes are {how}."]
     if run.owner is not None:
-        parts.append(
-            f"{run.last.relation} holds the values of {run.owner.name} that do not fit its rows."
-        )
+        parts.append(f"{run.last.relation} stores the large values of {run.owner.name}.")
     if run.last.index_rounds > 1:
         parts.append(
-            f"It has gone through the indexes {run.last.index_rounds} times: its dead rows do not fit "
+            f"It has scanned the indexes {run.last.index_rounds} times, because its dead rows do not fit "
             "autovacuum_work_mem."
         )
     if run.is_running and run.last.phase == "scanning heap":
-        parts.append("After the scan come the indexes and a second pass over pages with dead rows.")
+        parts.append(
+            "After this scan it scans the indexes, and then the pages with dead rows again."
+        )
     if run.last.is_wraparound:
-        parts.append("It prevents wraparound: it must not be cancelled, only slowed down.")
+        parts.append("It prevents wraparound: do not cancel it, only slow it down.")
     return " ".join(parts)
 
 
@@ -253,14 +251,14 @@ def _limits(
     else:
         text = (
             f"its cost limits allow {format_bytes_per_s(allowed, 4)}: {pace.limit:.0f} per "
-            f"{pace.delay_s * 1000:g} ms, a page read costing {pace.page_miss:g} and one dirtied "
-            f"{pace.page_dirty:g}; the whole relation takes "
-            f"{format_duration(_lasting(run, pace, allowed, moved))} at that"
+            f"{pace.delay_s * 1000:g} ms, with {pace.page_miss:g} for a page read and "
+            f"{pace.page_dirty:g} for one dirtied; at that rate the whole relation takes "
+            f"{format_duration(_lasting(run, pace, allowed, moved))}"
         )
     if ceiling is not None:
         keeps = allowed is not None and allowed < ceiling
         text += (
-            f"; that {'keeps it under' if keeps else 'does not keep it under'} the ceiling of "
+            f"; that is {'below' if keeps else 'not below'} the ceiling of "
             f"{format_bytes_per_s(ceiling, 4)}"
         )
     return [Evidence(kind="cost_limit", text=text, value=allowed, reference=ceiling)]
@@ -302,25 +300,25 @@ def _remedies(
             )
         found.append(
             Remedy(
-                text=f"Keep it at a quarter of the ceiling ({format_bytes_per_s(target, 3)}); this holds "
-                "from its next run on.",
+                text=f"Limit it to a quarter of the ceiling ({format_bytes_per_s(target, 3)}), from its "
+                "next run on.",
                 commands=(command,),
-                expected=f"the whole relation in {format_duration(lasts)} at least",
+                expected=f"the whole relation takes at least {format_duration(lasts)}",
             )
         )
     if run.is_running and not run.last.is_wraparound:
         found.append(
             Remedy(
-                text="To see whether it is what others wait for, cancel it once; it begins anew at the "
-                "next check, unless it is given a quieter hour.",
+                text="To test whether others wait for it, cancel it once. Autovacuum restarts it at the "
+                "next check.",
                 commands=(f"SELECT pg_cancel_backend({run.last.pid});",),
             )
         )
     if run.last.is_automatic and len(run.spans) > 1:
         found.append(
             Remedy(
-                text="It comes back as often as dead rows do: look first at what makes them, updates and "
-                "deletes as pg_stat_all_tables counts them, then at how many may gather before it comes.",
+                text="It returns as often as dead rows accumulate. First check the updates and deletes in "
+                "pg_stat_all_tables, then its trigger.",
             )
         )
     return tuple(found)

@@ -86,7 +86,7 @@ def _cause(
         title=f"Database {worst.name} has used {format_ratio(age / _IDS)} of its {what}: {number(left)} "
         f"are left until the server refuses every write{lasts}",
         text=f"Its oldest id is {number(age)} old; vacuums that freeze begin at {number(freeze)}. They have "
-        "not come, were not let through, or something holds the oldest id back.",
+        "not run, were cancelled, or something holds the oldest id back.",
         evidence=(
             Evidence(
                 kind="age",

@@ -78,7 +78,7 @@ def _text(pace: WalPace, written: float, zeros: float) -> str:
             "A new log file is filled with zeros before it is used, so that its bytes are written twice; "
             "that ends when there are enough to be used again, as min_wal_size keeps them."
         )
-    return "It is what every change costs beside the change itself."
+    return "Every change is also written to WAL."
 
 
 def _evidence(

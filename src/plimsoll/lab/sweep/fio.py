@@ -280,7 +280,7 @@ def _check_size(file: SweepFile, plan: SweepPlan) -> None:
 
 def _notes(file: SweepFile) -> tuple[str, ...]:
     notes = [
-        "Whatever else used the disk meanwhile is not in these numbers.",
+        "Other use of the disk is not in these numbers.",
         "Credits of the storage were neither known nor set: what was measured is what it had left.",
     ]
     if not file.is_own:

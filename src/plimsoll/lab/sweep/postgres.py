@@ -195,7 +195,7 @@ def _can_read(size: int, facts: SweepServerFacts) -> bool:
 
 def _notes(facts: SweepServerFacts, table: SweepTable) -> list[str]:
     notes = [
-        "What else the server and others read and wrote meanwhile is not in these numbers.",
+        "Other I/O of the server and of other programs is not in these numbers.",
         "Credits of the storage were neither known nor set: what was measured is what it had left.",
         "Reading replaced what was in the server's buffers.",
     ]

@@ -50,19 +50,19 @@ def step_sentence(comparison: Comparison) -> str:
         case StepResult.ENOUGH_FOR_LESS:
             lighter = format_ratio(comparison.lighter_ratio)
             return (
-                f"It was enough for the load after it, but {lighter} less was served than before: "
-                "whether it is enough for the load of before was not seen."
+                f"It was enough for the load since then, but {lighter} less was served than before. "
+                "We do not know whether it is enough for the earlier load."
             )
         case StepResult.NOT_SEEN:
             return (
-                "Whether it is enough was not seen: after covers no hour of the day in which before "
+                "We do not know whether it was enough: after covers no hour of the day in which before "
                 "was at a ceiling. Compare again when it does."
             )
     lead = "It was not enough" if comparison.bought else "The ceiling is still reached"
     said = (
         f"{lead}: {share} of the time after is spent at a ceiling; {allowed}. "
-        "For a load that takes whatever it is given, such as a vacuum or a load job, what counts is "
-        "how soon its work is done."
+        "For a load that uses any throughput it gets, for example a vacuum, compare how soon its "
+        "work is done."
     )
     if not comparison.next_command:
         return said

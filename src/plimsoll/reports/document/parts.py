@@ -85,7 +85,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A paragraph behind its name: `Refuted by: …`."""
+    """A paragraph behind its name: `Wrong if: …`."""
 
     form: ClassVar[str] = "remark"
     name: str

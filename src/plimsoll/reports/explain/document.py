@@ -52,7 +52,7 @@ _DIFF_LINES_MOST = 60
 def explain_document(comparison: ExplainComparison) -> Document:
     """Return two files beside each other, statement by statement."""
     parts: list[Part] = [
-        Paragraph(text=f"{comparison.first} beside {comparison.second}", weight="quiet"),
+        Paragraph(text=f"{comparison.first} and {comparison.second}", weight="quiet"),
         *map(_pair, comparison.pairs),
     ]
     for title, items in (
@@ -110,7 +110,7 @@ def _summary(pairs: Sequence[StatementPair]) -> str:
 def _pair(pair: StatementPair) -> Card:
     lines = [*pair.reasons, *([f"Next: {pair.advice}"] if pair.advice else [])]
     if pair.refuted_by:
-        lines.append(f"Refuted by: {pair.refuted_by}")
+        lines.append(f"Wrong if: {pair.refuted_by}")
     parts: list[Part] = [
         Paragraph(text=pair.title, tone=_TONES.get(pair.outcome, Tone.BAD)),
         _numbers(pair),

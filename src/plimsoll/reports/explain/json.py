@@ -133,7 +133,7 @@ class PairObject(Struct, frozen=True, kw_only=True):
     advice: str
     """Where to look next, a sentence; empty where nothing differs."""
     refuted_by: str
-    """What observation would refute it; or empty."""
+    """What would show that it is wrong; or empty."""
     counts: tuple[int, int]
     """Executions that were captured on each side; the median one is compared."""
 

@@ -98,7 +98,7 @@ def _cause(card: CauseCard) -> Iterator[Part]:
     for remedy in card.remedies:
         yield from _remedy(remedy)
     if card.refuted_by:
-        yield Remark(name="Refuted by", text=card.refuted_by)
+        yield Remark(name="Wrong if", text=card.refuted_by)
 
 
 def _remedy(remedy: RemedyRow) -> Iterator[Part]:

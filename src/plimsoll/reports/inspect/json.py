@@ -93,7 +93,7 @@ class CauseObject(Struct, frozen=True, kw_only=True):
     remedies: tuple[RemedyObject, ...]
     """What to do, the best first."""
     refuted_by: str
-    """What observation would refute this."""
+    """What would show that it is wrong."""
 
 
 class InspectionMissingObject(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
-NEVER_RUN = "Plimsoll never runs a command; read it, then run it yourself."
+NEVER_RUN = "Plimsoll never runs these commands. Read them, then run them yourself."
 
 """Beside every word, so that nothing rests on colour; one column wide in a terminal."""
 
@@ -70,7 +70,7 @@ class InspectionOutline:
     watched: str
     load: tuple[Fact, ...]
     counted: str
-    """How many causes of which severity; empty where one glance tells."""
+    """How many causes of which severity; empty where there are few."""
     causes: tuple[CauseCard, ...]
     missing: tuple[Fact, ...]
     notes: tuple[str, ...]
@@ -195,12 +195,12 @@ def _identity(inspection: Inspection) -> str:
 
 
 def _watched(inspection: Inspection) -> str:
-    glances = _counted(inspection.glance_count, "glance")
+    samples = _counted(inspection.glance_count, "sample")
     readings = _counted(inspection.reading_count, "reading")
     span = words.span(int(inspection.start_s), int(inspection.end_s))
     time = format_duration(inspection.end_s - inspection.start_s)
     return (
-        f"Watched for {time} ({span} UTC): {readings} of its counters, {glances} at its sessions "
+        f"Watched for {time} ({span} UTC): {readings} of its counters, {samples} of its sessions "
         "and vacuums."
     )
 
@@ -341,7 +341,8 @@ def _lines(commands: Sequence[str]) -> Iterator[str]:
 def _missing(gap: Missing) -> Fact:
     hidden = ""
     if gap.hides:
-        lost = "without it nothing can be said" if gap.hides == "verdict" else f"hides {gap.hides}"
+        is_all = gap.hides == "verdict"
+        lost = "without it nothing can be judged" if is_all else f"we do not know {gap.hides}"
         hidden = words.sentence(lost)
     # SQL ends as SQL does.
     remedy = words.sentence(gap.remedy).replace(";.", ";")

@@ -80,4 +80,4 @@ def _told(cause: Cause) -> Iterator[Part]:
         if remedy.expected:
             yield Remark(name="Expected", text=remedy.expected)
     if cause.refuted_by:
-        yield Remark(name="Refuted by", text=cause.refuted_by)
+        yield Remark(name="Wrong if", text=cause.refuted_by)

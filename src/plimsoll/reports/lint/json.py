@@ -87,7 +87,7 @@ class LintFindingObject(Struct, frozen=True, kw_only=True):
     remedies: tuple[RemedyObject, ...]
     """What to do."""
     refuted_by: str
-    """What observation would refute it."""
+    """What would show that it is wrong."""
 
 
 class LintDocument(Struct, frozen=True, kw_only=True):

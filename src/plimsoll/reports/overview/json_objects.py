@@ -168,7 +168,7 @@ class RowObject(Struct, frozen=True, kw_only=True):
     waiting: OverviewWaitingObject | None
     """Time for which requests waited and no ceiling explains it; null where there was none."""
     latency_ratio: Positive | None
-    """Worst latency while pegged, as a ratio of what it is when the storage is not pressed."""
+    """Worst latency at the ceiling, as a ratio of that under light load."""
     gaps: tuple[OverviewGapObject, ...]
     """What is missing and hides the verdict, or the limits it is judged by."""
     contexts: tuple[str, ...]

@@ -93,7 +93,7 @@ class NextCeilingObject(Struct, frozen=True, kw_only=True):
     phase: Phase
     """Which number of it."""
     dimension: Dimension
-    """What would be pegged."""
+    """The rate that would be at the ceiling."""
     value: float
     """The number, in bytes/s or operations per second."""
 

@@ -46,7 +46,7 @@ class CurveObject(Struct, frozen=True, kw_only=True):
     is_extrapolated: bool
     """Whether fewer than 1.2 × n95 were ever measured."""
     is_pegged: bool
-    """Whether storage was at its ceiling meanwhile: the knee is then the ceiling's."""
+    """Whether storage was at its ceiling then: the knee is then the ceiling's."""
 
 
 class RoomObject(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class RoomObject(Struct, frozen=True, kw_only=True):
     busy: float | None
     """Sessions at work on average, as they were seen."""
     per_s: float | None
-    """Transactions per second meanwhile."""
+    """Transactions per second at that time."""
 
 
 class RecommendedObject(Struct, frozen=True, kw_only=True):

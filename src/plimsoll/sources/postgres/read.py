@@ -150,9 +150,12 @@ class _SessionWatch:
             first, last, (before, after), self._reader.server.version_number
         )
         if has_left_out:
-            self.note("counters", "A database was dropped or reset meanwhile and is left out.")
+            self.note("counters", "A database was dropped or reset while watched, and is left out.")
         if self._hole_count:
-            self.note("glances", f"{self._hole_count} did not come: {self._notes.pop('hole', '')}")
+            self.note(
+                "samples of sessions",
+                f"{self._hole_count} did not come: {self._notes.pop('hole', '')}",
+            )
         return Observation(
             server=self._reader.server,
             first=before,

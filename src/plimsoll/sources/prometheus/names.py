@@ -114,7 +114,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
         reading.gaps.append(
             Gap(
                 metric=f"{nameless:,} series of {where}",
-                reason="they have no name, so what they measure cannot be told",
+                reason="they have no name, so we do not know what they measure",
                 remedy=_RANGE_HINT,
             )
         )

@@ -26,7 +26,7 @@ from plimsoll.sources.values.shown import shown
 _MARK = b'"plimsoll.snapshot/'
 _UNNAMED = Gap(
     metric="samples without an instance",
-    reason="the export holds several instances, so whose they are cannot be told; ignored",
+    reason="the export holds several instances and these name none; ignored",
     remedy="Export them with the dimension DBInstanceIdentifier.",
 )
 

@@ -82,8 +82,11 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
         (piece,) = [p for p in found(seen)["ConnectionsHeld"].evidence if p.kind == "rule"]
         return piece.text
 
-    assert room(vcpu_count=4).startswith("2 × 4 vCPUs = 8 at work is what the machine runs well")
-    assert "is not known, as its vCPUs are not; --against rds:NAME" in room()
+    assert room(vcpu_count=4).startswith("2 × 4 vCPUs = 8 active sessions")
+    assert (
+        "the vCPUs are unknown, and so is how many active sessions the machine can run; give --against rds:NAME"
+        in room()
+    )
 
 
 def test_states_are_told_with_ages_and_holders():
@@ -369,7 +372,7 @@ def test_more_at_work_than_the_machine_runs_is_told():
     assert cause.evidence[0].kind == "curve"
     assert 13 <= int(cause.remedies[0].commands[0].rpartition(" ")[2]) <= 23
     assert "extrapolated" not in cause.title
-    assert "seen up to 64" in cause.evidence[0].text
+    assert "measured up to 64" in cause.evidence[0].text
 
 
 def test_work_that_waits_for_storage_has_the_ceilings_knee():
@@ -384,7 +387,7 @@ def test_work_that_waits_for_storage_has_the_ceilings_knee():
     free = found(worked(busy, rates))["MoreActiveThanRuns"]
 
     assert [
-        any("the knee is the ceiling's" in piece.text for piece in cause.evidence)
+        any("the knee comes from storage" in piece.text for piece in cause.evidence)
         for cause in (waiting, pegged, free)
     ] == [True, True, False]
 
@@ -397,7 +400,7 @@ def test_processors_give_a_rule_of_thumb():
     enough = observed([crowd(11, state="active")] * 3, told=db.server(vcpu_count=4))
     many = observed([crowd(32, state="active")] * 3, told=db.server(vcpu_count=4))
     cause = found(crowded)["MoreActiveThanRuns"]
-    assert "the machine runs 8 well by a rule of thumb" in cause.title
+    assert "the machine can run 8 by a rule of thumb" in cause.title
     assert ("note", "warning") == (cause.severity, found(many)["MoreActiveThanRuns"].severity)
 
     assert "a rule of thumb, not measured" in cause.evidence[0].text
@@ -413,7 +416,7 @@ def test_what_cannot_be_seen_is_named():
     whole = observed([crowd(2)] * 2, sessions=1)
 
     assert {gap.name for gap in missing_of(bare)} == {
-        "glances",
+        "samples of sessions",
         "states of sessions",
         "session counters",
     }

@@ -240,7 +240,7 @@ def test_behaviour_outweighs_the_version():
     """
     cause = found(pgpool([cached(1, 100.0)], version="4.3.5"))["ServersOutliveLifeTime"]
 
-    assert "said to be mended, and does not do it" in cause.text
+    assert "should have the fix of 2020-09-17, but" in cause.text
 
 
 def test_a_version_alone_is_told_by_lint_only():

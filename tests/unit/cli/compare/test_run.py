@@ -213,8 +213,11 @@ def test_two_windows_of_one_target(run):
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        ((QUIET, QUIET, "--at", "2026-09-08"), "two targets are two sides already"),
-        ((QUIET, "--window-a", "2026-09-07/P1D"), "one window is not two sides"),
+        ((QUIET, QUIET, "--at", "2026-09-08"), "two targets are two windows already"),
+        (
+            (QUIET, "--window-a", "2026-09-07/P1D"),
+            "compare needs two windows, but only one was given",
+        ),
         (
             (QUIET, "--window-a", "2026-09-07/P1D", "--window-b", "2026-09-08/P1D", "--at", "2026"),
             "two windows and another one",

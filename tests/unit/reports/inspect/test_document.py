@@ -145,7 +145,7 @@ def test_a_cause_has_its_size_proof_remedy_and_refutation():
     assert "96.4 MB/s written, estimated: 45 % of the load and 34 % of the ceiling" in shown
     assert "8 MB/s written, 33 MB/s read: 19 % of the load and 14 % of the ceiling" in shown
     assert "- 72,000 updates left 360,000 dead rows" in shown
-    assert "Refuted by: A sample by logical decoding" in shown
+    assert "Wrong if: A sample by logical decoding" in shown
 
 
 def test_what_is_expected_of_several_ways_is_said_once():
@@ -169,8 +169,9 @@ def test_what_is_not_known_names_the_grant():
     """
     What is missing, what that hides, and what would show it.
     """
-    assert "statements: Hides which statements do it. GRANT pg_read_all_stats TO plimsoll;" in flat(
-        text_of(width=120)
+    assert (
+        "statements: We do not know which statements do it. GRANT pg_read_all_stats TO plimsoll;"
+        in flat(text_of(width=120))
     )
 
 
@@ -182,7 +183,7 @@ def test_what_it_cost_is_said():
 
     assert "Asked 164 statements, all of them read-only Received 178 KiB" in shown
     assert "at most 412 ms, 0.7 % of the time of one processor" in shown
-    assert "2 readings of its counters, 58 glances at its sessions and vacuums." in shown
+    assert "2 readings of its counters, 58 samples of its sessions and vacuums." in shown
 
 
 def test_a_cause_without_bytes_claims_none():
@@ -236,7 +237,7 @@ def test_one_reading_tells_nothing_and_says_so():
         "We cannot say what db1:5432/search spends its reads and writes on: a second reading is "
         "missing."
     )
-    assert "a second reading: Without it nothing can be said. Inspect again." in shown
+    assert "a second reading: Without it nothing can be judged. Inspect again." in shown
     assert "1 reading of its counters, 1 glance at" in shown
     assert "No problem" not in shown
 

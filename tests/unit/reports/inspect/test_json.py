@@ -33,9 +33,9 @@ def test_the_markdown_says_all_that_the_outline_has():
     assert "### 1. ▲ critical: Updates of public.documents.body" in shown
     assert "**Size:** 96.4 MB/s written, estimated: 45 % of the load" in shown
     assert "\n".join(["```", *said.causes[0].remedies[0].commands, "```"]) in shown
-    assert "**Refuted by:** A sample" in shown
+    assert "**Wrong if:** A sample" in shown
     assert f"**{NEVER_RUN}**" in shown
-    assert "- **statements:** Hides which statements do it. GRANT" in shown
+    assert "- **statements:** We do not know which statements do it. GRANT" in shown
 
 
 def test_a_command_with_backticks_stays_in_its_fence():
@@ -137,7 +137,7 @@ def test_the_page_has_every_cause_with_its_commands():
     assert "▲ critical" in page
     assert "45\u00a0% of the load and 34\u00a0% of the ceiling" in page
     assert "  body = CASE WHEN body IS DISTINCT FROM $2 THEN $2 ELSE body END\n" in page
-    assert "Refuted by" in page
+    assert "Wrong if" in page
     assert NEVER_RUN in page
     assert "a &lt; &#39;b&#39;" in shown
     assert "<script>x" not in shown

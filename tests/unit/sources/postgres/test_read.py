@@ -132,7 +132,7 @@ def test_a_server_that_stays_away_is_waited_for_ten_seconds(monkeypatch: pytest.
     assert 0.0 == found.seconds
     assert 40.0 <= server.now_s <= 41.0
     assert "no server" in dict(found.missing)["last reading"]
-    assert "did not come: no server" in dict(found.missing)["glances"]
+    assert "did not come: no server" in dict(found.missing)["samples of sessions"]
 
 
 def restarted_at(server: Server, monkeypatch: pytest.MonkeyPatch, *endings: tuple[float, bool]):
