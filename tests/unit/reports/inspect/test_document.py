@@ -238,7 +238,7 @@ def test_one_reading_tells_nothing_and_says_so():
         "missing."
     )
     assert "a second reading: Without it nothing can be judged. Inspect again." in shown
-    assert "1 reading of its counters, 1 glance at" in shown
+    assert "1 reading of its counters, 1 sample of" in shown
     assert "No problem" not in shown
 
 
