@@ -131,7 +131,7 @@ def test_the_causes_stand_in_the_report_of_a_diagnosis(postgres: Postgres, run: 
 
     assert 0 == recorded.returncode, recorded.stderr
     assert "CAUSES\n  Each update of public.documents.body leaves" in of_host
-    assert "of another time" not in of_host
+    assert "at another time" not in of_host
 
     assert 1 == ran.returncode, ran.stderr
     assert "CAUSES Each update of public.documents.body leaves 7 dead rows" in flat

@@ -150,7 +150,7 @@ def test_values_sent_again_are_found_with_their_bytes(server: Postgres, letters:
     assert "public.letters.body" == cause.subject
     assert cause.evidence[0].value == pytest.approx(1 + chunks)
     assert cause.bytes_per_s * sent.seconds == pytest.approx(true_bytes, rel=0.15)
-    assert "whole rows at once" in cause.text
+    assert "Statements set whole rows" in cause.text
 
 
 def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters: dict[int, str]):

@@ -176,13 +176,13 @@ def _notes(room: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str, .
         )
     if basis is Basis.CEILING:
         notes.append(
-            "storage was at its ceiling while throughput was measured: the knee is the ceiling's, not the"
-            " machine's; measure again below it"
+            "storage was at its ceiling while throughput was measured, so the knee comes from storage;"
+            " measure again below the ceiling"
         )
     if room.busy is not None and room.busy < _BUSY_LEAST:
         notes.append(
-            f"hardly anything ran while it was watched ({number(room.busy, 2)} sessions at work): that load"
-            " says nothing of pools; watch a busy hour, --for 10m"
+            f"only {number(room.busy, 2)} sessions were active while watched, too few to size pools;"
+            " watch a busy hour, --for 10m"
         )
     elif room.busy is not None and room.per_s:
         held = format_latency(little(room.busy, room.per_s))

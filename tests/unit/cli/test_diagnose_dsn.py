@@ -96,9 +96,8 @@ def test_that_it_was_watched_at_another_time_is_said(run):
     """
     _, text, _ = run(diagnose, PRESSED, "--dsn", DSN)
 
-    assert (
-        "The ceiling is of another time than the one in which the database was watched"
-        in " ".join(text.split())
+    assert "The ceiling was found at another time than the database was watched" in " ".join(
+        text.split()
     )
 
 

@@ -201,7 +201,7 @@ def test_a_curve_goes_before_the_rule_of_thumb():
     assert answers[0].runs == whole.n95
     assert [a.basis for a in answers] == [Basis.MEASURED, Basis.EXTRAPOLATED, Basis.CEILING]
     assert "extrapolated" in " ".join(answers[1].notes)
-    assert "the knee is the ceiling's" in " ".join(answers[2].notes)
+    assert "the knee comes from storage" in " ".join(answers[2].notes)
     assert answers[0].verdict is PoolVerdict.EXCEEDS_MACHINE
 
 
@@ -224,6 +224,6 @@ def test_a_load_that_is_none_says_nothing_of_pools():
         for n in (0.04, 0.2)
     )
 
-    assert "hardly anything ran while it was watched (0.04 sessions at work)" in quiet
+    assert "only 0.04 sessions were active while watched, too few to size pools" in quiet
     assert "Little" not in quiet
     assert "0.2 at work / 100 transactions per s = 2 ms each" in busy

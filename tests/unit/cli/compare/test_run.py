@@ -220,13 +220,13 @@ def test_two_windows_of_one_target(run):
         ),
         (
             (QUIET, "--window-a", "2026-09-07/P1D", "--window-b", "2026-09-08/P1D", "--at", "2026"),
-            "two windows and another one",
+            "--window-a and --window-b already",
         ),
         ((QUIET, "--at", "2019-01-01"), "holds no sample from"),
         ((QUIET, "--at", "noon"), "'noon' is not an ISO date"),
         ((QUIET, QUIET, "--storage-b", "ssd"), "storage type 'ssd'"),
         ((QUIET, ROOT / "none"), "does not exist"),
-        ((QUIET, "rds:*"), "names many instances"),
+        ((QUIET, "rds:*"), "matches several instances"),
     ],
 )
 def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):

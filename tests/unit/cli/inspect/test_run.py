@@ -148,9 +148,9 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
 
     against_class = ("--against", PRESSED, "--class", "db.r5.2xlarge")
 
-    assert room(*against_class).startswith("2 × 8 vCPUs = 16 at work")
-    assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 at work")
-    assert "is not known" in room()
+    assert room(*against_class).startswith("2 × 8 vCPUs = 16 active sessions")
+    assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 active sessions")
+    assert "vCPUs are unknown" in room()
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     assert Decimal("0.5") == usd(table, "db.m5.large", "oracle-se2-cdb", license_model="included")
     assert Decimal("0.2") == usd(table, "db.m5.large", "oracle-se2", license_model="byol")
     said = table.why_unknown("db.m5.large", engine="oracle-se2")
-    assert said.endswith("say it with --license bring-your-own-license or license-included")
+    assert said.endswith("give --license bring-your-own-license or license-included")
     assert "is not in 'offer'" in table.why_unknown("db.m5.xlarge", engine="oracle-se2")
 
 
