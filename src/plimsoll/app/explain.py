@@ -34,7 +34,7 @@ def record_server(
     dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float
 ) -> CaptureFile:
     """
-    Return explain the chosen statements on a server.
+    Explain the chosen statements on a server.
 
     Args:
         dsn: libpq connection string or URI.

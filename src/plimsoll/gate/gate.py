@@ -239,7 +239,7 @@ class Gate:
 
     def leave(self, tell: Callable[[Sequence[User]], None], patience_s: float | None) -> bool:
         """
-        Return lift all limits, end the record, and unmount as soon as nobody uses the mount.
+        Lift all limits, end the record, and unmount as soon as nobody uses the mount.
 
         Args:
             tell: called with those who use it, at first and whenever others do.

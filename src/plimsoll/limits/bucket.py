@@ -82,7 +82,7 @@ def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[floa
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance of a known class that keeps its data on EBS."""
+    """Return whether it is an instance of a known class that keeps its data on EBS."""
     return instance.db_class is not None and not is_aurora(instance)
 
 

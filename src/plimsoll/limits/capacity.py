@@ -10,7 +10,7 @@ _BY_DEFINITION = Origin(source="by definition: a ratio of the largest capacity",
 
 
 def applies(instance: Instance) -> bool:
-    """Aurora Serverless alone has a capacity."""
+    """Return whether it is Aurora Serverless, which alone has a capacity."""
     return is_serverless(instance)
 
 

@@ -18,7 +18,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import kib
 
-# An SSD volume counts an operation forevery 256 KiB (EBS User Guide, ebs-io-characteristics).
+# An SSD volume counts an operation for every 256 KiB (EBS User Guide, ebs-io-characteristics).
 _SSD_UNIT_BYTES = kib(256)
 
 

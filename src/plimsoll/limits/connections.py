@@ -15,7 +15,7 @@ _CLASS_NOTE = "default for this class; read the setting from the server"
 
 
 def applies(instance: Instance) -> bool:
-    """Return a server that told its setting, or an engine whose default is documented."""
+    """Return whether the server told its setting, or the default of its engine is documented."""
     return instance.connection_max is not None or instance.engine is not None
 
 

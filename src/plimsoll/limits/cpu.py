@@ -12,7 +12,7 @@ _BY_DEFINITION = Origin(source="by definition: every vCPU busy", read_on="")
 
 
 def applies(instance: Instance) -> bool:
-    """Return every machine has a CPU, whatever else is unknown."""
+    """Return True: every machine has a CPU, whatever else is unknown."""
     del instance
     return True
 

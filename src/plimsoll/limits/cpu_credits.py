@@ -14,7 +14,7 @@ from plimsoll.model.metric import Metric
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance with a class; whether it earns credits is the catalog's answer."""
+    """Return whether the instance has a class; the catalog says whether that earns credits."""
     return instance.db_class is not None
 
 

@@ -14,7 +14,7 @@ _NOTE = "the most that is documented for the class; Aurora itself takes a part o
 
 
 def applies(instance: Instance) -> bool:
-    """Return an Aurora instance of a class; Aurora Serverless does not report its local storage."""
+    """Return whether it is an Aurora instance of a class; Aurora Serverless does not report its local storage."""
     return is_aurora(instance) and instance.db_class is not None and not is_serverless(instance)
 
 

@@ -8,7 +8,7 @@ from plimsoll.model.instance import Instance
 
 
 def applies(instance: Instance) -> bool:
-    """Return a host that told its memory, or an instance with a class."""
+    """Return whether it is a host that told its memory, or an instance with a class."""
     return instance.memory_bytes is not None or instance.db_class is not None
 
 

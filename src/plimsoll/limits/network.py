@@ -10,7 +10,7 @@ _NOTE = "each way; no metric tells how many network credits are left"
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance with a class."""
+    """Return whether the instance has a class."""
     return instance.db_class is not None
 
 

@@ -8,7 +8,7 @@ from plimsoll.units import gib
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance with storage of a fixed size; Aurora's grows by itself."""
+    """Return whether its storage has a fixed size; Aurora's grows by itself."""
     return instance.storage.total_gib is not None and not is_aurora(instance)
 
 

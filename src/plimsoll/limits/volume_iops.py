@@ -12,7 +12,7 @@ from plimsoll.units import number
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance whose storage type is known."""
+    """Return whether the storage type is known."""
     return instance.storage.kind is not None
 
 

@@ -23,7 +23,7 @@ class _Rate(Struct, frozen=True, kw_only=True):
 
 
 def applies(instance: Instance) -> bool:
-    """Return an instance whose storage type is known."""
+    """Return whether the storage type is known."""
     return instance.storage.kind is not None
 
 

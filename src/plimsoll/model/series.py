@@ -33,7 +33,7 @@ class Series:
         assert self.time_s.size < 2 or bool(np.all(np.diff(self.time_s) > 0))
 
     def __eq__(self, other: object) -> bool:
-        """Return equal metric, steps and values, with NaN equal to NaN."""
+        """Return whether metric, steps and values are equal, with NaN equal to NaN."""
         if not isinstance(other, Series):
             return NotImplemented
         return (

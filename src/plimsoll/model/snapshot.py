@@ -103,7 +103,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
         return start, end
 
     def __eq__(self, other: object) -> bool:
-        """Return equal field by field."""
+        """Return whether all fields are equal."""
         if not isinstance(other, Snapshot):
             return NotImplemented
         return all(getattr(self, f) == getattr(other, f) for f in self.__struct_fields__)

@@ -144,7 +144,7 @@ def load_points(observation: Observation) -> tuple[LoadPoint, ...]:
 
 
 def transactions_per_s(observation: Observation) -> float | None:
-    """Return committed and rolled back between the two readings; None where they cannot be compared."""
+    """Return transactions committed and rolled back between the two readings; None where they cannot be compared."""
     first, last = observation.first.counters, observation.last.counters
     done = last.committed + last.rolled_back - first.committed - first.rolled_back
     return done / observation.seconds if observation.seconds > 0 and done >= 0 else None

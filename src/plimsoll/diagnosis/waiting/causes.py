@@ -241,7 +241,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
 def _replication(
     frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
 ) -> list[WaitingCause]:
-    """Return writes alone waited, on an instance that acknowledges them only when its standby has them."""
+    """Return the cause if writes alone waited, on an instance that acknowledges them only when its standby has them."""
     slower = [
         _ratio(_median(latency[inside]), _median(latency[outside]))
         for latency in (frame.read_latency_s, frame.write_latency_s)

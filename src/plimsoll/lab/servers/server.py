@@ -121,7 +121,7 @@ class KeptServer(ABC):
 
     @abstractmethod
     def _job(self) -> dict[str, Any]:
-        """Return prepare the directory; what the keeper is to do in it, as `_job_of` has it."""
+        """Prepare the directory; what the keeper is to do in it, as `_job_of` has it."""
 
     @abstractmethod
     def _takes_connections(self) -> bool:

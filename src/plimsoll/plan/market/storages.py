@@ -152,7 +152,7 @@ def _sizes(
 
 
 def _whole_gib(size_gib: float) -> float:
-    """Return rounded up; 1.1 × 380 is 418, although the float next to it is above."""
+    """Return a size rounded up; 1.1 × 380 is 418, although the float next to it is above."""
     return float(ceil(round(size_gib, 6)))
 
 

@@ -190,7 +190,7 @@ class CompareOutline:
 
 
 def compare_outline(comparison: Comparison) -> CompareOutline:
-    """Return arrange a comparison for people."""
+    """Arrange a comparison for people."""
     sides = (comparison.before, comparison.after)
     diagnoses = (sides[0].diagnosis, sides[1].diagnosis)
     return CompareOutline(

@@ -140,7 +140,7 @@ class Outline:
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
-    """Return arrange a diagnosis for people."""
+    """Arrange a diagnosis for people."""
     findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
     shown = shown_interval(diagnosis)
     listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)

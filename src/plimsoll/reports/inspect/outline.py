@@ -89,7 +89,7 @@ class InspectionOutline:
 
 
 def inspection_outline(inspection: Inspection) -> InspectionOutline:
-    """Return arrange an inspection for people."""
+    """Arrange an inspection for people."""
     return InspectionOutline(
         headline=headline(inspection),
         severity=inspection.causes[0].severity if inspection.causes else None,

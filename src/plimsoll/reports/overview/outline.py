@@ -84,7 +84,7 @@ class OverviewSaid:
 
 
 def overview_outline(overview: Overview) -> OverviewSaid:
-    """Return arrange many instances for people."""
+    """Arrange many instances for people."""
     return OverviewSaid(
         headline=headline(overview),
         worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,

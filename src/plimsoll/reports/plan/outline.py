@@ -122,7 +122,7 @@ class PlanOutline:
 
 
 def plan_outline(plan: Plan) -> PlanOutline:
-    """Return arrange a plan for people."""
+    """Arrange a plan for people."""
     present = option_row(plan, plan.present, "now")
     cards = tuple(
         option_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1)

@@ -218,7 +218,7 @@ class _Meeting:
 
 
 def _explains_emptiness(reading: Reading) -> bool:
-    """Return an answer without samples that says why is an unknown, not an error."""
+    """Return whether an answer without samples says why: it is then an unknown, not an error."""
     return bool(reading.pending)
 
 

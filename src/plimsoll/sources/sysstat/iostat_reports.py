@@ -206,7 +206,7 @@ def _epoch(groups: tuple[Any, ...], order: str) -> int:
 
 
 def _offset(zone: str | None) -> timedelta | None:
-    """Return east of UTC; None for a name such as CET, which is more than one zone."""
+    """Return the offset east of UTC; None for a name such as CET, which is more than one zone."""
     if zone in {"Z", "UTC", "GMT"}:
         return timedelta()
     if zone is None or zone[0] not in "+-":

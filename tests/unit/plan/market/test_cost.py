@@ -295,14 +295,23 @@ def test_a_discount_is_on_the_instance_alone():
         ({"db_class": "db.r5.large", "engine": "db2-se"}, "db.r5.large for db2-se"),
         ({"db_class": None}, "the class is unknown"),
         ({"engine": None}, "the engine is unknown"),
-        ({"region": "eu-west-1"}, "in eu-west-1, and the prices are those of us-east-1"),
+        ({"region": "eu-west-1"}, "in eu-west-1, but the prices are of us-east-1"),
         ({"db_class": "db.serverless", "engine": "aurora-mysql"}, "depends on the capacity"),
         ({"storage": Storage(size_gib=10)}, "the type is unknown"),
         ({"storage": Storage(kind="gp2")}, "the size is unknown"),
-        ({"storage": Storage(kind="io1", size_gib=100)}, "how many were bought is not known"),
-        ({"storage": Storage(kind="standard", size_gib=100)}, "paid by the request, at $0.10 a m"),
+        (
+            {"storage": Storage(kind="io1", size_gib=100)},
+            "billed per provisioned IOPS, and their number is unknown",
+        ),
+        (
+            {"storage": Storage(kind="standard", size_gib=100)},
+            "billed per request ($0.10 a million)",
+        ),
         ({"engine": "aurora-mysql", "storage": Storage(kind="aurora")}, "bills used storage"),
-        ({"engine": "nosuch", "storage": gp3(500, 13_000)}, "500 GiB of gp3 for nosuch includes"),
+        (
+            {"engine": "nosuch", "storage": gp3(500, 13_000)},
+            "included in 500 GiB of gp3 for nosuch are unknown",
+        ),
     ],
 )
 def test_what_cannot_be_priced_is_named(fields, said):
