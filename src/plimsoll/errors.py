@@ -20,6 +20,17 @@ class UsageError(PlimsollError):
     """The command line or a setting contradicts itself or names nothing we know."""
 
 
+class ExtraMissing(UsageError):
+    """What was asked for needs a library that a plain installation leaves out."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        """Say that `what` needs `extra`, one of `[project.optional-dependencies]`."""
+        super().__init__(
+            f"{what} needs the extra '{extra}', which is not installed",
+            f"Install it with: pip install 'plimsoll-db[{extra}]'.",
+        )
+
+
 class SourceError(PlimsollError):
     """A source could not be read."""
 

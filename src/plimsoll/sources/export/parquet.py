@@ -11,17 +11,34 @@ import io
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from plimsoll.errors import DataError
-from plimsoll.sources.export.table_frame import HINT, few, guarded, read_frame
+from plimsoll.errors import DataError, ExtraMissing
+from plimsoll.sources.export.columns import (
+    UNREADABLE,
+    Column,
+    Numbers,
+    TableColumns,
+    TableTimes,
+    Words,
+)
+from plimsoll.sources.export.table_frame import HINT, few, read_frame, unreadable
 from plimsoll.sources.files.bounds import check_rows
 from plimsoll.sources.reading.reading import Block, Reading, Statistic
+from plimsoll.sources.values.times import EARLIEST_S, LATEST_S, of_numbers
 from plimsoll.units import GIB
+
+if TYPE_CHECKING:
+    import polars as pl
+
+T = TypeVar("T")
 
 # The largest file we take has 2 GiB, and columns unpack to a few times that.
 CHILD_MEMORY_BYTES = 16 * int(GIB)
@@ -55,7 +72,10 @@ def read_parquet(data: bytes, reading: Reading, *, where: str, path: Path) -> No
 
     Raises:
         DataError: damaged, or without the columns a table of samples has.
+        ExtraMissing: polars is not installed.
     """
+    if find_spec("polars") is None:
+        raise ExtraMissing(f"the Parquet table {where}", "tables")
     # -P keeps files of the current folder from being imported in place of libraries.
     command = [sys.executable, "-P", "-m", "plimsoll.sources.export.parquet", where, str(path)]
     try:
@@ -95,12 +115,56 @@ def decode(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
 
     # The end of the file says how many rows and columns there are: nothing is unpacked for it.
     table = pl.scan_parquet(io.BytesIO(data))
-    names = few(guarded(lambda: table.collect_schema().names(), where), where)
-    rows = guarded(lambda: int(table.select(pl.len()).collect().item()), where)
+    names = few(_guarded(lambda: table.collect_schema().names(), where), where)
+    rows = _guarded(lambda: int(table.select(pl.len()).collect().item()), where)
     check_rows(rows, len(names), where)
-    frame = guarded(lambda: pl.read_parquet(io.BytesIO(data)), where)
-    frame.columns = [f"c{i}" for i in range(len(names))]
+    columns = _guarded(lambda: pl.read_parquet(io.BytesIO(data)), where).get_columns()
+    frame = TableColumns({i: column_of(column) for i, column in enumerate(columns)}, rows)
     read_frame(frame, names, reading, where=where, path=path, comma_is_decimal=False)
+
+
+def column_of(column: "pl.Series") -> Column:
+    """Return a column as numbers, moments or words."""
+    import polars as pl
+
+    kind = column.dtype
+    if isinstance(kind, (pl.Date, pl.Datetime)):
+        # Days, or ticks of the unit, in UTC. Casting between units would panic on the year 300,000.
+        scale = {"day": 86_400, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[
+            getattr(kind, "time_unit", "day")
+        ]
+        ticks = column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        in_century = (ticks * scale >= EARLIEST_S) & (ticks * scale < LATEST_S)
+        return TableTimes(*of_numbers(np.where(in_century, ticks * scale, np.nan)))
+    if kind.is_numeric():
+        numbers = column.cast(pl.Float64, strict=False)
+        given = numbers.is_not_null().to_numpy()
+        return Numbers(numbers.fill_null(float("nan")).to_numpy(), given)
+    if kind.is_nested() or kind.is_temporal() or kind in (pl.Binary, pl.Object):
+        texts = column.is_null().replace_strict(
+            {True: "", False: UNREADABLE}, return_dtype=pl.String
+        )
+    else:
+        texts = column.cast(pl.String, strict=False).fill_null("")
+    distinct = texts.unique(maintain_order=True)
+    places = pl.Series(range(distinct.len()), dtype=pl.Int64)
+    codes = texts.replace_strict(distinct, places, return_dtype=pl.Int64)
+    return Words(distinct.to_list(), codes.to_numpy())
+
+
+def _guarded(read: Callable[[], T], where: str) -> T:
+    """
+    Run a step of polars.
+
+    Raises:
+        DataError: polars dislikes the data, or panics on it.
+    """
+    import polars as pl
+
+    try:
+        return read()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise unreadable(where, str(error)) from error
 
 
 def _answer(data: bytes, where: str, path: Path) -> _ParquetAnswer:

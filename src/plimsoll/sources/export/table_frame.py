@@ -8,33 +8,29 @@ is read as text first, so that one bad cell costs one sample and not the column.
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from plimsoll.errors import DataError
 from plimsoll.model.series import FloatArray, IntArray
+from plimsoll.sources.export.columns import (
+    Column,
+    Numbers,
+    TableColumns,
+    TableTimes,
+    Words,
+    number_in,
+    texts_of,
+    times_of,
+)
 from plimsoll.sources.export.formatted import SHORT, number_of
 from plimsoll.sources.prometheus.names import called
 from plimsoll.sources.reading.names import recognise
 from plimsoll.sources.reading.reading import Block, Reading, Statistic, statistic_of
 from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import usual_step_s
-from plimsoll.sources.values.times import (
-    EARLIEST_S,
-    LATEST_S,
-    BoolArray,
-    epoch_seconds,
-    of_numbers,
-    parse_time,
-)
-
-if TYPE_CHECKING:
-    import polars as pl
-
-T = TypeVar("T")
+from plimsoll.sources.values.times import BoolArray, parse_time
 
 TIME_NAMES = frozenset(
     {"timestamp", "time", "datetime", "date", "ts", "timestamps", "periodstart", "starttime"}
@@ -74,9 +70,9 @@ HINT = (
 
 
 class Roles:
-    """Which column is what; indices into the frame."""
+    """Which column is what; places in the table."""
 
-    def __init__(self, names: list[str], frame: "pl.DataFrame") -> None:
+    def __init__(self, names: list[str], frame: TableColumns) -> None:
         self.time: int | None = None
         self.metric: int | None = None
         self.unit: int | None = None
@@ -112,7 +108,7 @@ class Roles:
 
 
 def read_frame(
-    frame: "pl.DataFrame",
+    frame: TableColumns,
     names: list[str],
     reading: Reading,
     *,
@@ -121,7 +117,7 @@ def read_frame(
     comma_is_decimal: bool,
 ) -> None:
     """
-    Add the samples of a frame whose columns are called c0, c1, …
+    Add the samples of a table.
 
     Args:
         names: heads of the columns, as written.
@@ -146,7 +142,7 @@ def read_frame(
 
 
 def read_rows(
-    frame: "pl.DataFrame",
+    frame: TableColumns,
     names: list[str],
     roles: Roles,
     reading: Reading,
@@ -162,7 +158,7 @@ def read_rows(
         DataError: more metrics or instances than there can be.
     """
     assert roles.time is not None
-    time_s, readable = times_of(frame.get_column(f"c{roles.time}"))
+    time_s, readable = times_of(frame.columns[roles.time])
     reading.bad_times += int((~readable).sum())
     if not readable.any():
         return False
@@ -171,9 +167,7 @@ def read_rows(
     period_s = usual_step_s(time_s[readable]) if roles.metric is None else None
     kept_times = [_KeptTimes(time_s) for _ in groups]
     for index in roles.values:
-        value, given, cell_unit = _values(
-            frame.get_column(f"c{index}"), comma_is_decimal=comma_is_decimal
-        )
+        value, given, cell_unit = _values(frame.columns[index], comma_is_decimal=comma_is_decimal)
         usable = readable & given
         head = called(names[index]) if roles.metric is None else None
         for (metric, instance, unit, statistic), rows, times in (
@@ -218,35 +212,49 @@ class _KeptTimes:
 Group = tuple[str | None, str | None, str | None, Statistic | None]
 
 
-def _groups(frame: "pl.DataFrame", roles: Roles, where: str) -> list[tuple[Group, IntArray | None]]:
+def _groups(frame: TableColumns, roles: Roles, where: str) -> list[tuple[Group, IntArray | None]]:
     """Return rows that share metric, instance, unit and statistic; None for all rows."""
     keys = [roles.metric, roles.instance, roles.unit, roles.statistic]
     if roles.metric is None:  # in a wide table a lone unit or statistic column means nothing
         keys = [None, roles.instance, None, None]
-    present = [f"c{k}" for k in keys if k is not None]
+    words = [None if k is None else texts_of(frame.columns[k]) for k in keys]
+    present = [w for w in words if w is not None]
     if not present:
         return [((None, None, None, None), None)]
-    grouped = guarded(
-        lambda: (
-            frame.select(_texts(frame.get_column(name)).alias(name) for name in present)
-            .with_row_index("row")
-            .group_by(present, maintain_order=True)
-            .agg("row")
-        ),
-        where,
-    )
-    if grouped.height > MOST_GROUPS:
-        raise not_a_table(where, f"it names {grouped.height:,} different metrics or instances")
+    group, firsts = _joined(present)
+    if firsts.size > MOST_GROUPS:
+        raise not_a_table(where, f"it names {firsts.size:,} different metrics or instances")
+    # Radix sorting takes one pass over the rows where groups are few.
+    order = np.argsort(group.astype(np.uint16), kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=firsts.size))
     found: list[tuple[Group, IntArray | None]] = []
-    for row in grouped.iter_rows(named=True):
+    for at in np.argsort(firsts).tolist():
         metric, instance, unit, statistic = (
-            None if k is None else (row[f"c{k}"] or "").strip() or None for k in keys
+            None if w is None else w.texts[int(w.codes[firsts[at]])].strip() or None for w in words
         )
         if roles.metric is not None and metric is None:
             continue
         text = statistic_of(statistic) or (Statistic.OTHER if statistic else None)
-        found.append(((metric, instance, unit, text), np.array(row["row"], dtype=np.int64)))
+        rows = order[0 if at == 0 else ends[at - 1] : ends[at]]
+        found.append(((metric, instance, unit, text), rows))
     return found
+
+
+def _joined(words: list[Words]) -> tuple[IntArray, IntArray]:
+    """Return a number for each row, equal where all words are, from 0; and the first row of each number."""
+    group, count = words[0].codes, len(words[0].texts)
+    for other in words[1:]:
+        pair = group * len(other.texts) + other.codes
+        count *= len(other.texts)
+        if count > 4 * pair.size:
+            distinct, group = np.unique(pair, return_inverse=True)
+            count = distinct.size
+            continue
+        used = np.bincount(pair, minlength=count) > 0
+        group, count = (np.cumsum(used) - 1)[pair], int(used.sum())
+    firsts = np.full(count, group.size)
+    firsts[group[::-1]] = np.arange(group.size)[::-1]
+    return group, firsts
 
 
 def _wide_name(head: str, path: Path) -> str:
@@ -269,75 +277,51 @@ def _wide_name(head: str, path: Path) -> str:
 # --- cells ---------------------------------------------------------------------------------------
 
 
-def times_of(column: "pl.Series") -> tuple[IntArray, BoolArray]:
-    """Return epoch seconds of a column of times, negative or 0 where none; and which cells are times."""
-    import polars as pl
-
-    if isinstance(column.dtype, (pl.Date, pl.Datetime)):
-        # Days, or ticks of the unit, in UTC. Casting between units would panic on the year 300,000.
-        unit = getattr(column.dtype, "time_unit", "day")
-        scale = {"day": 86_400, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
-        ticks = column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        in_century = (ticks * scale >= EARLIEST_S) & (ticks * scale < LATEST_S)
-        seconds, readable = of_numbers(np.where(in_century, ticks * scale, np.nan))
-        return seconds, readable
-    if column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64, strict=False).fill_null(float("nan"))
-        return of_numbers(numbers.to_numpy())
-    # A long table repeats each time for every metric: read each text once.
-    texts = _texts(column)
-    distinct = texts.unique(maintain_order=True)
-    seconds, readable = epoch_seconds(distinct.str.strip_chars(" '\"").to_list())
-    if distinct.len() == texts.len():
-        return seconds, readable
-    seconds = np.where(readable, seconds, -1)
-    rows = texts.replace_strict(distinct, pl.Series(seconds), return_dtype=pl.Int64).to_numpy()
-    return rows, rows >= 0
-
-
-def _values(
-    column: "pl.Series", *, comma_is_decimal: bool
-) -> tuple[FloatArray, BoolArray, str | None]:
+def _values(column: Column, *, comma_is_decimal: bool) -> tuple[FloatArray, BoolArray, str | None]:
     """Return numbers of a column, NaN where none; which cells hold anything; the unit that cells name."""
-    import polars as pl
-
-    if column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64, strict=False)
-        given = numbers.is_not_null().to_numpy()
-        return numbers.fill_null(float("nan")).to_numpy(), given, None
-    bare = _texts(column)
-    texts = bare.str.strip_chars(" \t'\"%")
-    given = ~texts.str.to_lowercase().is_in(list(_MISSING)).to_numpy()
-    numbers = texts.cast(pl.Float64, strict=False)
-    if int(numbers.is_null().sum()) > int((~given).sum()):
-        mended = (
-            texts.str.replace_all(",", ".", literal=True)
-            if comma_is_decimal
-            else texts.str.replace_all(",", "", literal=True)
-        )
-        numbers = numbers.fill_null(mended.cast(pl.Float64, strict=False))
-    value = numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
-    odd = np.flatnonzero(np.isnan(value) & given)
-    if not odd.size:
-        return value, given, None
-    value, unit = _formatted(bare, value, odd, comma_is_decimal=comma_is_decimal)
-    return value, given, unit
+    if isinstance(column, Numbers):
+        return column.value, column.given, None
+    words = texts_of(column)
+    numbers: list[float] = []
+    given: list[bool] = []
+    for text in words.texts:
+        bare = text.strip(" \t'\"%")
+        number = number_in(bare)
+        if number is None:
+            number = number_in(bare.replace(",", "." if comma_is_decimal else ""))
+        numbers.append(np.nan if number is None else number)
+        given.append(bare.lower() not in _MISSING)
+    value, is_given = np.array(numbers), np.array(given, dtype=np.bool_)
+    odd = np.flatnonzero(np.isnan(value) & is_given)
+    unit = None
+    if odd.size:
+        rows = np.bincount(words.codes, minlength=value.size)
+        value, unit = _formatted(words.texts, value, odd, rows, comma_is_decimal=comma_is_decimal)
+    return value[words.codes], is_given[words.codes], unit
 
 
 def _formatted(
-    texts: "pl.Series", value: FloatArray, odd: IntArray, *, comma_is_decimal: bool
+    texts: list[str], value: FloatArray, odd: IntArray, rows: IntArray, *, comma_is_decimal: bool
 ) -> tuple[FloatArray, str | None]:
-    """Return the values, with cells read that carry their units; the unit is that of most of them."""
-    known: dict[str, tuple[float, str] | None] = {}
+    """
+    Return the values, with cells read that carry their units; the unit is that of most rows.
+
+    Args:
+        texts: distinct cells.
+        value: their numbers, NaN where none, shape (n,).
+        odd: which texts are to be read.
+        rows: in how many rows each text stands, shape (n,).
+    """
     found: list[tuple[int, float, str]] = []
-    for at, text in zip(odd.tolist(), texts.gather(odd).to_list(), strict=True):
-        if text not in known:
-            known[text] = number_of(text, comma_is_decimal=comma_is_decimal)
-        if (one := known[text]) is not None:
+    units: Counter[str] = Counter()
+    for at in odd.tolist():
+        one = number_of(texts[at], comma_is_decimal=comma_is_decimal)
+        if one is not None:
             found.append((at, *one))
+            units[one[1]] += int(rows[at])
     if not found:
         return value, None
-    unit = Counter(u for _, _, u in found).most_common(1)[0][0]
+    unit = units.most_common(1)[0][0]
     # A number without a unit beside others that have one is of an unknown size, but for zero.
     mended = value.copy() if unit == SHORT else np.where(value == 0, 0.0, np.nan)
     for at, number, cell_unit in found:
@@ -346,25 +330,18 @@ def _formatted(
     return mended, unit
 
 
-def _texts(column: "pl.Series") -> "pl.Series":
-    """Return cells as text, empty where null; lists, structures, bytes and dates hold no number."""
-    import polars as pl
-
-    kind = column.dtype
-    if kind.is_nested() or kind.is_temporal() or kind in (pl.Binary, pl.Object):
-        return column.is_null().replace_strict({True: "", False: "?"}, return_dtype=pl.String)
-    return column.cast(pl.String, strict=False).fill_null("")
-
-
-def _first_of_times(frame: "pl.DataFrame") -> int | None:
+def _first_of_times(frame: TableColumns) -> int | None:
     """Return the first column, if its first filled cell is a time."""
-    if not frame.width or not frame.height:
+    column = frame.columns.get(0)
+    if column is None or not frame.height:
         return None
-    column = frame.get_column("c0")
-    if column.dtype.is_temporal():
+    if isinstance(column, TableTimes):
         return 0
-    cells = column.drop_nulls().head(1).to_list() if not column.dtype.is_nested() else []
-    return 0 if cells and parse_time(cells[0]) is not None else None
+    if isinstance(column, Numbers):
+        given = column.value[column.given]
+        return 0 if given.size and parse_time(float(given[0])) is not None else None
+    first = next((text for text in column.texts if text), "")
+    return 0 if parse_time(first) is not None else None
 
 
 def plain(text: str) -> str:
@@ -384,20 +361,10 @@ def few(names: list[str], where: str) -> list[str]:
     return names
 
 
-def guarded(read: Callable[[], T], where: str) -> T:
-    """
-    Run a step of polars.
-
-    Raises:
-        DataError: polars dislikes the data, or panics on it.
-    """
-    import polars as pl
-
-    try:
-        return read()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        detail = shown(" ".join(str(error).split()), 120) or "it is damaged"
-        raise DataError(f"{where} is not a readable table: {detail}", HINT) from error
+def unreadable(where: str, detail: str) -> DataError:
+    """Return the error for a table that is not written as its format asks."""
+    said = shown(" ".join(detail.split()), 120) or "it is damaged"
+    return DataError(f"{where} is not a readable table: {said}", HINT)
 
 
 def not_a_table(where: str, cause: str) -> DataError:

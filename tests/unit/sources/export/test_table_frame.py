@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fuzz import corpus
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import DataError, ExtraMissing, UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.export.read import read_export
@@ -266,3 +266,12 @@ def test_files_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert len(read(tmp_path, corpus.parquet(corpus.made(3)), "t.parquet").series) == 12
+
+
+def test_parquet_without_its_library_names_the_extra(tmp_path, monkeypatch):
+    table = corpus.parquet(corpus.made(3))
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ExtraMissing, match=r"'t\.parquet' needs the extra 'tables'") as raised:
+        read(tmp_path, table, "t.parquet")
+
+    assert "Install it with: pip install 'plimsoll-db[tables]'." == raised.value.hint

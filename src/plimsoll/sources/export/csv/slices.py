@@ -1,5 +1,5 @@
 """
-The rows of a text table as a frame, read slice by slice.
+The rows of a text table as columns, read slice by slice.
 
 Rule 1: a column of plain numbers is parsed as numbers at once; its text is never kept.
 Rule 2: a column with any other cell (a unit, a decimal comma, a word) is kept as text in all its
@@ -7,26 +7,39 @@ Rule 2: a column with any other cell (a unit, a decimal comma, a word) is kept a
 Rule 3: times become epoch seconds slice by slice.
 """
 
+import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
-from plimsoll.sources.export.table_frame import Roles, guarded, times_of
+from plimsoll.sources.export.columns import (
+    Column,
+    Numbers,
+    TableColumns,
+    TableTimes,
+    Words,
+    numbers_of,
+    times_of,
+    words_of,
+)
+from plimsoll.sources.export.table_frame import Roles, not_a_table, unreadable
 from plimsoll.sources.files.text import Content
 
-if TYPE_CHECKING:
-    import polars as pl
+# The cells of a slice are Python's objects for a moment: with 256 KiB they stay in the processor's
+# cache, where parsing takes half the time that it takes with 2 MiB.
+SLICE_BYTES = 1 << 18
 
-# Parsing a slice takes several times its bytes: with 2 MiB that stays below what a year of numbers
-# takes (50 MB), and a slice still holds thousands of rows of a dozen metrics.
-SLICE_BYTES = 1 << 21
+# A row ends at a line break outside quotes. Two thousand columns of a hundred characters take 0.2 MB.
+MOST_ROW_BYTES = 1 << 22
+
+Cells = list[Sequence[str]]
+"""The cells of some rows, column by column."""
 
 
-class _Cells:
+class _NumbersSoFar:
     """A column of numbers in one array, filled slice by slice: pieces would be held twice to join."""
 
     def __init__(self, most: int) -> None:
@@ -34,19 +47,53 @@ class _Cells:
         self.given: BoolArray = np.empty(most, dtype=np.bool_)
         self.count = 0
 
-    def add(self, value: FloatArray | IntArray, given: BoolArray) -> None:
-        """Append cells, and which of them hold anything, shape (n,) both."""
-        end = self.count + value.size
-        self.value[self.count : end], self.given[self.count : end] = value, given
+    def add(self, part: Numbers) -> None:
+        """Append cells."""
+        end = self.count + part.value.size
+        self.value[self.count : end], self.given[self.count : end] = part.value, part.given
         self.count = end
 
-    def series(self, name: str, kind: "type[pl.Int64 | pl.Float64]") -> "pl.Series":
-        """Return the cells, null where there is none; epoch seconds are exact as float, too."""
-        import polars as pl
+    def column(self) -> Numbers:
+        """Return all cells."""
+        return Numbers(self.value[: self.count], self.given[: self.count])
 
-        missing = ~self.given[: self.count]
-        column = pl.Series(name, self.value[: self.count]).cast(kind)
-        return column.set(pl.Series(missing), None) if missing.any() else column
+
+class _TimesSoFar:
+    """A column of times, likewise."""
+
+    def __init__(self, most: int) -> None:
+        self.time_s: IntArray = np.empty(most, dtype=np.int64)
+        self.readable: BoolArray = np.empty(most, dtype=np.bool_)
+        self.count = 0
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Append cells."""
+        end = self.count + len(cells)
+        part = slice(self.count, end)
+        self.time_s[part], self.readable[part] = times_of(words_of(cells))
+        self.count = end
+
+    def column(self) -> TableTimes:
+        """Return all cells."""
+        return TableTimes(self.time_s[: self.count], self.readable[: self.count])
+
+
+class _WordsSoFar:
+    """A column of words, slice by slice: each distinct text has one code in all slices."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, int] = {}
+        self._codes: list[IntArray] = []
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Append cells."""
+        part = words_of(cells)
+        code = [self._code.setdefault(text, len(self._code)) for text in part.texts]
+        self._codes.append(np.array(code, dtype=np.int64)[part.codes])
+
+    def column(self) -> Words:
+        """Return all cells."""
+        return Words([*self._code], np.concatenate(self._codes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,60 +113,66 @@ class TextTable:
         Say which column is what, by the first rows.
 
         Raises:
-            DataError: polars cannot read them.
+            DataError: they are not written as a table is.
         """
-        return Roles(self.names, self._texts(*next(self._slices()), [*range(len(self.names))]))
+        return Roles(self.names, _frame(next(self._parts()), [*range(len(self.names))], []))
 
-    def plain_slices(self, roles: Roles) -> Iterator["pl.DataFrame | None"]:
+    def plain_slices(self, roles: Roles) -> Iterator[TableColumns | None]:
         """Yield slices of rows with numbers as numbers; None, the last, for one with other cells."""
-        texts = {roles.time, roles.metric, roles.instance, roles.unit, roles.statistic} - {None}
-        for first, end in self._slices():
-            part, numbers = self._slice(
-                first, end, [t for t in texts if t is not None], roles.values
-            )
-            if numbers != roles.values:
+        keys = {roles.time, roles.metric, roles.instance, roles.unit, roles.statistic}
+        texts = [key for key in keys if key is not None]
+        for cells in self._parts():
+            part = _frame(cells, texts, roles.values)
+            if len(part.columns) < len(texts) + len(roles.values):
                 yield None
                 return
             yield part
 
-    def frame(self, roles: Roles) -> "pl.DataFrame":
+    def frame(self, roles: Roles) -> TableColumns:
         """
-        Return the columns that a reader of samples needs, called c0, c1, …
+        Return the columns that a reader of samples needs.
 
         Raises:
-            DataError: polars cannot read it.
+            DataError: it is not written as a table is.
         """
         if roles.time is None:
-            return self._texts(self.start, len(self.data), [*range(len(self.names))])
+            return self._as_words(self._parts(), [*range(len(self.names))])
         return self._typed(roles, roles.time)
 
-    def _typed(self, roles: Roles, time: int) -> "pl.DataFrame":
+    def _typed(self, roles: Roles, time: int) -> TableColumns:
         """Return times as epoch seconds, plain numbers as numbers, the rest as text."""
-        import polars as pl
-
         keys = {roles.metric, roles.instance, roles.unit, roles.statistic} - {None, time}
-        texts = [time, *(k for k in sorted(k for k in keys if k is not None))]
-        numbers = list(roles.values)
+        words = {key: _WordsSoFar() for key in keys if key is not None}
         rows = self.data.count(b"\n", self.start) + 1
-        cells = {i: _Cells(rows) for i in [time, *numbers]}
-        words: list[pl.DataFrame] = []
-        for first, end in self._slices():
-            part, numbers = self._slice(first, end, texts, numbers)
-            seconds, readable = times_of(part.get_column(f"c{time}"))
-            cells[time].add(seconds, readable)
-            for i in numbers:
-                column = part.get_column(f"c{i}")
-                filled = column.fill_null(float("nan")).to_numpy()
-                cells[i].add(filled, column.is_not_null().to_numpy())
-            words.append(part.select(f"c{i}" for i in texts[1:]))
-        columns = [cells.pop(time).series(f"c{time}", pl.Int64)]
-        columns += [cells.pop(i).series(f"c{i}", pl.Float64) for i in numbers]
-        frame = pl.DataFrame(columns).hstack(pl.concat(words).get_columns())
-        odd = [i for i in roles.values if i not in set(numbers)]
-        if not odd:
-            return frame
-        mixed = pl.concat([self._texts(first, end, odd) for first, end in self._slices()])
-        return frame.hstack(mixed.get_columns())
+        times = _TimesSoFar(rows)
+        numbers = {i: _NumbersSoFar(rows) for i in roles.values}
+        for cells in self._parts():
+            times.add(cells[time])
+            for key, column in words.items():
+                column.add(cells[key])
+            for i in [*numbers]:
+                part = numbers_of(cells[i])
+                if part is None:
+                    del numbers[i]
+                else:
+                    numbers[i].add(part)
+        columns: dict[int, Column] = {time: times.column()}
+        columns |= {key: column.column() for key, column in words.items()}
+        columns |= {i: column.column() for i, column in numbers.items()}
+        odd = [i for i in roles.values if i not in numbers]
+        if odd:
+            columns |= self._as_words(self._parts(), odd).columns
+        return TableColumns(columns, times.count)
+
+    def _as_words(self, parts: Iterable[Cells], columns: list[int]) -> TableColumns:
+        """Return columns of a table as text."""
+        words = {i: _WordsSoFar() for i in columns}
+        height = 0
+        for cells in parts:
+            height += len(cells[0])
+            for i, column in words.items():
+                column.add(cells[i])
+        return TableColumns({i: column.column() for i, column in words.items()}, height)
 
     def _slices(self) -> Iterator[tuple[int, int]]:
         """
@@ -127,6 +180,9 @@ class TextTable:
 
         A line break inside quotes ends no row. Quotes come in pairs, doubled ones too, so a line
         break is outside of them where an even number of quotes stands before it.
+
+        Raises:
+            DataError: a row is longer than any.
         """
         first = self.start
         while True:
@@ -134,6 +190,8 @@ class TextTable:
             wanted = first + SLICE_BYTES
             while end < len(self.data) and (end < wanted or quotes % 2):
                 line_end = self.data.find(b"\n", max(wanted, end)) + 1 or len(self.data)
+                if line_end - first > SLICE_BYTES + MOST_ROW_BYTES:
+                    raise not_a_table(self.where, "a row, or a cell in quotes, does not end")
                 # Where every cell has two of them, `bytes.count` takes longer than parsing does.
                 written = np.frombuffer(self.data[end:line_end], dtype=np.uint8)
                 quotes += int(np.count_nonzero(written == ord('"')))
@@ -143,51 +201,59 @@ class TextTable:
             if first >= len(self.data):
                 return
 
-    def _slice(
-        self, first: int, end: int, texts: list[int], numbers: list[int]
-    ) -> tuple["pl.DataFrame", list[int]]:
-        """Return the rows of a slice, and which of the columns of numbers hold nothing else in it."""
-        import polars as pl
-
-        try:
-            return self._rows(first, end, texts, numbers), numbers
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            pass  # a cell that is no plain number: look which columns have one
-        frame = self._texts(first, end, [*texts, *numbers])
-        # An empty cell in quotes holds as little as one without.
-        frame = frame.with_columns(pl.col(f"c{i}").replace("", None) for i in numbers)
-        cast = frame.with_columns(pl.col(f"c{i}").cast(pl.Float64, strict=False) for i in numbers)
-        plain = [
-            i
-            for i in numbers
-            if cast.get_column(f"c{i}").null_count() == frame.get_column(f"c{i}").null_count()
-        ]
-        return cast, plain
-
-    def _texts(self, first: int, end: int, columns: list[int]) -> "pl.DataFrame":
+    def _parts(self) -> Iterator[Cells]:
         """
-        Return columns of some rows as text.
+        Yield the cells of slice after slice.
 
         Raises:
-            DataError: polars cannot read them.
+            DataError: one is not written as a table is.
         """
-        return guarded(lambda: self._rows(first, end, columns, []), self.where)
+        for first, end in self._slices():
+            text = self.data[first:end].decode("utf-8", errors="replace")
+            if "\r" in text:
+                text = text.replace("\r\n", "\n").replace("\r", " ")
+            if text and not text.endswith("\n"):
+                text += "\n"
+            yield self._even(text) or self._any(text)
 
-    def _rows(self, first: int, end: int, texts: list[int], numbers: list[int]) -> "pl.DataFrame":
-        import polars as pl
+    def _even(self, text: str) -> Cells | None:
+        """Return the cells of rows of equal length that have no quotes, or each cell in quotes."""
+        width, rows = len(self.names), text.count("\n")
+        between, end = self.delimiter, "\n"
+        if '"' in text:
+            # Two for each cell, one before the first and one after the last: none is left over.
+            if text.count('"') != 2 * rows * width or text[0] != '"' or text[-2:] != '"\n':
+                return None
+            between, end, text = f'"{self.delimiter}"', '"\n"', f'{text[1:]}"'
+        # The line break becomes a cell of its own, which shows whether each row has its cells.
+        cells = text.replace(end, f"{between}\n{between}").split(between)
+        if len(cells) - 1 != rows * (width + 1) or cells[width :: width + 1].count("\n") != rows:
+            return None
+        del cells[-1]
+        return [cells[i :: width + 1] for i in range(width)]
 
-        # polars takes the number of columns from the first row, which may be short: so an empty row
-        # of the right length goes first, and is dropped again.
-        full_row = self.delimiter.encode() * (len(self.names) - 1) + b"\n"
-        kinds = dict.fromkeys(range(len(self.names)), pl.String) | dict.fromkeys(
-            numbers, pl.Float64
-        )
-        return pl.read_csv(
-            io.BytesIO(full_row + self.data[first:end]),
-            has_header=False,
-            separator=self.delimiter,
-            schema={f"c{i}": kind for i, kind in kinds.items()},
-            columns=sorted([*texts, *numbers]),
-            truncate_ragged_lines=True,
-            encoding="utf8-lossy",
-        )[1:]
+    def _any(self, text: str) -> Cells:
+        """
+        Return the cells of any rows: a short row is filled, a long one cut.
+
+        Raises:
+            DataError: quotes stand where they cannot.
+        """
+        width = len(self.names)
+        lines = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.delimiter, strict=True)
+        filler = [""] * width
+        try:
+            rows = [row[:width] + filler[len(row) :] for row in lines]
+        except csv.Error as error:
+            raise unreadable(self.where, str(error)) from error
+        return [*zip(*rows, strict=True)] if rows else [() for _ in self.names]
+
+
+def _frame(cells: Cells, texts: list[int], numbers: list[int]) -> TableColumns:
+    """Return columns of words, and those columns of numbers that hold nothing else."""
+    columns: dict[int, Column] = {i: words_of(cells[i]) for i in texts}
+    for i in numbers:
+        column = numbers_of(cells[i])
+        if column is not None:
+            columns[i] = column
+    return TableColumns(columns, len(cells[0]))

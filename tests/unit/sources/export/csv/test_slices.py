@@ -1,9 +1,10 @@
 import numpy as np
-import polars as pl
 import pytest
 
 from fuzz import corpus
+from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
+from plimsoll.sources.export.columns import Numbers, TableColumns, TableTimes, Words, texts_of
 from plimsoll.sources.export.csv import slices
 from plimsoll.sources.export.csv.file import read_csv
 from plimsoll.sources.export.csv.slices import TextTable
@@ -16,7 +17,7 @@ ODD = (
 )  # fmt: skip
 
 
-def frame_of(data: bytes, names: list[str], delimiter: str = ",") -> pl.DataFrame:
+def frame_of(data: bytes, names: list[str], delimiter: str = ",") -> TableColumns:
     start = data.index(b"\n") + 1
     table = TextTable(data=data, start=start, names=names, delimiter=delimiter, where="f")
     return table.frame(table.roles())
@@ -38,8 +39,8 @@ def test_plain_columns_are_numbers_and_odd_ones_are_text():
     data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n"
     frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
 
-    assert {"c0": pl.Int64, "c1": pl.Float64, "c2": pl.String} == dict(frame.schema)
-    assert ["6", "7 io/s"] == frame.get_column("c2").to_list()
+    assert {0: TableTimes, 1: Numbers, 2: Words} == {i: type(c) for i, c in frame.columns.items()}
+    assert ["6", "7 io/s"] == texts_of(frame.columns[2]).texts
 
 
 def test_quoted_numbers_are_numbers():
@@ -49,8 +50,8 @@ def test_quoted_numbers_are_numbers():
     data = b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n'
     frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
 
-    assert {"c0": pl.Int64, "c1": pl.Float64, "c2": pl.Float64} == dict(frame.schema)
-    assert [5.0, None] == frame.get_column("c1").to_list()
+    assert {0: TableTimes, 1: Numbers, 2: Numbers} == {i: type(c) for i, c in frame.columns.items()}
+    assert ["5", ""] == texts_of(frame.columns[1]).texts
 
 
 def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
@@ -124,7 +125,7 @@ def test_slices_change_nothing(tmp_path, monkeypatch, odd, delimiter):
     cut = "\n".join([head, *rows]).replace(";", delimiter).encode()
     quoted = "\n".join('"' + row.replace(";", '";"') + '"' for row in [head, *rows])
     with monkeypatch.context() as texts:
-        texts.setattr(TextTable, "frame", lambda t, _: t._texts(t.start, len(t.data), [0, 1, 2]))
+        texts.setattr(TextTable, "frame", lambda t, _: t._as_words(t._parts(), [0, 1, 2]))
         whole = blocks_of(cut, tmp_path)
     monkeypatch.setattr(slices, "SLICE_BYTES", 60)
 
@@ -140,3 +141,39 @@ def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
 
     assert day.time_s.tolist() == series.time_s.tolist()
     assert np.array_equal(day.values["ReadIOPS"], series.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        (b"1615198440,5,6\n", [5.0]),
+        (b'"1615198440","5","6"\n', [5.0]),
+        (b'1615198440,"5",6\n', [5.0]),
+        (b"1615198440,5\n1615198500,6,7,8\n", [5.0, 6.0]),
+        (b"1615198440,5,6\n\n1615198500,7,8\n", [5.0, 7.0]),
+        (b"1615198440,5,6\r\n1615198500,7,8\r\n", [5.0, 7.0]),
+        (b'1615198440,5,"a,b"\n1615198500,7,"c\nd"\n', [5.0, 7.0]),
+    ],
+)
+def test_rows_may_be_written_in_any_way(tmp_path, rows, values):
+    """
+    Rows that are even, in quotes, partly in quotes, short, long, empty or of Windows are all read.
+    """
+    reading = Reading()
+    read_csv(b"time,ReadIOPS,WriteIOPS\n" + rows, reading, where="f", path=tmp_path / "f.csv")
+
+    assert values == reading.blocks[0].value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause"),
+    [
+        (b'1615198440,5,"open\n1615198500,7,8\n', "is not a readable table"),
+        (b'1615198440,5,"a"b\n', "is not a readable table"),
+        (b'1615198440,5,"' + b"x" * 6_000_000, "does not end"),
+    ],
+)
+def test_quotes_that_do_not_end_are_one_sentence(tmp_path, rows, cause):
+    data = b"time,ReadIOPS,WriteIOPS\n" + rows
+    with pytest.raises(DataError, match=cause):
+        read_csv(data, Reading(), where="f", path=tmp_path / "f.csv")
