@@ -6,6 +6,7 @@ from pathlib import Path
 from plimsoll.errors import UsageError
 from plimsoll.model.price import PriceBook
 
+# As many names as one reads at a glance.
 _CLOSE_MAX = 3
 
 

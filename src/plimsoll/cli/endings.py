@@ -19,6 +19,7 @@ from plimsoll.errors import PlimsollError
 
 _Found = TypeVar("_Found")
 
+# 0 and 1 are verdicts; bad input, no verdict and crashes share one status (docs/reference/exit-status.md).
 FAILED = 2
 INTERRUPTED = 130
 """128 + SIGINT, as shells say of a program that Ctrl-C ended."""

@@ -13,6 +13,7 @@ from plimsoll import __version__
 from plimsoll.cli.help import grouped_rows, summary_of
 from plimsoll.errors import UsageError
 
+# Section 1 of the manual is for commands that users run.
 SECTION = 1
 
 

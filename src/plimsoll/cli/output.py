@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the command line comes up without what it needs
 
 OUTPUT_PANEL = "Output"
 _STDOUT = Path("-")
+# No terminal is wider; a longer number is a slip of the keys.
 _WIDTH_MAX = 400
 # Tables of a report still have their columns in 40; what stands side by side needs 60.
 _WIDTH_LEAST = 40

@@ -12,6 +12,7 @@ from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 from plimsoll.model.pool_size import LoadPoint, PoolVerdict, ServerCapacity, Service
 
+# PostgreSQL's own default of superuser_reserved_connections.
 _RESERVED = 3
 _SERVICE = re.compile(r"(?P<name>[^=]+)=(?P<containers>\d{1,6})x(?P<pool>\d{1,6})")
 _POINT = re.compile(r"(?P<busy>\d+(?:\.\d+)?):(?P<per_s>\d+(?:\.\d+)?)")

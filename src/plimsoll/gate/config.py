@@ -29,6 +29,7 @@ CLOCK_MAX = 3600.0
 # 16 requests of 1 MiB in flight, twice.
 MEMORY_MIN_BYTES = 32 * MIB
 
+# Slower than any disk; a larger number was meant in another unit.
 LATENCY_MAX_S = 10.0
 
 # Host timers stall for some milliseconds now and then; idle time shorter than this is not lost.

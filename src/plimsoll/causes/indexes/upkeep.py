@@ -29,11 +29,13 @@ from plimsoll.causes.growth import (
 )
 from plimsoll.model.database import Observation
 
+# PostgreSQL's own default of checkpoint_timeout, where the setting could not be read.
 _CHECKPOINT_TIMEOUT_S = 300.0
 # Of the record of an insertion beside its entry (PostgreSQL, access/xlogrecord.h, nbtxlog.h): 24 of the
 # record, 20 of the block, 4 of the place in it.
 _RECORD_BYTES = 48.0
 _ENTRY_LEAST_BYTES, _ENTRY_MOST_BYTES = 16.0, 2700.0
+# A line pointer of a page (PostgreSQL, storage/itemid.h).
 _POINTER_BYTES = 4.0
 # A leaf is left 0.9 full when an index is built, and entries that come anywhere leave it ln 2 full on
 # average (A. Yao, On random 2-3 trees, 1978). Between the two, so that neither is far off.

@@ -26,17 +26,21 @@ from plimsoll.model.standing import IndexSpace, TableSpace
 from plimsoll.units import MIB, format_bytes, format_ratio, number
 
 _PAGE_HEADER, _ROW_HEADER, _POINTER, _ENTRY_HEADER = 24, 23, 4, 8
+# MAXALIGN on the 64-bit machines that RDS runs on (PostgreSQL, pg_config.h).
 _ALIGN = 8
 # Half of what alignment may add before a column; a judgement between none and all.
 _PADDING = 2.0
 # B-trees are filled so far when they are built, and their pages end with 16 bytes of links.
 _LEAF_FILL, _LEAF_SPECIAL = 0.9, 16
+# A chunk of TOAST is cut so that four rows fill a page (PostgreSQL, heaptoast.h).
 _CHUNKS_PER_PAGE = 4
 # Judgements: what is half empty is worth a word, from 10 MiB on. A warning is what takes as much as a quarter
 # of the buffers, because scans and vacuums bring it there.
 _SHARE_LEAST, _BYTES_LEAST = 0.5, 10 * MIB
 _OF_BUFFERS = 0.25
+# PostgreSQL's own default of shared_buffers, 128 MiB, where the setting could not be read.
 _BUFFERS_PAGES = 16_384
+# A cause with more names than this is a list; the rest is counted.
 _TOLD_MOST = 5
 
 

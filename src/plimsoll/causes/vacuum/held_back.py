@@ -23,6 +23,7 @@ from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, num
 # that was left a minute ago has a subscriber that is starting again; a transaction manager ends what it has
 # prepared within a second.
 _NOTABLE_S, _FORGOTTEN_S = 5.0, 3600.0
+# A judgement: a subscriber that restarts is back within a minute.
 _SLOT_IDLE_S = 60.0
 _PREPARED_S = (60.0, 3600.0)
 # WAL is kept in files of this size, so that less than one says nothing.

@@ -16,6 +16,7 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import GIB, KIB, MIB, format_bytes, format_bytes_per_s, format_ratio
 
+# A judgement: less than 0.1 MB/s of spills is lost in any load.
 _BYTES_LEAST = 0.1e6
 # More for every sender is seldom what a machine has to give; a judgement.
 _MEMORY_MOST = 1 * GIB

@@ -19,6 +19,7 @@ from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate,
 from plimsoll.gate.record import MINUTE_S, GateChange, moment_of, read_line
 from plimsoll.model.instance import Instance, Storage
 
+# A line a tenth of a second after its event is as good as at once to a reader.
 _GLANCE_S = 0.1
 
 

@@ -14,6 +14,7 @@ from plimsoll.units import (
     format_ratio,
 )
 
+# The longest of the fixed names, with two blanks.
 _COLUMN = 15
 
 

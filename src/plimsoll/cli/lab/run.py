@@ -38,6 +38,7 @@ from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.lab import GroundTruth, LabProgress
 from plimsoll.units import format_bytes, format_latency, number
 
+# A run that proves nothing ends like one without a verdict (docs/reference/exit-status.md).
 _VOID = 2
 
 # Without a terminal a line is written for every ten emulated minutes, and at the end.

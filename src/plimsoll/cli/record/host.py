@@ -33,7 +33,9 @@ from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
 from plimsoll.sources.targets.one import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
+# The finest step that counters of the kernel and sysstat have in common.
 _DEFAULT_STEP_S = 1
+# A minute shows a steady load, and is no long wait; a judgement.
 _DEFAULT_DURATION_S = 60
 
 # Without a command, the embedded server runs pgbench with as many clients as keep two processors

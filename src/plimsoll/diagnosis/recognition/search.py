@@ -27,6 +27,8 @@ from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.series import BoolArray
 
+# Judgements: a level is believed where it is likelier than not; further than a factor of twenty below every
+# documented limit, it has to be four times as likely as not.
 ACCEPT = 0.5
 ACCEPT_FAR = 0.8
 RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})

@@ -34,6 +34,7 @@ ONE_SIZE_RATIO = 0.02
 # Of Student's t, both sides together 5 %, for 1, 2, … degrees of freedom; beyond them the normal's.
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
         2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)  # fmt: skip
+# 97.5th percentile of the normal distribution: both sides together leave 5 %.
 _NORMAL95 = 1.960
 
 

@@ -20,7 +20,9 @@ from plimsoll.lab.servers.postgres import Postgres
 
 NAMES = ("tpcb", "select", "scan", "toast", "toast-mended")
 
+# More sessions than PostgreSQL runs well on a laptop; pgbench's threads would be the limit.
 CLIENTS_MAX = 500
+# More than any server answers; a larger number is a slip of the keys.
 RATE_MAX = 1e6
 
 _SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"  # noqa: S608 - our own names

@@ -37,6 +37,7 @@ from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_bytes
 
+# A quarter is the database's buffers, and the gate needs its own least besides.
 MEMORY_MIN = 2 * MEMORY_MIN_BYTES
 
 # A forecast from one second would jump with every checkpoint.

@@ -276,4 +276,5 @@ def _fill(
         connection.execute(sql.CHECKPOINT)
 
 
+# A row fills a block: 128 MiB between two looks at whether the sweep was interrupted.
 _ROWS_AT_ONCE = 16_384

@@ -30,7 +30,9 @@ from plimsoll.plan.market.candidates import Arrangements
 from plimsoll.plan.market.moves import FreeMove, free_moves
 from plimsoll.plan.market.priced import ArrangementPrices
 
+# Prices are whole millionths of a dollar here: AWS quotes no finer ones, and integers add up exactly.
 _PARTS_PER_USD = 1_000_000
+# AWS bills a month as 730 hours (AWS Pricing Calculator).
 _MONTH_DAYS = 730 / 24
 
 

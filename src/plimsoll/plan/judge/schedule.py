@@ -21,6 +21,7 @@ from plimsoll.plan.judge.work import jobs_of
 from plimsoll.units import format_bytes
 
 DAY_S = 86_400
+# Work is spread over whole hours of a day.
 HOURS = 24
 # A load half as large again as usual is more than the day's own waves from one minute to the next.
 BUSIER = 1.5

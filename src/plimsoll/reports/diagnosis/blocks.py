@@ -29,6 +29,7 @@ from plimsoll.units import format_duration, number
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _DASH, _HEAVY_DASH = "┄", "┅"  # a ceiling, and one that was reached
+# High enough for eighths to show a tenth, low enough for a report on one screen.
 _ROWS = 10
 _LABEL = 8  # columns for the numbers on the left, enough for 1,234.5 and 256,000
 _DAY_S = 86400

@@ -33,6 +33,7 @@ from plimsoll.reports.render.terminal import (
 )
 from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS, sentence, sure
 
+# Below this the words of a table would break.
 WIDTH_MIN = 40
 # Lines longer than this are hard to read back; wider terminals keep a margin.
 WIDTH_MAX = 120

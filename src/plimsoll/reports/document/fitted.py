@@ -16,6 +16,7 @@ from rich.text import Text
 from plimsoll.reports.document.parts import Cell, Column, Table
 from plimsoll.reports.render.terminal import styled
 
+# Blanks between columns: one is read as a blank between words.
 _GAP = 2
 
 Row = tuple[str | Cell, ...]

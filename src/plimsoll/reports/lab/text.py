@@ -31,12 +31,14 @@ from plimsoll.units import (
     number,
 )
 
+# Below the first the words of a table would break; lines longer than the second are hard to read back.
 WIDTH_MIN = 40
 WIDTH_MAX = 120
 
 # Below this a table would break its words.
 _NARROW = 76
 
+# Steps of 5 %, and eighths of them.
 _BAR = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Column of the names in the live display: the longest is "volume throughput".

@@ -29,7 +29,9 @@ from plimsoll.units import KIB, MIB, format_bytes, number
 _WIDTH, _HEIGHT = 680, 400
 # Room under the lowest and over the highest rate drawn, as factors of the rate.
 _BELOW, _ABOVE = 0.8, 1.3
+# A stage further above the curve would flatten it; its number is in the table.
 _STAGE_RATIO_MAX = 3.0
+# The height of a line of 11-pixel text.
 _LABEL_PX = 13
 _LETTERS_PER_LINE = 125  # of 11-pixel text over plot and margin
 _KINDS = (".svg", ".png", ".html")

@@ -5,6 +5,7 @@ from math import log2, log10
 from plimsoll.model.sheet import LimitSheet, SheetRow
 from plimsoll.units import KIB, number
 
+# Rows of the plot; the table above it stays on the same screen.
 _CURVE_ROWS = 18
 
 

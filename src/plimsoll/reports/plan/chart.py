@@ -23,12 +23,14 @@ from plimsoll.reports.plan.cards import is_spread
 from plimsoll.reports.plan.chart_names import Plane, key_of, named_marks
 from plimsoll.reports.render import words
 
+# In pixels.
 _HEIGHT = 300
 
 # Prices that differ more than this are drawn on a logarithmic axis: on a linear one the cheap half of
 # the arrangements would stand in the first tenth of the picture.
 _LOG_FROM = 6.0
 
+# With fewer, a logarithmic axis cannot be read.
 _TICKS_MIN = 4
 
 # From this width on there is room for six prices.

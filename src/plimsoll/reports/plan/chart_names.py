@@ -23,6 +23,7 @@ from plimsoll.reports.chart.look import Look
 from plimsoll.reports.plan import words as said_as
 from plimsoll.reports.render import words
 
+# In pixels, as the axes' own labels.
 _FONT = 11
 # A name that would take more of the width than this, and more than so many pixels, is cut short; the key
 # has all of it.

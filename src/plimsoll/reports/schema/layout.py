@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+# A schema is read by programs, and by people only where it changed: short parts stay on one line.
 _COLUMNS = 200
 
 

@@ -20,6 +20,7 @@ from plimsoll.reports.sweep.outline import group_title
 from plimsoll.units import KIB, number
 
 _WIDTH, _HEIGHT = 360, 240
+# Of 11-pixel text over two plots and their margins.
 _LETTERS_PER_LINE = 125
 
 

@@ -32,7 +32,9 @@ NOT_FOUND = frozenset({"DBInstanceNotFound", "DBInstanceNotFoundFault"})
 _NOT_RDS = frozenset({"neptune", "docdb"})
 
 _ARN = re.compile(r"arn:aws[a-z-]*:rds:([a-z0-9-]+):\d*:([a-z-]+):([A-Za-z0-9-]+)\Z")
+# As many names as one reads at a glance.
 _CLOSE_NAMES_MAX = 3
+# The least that DescribeDBInstances takes for MaxRecords (RDS API reference).
 _FEWEST_A_PAGE = 20
 
 

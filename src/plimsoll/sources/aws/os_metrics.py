@@ -25,7 +25,9 @@ from plimsoll.units import format_time
 
 GROUP = "RDSOSMetrics"
 NAME = "Enhanced Monitoring"
+# The finest step of the metrics of AWS/RDS: only documents that come more often add something.
 CLOUDWATCH_STEP_S = 60
+# GetLogEvents answers 1 MB at most (CloudWatch Logs API reference).
 PAGE_BYTES = 1_000_000
 DOCUMENT_BYTES_MAX = 25_000
 """Documents that people have published have 7 to 15 kB; many vCPUs and processes make them longer."""

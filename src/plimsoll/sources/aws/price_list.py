@@ -15,6 +15,7 @@ from plimsoll.sources.aws.operations import GET_PRODUCTS
 from plimsoll.sources.prices.products import OFFER
 from plimsoll.sources.values.shown import shown
 
+# The most that GetProducts takes for MaxResults (AWS Price List API reference).
 PRODUCTS_A_PAGE = 100
 
 _ENDPOINTS = {"eu-": "eu-central-1", "me-": "eu-central-1", "ap-": "ap-south-1"}

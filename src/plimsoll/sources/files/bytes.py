@@ -16,6 +16,7 @@ from plimsoll.sources.files import bounds
 HEAD_BYTES = 1 << 18
 """What is looked at to tell formats apart."""
 
+# Unpacked at once: a bomb is noticed after this much more than is allowed.
 _CHUNK_BYTES = 1 << 24
 _GZIP = b"\x1f\x8b"
 

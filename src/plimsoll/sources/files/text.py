@@ -15,6 +15,7 @@ from typing import Protocol
 # A smaller file costs less to hold than to ask for again.
 LEAST_BYTES = 16 << 20
 
+# Copied at once to be counted, so that a large file does not stand in memory twice.
 _COUNTED_BYTES = 1 << 20
 _LINE_BYTES = 1 << 12
 """Lines of a table are a few hundred bytes long; the end of one is looked for in so many."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 
+# Thousands of databases with a line each; more is no configuration.
 FILE_BYTES_MAX = 4_000_000
 _INCLUDES_MAX = 10  # as both poolers allow
 # Commands and queries of checks may hold a password in their text.

@@ -20,6 +20,7 @@ FULL = "53300"
 DENIED = ("28000", "28P01", "3D000", "42501")
 """Bad authorisation, bad password, no such database, no right to it."""
 
+# PQERRORS_SQLSTATE of libpq-fe.h: the code alone, in no language.
 _ERRORS_SQLSTATE = 3
 # As libpq writes it: the severity in the server's language, two blanks, the code.
 _CODE = re.compile(r":  ([0-9A-Z]{5})\s*$", re.MULTILINE)

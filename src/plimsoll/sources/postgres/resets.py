@@ -18,6 +18,8 @@ from plimsoll.sources.postgres.moment import ServerReading
 _WAL = ("wal_bytes", "wal_full_pages", "wal_records", "wal_writes", "wal_buffers_full")
 _CHECKPOINTS = ("checkpoints_timed", "checkpoints_requested", "checkpoint_written_bytes")
 _BACKGROUND = ("background_written_bytes",)
+# From 17 on checkpoints have a view of their own, from 16 on sessions are counted in pg_stat_io (release
+# notes).
 _SPLIT_VERSION = 170_000
 _IO_VERSION = 160_000
 

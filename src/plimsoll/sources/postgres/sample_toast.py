@@ -31,6 +31,7 @@ from plimsoll.sources.postgres.statements.terms import DECODING, END
 if TYPE_CHECKING:
     import psycopg
 
+# A slot keeps WAL and dead rows for as long: a minute does no harm to a server that is well.
 SECONDS_MAX = 60
 # WAL that is decoded at most; its text is about as long. A judgement: some seconds of work.
 WAL_BYTES_MAX = 64 * 1024**2

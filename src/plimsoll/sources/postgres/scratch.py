@@ -29,6 +29,7 @@ from plimsoll.sources.postgres.statements.terms import PROOF, Terms
 if TYPE_CHECKING:
     import psycopg
 
+# The setting event_triggers came with PostgreSQL 17 (release notes).
 _CAN_SWITCH_EVENT_TRIGGERS = 170_000
 
 

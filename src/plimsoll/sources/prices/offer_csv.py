@@ -15,6 +15,7 @@ from plimsoll.errors import AccessDenied, DataError, SourceError
 from plimsoll.sources.prices.products import OFFER, Attributes, Gathered, Product, Rate
 
 _GZIP = b"\x1f\x8b"
+# Enough for the first field of an offer file, which tells it from any other CSV.
 _HEAD_BYTES = 64
 _MARK = b"\xef\xbb\xbf"
 # The rows above the columns are five in the files of 2026-04; ten more would be another format.

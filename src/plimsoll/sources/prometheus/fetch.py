@@ -20,6 +20,7 @@ Window = tuple[int, int]
 """Epoch seconds, [start, end)."""
 Labels = Mapping[str, str]
 
+# A day keeps an answer small; below five minutes a server that still refuses is not asked in smaller parts.
 LONGEST_CHUNK_S = 86_400
 SHORTEST_CHUNK_S = 300
 

@@ -25,7 +25,9 @@ from plimsoll.sources.values.times import of_numbers
 
 _SERIES = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)?\s*\{(.*)\}\s*\Z", re.DOTALL)
 _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|\Z)')
+# As many instances as a fleet has; a longer answer is not of one metric.
 _MOST_ROWS = 10_000
+# As many names as one reads at a glance.
 _MOST_NAMED = 3
 
 _RANGE_HINT = "Ask /api/v1/query_range for series by name; rates and sums of them have no name."

@@ -42,6 +42,7 @@ from plimsoll.sources.values.shown import counted, shown
 
 __all__ = ["PrometheusServer", "read_prometheus", "read_prometheus_fleet", "server_of"]
 
+# A screen has room for so many names; the rest is counted.
 _MOST_LISTED = 12
 Window = tuple[int, int]
 

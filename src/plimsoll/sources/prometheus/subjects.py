@@ -6,6 +6,7 @@ from plimsoll.errors import UsageError
 from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, Subject
 from plimsoll.sources.values.shown import shown
 
+# A screen has room for so many names; the rest is counted.
 _MOST_LISTED = 12
 _PLACES = ("aws_region", "region", "aws_account_id", "account_id")
 

@@ -10,6 +10,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.values.shown import shown
 
 UNNAMED = "unnamed"
+# A screen has room for so many names; the rest is counted.
 _MOST_LISTED = 12
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.units import GIB, KIB, MIB, mb_per_s, mbit_per_s, ratio_of_percent
 
+# Binary, as CloudWatch and Grafana write it.
 _TIB = 1024 * GIB
 _MB = mb_per_s(1)
 _MBIT = mbit_per_s(1)

@@ -36,6 +36,7 @@ _HEADER = re.compile(
     rf"^Linux \S+ \((?P<host>[^)]*)\)\s+(?P<date>{DATE}|\S+)(?:\s+\S.*?)?"
     r"(?:\s*\((?P<cpus>\d{1,6}) CPU\))?\s*$"
 )
+# A longer first line is no banner, and would cost the pattern its time.
 _LONGEST_HEADER = 500
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _VALUE = re.compile(r"^\d+(?:[.,]\d+)?$")

@@ -18,6 +18,7 @@ HOW = (
     "'sadf -j FILE -- -d -b -u -r -S -q -n DEV'."
 )
 
+# sysstat's kB are 1,024 bytes, and its sectors 512 (sar(1), iostat(1)).
 _KB = 1024.0
 _SECTOR_BYTES = 512.0
 

@@ -25,6 +25,7 @@ ACTIVITIES = ("-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV")
 _HOW = (
     f"Run 'sadf -j FILE -- {' '.join(ACTIVITIES)}' on the host that wrote it, and give its output."
 )
+# The first four bytes of a binary file, and the forms that sadf of today reads or converts.
 _MAGIC = 0xD596
 _FORMATS = range(0x2100, 0x2200)
 # A day of samples every second takes sadf a few seconds; a year of them a few minutes.

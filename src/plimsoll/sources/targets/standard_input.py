@@ -26,7 +26,9 @@ INTERRUPTED = Gap(
     remedy="Let the command before the pipe end by itself: give it a count.",
 )
 
+# As much as a pipe of Linux holds.
 _CHUNK_BYTES = 1 << 16
+# What fits a terminal after the words before it.
 _LINE_LENGTH = 60
 
 

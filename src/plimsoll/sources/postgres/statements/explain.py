@@ -6,6 +6,7 @@ Rule 2: our own statements find names in pg_catalog alone. Those that people nam
         role's own path.
 """
 
+# Longer waiting would hold up those who queue behind us for the same lock.
 LOCK_TIMEOUT_MS = 500
 _PREPARED = "plimsoll_explain"
 
