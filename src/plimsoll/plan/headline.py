@@ -34,6 +34,8 @@ def headline_of(
         is_open: whether the load asks for so much and no more: hours of work then mean little.
         greedy_ratio: chance 0–1 that it takes whatever it is given, which no chance of a step counts.
     """
+    # The order is the order of importance: no change, then what nothing documented explains, then
+    # steps.
     if present.judgement is Judgement.LIFTS:
         return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
     if unexplained is not None:
@@ -45,12 +47,15 @@ def headline_of(
     if ladder is None:
         return _without_steps(options, unpriced, faster)
     chosen = options[ladder.rungs[ladder.recommended].option]
+    # Hours of work say little of a load that asks for so much and no more, and nothing new of the
+    # step that is recommended anyway.
     is_told = faster is not None and not is_open and chosen.role not in (FREE, FASTER)
     first = [faster] if faster is not None and is_told else []
     tried = _tried(present, chosen)
     if first and chosen.judgement is Judgement.LIFTS:
         tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
     said = [*first, tried, *_after(options, ladder)]
+    # The chances of the steps leave this case out, so it has to be said once.
     if greedy_ratio >= GREEDY_FROM and chosen.judgement is not Judgement.LIFTS:
         said.append(
             f"with a chance of {format_ratio(greedy_ratio)} the load uses any throughput it gets: then no "
@@ -162,6 +167,7 @@ def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
 def _work(present: Option, option: Option) -> str | None:
     """Return `5.4 h instead of 12.1 h`; None where it is not known or no less."""
     took, takes = present.effect.work, option.effect.work
+    # Only less time is worth a clause; equal limits take equal time.
     if took is None or takes is None or takes.chained_minutes >= took.chained_minutes:
         return None
     return text_of(took, takes)
@@ -170,6 +176,7 @@ def _work(present: Option, option: Option) -> str | None:
 def _first(options: tuple[Option, ...]) -> str:
     """Return the restart, which goes before everything that costs money."""
     restart = next((o for o in options if o.role == FREE and o.disruption.is_restart), None)
+    # A restart that lifts is an option of its own and stands at the top already.
     if restart is None or restart.judgement is Judgement.LIFTS:
         return ""
     if restart.judgement is Judgement.DOES_NOT:
@@ -189,6 +196,7 @@ def _for(option: Option) -> str:
     if more is None:
         whole = option.cost.usd_per_day
         return f" for ${whole:,.2f} a day in total" if whole else ", at an unknown price"
+    # Rounded first: half a cent of difference is the same price to a reader.
     cents = more.quantize(_CENT, rounding=ROUND_HALF_UP)
     if cents == 0:
         return " at the same price"

@@ -155,6 +155,7 @@ def plan(
 
 def _endless_ratio(demand: Demand) -> float:
     """Return the chance 0–1 that no size is enough, which the chances of the steps leave out."""
+    # No step passes such a path, so it would lower the chance of every step by the same factor.
     return sum(path.weight for path in demand.paths if path.is_endless)
 
 
@@ -189,6 +190,7 @@ class _Market:
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], LadderDraft | None]:
         """Return the cheapest of every role that holds at the high demand, and the steps of the ladder."""
+        # The high demand first: what holds there holds for nearly all that is plausible.
         sure = self._search(self._high)
         options = []
         for role, chosen in sure.roles.items():
@@ -197,14 +199,19 @@ class _Market:
                 options.append(option)
         climb = None
         if is_sure(present):
+            # The current setup suffices, so only a saving that is as sure is worth a change.
             options = [option for option in options if is_sure(option) and _costs_less(option)]
         else:
+            # A smaller class is a saving, and nobody saves while a limit binds.
             options = [option for option in options if option.role != SMALLER]
             climb = self._climb(sure, UNSURE if options else SUSPECTED)
             self._asked = _asked_by(climb)
+            # No size is enough for a greedy load, so its steps are compared by the hours its work
+            # takes.
             by_hours = self._by_hours()
             options += self._faster() + self._steps(by_hours) + self._steps(climb)
             climb = by_hours or climb
+            # Nothing is likely to be enough: then show how far money goes within the constraints.
             if not any(option.probability >= PROBABLY for option in options):
                 options += self._most()
         return tuple(sorted(options, key=better_first)), climb
@@ -212,12 +219,14 @@ class _Market:
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """Return what holds and has no price, the smallest first, each with its break-even."""
         context = self._context
+        # A limit of cost cannot be checked without a price.
         if context.present_is_sure or context.constraints.usd_per_day_max is not None:
             return ()
         places = smallest_unpriced(
             self._found,
             self.vectors,
             self._prices,
+            # The same demands as for priced options, so that a break-even compares like with like.
             (self._high, *(self._asked or (self._middle,))),
             allowed_ratio=context.constraints.allowed_ratio,
         )
@@ -329,6 +338,7 @@ class _Market:
             return []
         served = served_at_once(self.vectors, np.arange(len(self.vectors)), self._middle)
         ratio = served[self.vectors.of[places]]
+        # Many serve as much once the volumes, not the class, are the limit: the cheapest of these.
         best = places[ratio >= ratio.max() - _AS_MUCH]
         index = best[np.argmin(self._prices.order[best])]
         return [self._context.option(self._found.instance(int(index)), MOST)]

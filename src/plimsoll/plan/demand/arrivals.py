@@ -22,6 +22,7 @@ from plimsoll.plan.demand.held import MeasuredDemand, ThrottledSteps
 
 # Counted by the minute here and there, edges differ by a twentieth.
 EXCESS = 0.05
+# Judgement: a median of fewer steps moves with each of them.
 LEAST_STEPS = 20
 # At liberty what comes is done, so many of the one for one of the other; a ratio that wanders there
 # by more than this compares different work.
@@ -71,17 +72,20 @@ def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) 
             Metric.COMPLETIONS_PER_S,
         )
     )
+    # The count of transactions includes those that were rolled back, which did nothing.
     done = np.where(np.isfinite(rolled), np.maximum(ended - rolled, 0.0), ended)
     is_whole = bool(np.isfinite(came).any())
     is_own = is_whole and bool(np.isfinite(completed).any())
     ratio = _over(came if is_whole else ended, completed if is_own else done)
     known = seen.is_measured & np.isfinite(ratio)
+    # Steps that were held back for a part belong to neither side.
     pressed, free = known & held.is_held, known & ~held.is_held & ~held.is_partly
     # An application counts what came and what of it was done alike; others may count another thing.
     usual = 1.0 if is_own and pressed.sum() >= LEAST_STEPS else _usual(ratio, pressed, free)
     if usual is None:
         return None
     over = np.where(known, ratio / usual, np.nan)
+    # Weighed by operations: a ratio counts for as much work as it stands for.
     weight = seen.ops_per_s[pressed]
     excess = float(np.average(over[pressed], weights=weight)) - 1 if weight.any() else 0.0
     mix, share = _mix(completed if is_own else done, done, seen.ops_per_s, pressed, free)
@@ -115,6 +119,7 @@ def _mix(
     pressed, free = pressed & np.isfinite(each), free & np.isfinite(each)
     if min(pressed.sum(), free.sum()) < LEAST_STEPS:
         return Mix.UNKNOWN, None
+    # What wanders while nothing holds it back cannot show a change while something does.
     usual = float(np.median(each[free]))
     if usual <= 0 or _wandering(each[free] / usual) > WANDERS_LOG:
         return Mix.UNKNOWN, None

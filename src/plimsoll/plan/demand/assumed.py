@@ -68,6 +68,7 @@ def _of_arrivals(came: Arrivals) -> str:
 def _of_stretches(held: ThrottledSteps, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
+    # From measured to assumed: what was seen just before, then likeness, then the prior.
     if shown == count:
         return "We assume that demand at the ceiling continued as it was just before."
     if shown:
@@ -83,6 +84,7 @@ def _of_stretches(held: ThrottledSteps, prior: Prior) -> str:
 
 
 def _of_habit(found: LoopEstimate, weights: Mapping[Overflow, float]) -> str:
+    # Only counted clients have a time outside storage that is known.
     if found.loop is LoadResponse.CLOSED:
         return (
             f"Clients were counted; each spends {1e3 * found.think_s:.2g} ms outside storage per request"

@@ -32,23 +32,31 @@ KEPT: Mapping[Overflow, float] = {Overflow.LOST: 0.1, Overflow.JOB: 0.45, Overfl
 
 def fates_of(found: LoopEstimate, held: ThrottledSteps, prior: Prior) -> Mapping[Overflow, float]:
     """Return how likely each fate is; shares add up to 1."""
+    # Strongest evidence first: counted arrivals, then a counted queue, then connections, then the
+    # prior.
     if found.arrivals is not None and found.arrivals.is_lost:
         return CAME[found.arrivals.mix] if found.arrivals.is_whole else ROLLED
     if found.arrivals is not None and found.loop is not LoadResponse.CLOSED:
         return DONE
     if found.is_kept:
         return KEPT
+    # As many were done as came, and they wait for answers: all are clients.
     if found.arrivals is not None and found.is_sure:
         return {Overflow.CLIENTS: 1.0}
     if found.is_sure:
         lost = PAUSING_LOST if found.is_pausing else SURE_LOST
         return {Overflow.LOST: lost, Overflow.CLIENTS: 1 - lost}
+    # A queue that did not keep its work lost most of what it turned away.
     if found.queue_ops is not None:
         return TURNED_AWAY
     weights = weighed(prior, held)
+    # How long the load stayed at its ceilings is all that moves the prior where nothing was
+    # counted.
     if found.loop is not LoadResponse.OPEN:
         return weights
+    # An open load does not wait for its answers, so clients and greedy work are ruled out.
     opened = {habit: weights[habit] for habit in (Overflow.LOST, Overflow.JOB)}
+    # A prior of the user's may give both no weight; the count still says that the load is open.
     if not any(opened.values()):
         return TURNED_AWAY
     return {habit: weight / sum(opened.values()) for habit, weight in opened.items()}

@@ -143,6 +143,7 @@ def seen_of(snapshot: Snapshot) -> MeasuredDemand:
         )
     congestion = congestion_of(frame, load_of(frame))
     step = frame.step_s
+    # A replay needs steps of one length, so a gap becomes steps that were not measured.
     time_s = np.arange(int(frame.time_s[0]), int(frame.time_s[-1]) + step, step, dtype=np.int64)
     at = np.clip(np.searchsorted(frame.time_s, time_s, side="right") - 1, 0, None)
     is_covered = time_s < frame.time_s[at] + frame.width_s[at]
@@ -153,6 +154,8 @@ def seen_of(snapshot: Snapshot) -> MeasuredDemand:
     ops, size, counted, has_size = _rates(frame)
     ops = column(ops)
     is_measured = np.isfinite(ops)
+    # A replay also needs a rate in every step. Gaps are interpolated, and is_measured keeps them
+    # from being counted.
     return MeasuredDemand(
         time_s=time_s,
         step_s=float(step),
@@ -170,15 +173,19 @@ def seen_of(snapshot: Snapshot) -> MeasuredDemand:
 
 def _rates(frame: Frame) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
     """Return operations per second, bytes per operation, counted operations per operation."""
+    # Operations as the metrics count them; frame.ops_per_s is what storage counts, where a large
+    # request is several operations.
     plain = frame.read_ops_per_s + frame.write_ops_per_s
     both = np.isfinite(plain) & np.isfinite(frame.bytes_per_s) & (plain > 0)
     if not both.any():
         size = np.full(frame.size, ASSUMED_SIZE_BYTES)
+        # One of the two is missing altogether; a size is assumed, and the plan says so.
         ops = plain if np.isfinite(plain).any() else frame.bytes_per_s / ASSUMED_SIZE_BYTES
         return ops, size, np.ones(frame.size), False
     with np.errstate(all="ignore"):
         size = np.where(both & (frame.bytes_per_s > 0), frame.bytes_per_s / plain, np.nan)
         counted = np.where(both, frame.ops_per_s / plain, np.nan)
+    # A step without bytes has no I/O size, so it cannot be compared with a limit in bytes.
     ops = np.where(np.isfinite(frame.bytes_per_s), plain, np.nan)
     return ops, size, counted, True
 
@@ -194,14 +201,19 @@ def held_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
     """Return the held-back steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
+    # Where intervals overlap the one written last stays: the one the diagnosis is surest of.
     for interval in sorted(known, key=lambda i: i.confidence):
         first, last = np.searchsorted(seen.time_s, (interval.start_s, interval.end_s), side="left")
         inside = slice(int(first), int(last))
         ceiling[inside] = _in_ops(seen, interval.level, interval.dimension)[inside]
+    # Unknown latency is no evidence of waiting.
     is_waiting = np.nan_to_num(seen.log_excess, nan=0.0) > HOT_LOG
+    # Many intervals share a level that floating point may not repeat exactly.
     levels = {(round(i.level, 6), i.dimension) for i in known}
     for level, dimension in sorted(levels):
         limit = _in_ops(seen, level, dimension)
+        # Plateaus too short for an interval: the rate stands at a confirmed level, and requests
+        # wait.
         near = (seen.ops_per_s > NEAR * limit) & (seen.ops_per_s < CLEAR * limit)
         ceiling = np.where(np.isnan(ceiling) & near & is_waiting & seen.is_measured, limit, ceiling)
     is_held = np.isfinite(ceiling)
@@ -223,9 +235,13 @@ def _full_log_rise(
     """Return how much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
+    # Loaded enough to show a rise, and further below the ceiling than a level's error of about a
+    # percent.
     near = ~is_held & seen.is_measured & (load > 0.8) & (load < 0.97) & np.isfinite(seen.log_excess)
+    # Judgement: a quartile of fewer readings is one or two of them.
     if near.sum() < 10:
         return UNSEEN_RISE
+    # The lower quartile, because some of these readings may already be waiting.
     least = float(np.quantile(seen.log_excess[near], 0.25))
     return float(np.clip(least, *SEEN_RISE)), UNSEEN_RISE[1]
 
@@ -236,6 +252,8 @@ def _is_rate(interval: Interval) -> bool:
 
 def _in_ops(seen: MeasuredDemand, level: float, dimension: Dimension) -> FloatArray:
     """Return a level as operations per second at every step's I/O size."""
+    # A limit in bytes lets fewer operations through the larger they are; a limit of IOPS, the more
+    # each one counts as.
     per_op = seen.io_size_bytes if dimension == Dimension.THROUGHPUT else seen.counted_ratio
     return level / np.maximum(per_op, 1e-9)
 
@@ -244,6 +262,8 @@ def _at_a_limit(seen: MeasuredDemand, diagnosis: Diagnosis) -> BoolArray:
     """Return steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
     found = np.zeros(seen.time_s.size, dtype=bool)
     rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
+    # A legacy limit that this instance has is among the confirmed levels; the others are not its
+    # own.
     rates |= {
         (c.value, c.dimension)
         for c in diagnosis.ceilings
@@ -292,6 +312,7 @@ def _is_same_work(before: CeilingRun, after: CeilingRun, step_s: float) -> bool:
 def _plateaus(ceiling: FloatArray) -> IntArray:
     """Return runs of held-back steps, cut where the level changes by more than a size's drift would."""
     held = np.isfinite(ceiling)
+    # Ceilings a quarter apart are two, as in overload.py (TWO_LEVELS).
     jump = np.abs(np.diff(np.log(np.where(held, ceiling, 1.0)), prepend=0.0)) > np.log(1.25)
     found = []
     for a, b in runs_of(held):
@@ -310,6 +331,7 @@ def _stretch(
     # At another limit a rate may be held although few wait: a lower bound as well.
     is_waiting |= at_a_limit[before]
     pressed = seen.ops_per_s[before[is_waiting]]
+    # A single reading may be the step in which the load came.
     if pressed.size >= 2:
         # Requests waited at a rate that no interval covers: a ceiling that bound too briefly.
         bound = max(bound, float(np.median(pressed)))
@@ -321,16 +343,19 @@ def _stretch(
         free_ops_per_s=seen.ops_per_s[before[~is_waiting]],
         length_s=(runs[-1].end - runs[0].start) * seen.step_s,
         pressed_count=int(pressed.size),
+        # A plateau a tenth below the highest ceiling stood at another one.
         waiting=_waiting(seen, runs, 0.9 * bound),
     )
 
 
 def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
     """Return steps that lead up to a run without a break, above its level, before anything held them."""
+    # At least four steps, so that coarse samples can show the load at all.
     longest = max(int(BEFORE_S / seen.step_s), 4)
     start = max(run.start - longest, 0)
     above = seen.is_measured[start : run.start] & np.isnan(ceiling[start : run.start])
     above &= seen.ops_per_s[start : run.start] > CLEAR * floor
+    # The last steps mix burst and ceiling, so a low one among them is no break.
     turn = min(TURN_STEPS, above.size)
     breaks = np.flatnonzero(~above[: above.size - turn])
     first = int(breaks[-1]) + 1 if breaks.size else 0
@@ -339,6 +364,7 @@ def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: f
 
 
 def _waiting(seen: MeasuredDemand, runs: list[CeilingRun], least: float) -> float:
+    # A ceiling that bound too briefly has no run of its own; then all of them tell.
     highest = [run for run in runs if run.level_ops_per_s >= least] or runs
     inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
     return float(np.fmax(np.exp(_known_median(inside)), 1.0)) if np.isfinite(inside).any() else NAN

@@ -49,9 +49,12 @@ def asked_by_waiting(
     served, base = seen.ops_per_s[at], seen.base_latency_s[at]
     with np.errstate(all="ignore"):
         latency = base * np.exp(seen.log_excess[at])
+    # The rate anchors Z: a load that was seen free asked for it right after, any other is known
+    # only at its highest ceiling.
     first = held_back & (
         _is_first(seen, held_back) if is_seen(stretch) else _is_highest(stretch, held_back.size)
     )
+    # Without the unpressed latency r there is no equation to solve for Z.
     if not first.any() or not np.isfinite(base[first]).all():
         return None
     level = float(np.median(served[first]))

@@ -132,6 +132,7 @@ def _counted(
 ) -> LoopEstimate:
     sessions = _column(snapshot, Metric.CONNECTION_COUNT, seen)
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
+    # The regression first: it needs no moment at which the load comes or goes.
     found = _clients(sessions, seen, in_flight, known, held)
     found = found or _newcomers(sessions, active, seen, in_flight, known, held)
     return found or LoopEstimate(loop=LoadResponse.UNKNOWN, reason=NEEDED)
@@ -146,8 +147,10 @@ def _queue(
     inside = held.is_held & np.isfinite(waiting) & np.isfinite(done) & (done > 0)
     if inside.sum() < LEAST_STEPS:
         return None
+    # Waiting work is counted in jobs, demand in operations; the ratio at the ceiling converts it.
     each = float(np.median(seen.ops_per_s[inside] / done[inside]))
     queue = np.where(np.isfinite(waiting), waiting, 0.0) * each
+    # Nine in ten, so that one jam of a moment is not taken for a queue.
     longest = float(np.quantile(queue[inside] / seen.ops_per_s[inside], 0.9))
     if longest < QUEUE_S:
         if not np.isfinite(counted.think_s):
@@ -215,6 +218,7 @@ def _pile(
     during = float(np.median(each_s[pressed[counts]]))
     usual = max(float(np.median(each_s[free[counts]])), 0.0)
     stored = float(np.median(seen.latency_s[pressed]))
+    # Both must be clear: a rise beyond the error of latency, and a change against what is usual.
     if during - usual <= PILE * stored or during < 1.5 * usual:
         return None
     return LoopEstimate(
@@ -239,6 +243,8 @@ def _clients(
         return None
     y, flight, rate = sessions[counts], in_flight[counts], seen.ops_per_s[counts]
     columns = np.column_stack((np.ones(y.size), flight, rate))
+    # Connections and operations differ by orders of magnitude; scaled, least squares is well
+    # conditioned.
     scale = np.maximum(np.std(columns, axis=0), 1e-12)
     scale[0] = 1.0
     weights = _balance(held.is_held[counts])
@@ -248,8 +254,10 @@ def _clients(
     explained = 1 - np.average(left**2, weights=weights) / max(
         float(np.average((y - middle) ** 2, weights=weights)), 1e-12
     )
+    # Another share would mean sessions that do not wait for storage, whatever the fit.
     if not (SHARE_RANGE[0] <= share <= SHARE_RANGE[1]) or explained < EXPLAINED:
         return None
+    # The edges of the load tell its own clients; the regression mixes them with everybody else's.
     think = _think_s(sessions, seen, in_flight, counts, held)
     if think is None:
         think = max(float(other / share), 0.0)
@@ -287,6 +295,7 @@ def _newcomers(
     def came(values: FloatArray) -> float:
         return float(np.median(values[inside]) - np.median(values[outside]))
 
+    # Differences, so that connections that were open all along cancel out.
     number, stored = came(sessions), came(in_flight)
     steady = float(np.std(sessions[inside])) <= STEADY * number
     if number < NEWCOMERS or not steady or not _is_like(came(active), stored):
@@ -332,6 +341,7 @@ def _think_s(
         ):
             inside = np.flatnonzero((counts & held.is_held)[inner]) + inner.start
             outside = np.flatnonzero((counts & ~held.is_held)[outer]) + outer.start
+            # A median needs three readings to leave one of them out.
             if inside.size < 3 or outside.size < 3:
                 continue
 
@@ -355,6 +365,7 @@ def _least_squares(columns: FloatArray, y: FloatArray, weights: FloatArray) -> F
     root = np.sqrt(weights)
     found = np.asarray(np.linalg.lstsq(columns * root[:, None], y * root, rcond=None)[0])
     left = np.abs(y - columns @ found)
+    # Residuals beyond four medians have another cause; if most are, the first fit is all there is.
     keep = left <= 4 * max(float(np.median(left)), 1e-9)
     if keep.sum() < y.size // 2:
         return found

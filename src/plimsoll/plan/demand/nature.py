@@ -52,6 +52,8 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
     ]
     if unseen:
         stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
+        # Bayes' rule: jobs and greedy loads stay at a ceiling with certainty, so their weights are
+        # kept.
         weights[Overflow.LOST] *= stays
         weights[Overflow.CLIENTS] *= stays
     whole = sum(weights.values())
@@ -94,6 +96,7 @@ def without_greedy(
         left[span] = seen.ops_per_s[span]
     if is_greedy:
         return [(left, 1.0)]
+    # The stretches are taken as one kind of work, and the least sure of them decides.
     chance = min(greedy_chance(prior, held.stretches[place]) for place in places)
     return [(ops, 1 - chance), (left, chance)]
 
@@ -111,7 +114,9 @@ def nature_of(
     length = np.array([stretch.length_s for stretch in held.stretches])
     seen = np.array([is_seen(stretch) for stretch in held.stretches])
     greedy = weights.get(Overflow.GREEDY, 0.0) + weights.get(Overflow.JOB, 0.0)
+    # Weighed by time: a stretch whose demand was seen is not greedy, for as long as it lasted.
     ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
+    # Between the two marks neither nature is named, because each is plausible.
     if ratio >= SAID_FROM:
         nature = WorkloadKind.GREEDY
     elif 1 - ratio >= SAID_FROM:
@@ -137,6 +142,7 @@ def _reason(held: ThrottledSteps, nature: WorkloadKind, ratio: float, prior: Pri
         f"{text}; with a chance of {chance} it uses any throughput it gets, for example a vacuum or a "
         "load job"
     )
+    # Little's law bounds a greedy load by its requests in flight; then a size can be enough for it.
     if is_bounded(held, prior):
         most = max(stretch.waiting for stretch in held.stretches if not is_seen(stretch))
         return f"{text}. Few requests wait, so such a load reaches at most {most:.2g} times this ceiling"

@@ -79,6 +79,7 @@ def is_same_work(one: Episode, other: Episode) -> bool:
     """Return whether two stretches are the same work on two days: of one size, ceiling and time of day."""
     level = one.floor_ops_per_s / other.floor_ops_per_s
     size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
+    # Another ceiling or another size of requests is another piece of work.
     is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and 1 / SAME_SIZE < size < SAME_SIZE
     later_s = abs(other.runs[0].start - one.runs[0].start) * one.length_s / one.length
     apart_s = abs((later_s + DAY_S / 2) % DAY_S - DAY_S / 2)
@@ -145,6 +146,7 @@ def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in middles(GROWTH_PARTS)])
     more = (prior.overload_median - 1.0) * np.exp(prior.overload_log_sd * deviate)
     overload = np.minimum(1.0 + more, OVERLOAD_MAX)
+    # A random walk: its spread grows with the root of time.
     spread = min(SWING_LOG_SD * (length_s / 3600) ** 0.5, SWING_LOG_SD_MAX)
     if spread <= 0:
         return overload, np.ones(overload.size)
@@ -179,6 +181,8 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
             if found:
                 witnesses = found if twins else [demand, *found]
                 demand = np.quantile(np.concatenate(witnesses), u)
+        # A job may come slower than its highest ceiling serves it, but not slower than it was
+        # served in all.
         least = stretch.mean_ops_per_s if habit is Overflow.JOB else stretch.bound_ops_per_s
         columns.append(np.maximum(demand, least))
     return np.column_stack(columns) if columns else np.zeros((u.size, 0))

@@ -52,6 +52,8 @@ CLIENTS_SHARE = 0.5
 DEFAULT_PRIOR = Prior()
 # What came is counted to a few percent, and what it costs in storage is that of what was done.
 CAME_LOG_SD = 0.05
+# Every path costs a replay for each option that is judged. Habits whose demand is spread over the
+# whole prior get more paths, and greedy ones, which are nearly one rate, the fewest.
 QUANTILES: Mapping[Overflow, int] = {
     Overflow.LOST: 12,
     Overflow.JOB: 6,
@@ -183,6 +185,8 @@ def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
         series = snapshot.series.get(metric)
         if series is None or not series.time_s.size:
             continue
+        # A later reading tells nothing of the start: 30 minutes at the maximum may empty a bucket
+        # (EC2 user guide, EBS-optimized instances).
         if series.time_s[0] - seen.time_s[0] <= 3600 and np.isfinite(series.value[0]):
             found[family.value] = float(np.clip(series.value[0], 0.0, 1.0))
     return found
@@ -193,12 +197,15 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
     found = {}
     for fit in diagnosis.buckets:
         known = [c for c in diagnosis.ceilings if c.family == fit.family]
+        # Capacity is told as seconds of burst, so that it can be carried over to another class of
+        # the family.
         same = [c for c in known if abs(c.value / fit.baseline - 1) < SAME]
         origins = [c.origin for c in same if c.bucket_phase == Phase.BASELINE]
         tops = [c.value for c in known if c.bucket_phase == Phase.BURST and c.origin in origins]
         if not tops or not fit.is_reliable:
             continue
         extra = max(tops) - fit.baseline
+        # Two standard errors either side: some 95 % of a normal error.
         low, high = fit.capacity - 2 * fit.capacity_se, fit.capacity + 2 * fit.capacity_se
         found[fit.family.value] = (max(low, 0.0) / extra, high / extra)
     return found
@@ -233,6 +240,7 @@ def _paths(
 ) -> tuple[DemandPath, ...]:
     growth, prior = wanted
     if not held.stretches:
+        # Nothing was held back, so what was served is all that was asked for.
         return (DemandPath(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
     paths = []
     for habit, weight in weights.items():
@@ -251,6 +259,7 @@ def _paths(
                     is_carried=habit is Overflow.JOB,
                     weight=share * weight / u.size,
                     is_greedy=is_greedy,
+                    # Few requests in flight end even a greedy load at a rate that can be bought.
                     is_endless=is_greedy and not is_bounded(held, prior),
                 )
                 for asked, share in without_greedy(
@@ -264,6 +273,7 @@ def _believed(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps) -
     """Return what was found of the loop, unless clients so counted could not have asked for what was seen."""
     if not np.isfinite(found.think_s) or not held.stretches:
         return found
+    # The longest stretch has the most readings of both.
     longest = max(held.stretches, key=lambda stretch: stretch.length)
     counted = counted_of(seen, held, found.think_s, 0.5)[longest.span]
     least = float(np.median(longest.free_ops_per_s)) if is_seen(longest) else 0.0
@@ -282,6 +292,7 @@ def _asked(
     """Return one path: what was asked for under a habit, at a quantile and its rates for each stretch."""
     q, rates = at
     is_counted = np.isfinite(found.think_s)
+    # Counted clients bound what is asked for at every moment, whatever the habit's own guess.
     most = counted_of(seen, held, found.think_s, q) if is_counted else None
     came = found.arrivals
     if came is not None and came.is_lost:
@@ -293,6 +304,8 @@ def _asked(
     is_all = habit is Overflow.GREEDY or (habit is Overflow.CLIENTS and found.is_sure)
     # What was seen at liberty is measured, and what clients might ask for is inferred.
     if most is not None and is_all and not all(is_seen(stretch) for stretch in held.stretches):
+        # The upper half of the paths takes the doubtful steps at the edges as full, the lower as
+        # served.
         return _by_clients(seen, held, most, is_wide=q > 0.5)
     if habit is Overflow.JOB and found.queue_ops is not None:
         return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
@@ -320,6 +333,8 @@ def _by_arrivals(
     """Return what came, as it was counted, in the stretches that were held back."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
+        # One step more on either side: arrivals and ceilings may be counted in neighbouring
+        # minutes.
         span = slice(max(stretch.span.start - 1, 0), stretch.span.stop + 1)
         asked = came.ops_per_s[span] * factor
         ops[span] = np.where(np.isfinite(asked), asked, ops[span])
@@ -393,6 +408,7 @@ def _lift(
     """Put a demand of `rate` in the place of what a stretch was served."""
     for run in stretch.runs:
         inside = slice(run.start, run.end)
+        # Overload is a factor on each step's own ceiling, which moves with the I/O size.
         asked = held.ceiling_ops_per_s[inside] * rate / run.level_ops_per_s
         ops[inside] = np.fmax(asked, seen.ops_per_s[inside])
 
@@ -457,6 +473,7 @@ def _summary(
     served = seen.ops_per_s
     weights, prior = believed
     nature, greedy_ratio, nature_reason = nature_of(held, weights, prior)
+    # Never less than nothing: a path that finishes sooner asks for less later.
     missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
     return DemandSummary(
         measured_s=measured_s,

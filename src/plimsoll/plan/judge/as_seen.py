@@ -27,6 +27,7 @@ def observed(
         allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
     """
     summary = demand.summary
+    # What was seen needs no replay and has no band: it happened.
     minutes = summary.held_back_s / 60
     ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
     is_within = ratio <= allowed_ratio
@@ -54,6 +55,7 @@ def observed(
             else "no ceiling bound in the time measured"
         ),
         settled_by="",
+        # Two readings of the credits for each path, as `effect.judge` returns them.
         passed=np.full(2 * len(demand.paths), is_within),
     )
 
@@ -76,6 +78,7 @@ def asked_and_served(demand: Demand) -> Band:
 
     def share(asked: FloatArray) -> float:
         whole = float((asked * size)[measured].sum())
+        # What was served beyond the path's demand at that moment was asked for earlier.
         at_once = np.minimum(asked, demand.served_ops_per_s) * size
         return float(at_once[measured].sum()) / whole if whole > 0 else 1.0
 
@@ -87,6 +90,8 @@ def asked_and_served(demand: Demand) -> Band:
 
 def latencies_of(demand: Demand) -> tuple[Band | None, Band | None]:
     """Return mean and 95th percentile over operations, as measured."""
+    # A step without operations has no latency, and mean and tail are over operations, not over
+    # time.
     known = demand.is_measured & np.isfinite(demand.latency_s) & (demand.served_ops_per_s > 0)
     if not known.any():
         return None, None

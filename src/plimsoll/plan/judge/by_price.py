@@ -59,6 +59,7 @@ def sooner_by_price(
     found = []
     for index in np.asarray(queue, dtype=np.int64).tolist():
         vector = int(vectors.of[index])
+        # The bound is a fraction of the cost of a replay, and most arrangements stop here.
         if least[vector] > most:
             continue
         (chain,) = vectors.chains([vector])
@@ -115,6 +116,7 @@ def _least_s(
         in_held = np.sum([cost[:, one].sum(axis=1) for one in held], axis=0)
         in_job = cost[:, job.start : job.end].sum(axis=1)
         own_s = (job.end - job.start - sum(one.stop - one.start for one in held)) * demand.step_s
+        # One full bucket at most: credits earned during the job are the baseline's own rate.
         at_baseline = (in_job - capacity) / baseline
         least_s += np.maximum(at_baseline, own_s + in_held / burst).max(axis=1)
     return least_s

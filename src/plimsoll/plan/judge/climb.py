@@ -91,9 +91,12 @@ def climb_of(
         also: further arrangements to consider.
     """
     wanted = {name: roles[name] for name in (CHEAPEST, SAME_STORAGE)}
+    # Of doubles the one from `also` stays: it was found for the demand it is shown for.
     every = [*also, *_cheapest_of_each(context, found, vectors, prices, wanted)]
     tried = list({one.index: one for one in reversed(every)}.values())[::-1]
     usd = _usd_per_day(prices, [one.index for one in tried])
+    # Where some differences are known, an arrangement without one cannot be put in order among
+    # them.
     tried = [one for one in tried if one.index in usd]
     candidates = [_candidate(context, found, one.index, usd[one.index]) for one in tried]
     move = restart_of(context)
@@ -103,6 +106,7 @@ def climb_of(
     steps = steps_of(
         candidates,
         context.demand_weights,
+        # The restart was appended last, so its place follows all that were searched.
         free=None if move is None else len(tried),
         usd_per_day_now=float(now or 0),
     )
@@ -188,6 +192,7 @@ def _cheapest_of_each(
 
 
 def _distinct(paths: Sequence[DemandPath]) -> list[DemandPath]:
+    # Equal demands have the same cheapest arrangement; one search serves them all.
     return list({(p.is_carried, p.ops_per_s.tobytes()): p for p in paths}.values())
 
 
@@ -262,6 +267,7 @@ def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -
     for index in sorted(larger, key=lambda i: size_order(names[i])):
         if size_order(names[index]) > size:
             passed = context.passed(found.instance(index))
+            # A size that is hardly ever enough is not worth the restart that it costs.
             if float(context.demand_weights[passed].sum()) >= WORTH_A_TRY:
                 return index
     return None
@@ -286,6 +292,7 @@ def _with_size_up(
         ),
         kind=RungKind.SIZE_UP,
     )
+    # What is free goes before everything that is bought.
     at = 0 if move is None else 1
     return replace(
         climb,

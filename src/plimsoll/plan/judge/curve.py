@@ -25,7 +25,9 @@ from plimsoll.plan.market.storages import describe_storage
 
 # Judgement: a curve of steps smaller than two percent has points that nobody could tell apart.
 _BETTER_RATIO = 0.02
+# A replay's sums are exact to far less than a ten-thousandth: nothing is left to gain.
 _WHOLE_RATIO = 1 - 1e-4
+# Vectors in one call of the kernel: enough to fill its lanes, few enough to stop early.
 _CHUNK = 512
 
 
@@ -160,6 +162,7 @@ def _served_in_order(vectors: LimitVectors, queue: IntArray, asked: StepDemand) 
     for start in range(0, queue.size, _CHUNK):
         ratios = served_at_once(vectors, vectors.of[queue[start : start + _CHUNK]], asked)
         found.append(ratios)
+        # In order of price, so nothing after this serves more, and all of it costs more.
         if ratios.size and ratios.max() >= _WHOLE_RATIO:
             break
     return np.concatenate(found) if found else np.empty(0)
@@ -170,5 +173,6 @@ def _bands(vectors: LimitVectors, points: IntArray, demands: Demands) -> list[Ba
         name: served_at_once(vectors, vectors.of[points], getattr(demands, name))
         for name in ("low", "middle", "high")
     }
+    # A higher demand need not be served to a smaller share, so the band is put in order.
     stacked = np.sort(np.stack([of["high"], of["middle"], of["low"]]), axis=0)
     return [Band(low=low, middle=middle, high=high) for low, middle, high in stacked.T.tolist()]

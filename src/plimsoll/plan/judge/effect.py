@@ -154,6 +154,8 @@ def _as_joined(stage: Stage) -> Stage:
 
 def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
     """Return a bucket's capacity: learned, or at either end of what is documented."""
+    # A volume's bucket is documented: 5.4 million I/O credits on gp2 (EBS user guide). An
+    # instance's is not.
     if stage.name not in INSTANCE_FAMILIES:
         return stage.capacity
     learned = demand.burst_s.get(stage.name)
@@ -191,6 +193,7 @@ def _effect(demand: Demand, trials: list[Trial]) -> Effect:
     passed = np.array(_served_ratios(demand, trials))
     band = _waiting_band(demand, _to_the_step(demand, trials, minutes, weight))
     latency = _latencies(demand, trials)
+    # The balance shown is the worst plausible one: the highest demand with the least credits.
     hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
     return Effect(
         minutes_at_ceiling=band,
@@ -323,6 +326,7 @@ def _served_ratios(demand: Demand, trials: Sequence[Trial]) -> list[float]:
 
 
 def _band(values: FloatArray, weight: FloatArray) -> Band:
+    # Stable, so that equal values of different paths give the same bytes every time.
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
     three = [

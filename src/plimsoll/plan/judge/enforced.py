@@ -40,6 +40,8 @@ def refuted_of(
         if _exceeded_ratio(demand, stage) <= allowed:
             continue
         most = replace(stage, baseline=stage.burst, capacity=0.0, start_balance=None)
+        # A bucket larger than documented shows as a baseline that is exceeded and a maximum that is
+        # not.
         is_kept = stage.burst > stage.baseline and _exceeded_ratio(demand, most) <= allowed
         found[stage] = most if is_kept else None
     return found
@@ -56,6 +58,8 @@ def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
 
 def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
     """Return share of the measured time in which more was served than a stage lets through."""
+    # With the most credits that are plausible: a limit is refuted only if no bucket could have
+    # paid.
     looser = replace(stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY)
     found = replay(
         demand.served_ops_per_s,

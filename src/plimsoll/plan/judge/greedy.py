@@ -45,6 +45,7 @@ def greedy_climb(
     if move is not None:
         option = context.option(move.instance, FREE, free=move)
         steps.append(_step(option, option.probability, RungKind.FREE))
+        # The restart costs nothing, so what is bought after it is compared with what it leaves.
         work = option.effect.work or work
     if work is None:
         return None
@@ -82,6 +83,8 @@ def _note(context: PlanContext, recommended: Option) -> str:
     demand, ceiling = context.demand, recommended.effect.next_ceiling
     free = demand.is_measured & ~demand.is_held_back
     is_seen = free.sum() >= FREE_RATIO * demand.is_measured.sum()
+    # What everybody else asks for is known only if enough of the window was free of the greedy
+    # work.
     if not is_seen or ceiling is None or ceiling.dimension is not Dimension.THROUGHPUT:
         return said
     rate = float(demand.served_bytes_per_s[free].mean())

@@ -100,6 +100,8 @@ class PlanContext:
     def io_size_bytes(self) -> float:
         """Median I/O size of what was held back; of all where nothing was."""
         demand = self.demand
+        # The size that met the ceiling decides which limit it was; other hours may have other
+        # sizes.
         held = demand.is_held_back & demand.is_measured
         at = held if held.any() else demand.is_measured
         return float(np.median(demand.io_size_bytes[at]))
@@ -175,6 +177,7 @@ class PlanContext:
     @cached_property
     def _present(self) -> Option:
         chain = self._chain(self.before, self.legacy)
+        # What was seen is stronger than a replay; only demand that has not happened yet needs one.
         is_seen = self.constraints.growth == 1 or not chain
         judged = (
             observed(
@@ -282,6 +285,7 @@ class PlanContext:
                 balance_min_s=None,
                 work=None,
             ),
+            # Whether work may be moved is its owner's to say, so this never lifts by itself.
             judgement=Judgement.UNSURE,
             probability=jobs,
             reason=f"{found.text}. This is enough if no more work was wanted than was served.",
@@ -305,6 +309,7 @@ class PlanContext:
         """Return whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
         seen_min = self.demand.summary.held_back_s / 60
         more = option.usd_per_day_more
+        # A tenth less: the edges of plateaus alone move a replay by some minutes.
         is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
         return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
 
@@ -411,6 +416,7 @@ class PlanContext:
         has_credits = stage.burst > stage.baseline and stage.capacity > 0
         return NextCeiling(
             family=Family(stage.name),
+            # A burst ends, so what is left for good is the baseline.
             phase=Phase.BASELINE if has_credits else Phase.FIXED,
             dimension=Dimension.THROUGHPUT if stage.counts == "bytes" else Dimension.IOPS,
             value=stage.baseline * stage.stripes,

@@ -44,6 +44,7 @@ def roles_of(
         [one is None or own is None or one.cpu_arch == own.cpu_arch for one in found.classes]
     )
     is_less = np.array([_is_less(one, own) for one in found.classes])
+    # With other storage a lower price says nothing of the smaller class.
     is_smaller = is_less[found.class_index] & found.is_same_storage & (prices.more < 0)
     return {
         CHEAPEST: changes,
@@ -116,6 +117,7 @@ def cheaper_failing(
     """
     # A difference is not compared with a sum.
     is_like = prices.is_known == prices.is_known[index]
+    # Only what a replay has shown to fail: the search leaves most of the dearer ones open.
     is_cheaper = is_like & (prices.order < prices.order[index]) & (state[vectors.of] == FAILS)
     places = np.flatnonzero(is_cheaper)
     is_near = (found.storage_index == found.storage_index[index]) | (
@@ -171,6 +173,8 @@ def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
     if not tight.any():
         return ""
     stage = finite[int(np.argmax(np.bincount(done.binding[tight], minlength=len(finite))))]
+    # A bucket that holds credits binds at its maximum, an empty one at its baseline: the more
+    # frequent of the two is named.
     is_burst = bool(np.mean(done.at_burst[tight & (done.binding == finite.index(stage))]) > 0.5)
     has_credits = stage.capacity > 0 and stage.burst > stage.baseline
     rate = (stage.burst if is_burst else stage.baseline) * stage.stripes

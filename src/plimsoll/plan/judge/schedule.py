@@ -60,10 +60,12 @@ def spread_of(
     if not chain or not demand.is_held_back.any():
         return None
     rest, moved = _parts(demand, growth)
+    # Spread over for ever, work still needs its mean rate: credits move it in time and add nothing.
     if not moved.ops.any() or not _is_below_baselines(demand, growth, chain):
         return None
     stages = started(demand, chain, is_generous=False)
     days = _days_of(demand, moved)
+    # The fewest hours first: the shorter the window, the less of the day it takes from the owner.
     for hours in range(_hours_taken(demand, moved, days), HOURS + 1):
         evenly = _evenly(demand, moved, days, hours)
         ops, size = _together(rest, evenly, demand)
@@ -138,10 +140,13 @@ def _days_of(demand: Demand, moved: _Work) -> _Days:
     """Return the days of a window, and when their work usually begins."""
     since = demand.time_s % DAY_S
     by_hour = np.bincount(since // 3600, weights=moved.bytes, minlength=HOURS)
+    # Cut where the least is moved, so that work across midnight stays one night's work.
     cut = 3600 * int(np.argmin(by_hour))
     day = (demand.time_s - cut) // DAY_S
     busy = np.unique(day[moved.ops > 0])
     begun = [int(demand.time_s[(day == one) & (moved.ops > 0)][0] - cut) % DAY_S for one in busy]
+    # The median night, so that one late start moves no window; whole hours are what schedulers
+    # take.
     start_s = (cut + int(np.median(begun)) // 3600 * 3600) % DAY_S
     return _Days(of=day, busy=busy, cut_s=cut, start_s=start_s)
 

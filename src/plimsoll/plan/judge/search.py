@@ -77,6 +77,8 @@ class DemandSearch:
         steps = found.throttled_steps.astype(np.int64)
         self.state[left] = np.where(steps <= self._allowed, HOLDS, FAILS)
         if asked.gap_count:
+            # The kernel counts steps that were not measured too. Within their number of the
+            # allowance the count is open, and only the exact replay tells which steps those were.
             for place in np.flatnonzero(
                 (steps > self._allowed) & (steps <= self._allowed + asked.gap_count)
             ):

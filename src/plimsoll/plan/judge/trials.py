@@ -148,6 +148,7 @@ def _outcome(found: Replay) -> TrialOutcome:
 
 def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Shared | None:
     """Return what other paths share with a replayed one; None where it is too little."""
+    # Exactly full and exactly empty: from such a moment on, equal demands have equal futures.
     is_rest = (whole.backlog_ops == 0) & (whole.balance == _capacities(chain)).all(axis=0)
     # A step is left out if it is the same for all and lies between two moments of rest.
     count = is_same.size

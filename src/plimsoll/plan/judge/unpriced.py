@@ -55,6 +55,7 @@ def smallest_unpriced(
     families = [None if one is None else one.db_class.split(".")[1] for one in found.classes]
     of_class = np.array([families.index(family) for family in families])
     of = of_class[found.class_index]
+    # One search role for each family, so that one family does not fill all places.
     roles = {str(n): (of == n) & (order != UNKNOWN) for n in np.unique(of[order != UNKNOWN])}
     chosen: dict[int, int] = {}
     for asked in demands:

@@ -124,6 +124,7 @@ def vectors_of(
     second, second_of = _distinct(_table(of_storage, slots))
     pairs = first_of[found.class_index] * len(second) + second_of[found.storage_index]
     used, back = np.unique(pairs, return_inverse=True)
+    # A slot that one side lacks is infinite there, so the lower number is the one that exists.
     table = np.minimum(first[used // len(second)], second[used % len(second)])
     # A slot belongs to the class or to the storage; the other one's capacity there is zero.
     table[..., CAPACITY] = (
@@ -210,6 +211,8 @@ def _distinct(table: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
 
 def _hashed(rows: FloatArray) -> NDArray[np.uint64]:
     """Return a hash of each row's bits: columns are mixed in one by one, as in FNV-1a."""
+    # Offset basis of 64-bit FNV-1a; the factor below is 2⁶⁴ over the golden ratio, which spreads
+    # neighbouring floats. Rows that share a hash all the same are found by comparison.
     hashed = np.full(rows.shape[0], 0xCBF29CE484222325, dtype=np.uint64)
     for column in rows.view(np.uint64).T:
         hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)

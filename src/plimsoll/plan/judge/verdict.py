@@ -34,6 +34,7 @@ def verdict_of(share: PassShare, *, is_lower_bound: bool) -> Judgement:
         share: belief in demands under which it is held back for less than what is allowed.
         is_lower_bound: only a lower bound of demand is known; then it never *lifts*.
     """
+    # Asked first: a lower bound of demand that fails already is proof enough that more would fail.
     if share.nearly <= 1 - DOES_NOT_FROM:
         return Judgement.DOES_NOT
     if share.strict >= LIFTS_FROM and not is_lower_bound:

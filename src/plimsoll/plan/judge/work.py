@@ -96,6 +96,7 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
     jobs = jobs_of(demand)
     if not jobs or not chain:
         return None
+    # The least credits on every arrangement: their times are compared with each other.
     stages = started(demand, chain, is_generous=False)
     chained_s = _ChainClock(demand, stages, growth).seconds(jobs)
     if not np.isfinite(chained_s):
@@ -299,6 +300,8 @@ def _joined(runs: Sequence[list[int]], gap: int) -> Iterator[tuple[int, int]]:
 def _begin(demand: Demand, start: int, end: int) -> int:
     """Return where a job began that was held back from `start` on: it ran on credits, above the ceiling."""
     served = demand.served_bytes_per_s
+    # Credits show as a rate above the ceiling that followed, so the job began where that rate
+    # began.
     level = float(np.median(served[start:end]))
     is_below: BoolArray = served[:start] <= CLEAR * level
     before = np.flatnonzero(is_below)

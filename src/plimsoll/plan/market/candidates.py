@@ -198,6 +198,7 @@ def _classes(
         return (None,), ()
     own = needs.present or catalog.instance_limits(present)
     kept = [] if patterns.denies_class(present) else [own]
+    # Aurora Serverless has a range of capacity in the place of a class.
     if constraints.keep_class or is_serverless(before):
         return tuple(kept), ()
     if before.engine is None:
@@ -250,6 +251,8 @@ def _refusal(
         limits.db_class
     ):
         return "no Multi-AZ DB cluster is sold with it"
+    # Without documented limits nothing can be replayed. Aurora keeps its data in a cluster
+    # volume and has no such limits.
     if not is_aurora(before) and any(getattr(limits, name) is None for name in _KNOWN_EBS):
         return "its EBS limits are not documented"
     # Judgement: classes on Xen are of generations before 2018 that AWS withdraws one by one; they
@@ -265,6 +268,8 @@ def _fits(limits: InstanceLimits | None, storage: Storage, catalog: Catalog) -> 
     """Return whether the class takes so much storage; the smallest T classes do not."""
     if limits is None or storage.size_gib is None:
         return True
+    # RDS User Guide, DB instance storage: t3 and t4g of these sizes take less storage than all
+    # others.
     family, _, size = limits.db_class.removeprefix("db.").partition(".")
     if family not in ("t3", "t4g") or size not in ("micro", "small", "medium"):
         return True

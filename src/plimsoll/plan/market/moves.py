@@ -83,6 +83,8 @@ def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> 
     seen = [ceiling for ceiling in held if ceiling.phase is Phase.LEGACY]
     if not seen:
         return None
+    # Limits were raised over the years; the newest that fits is the least that a restart would
+    # gain.
     for legacy in reversed(legacy_limits_of(instance, catalog)):
         if all(_has(legacy, ceiling) for ceiling in seen):
             return legacy
@@ -147,6 +149,7 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
     if not _can_be_bought(after, catalog):
         return None
     more = usd_more(instance, after)
+    # An unknown price is not free.
     if more is None or more > 0 or not _serves_no_less(instance, after, catalog):
         return None
     return FreeMove(
@@ -195,7 +198,11 @@ def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
     rule = catalog.storage_rule(family, storage.kind or "", storage.size_gib)
     if rule is None or rule.provisioned_ops_per_s_min is None or limits is None:
         return storage
+    # RDS refuses fewer IOPS than the type's minimum, and than its ratio to size (0.5 per GiB on io1
+    # and io2; RDS User Guide, DB instance storage).
     least = max(rule.provisioned_ops_per_s_min, (rule.ops_per_gib_min or 0) * storage.size_gib)
+    # The class's maximum and not its baseline: in a burst it passes on that much. RDS takes whole
+    # IOPS.
     ops = min(storage.provisioned_ops_per_s, max(float(ceil(ops_most)), float(ceil(least))))
     rate, most = storage.provisioned_bytes_per_s, limits.ebs_burst_bytes_per_s
     if rate is not None and most is not None:

@@ -117,6 +117,7 @@ def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> Re
         daily_vcpus=_daily(cpu) * vcpus * growth if cpu and vcpus else np.empty(0),
         working_set_bytes=None if memory is None or free_memory is None else memory - free_memory,
         connection_peak=_highest(snapshot, Metric.CONNECTION_COUNT),
+        # One direction alone may be the idle one.
         network_bytes_per_s=max(network) * growth if len(network) == len(both) else None,
         used_gib=_used_gib(snapshot),
         growth=growth,
@@ -162,6 +163,7 @@ def _cpu_shortfall(
     if needs.busy_vcpus is None:
         if present is not None and count < present:
             return f"it has {count} vCPUs instead of {present}, and CPU was not measured"
+    # As many vCPUs as now, grown with the load, take nothing away, however busy they are.
     elif present is None or count < present * needs.growth:
         ratio = needs.busy_vcpus / count
         if ratio > CPU_RATIO_MAX:
@@ -231,6 +233,7 @@ def _connection_shortfall(
     had = None
     if needs.present is not None:
         had = _default_connections(needs.instance, needs.present, catalog)
+    # The default follows memory; a class with as much or more of it allows as many.
     if has is None or (had is not None and has >= had):
         return ""
     if peak is None:
@@ -342,6 +345,7 @@ def _daily(series: Series) -> FloatArray:
     known = ~np.isnan(series.value)
     if not known.any():
         return np.empty(0)
+    # From the first sample on, so that a window of some days has no short day at either end.
     day = (series.time_s[known] - series.time_s[0]) // _DAY_S
     counts = np.bincount(day)
     sums = np.bincount(day, weights=series.value[known])

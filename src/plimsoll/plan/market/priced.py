@@ -46,6 +46,8 @@ class ArrangementPrices:
         What is looked at first, shape (n,): by the difference, then by the sum where the difference is
         not known, as of any other storage than one that has no price; UNKNOWN where neither is.
         """
+        # A sum is no difference: those known by their sum alone come after all that can be
+        # compared.
         later = int(self.more[self.is_known].max(initial=0)) + 1
         by_total = np.where(self.total != UNKNOWN, later + np.minimum(self.total, _MOST), UNKNOWN)
         order: IntArray = np.where(self.is_known, self.more, by_total)
@@ -70,6 +72,7 @@ class ArrangementPrices:
         if usd_per_day_max is None:
             return np.ones(self.more.shape, dtype=np.bool_)
         most = int(usd_per_day_max * 730 / 24 * _PARTS_PER_USD)
+        # UNKNOWN is the largest integer, so what has no price is not within any limit of cost.
         return self.total <= most
 
 

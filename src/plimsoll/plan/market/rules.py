@@ -39,6 +39,8 @@ from plimsoll.units import (
 
 _PLACEHOLDER = '"$DB_INSTANCE"'
 """Stands for an identifier that is not known, or that a terminal could not show as it is."""
+# As often as the waiters of the AWS CLI ask (botocore, rds waiters). There is none for `stopped`,
+# so the command has a loop.
 _POLL_S = 30
 # Families whose generations are counted alike; x and z have counts of their own.
 _FAMILY = re.compile(r"db\.[cmrt](?P<generation>[0-9]+)[a-z]*")
@@ -93,9 +95,13 @@ def is_copied(before: Instance, after: Instance, catalog: Catalog) -> bool:
     was, will = before.storage, after.storage
     if is_aurora(before) or was == will:
         return False
+    # A change from magnetic storage is a full copy (RDS User Guide, DB instance storage); one to it is
+    # taken for the same.
     if (was.kind == "standard") != (will.kind == "standard"):
         return True
     counts = volume_count_of(before, catalog), volume_count_of(after, catalog)
+    # Volumes are changed in place while their number stays. From one to four (PostgreSQL: 400 GiB)
+    # RDS makes new ones and copies (RDS User Guide, "Automatic striping across SSD volumes").
     return None not in counts and counts[0] != counts[1]
 
 
@@ -262,6 +268,7 @@ def _class_text(instance: Instance, catalog: Catalog) -> str:
             "the writer and both readable standbys change class, which interrupts connections for"
             " minutes"
         )
+    # With a standby a class change ends in a failover, whose duration RDS documents.
     if instance.multi_az:
         low = catalog.volume_rule("modify", "failover_s_min").value
         high = catalog.volume_rule("modify", "failover_s_max").value
@@ -324,6 +331,8 @@ def _copy_cost(
     chain = chain_of(before, catalog)
     if not moved_bytes or not chain:
         return ""
+    # Copies are sequential, so the largest I/O that counts once is taken: a lower bound of the
+    # time.
     rate = float(ceiling_curve(chain, [_IO_BYTES], burst=True).bytes_per_s[0])
     alone = format_duration(moved_bytes / rate)
     text = f", at least {alone} at the old storage's limit"

@@ -33,6 +33,7 @@ _MIB_PER_S_LADDER = (
     *range(500, 1000, 100),
     *(1000, 1125, 1250, 1500, 1750, 2000, 2250, 2500, 3000, 3500, 4000),
 )
+# gp2 has 3 IOPS for each GiB (EBS user guide, general purpose volumes): it is made faster by size.
 _GP2_GROWTH = (1.1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 # More is documented for some classes only (RDS User Guide, chap-storage): SQL Server reaches 64,000
 # IOPS on io1 with Nitro m5, m6i, r5, r6i and z1d, and 32,000 with all.
@@ -143,9 +144,12 @@ def _sizes(
     grown = present_gib * catalog.volume_rule("modify", "size_ratio_min").value
     edges = [rule.size_gib_min for rule in rules if rule.size_gib_min]
     if kind == "gp2":
+        # Above 170 GiB a gp2 volume reaches 250 MiB/s in place of 128 (EBS user guide), each volume
+        # of a stripe for itself.
         small = catalog.volume_rule("gp2", "small_size_gib_max").value + 1
         edges += [(rule.volume_count or 1) * small for rule in rules]
         edges += [present_gib * factor for factor in _GP2_GROWTH]
+    # RDS never makes storage smaller in place.
     found = {_whole_gib(max(edge, grown)) for edge in edges if edge > present_gib}
     found.add(float(least) if least == present_gib else _whole_gib(max(least, grown)))
     return {size for size in found if size <= rules[-1].size_gib_max}
@@ -178,6 +182,7 @@ def _rates(rule: StorageRule, ops_per_s: float) -> Iterable[float]:
     least, most = rule.provisioned_bytes_per_s_min, rule.provisioned_bytes_per_s_max
     if least is None or most is None:
         return ()
+    # gp3 takes at most 0.25 MiB/s for each IOPS (RDS User Guide, DB instance storage).
     most = min(most, (rule.bytes_per_op_max or most) * ops_per_s)
     rungs = _rungs(_MIB_PER_S_LADDER, least / MIB, most / MIB)
     return (mib_per_s(rung) for rung in rungs)
