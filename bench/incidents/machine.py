@@ -307,13 +307,13 @@ def is_distinct(machine: Machine) -> bool:
     return True
 
 
-Wanted = Callable[[Machine], bool]
+StatementToRun = Callable[[Machine], bool]
 
 
 def draw_machine(
     rng: Generator,
     *,
-    wanted: Wanted,
+    wanted: StatementToRun,
     kinds: tuple[str, ...] = ("gp2", "gp3", "gp3", "io1", "io2"),
     pool: tuple[Row, ...] | None = None,
     alter: Callable[[Generator, Machine], Machine | None] | None = None,

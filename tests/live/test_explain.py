@@ -14,7 +14,7 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.explain import Capture, PairOutcome, Source, UnrecordedStatement
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.record import Recorder
-from plimsoll.sources.explain.statements import Wanted
+from plimsoll.sources.explain.statements import StatementToRun
 
 SETTINGS = {
     "shared_buffers": "16MB",
@@ -77,7 +77,7 @@ def explained(
     """
     One execution, with values where there are any.
     """
-    wanted = Wanted(statement=statement, parameters=values or None)
+    wanted = StatementToRun(statement=statement, parameters=values or None)
     plain = {"timeout_s": 20, "allows_writes": False, "is_generic": False}
     return recorder.explain(wanted, **(plain | more))
 

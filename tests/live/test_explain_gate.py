@@ -14,7 +14,7 @@ from plimsoll.model.ceiling import Family
 from plimsoll.model.explain import Capture, CaptureFile, PairOutcome
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.sources.explain.record import Recorder
-from plimsoll.sources.explain.statements import Wanted
+from plimsoll.sources.explain.statements import StatementToRun
 
 pytestmark = pytest.mark.realtime
 
@@ -85,7 +85,7 @@ def explained(recorder: Recorder) -> Capture:
     One execution.
     """
     found = recorder.explain(
-        Wanted(statement=SCAN), timeout_s=60, allows_writes=False, is_generic=False
+        StatementToRun(statement=SCAN), timeout_s=60, allows_writes=False, is_generic=False
     )
     assert isinstance(found, Capture), found
     return found

@@ -12,7 +12,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, CaptureFile, UnrecordedStatement
 from plimsoll.sources.explain.record import Recorder, check, parameters_for
-from plimsoll.sources.explain.statements import Wanted, parameters_in, statements_in
+from plimsoll.sources.explain.statements import StatementToRun, parameters_in, statements_in
 
 
 class StatementChoice(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ def record_server(
         )
     recorder = Recorder(dsn)
     try:
-        wanted = [Wanted(statement=statement) for statement in named]
+        wanted = [StatementToRun(statement=statement) for statement in named]
         counted: list[Capture] = []
         unrecorded: list[UnrecordedStatement] = []
         if choice.top is not None:
@@ -105,6 +105,6 @@ def _counted(
     return works, [capture_of(work) for work in works]
 
 
-def _of(chosen: list[Wanted], counted: list[Capture]) -> list[Capture]:
+def _of(chosen: list[StatementToRun], counted: list[Capture]) -> list[Capture]:
     identifiers = {item.query_id for item in chosen}
     return [capture for capture in counted if capture.query_id in identifiers]

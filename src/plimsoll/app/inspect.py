@@ -81,7 +81,7 @@ def found_in(
     return replace(found, notes=(*held.notes, *found.notes))
 
 
-def found_beside(
+def found_for_diagnosis(
     diagnosis: Diagnosis, observation: Observation, clock: CreditClock | None = None
 ) -> Inspection:
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import NO_CEILING, found_beside, found_in, observe
+from plimsoll.app.inspect import NO_CEILING, found_for_diagnosis, found_in, observe
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import plan_snapshot
 from plimsoll.app.read import read_target
@@ -102,7 +102,7 @@ def inspect(
         SourceError: the server refuses, or does not answer.
     """
     seen = observe(dsn, seconds, poolers)
-    return found_in(seen, NO_CEILING) if diagnosis is None else found_beside(diagnosis, seen)
+    return found_in(seen, NO_CEILING) if diagnosis is None else found_for_diagnosis(diagnosis, seen)
 
 
 def make_plan(

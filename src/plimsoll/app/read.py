@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from plimsoll.app.beside import with_beside
+from plimsoll.app.counted import with_counts
 from plimsoll.app.instance import with_flags
 from plimsoll.app.moments import window_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
@@ -75,7 +75,7 @@ def read_target(
         snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach, progress)
     else:
         snapshot = _read_file(target, flags, reach, progress)
-    snapshot = with_beside(snapshot, reach.beside)
+    snapshot = with_counts(snapshot, reach.beside)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 

@@ -20,7 +20,7 @@ AGAIN_S = 0.5
 
 
 @contextmanager
-def told_while(text: Callable[[], str]) -> Iterator[None]:
+def progress_while(text: Callable[[], str]) -> Iterator[None]:
     """
     Show a line that is renewed until the block ends, and is gone then.
 
@@ -64,7 +64,7 @@ class Terminal(Progress):
 
     def waiting(self, said: Callable[[], str]) -> AbstractContextManager[None]:
         """Show what the reader waits for."""
-        return told_while(said)
+        return progress_while(said)
 
     def spent(self, usage: "Usage", usd: Decimal | None) -> None:
         """Show what was asked of AWS and what that costs."""

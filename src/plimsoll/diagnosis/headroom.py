@@ -54,16 +54,16 @@ def resources_of(
     found = []
     for family in _families(snapshot):
         if family == Family.LOCAL_STORAGE:
-            found.append(_local_storage(snapshot, _held_ceiling(family, ceilings)))
+            found.append(_local_storage(snapshot, _sustained_ceiling(family, ceilings)))
             continue
         values, width_s, gap = _used(family, snapshot, frame, ceilings)
         bound = [t for t in time_at if t.family == family]
         ceiling = _judging_ceiling(family, values, ceilings, bound)
         resource = _resource(family, values, width_s, ceiling, bound, gap)
         if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
-            resource = _at_legacy(resource, _held_ceiling(family, ceilings))
+            resource = _at_legacy(resource, _sustained_ceiling(family, ceilings))
         if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
-            held = _held_ceiling(family, ceilings)
+            held = _sustained_ceiling(family, ceilings)
             resource = _on_credits(resource, (values, width_s), frame, held)
         found.append(resource)
     return tuple(found)
@@ -127,7 +127,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     return replace(judged, note=f"{why}: {use}")
 
 
-def _held_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
+def _sustained_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
     """Return what can be held forever now: the present baseline or fixed number."""
     rows = [c for c in ceilings if c.family == family and c.phase in (Phase.BASELINE, Phase.FIXED)]
     return min(rows, key=lambda c: c.value) if rows else None
@@ -148,7 +148,7 @@ def _judging_ceiling(
     reached = [t for t in bound if t.ceiling is not None]
     if reached:
         return max(reached, key=lambda t: t.seconds).ceiling
-    held = _held_ceiling(family, ceilings)
+    held = _sustained_ceiling(family, ceilings)
     bursts = [c for c in ceilings if c.family == family and c.phase is Phase.BURST]
     if held is None or not bursts or values is None or not np.isfinite(values).any():
         return held
@@ -210,7 +210,7 @@ def _used(
     if family in (Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS):
         gap = "ReadIOPS and WriteIOPS"
         return (frame.ops_per_s if frame else None), (frame.width_s if frame else nothing), gap
-    total = _held_ceiling(family, ceilings)
+    total = _sustained_ceiling(family, ceilings)
     size = total.value if total else float("nan")
     plain: dict[Family, tuple[Metric, Callable[[FloatArray], FloatArray]]] = {
         Family.CPU: (Metric.CPU_RATIO, lambda v: v),

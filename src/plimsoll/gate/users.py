@@ -37,7 +37,7 @@ def users_of(mount: Path) -> list[User]:
     return sorted(found)
 
 
-def said_of(users: Sequence[User]) -> str:
+def user_names(users: Sequence[User]) -> str:
     """Return for people who uses a mount: `postgres (4711), psql (4720) and 5 more`."""
     if not users:
         return "a process that cannot be seen from here"

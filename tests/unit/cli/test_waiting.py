@@ -8,7 +8,7 @@ import time
 from types import SimpleNamespace
 
 from plimsoll.app.read import waiting_for
-from plimsoll.cli.waiting import told_while
+from plimsoll.cli.waiting import progress_while
 from plimsoll.model.overview import Usage
 from plimsoll.sources.targets.standard_input import Come
 
@@ -76,7 +76,7 @@ def test_a_log_gets_nothing(monkeypatch, capsys):
     Standard error that is no terminal stays as it was.
     """
     monkeypatch.setattr("plimsoll.cli.waiting.FIRST_S", 0.0)
-    with told_while(lambda: "asking"):
+    with progress_while(lambda: "asking"):
         time.sleep(0.05)
 
     assert "" == capsys.readouterr().err

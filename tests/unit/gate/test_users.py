@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.gate.users import User, said_of, users_of
+from plimsoll.gate.users import User, user_names, users_of
 
 HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
 
@@ -49,7 +49,7 @@ def test_some_are_named_and_the_rest_counted():
     """
     users = [User(pid=number, name="postgres") for number in range(1, 6)]
 
-    assert "a process that cannot be seen from here" == said_of([])
-    assert "postgres (1)" == said_of(users[:1])
-    assert "postgres (1) and postgres (2)" == said_of(users[:2])
-    assert "postgres (1), postgres (2), postgres (3) and 2 more" == said_of(users)
+    assert "a process that cannot be seen from here" == user_names([])
+    assert "postgres (1)" == user_names(users[:1])
+    assert "postgres (1) and postgres (2)" == user_names(users[:2])
+    assert "postgres (1), postgres (2), postgres (3) and 2 more" == user_names(users)

@@ -10,8 +10,8 @@ from plimsoll.kernel import Stage
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.held import held_of, seen_of
 from plimsoll.plan.demand.loop import loop_of
+from plimsoll.plan.demand.throttled import seen_of, throttled_of
 from plimsoll.plan.judge.effect import judge
 from unit.plan.demand.test_loop import CEILING_OPS, SIZE, N, clients
 from unit.plan.judge.test_effect import demand_of, level
@@ -50,7 +50,7 @@ def loop_with(sessions: FloatArray) -> LoadResponse:
     }
     snapshot = builders.snapshot(storage, counted)
     seen = seen_of(snapshot)
-    return loop_of(snapshot, seen, held_of(seen, diagnose(snapshot, catalog()))).loop
+    return loop_of(snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))).loop
 
 
 @pytest.mark.parametrize(("others", "loop"), [(5, LoadResponse.CLOSED), (25, LoadResponse.UNKNOWN)])
@@ -71,7 +71,7 @@ def free_before(rates: FloatArray) -> FloatArray:
     latency = np.where(np.abs(rates - CEILING_OPS) < 60, 0.02, 0.0008)
     snapshot = builders.snapshot(builders.storage(rates * SIZE, size_bytes=SIZE, latency_s=latency))
     seen = seen_of(snapshot)
-    (stretch,) = held_of(seen, diagnose(snapshot, catalog())).stretches
+    (stretch,) = throttled_of(seen, diagnose(snapshot, catalog())).stretches
     return stretch.free_ops_per_s
 
 

@@ -42,7 +42,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         if readings[-1].kind == "pgbouncer":
             found += _waiting(readings, settings)
             found += _wasted(readings)
-            found += _held_by_idle_clients(readings, observation)
+            found += _idle_client_servers(readings, observation)
         else:
             found += _children_taken(readings, settings)
             # Those that outlive their time have no client either: they are told once.
@@ -243,7 +243,7 @@ def _wasted(readings: list[PoolerReading]) -> list[Cause]:
     ]
 
 
-def _held_by_idle_clients(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
+def _idle_client_servers(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
     """Return servers of session pools that have a client, while hardly any session at the server is active."""
     last, found = readings[-1], []
     for row in last.pools:

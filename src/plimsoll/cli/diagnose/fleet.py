@@ -8,7 +8,7 @@ from operator import length_hint
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
 from plimsoll.cli.output import Output
-from plimsoll.cli.waiting import told_while
+from plimsoll.cli.waiting import progress_while
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ def run(
         UsageError: the page cannot be written.
     """
     progress = _Progress(length_hint(stream), is_told_elsewhere=waits is not None)
-    with told_while(lambda: f"{progress.said}{waits()}") if waits else nullcontext():
+    with progress_while(lambda: f"{progress.said}{waits()}") if waits else nullcontext():
         try:
             overview = diagnose_fleet(
                 stream,

@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import found_beside
+from plimsoll.app.inspect import found_for_diagnosis
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
 from plimsoll.app.read import (
@@ -148,7 +148,7 @@ def _inspected(
     observation = observed_if_asked(dsn, duration) or snapshot.observation
     if observation is None:
         return None
-    return found_beside(diagnosis, observation, snapshot.credit_clock)
+    return found_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
 
 
 def _planned(

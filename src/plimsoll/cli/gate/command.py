@@ -156,7 +156,7 @@ def mount(
     For example: plimsoll gate mount --class db.t3.xlarge ./data. The files in MOUNT are kept in --backing
     (default: MOUNT.data).
     """
-    from plimsoll.cli.gate.run import GateFlags, mount_until_told
+    from plimsoll.cli.gate.run import GateFlags, mount_until_ended
 
     flags = GateFlags(
         instance=instance,
@@ -172,7 +172,7 @@ def mount(
         metrics=metrics,
         output=output,
     )
-    raise typer.Exit(mount_until_told(flags))
+    raise typer.Exit(mount_until_ended(flags))
 
 
 def run(

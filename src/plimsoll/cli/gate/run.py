@@ -30,7 +30,7 @@ from plimsoll.gate.command import ChildCommand
 from plimsoll.gate.config import GateSetup, Latency, OwnLimits, check_setup, parse_limits, stages_of
 from plimsoll.gate.gate import Gate
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
-from plimsoll.gate.users import User, said_of
+from plimsoll.gate.users import User, user_names
 from plimsoll.model.instance import Instance
 
 # The storage rules of RDS depend on the engine; this is the one most of our users run.
@@ -62,7 +62,7 @@ class GateFlags(Struct, frozen=True, kw_only=True):
     """Whether the command gets no more processors and memory than the class has."""
 
 
-def mount_until_told(flags: GateFlags) -> int:
+def mount_until_ended(flags: GateFlags) -> int:
     """
     Mount, and stay until Ctrl-C or until someone unmounts.
 
@@ -87,7 +87,7 @@ def mount_until_told(flags: GateFlags) -> int:
                 _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
                 _until_ctrl_c(gate, flags)
                 # Ctrl-C once more takes the mount from who still uses it.
-                gate.leave(_tell_users, None)
+                gate.leave(_name_users, None)
         except KeyboardInterrupt:
             _end_line()
         gate.check()
@@ -136,7 +136,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
             _end_line()
             status = command.stop()
         with suppress(KeyboardInterrupt):
-            gate.leave(_tell_users, _PATIENCE_S)
+            gate.leave(_name_users, _PATIENCE_S)
         gate.stop()
         gate.check()
         void = _finish(gate, flags)
@@ -241,8 +241,8 @@ def _until_ctrl_c(gate: Gate, flags: GateFlags) -> None:
         _end_line()
 
 
-def _tell_users(users: Sequence[User]) -> None:
-    _say(f"limits lifted; the mount is still in use by {said_of(users)}")
+def _name_users(users: Sequence[User]) -> None:
+    _say(f"limits lifted; the mount is still in use by {user_names(users)}")
     _say("it is unmounted as soon as they have left it; Ctrl-C ends it now, and they get errors")
 
 

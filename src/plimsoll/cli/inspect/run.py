@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import NO_CEILING, found_beside, found_in
+from plimsoll.app.inspect import NO_CEILING, found_for_diagnosis, found_in
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
@@ -56,7 +56,7 @@ def run_inspect(
     if snapshot is None or diagnosis is None:
         found = found_in(observation, NO_CEILING)
     else:
-        found = found_beside(diagnosis, observation, snapshot.credit_clock)
+        found = found_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
     wanted.output.write(found, "inspection")
     return status_of(found)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import found_beside
+from plimsoll.app.inspect import found_for_diagnosis
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.watching import Watching
@@ -258,7 +258,7 @@ def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
     observation = outcome.snapshot.observation
     if observation is None:
         return None
-    return found_beside(diagnosis, observation, outcome.snapshot.credit_clock)
+    return found_for_diagnosis(diagnosis, observation, outcome.snapshot.credit_clock)
 
 
 def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:

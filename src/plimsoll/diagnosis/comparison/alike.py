@@ -180,10 +180,10 @@ def event_caveats(
                 "numbers mix both sides of that change."
             )
             found.append(Caveat(kind="change", text=text))
-    return found + _untold(before, after, annotations[1])
+    return found + _unannounced(before, after, annotations[1])
 
 
-def _untold(
+def _unannounced(
     before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]
 ) -> list[Caveat]:
     """Return what was changed between the windows and is not known of the first."""

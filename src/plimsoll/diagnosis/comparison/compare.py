@@ -126,10 +126,10 @@ def outcome_of(before: Side, after: Side) -> LimitsOutcome:
 
 def _side(diagnosis: Diagnosis) -> Side:
     is_judged = diagnosis.verdict is not Verdict.UNKNOWN
-    return Side(diagnosis=diagnosis, at_ceiling_s=_pegged_s(diagnosis) if is_judged else None)
+    return Side(diagnosis=diagnosis, at_ceiling_s=_at_ceiling_s(diagnosis) if is_judged else None)
 
 
-def _pegged_s(diagnosis: Diagnosis) -> float:
+def _at_ceiling_s(diagnosis: Diagnosis) -> float:
     """Return seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
     total, reached = 0, 0
     for interval in sorted(diagnosis.intervals, key=lambda i: i.start_s):
@@ -212,7 +212,7 @@ def _share_at_ceiling(frame: Frame | None, diagnosis: Diagnosis, weigh: Weigh) -
 
 def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
     """Return present ceilings of either side, and legacy ones that a side was at, family by family."""
-    found = _held_alike(_by_key(before), _by_key(after))
+    found = _alike_ceilings(_by_key(before), _by_key(after))
     return tuple(
         CeilingPair(
             family=key[0],
@@ -227,7 +227,7 @@ def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
     )
 
 
-def _held_alike(
+def _alike_ceilings(
     before: dict[_Key, Ceiling], after: dict[_Key, Ceiling]
 ) -> tuple[dict[_Key, Ceiling], dict[_Key, Ceiling]]:
     """

@@ -53,7 +53,7 @@ def middle(values: FloatArray) -> float:
     return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
 
 
-def held_min_s(width_s: FloatArray) -> float:
+def level_min_s(width_s: FloatArray) -> float:
     """Return how long a level must be held to count, seconds, by the usual length of the samples."""
     return float(np.clip(HELD_MIN_SAMPLES * middle(width_s), *HELD_MIN_S))
 
@@ -167,7 +167,7 @@ def _density_peaks(
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
     seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
     peaks: list[tuple[float, bool]] = []
-    least_s = held_min_s(width_s)
+    least_s = level_min_s(width_s)
     window = jitter_bins
     forgotten = window + 2
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
@@ -310,7 +310,7 @@ def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> Boo
 
     Of seconds, eight are enough where such stretches together make twice the least time.
     """
-    least_s = held_min_s(width_s)
+    least_s = level_min_s(width_s)
     short = core_s >= min(short_samples * middle(width_s), least_s)
     if core_s[short].sum() >= 2 * least_s:
         return short

@@ -11,7 +11,7 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.recognition.binding import likeness
-from plimsoll.diagnosis.recognition.level import BAND_LOG_MIN, BRIDGE_SAMPLES, held_min_s
+from plimsoll.diagnosis.recognition.level import BAND_LOG_MIN, BRIDGE_SAMPLES, level_min_s
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.series import BoolArray, FloatArray
@@ -33,7 +33,7 @@ def without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
         frame: what was measured.
     """
     taken = np.zeros(frame.size, dtype=bool)
-    least_s = held_min_s(frame.width_s)
+    least_s = level_min_s(frame.width_s)
     kept: list[Plateau] = []
     order = likeliest_first(plateaus)
     for plateau in order:
@@ -103,7 +103,7 @@ def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
         if a > 0 and b < hits.size and b - a <= BRIDGE_SAMPLES // 2:
             filled[a:b] = True
     for a, b in _stretches(filled):
-        if width_s[a:b].sum() < held_min_s(width_s):
+        if width_s[a:b].sum() < level_min_s(width_s):
             filled[a:b] = False
     return filled
 

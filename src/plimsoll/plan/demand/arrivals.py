@@ -18,7 +18,7 @@ from plimsoll.diagnosis.frame import on_grid
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.demand.held import MeasuredDemand, ThrottledSteps
+from plimsoll.plan.demand.throttled import MeasuredDemand, ThrottledSteps
 
 # Counted by the minute here and there, edges differ by a twentieth.
 EXCESS = 0.05

@@ -7,9 +7,9 @@ import numpy as np
 from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.arrivals import Arrivals
-from plimsoll.plan.demand.held import ASSUMED_SIZE_BYTES, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.loop import LoopEstimate
 from plimsoll.plan.demand.overload import Overflow, growth_quantiles, is_seen
+from plimsoll.plan.demand.throttled import ASSUMED_SIZE_BYTES, MeasuredDemand, ThrottledSteps
 
 NINE_IN_TEN = np.array([0.9])
 HABITS = {

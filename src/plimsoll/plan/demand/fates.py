@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from plimsoll.model.plan import LoadResponse
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.arrivals import Mix
-from plimsoll.plan.demand.held import ThrottledSteps
 from plimsoll.plan.demand.loop import LoopEstimate
 from plimsoll.plan.demand.nature import weighed
 from plimsoll.plan.demand.overload import Overflow
+from plimsoll.plan.demand.throttled import ThrottledSteps
 
 # Where no work waited outside, those who were counted are all; unless little more came than could
 # be served, and gave up without a trace. Clients who pause between requests had nobody queueing.

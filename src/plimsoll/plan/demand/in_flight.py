@@ -11,8 +11,8 @@ Whoever is turned away, or waits before the database, is not among the requests 
 import numpy as np
 
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.demand.held import BEFORE_S, Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.overload import is_seen
+from plimsoll.plan.demand.throttled import BEFORE_S, Episode, MeasuredDemand, ThrottledSteps
 
 # A tenth below the highest ceiling is another one.
 HIGHEST = 0.9

@@ -23,7 +23,7 @@ from plimsoll.model.plan import LoadResponse
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.arrivals import Arrivals, arrivals_of
-from plimsoll.plan.demand.held import MeasuredDemand, ThrottledSteps
+from plimsoll.plan.demand.throttled import MeasuredDemand, ThrottledSteps
 
 # Each client has about one request in flight: some read ahead, and some also compute.
 SHARE_RANGE = (0.5, 1.6)

@@ -17,16 +17,16 @@ import numpy as np
 from plimsoll.model.plan import WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.held import Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.overload import (
     Overflow,
     exceeding,
-    greedy_beside,
+    is_at_two_ceilings,
     is_bounded,
     is_seen,
-    is_twice_pegged,
+    neighbours_of_greedy,
     staying,
 )
+from plimsoll.plan.demand.throttled import Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.units import format_duration
 
 # A load that was pegged at two ceilings has to lie above the higher one too, and an open one would
@@ -44,7 +44,7 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
         Overflow.CLIENTS: prior.clients,
         Overflow.GREEDY: prior.greedy,
     }
-    beside = greedy_beside(held)
+    beside = neighbours_of_greedy(held)
     unseen = [
         stretch
         for place, stretch in enumerate(held.stretches)
@@ -70,7 +70,7 @@ def greedy_chance(prior: Prior, stretch: Episode) -> float:
 def _stays(prior: Prior, stretch: Episode) -> float:
     """Return chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
     stays = staying(prior, stretch.length_s)
-    if is_twice_pegged(stretch):
+    if is_at_two_ceilings(stretch):
         apart = stretch.bound_ops_per_s / stretch.floor_ops_per_s
         stays *= max(exceeding(prior, apart), LEAP)
     return stays
@@ -87,7 +87,7 @@ def without_greedy(
     Args:
         is_greedy: whether the demand is one in which that work surely is greedy.
     """
-    places = greedy_beside(held)
+    places = neighbours_of_greedy(held)
     if not places:
         return [(ops, 1.0)]
     left = ops.copy()
@@ -133,7 +133,7 @@ def _reason(held: ThrottledSteps, nature: WorkloadKind, ratio: float, prior: Pri
             "its demand is fixed"
         )
     longest = max(held.stretches, key=lambda stretch: stretch.length_s)
-    where = "at its burst ceiling and at its baseline" if is_twice_pegged(longest) else "at it"
+    where = "at its burst ceiling and at its baseline" if is_at_two_ceilings(longest) else "at it"
     text = f"it stayed {where} for up to {format_duration(longest.length_s)}"
     chance = f"{100 * ratio:.0f} %"
     if nature is WorkloadKind.OPEN:

@@ -18,7 +18,7 @@ import numpy as np
 
 from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.held import CLEAR, SAME_SIZE, Episode, MeasuredDemand, ThrottledSteps
+from plimsoll.plan.demand.throttled import CLEAR, SAME_SIZE, Episode, MeasuredDemand, ThrottledSteps
 
 # More than ten times what a system is served, nobody asks of it for long: clients time out first.
 OVERLOAD_MAX = 10.0
@@ -70,7 +70,7 @@ def is_seen(stretch: Episode) -> bool:
     return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
-def is_twice_pegged(stretch: Episode) -> bool:
+def is_at_two_ceilings(stretch: Episode) -> bool:
     """Return whether it was held back at two ceilings, well apart."""
     return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
 
@@ -87,7 +87,7 @@ def is_same_work(one: Episode, other: Episode) -> bool:
     return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
 
 
-def greedy_beside(held: ThrottledSteps) -> tuple[int, ...]:
+def neighbours_of_greedy(held: ThrottledSteps) -> tuple[int, ...]:
     """
     Return places of stretches that may be greedy work beside a load that was seen.
 
@@ -99,7 +99,7 @@ def greedy_beside(held: ThrottledSteps) -> tuple[int, ...]:
     return tuple(
         place
         for place, stretch in enumerate(held.stretches)
-        if not is_seen(stretch) and is_twice_pegged(stretch)
+        if not is_seen(stretch) and is_at_two_ceilings(stretch)
     )
 
 
@@ -171,7 +171,7 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
     for stretch in held.stretches:
         demand = _alone(stretch, habit, u, prior)
         # A greedy load that ran at both its ceilings is not like one that asked for less than either.
-        is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_twice_pegged(stretch))
+        is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_at_two_ceilings(stretch))
         if not is_own:
             others = [other for other in held.stretches if is_seen(other)]
             twins = [other for other in others if is_same_work(other, stretch)]

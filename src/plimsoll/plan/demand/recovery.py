@@ -22,15 +22,6 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.arrivals import Arrivals, Mix
 from plimsoll.plan.demand.assumed import assumptions_of
 from plimsoll.plan.demand.fates import fates_of
-from plimsoll.plan.demand.held import (
-    CLEAR,
-    TURN_STEPS,
-    Episode,
-    MeasuredDemand,
-    ThrottledSteps,
-    held_of,
-    seen_of,
-)
 from plimsoll.plan.demand.in_flight import follow_waiting
 from plimsoll.plan.demand.loop import NEEDED, LoopEstimate, loop_of
 from plimsoll.plan.demand.nature import nature_of, without_greedy
@@ -38,11 +29,20 @@ from plimsoll.plan.demand.overload import (
     NORMAL,
     Overflow,
     counted_of,
-    greedy_beside,
     is_bounded,
     is_seen,
     middles,
+    neighbours_of_greedy,
     overloads_of,
+)
+from plimsoll.plan.demand.throttled import (
+    CLEAR,
+    TURN_STEPS,
+    Episode,
+    MeasuredDemand,
+    ThrottledSteps,
+    seen_of,
+    throttled_of,
 )
 
 # Loads that ask again as soon as they are served: what came of them is no demand from outside.
@@ -145,7 +145,7 @@ def recover(
             "Give a positive factor, such as --growth 2x.",
         )
     seen = seen_of(snapshot)
-    held = held_of(seen, diagnosis)
+    held = throttled_of(seen, diagnosis)
     found = _believed(loop_of(snapshot, seen, held), seen, held)
     weights = fates_of(found, held, prior)
     paths = _paths(seen, held, found, (growth, prior), weights)
@@ -249,7 +249,7 @@ def _paths(
         u = middles(QUANTILES[habit])
         # Clients or arrivals that were counted are known: they do not take whatever there is.
         is_counted = np.isfinite(found.think_s) or found.arrivals is not None
-        is_greedy = habit is Overflow.GREEDY and not is_counted and not greedy_beside(held)
+        is_greedy = habit is Overflow.GREEDY and not is_counted and not neighbours_of_greedy(held)
         rates = overloads_of(held, habit, u, prior)
         for q, row in zip(u, rates, strict=True):
             ops = _asked(seen, held, found, habit, (float(q), row))

@@ -25,8 +25,8 @@ from plimsoll.diagnosis.frame import runs_of
 from plimsoll.kernel import Stage, replay
 from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.demand.held import CLEAR, JOINED_S, TURN_STEPS
 from plimsoll.plan.demand.recovery import Demand
+from plimsoll.plan.demand.throttled import CLEAR, JOINED_S, TURN_STEPS
 from plimsoll.plan.judge.effect import started
 
 # A pile is handed over at twice the rate that the chain lets through at most: it waits from its first

@@ -184,7 +184,7 @@ def _credit_shortfall(
     if earned is None:
         return "its CPU credits are not documented"
     if not needs.daily_vcpus.size:
-        held = _held_vcpus(needs, catalog)
+        held = _sustained_vcpus(needs, catalog)
         if held is None or earned.baseline_ratio * vcpu_count < held:
             return "its CPU credits may not suffice, and CPU was not measured"
         return ""
@@ -197,7 +197,7 @@ def _credit_shortfall(
     )
 
 
-def _held_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
+def _sustained_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
     """Return how many vCPUs the present class can hold forever; None where it is not known."""
     if needs.present is None or needs.present.vcpu_count is None:
         return None

@@ -20,7 +20,7 @@ from plimsoll.reports.overview.outline import (
     NOTHING,
     Group,
     OverviewRowText,
-    OverviewSaid,
+    OverviewText,
     folded_name,
     overview_outline,
 )
@@ -78,7 +78,7 @@ def overview_document(overview: Overview, *, lists_all: bool = False) -> Documen
     )
 
 
-def _parts(said: OverviewSaid, *, lists_all: bool) -> Iterator[Part]:
+def _parts(said: OverviewText, *, lists_all: bool) -> Iterator[Part]:
     if said.stopped:
         yield Paragraph(text=said.stopped, tone=Tone.UNKNOWN)
     shown = [r for r in said.rows if lists_all or r.verdict in (Verdict.BINDS, Verdict.NEAR)]

@@ -62,7 +62,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewSaid:
+class OverviewText:
     """Everything the table says."""
 
     headline: str
@@ -83,9 +83,9 @@ class OverviewSaid:
     measured: tuple[tuple[str, str], ...]
 
 
-def overview_outline(overview: Overview) -> OverviewSaid:
+def overview_outline(overview: Overview) -> OverviewText:
     """Arrange many instances for people."""
-    return OverviewSaid(
+    return OverviewText(
         headline=headline(overview),
         worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
         stopped=words.sentence(f"reading stopped early: {overview.stopped}")

@@ -18,9 +18,9 @@ from plimsoll.reports.document.parts import (
     facts_of,
 )
 from plimsoll.reports.sweep.outline import (
-    BesideSaid,
-    GroupSaid,
-    SweepSaid,
+    ComparedText,
+    GroupText,
+    SweepText,
     estimate,
     sweep_outline,
     with_phase,
@@ -50,7 +50,7 @@ def sweep_document(reports: Sequence[SweepReport]) -> Document:
     )
 
 
-def _parts(said: SweepSaid, report: SweepReport) -> Iterator[Part]:
+def _parts(said: SweepText, report: SweepReport) -> Iterator[Part]:
     yield Paragraph(text=said.method, weight="quiet")
     yield Picture(characters=None, spec=_drawn(report))
     for group in said.groups:
@@ -75,7 +75,7 @@ def _drawn(report: SweepReport) -> Callable[[int], Spec]:
     return spec
 
 
-def _group(group: GroupSaid) -> Iterator[Part]:
+def _group(group: GroupText) -> Iterator[Part]:
     yield _rates(group)
     yield facts_of(group.limits)
     if group.merged:
@@ -86,7 +86,7 @@ def _group(group: GroupSaid) -> Iterator[Part]:
         yield Section(title="What these sizes cannot tell", parts=(bullets_of(group.unknown),))
 
 
-def _rates(group: GroupSaid) -> Table:
+def _rates(group: GroupText) -> Table:
     titles = ["I/O size"]
     if group.has_scattered:
         titles += ["scattered\nMB/s", "IOPS"]
@@ -106,7 +106,7 @@ def _rates(group: GroupSaid) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def _beside(rows: Sequence[BesideSaid], other: str) -> Table:
+def _beside(rows: Sequence[ComparedText], other: str) -> Table:
     return Table(
         columns=(
             Column(title=""),

@@ -49,7 +49,7 @@ class SweepRowText(Struct, frozen=True, kw_only=True):
     """The size of the requests as they came, where it is another."""
 
 
-class GroupSaid(Struct, frozen=True, kw_only=True):
+class GroupText(Struct, frozen=True, kw_only=True):
     """The points of one phase and direction, and the limits behind them."""
 
     title: str
@@ -64,7 +64,7 @@ class GroupSaid(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...]
 
 
-class BesideSaid(Struct, frozen=True, kw_only=True):
+class ComparedText(Struct, frozen=True, kw_only=True):
     """One number beside another."""
 
     name: str
@@ -75,26 +75,26 @@ class BesideSaid(Struct, frozen=True, kw_only=True):
     remark: str = ""
 
 
-class SweepSaid(Struct, frozen=True, kw_only=True):
+class SweepText(Struct, frozen=True, kw_only=True):
     """All that is said of one sweep."""
 
     title: str
     method: str
-    groups: tuple[GroupSaid, ...]
-    truths: tuple[BesideSaid, ...]
-    published: tuple[BesideSaid, ...]
+    groups: tuple[GroupText, ...]
+    truths: tuple[ComparedText, ...]
+    published: tuple[ComparedText, ...]
     notes: tuple[str, ...]
 
 
-def sweep_outline(report: SweepReport) -> SweepSaid:
+def sweep_outline(report: SweepReport) -> SweepText:
     """Return everything that is said of a sweep, as text; equal reports give equal text."""
     sweep = report.sweep
-    return SweepSaid(
+    return SweepText(
         title=f"I/O sizes of {words.plain(sweep.subject)}",
         method=words.sentence(sweep.method),
         groups=tuple(_group(fit, sweep.points) for fit in report.fit.phases),
         truths=tuple(
-            BesideSaid(
+            ComparedText(
                 name=with_phase(truth.name, truth.phase),
                 other=amount(truth.known, truth.unit),
                 found=estimate(truth.found, truth.unit),
@@ -103,7 +103,7 @@ def sweep_outline(report: SweepReport) -> SweepSaid:
             for truth in report.truths
         ),
         published=tuple(
-            BesideSaid(
+            ComparedText(
                 name=with_phase(item.name, item.phase),
                 other=amount(item.said, item.unit),
                 found=NOTHING if item.found is None else amount(item.found, item.unit),
@@ -159,10 +159,10 @@ def _percent(ratio: float | None) -> str:
     return NOTHING if ratio is None else f"{ratio * 100:+.1f} %"
 
 
-def _group(fit: PhaseFit, points: Sequence[SweepPoint]) -> GroupSaid:
+def _group(fit: PhaseFit, points: Sequence[SweepPoint]) -> GroupText:
     own = [p for p in points if (p.phase, p.direction) == (fit.phase, fit.direction)]
     rows = tuple(_row(size, own) for size in sorted({p.io_size_bytes for p in own}))
-    return GroupSaid(
+    return GroupText(
         title=group_title(fit.phase, fit.direction),
         rows=rows,
         has_scattered=any(p.pattern == Pattern.SCATTERED for p in own),

@@ -22,7 +22,7 @@ from plimsoll.model.explain import Capture, Source, UnrecordedStatement, likenes
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.explain.allowed import parameter_count, refusal
 from plimsoll.sources.explain.json_plan import capture_of
-from plimsoll.sources.explain.statements import Wanted, without_comments
+from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import explain as sql
@@ -84,7 +84,7 @@ class Recorder:
         self._connection.close()
 
     def explain(
-        self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
+        self, wanted: StatementToRun, *, timeout_s: int, allows_writes: bool, is_generic: bool
     ) -> Capture | UnrecordedStatement:
         """
         Run a statement under EXPLAIN and roll it back; one without its parameters is only planned.
@@ -157,9 +157,9 @@ class Recorder:
 
     def wanted_of(
         self, statements: Sequence[Statement], count: int
-    ) -> tuple[list[Wanted], list[UnrecordedStatement]]:
+    ) -> tuple[list[StatementToRun], list[UnrecordedStatement]]:
         """Return the first `count` statements that only read, of tables, and what hid others from us."""
-        wanted: list[Wanted] = []
+        wanted: list[StatementToRun] = []
         hidden = others = 0
         for statement in statements:
             if statement.text == _HIDDEN:
@@ -169,7 +169,7 @@ class Recorder:
                     others += 1
                     continue
                 text = without_comments(statement.text)
-                wanted.append(Wanted(statement=text, query_id=statement.query_id))
+                wanted.append(StatementToRun(statement=text, query_id=statement.query_id))
         unrecorded = [_of_others(others)] if others else []
         if not hidden:
             return wanted, unrecorded
@@ -179,7 +179,7 @@ class Recorder:
         return wanted, [*unrecorded, hid]
 
     def _explained(
-        self, wanted: Wanted, *, timeout_s: int, allows_writes: bool, is_generic: bool
+        self, wanted: StatementToRun, *, timeout_s: int, allows_writes: bool, is_generic: bool
     ) -> Any:
         runs = wanted.parameters is not None or not parameter_count(wanted.statement)
         by_name = wanted.parameters is not None or not runs or is_generic
@@ -229,7 +229,7 @@ class Recorder:
         except psycopg.Error:
             self._connection.close()
 
-    def _arguments(self, wanted: Wanted) -> str:
+    def _arguments(self, wanted: StatementToRun) -> str:
         from psycopg.sql import SQL, Literal
 
         count = parameter_count(wanted.statement)
@@ -282,7 +282,7 @@ class Recorder:
         return str(next(iter(self._rows(sql.setting(name))[0].values())))
 
     def _failure(
-        self, wanted: Wanted, error: "psycopg.Error", timeout_s: int
+        self, wanted: StatementToRun, error: "psycopg.Error", timeout_s: int
     ) -> UnrecordedStatement:
         import psycopg
 
@@ -310,17 +310,19 @@ class Recorder:
 
 
 def parameters_for(
-    wanted: Wanted, given: dict[str, tuple[str | None, ...]], single: tuple[str | None, ...] | None
-) -> Wanted:
+    wanted: StatementToRun,
+    given: dict[str, tuple[str | None, ...]],
+    single: tuple[str | None, ...] | None,
+) -> StatementToRun:
     """Return a statement with the parameters that were given for its identifier, its text, or for all."""
     by_text = {likeness(text): values for text, values in given.items()}
     values = given.get(str(wanted.query_id), by_text.get(likeness(wanted.statement), single))
     if values is None or not parameter_count(wanted.statement):
         return wanted
-    return Wanted(statement=wanted.statement, query_id=wanted.query_id, parameters=values)
+    return StatementToRun(statement=wanted.statement, query_id=wanted.query_id, parameters=values)
 
 
-def check(wanted: Sequence[Wanted]) -> None:
+def check(wanted: Sequence[StatementToRun]) -> None:
     """
     Refuse to record nothing.
 
@@ -354,7 +356,7 @@ def _of_others(count: int) -> UnrecordedStatement:
     )
 
 
-def _completed(capture: Capture, wanted: Wanted, *, is_generic: bool) -> Capture:
+def _completed(capture: Capture, wanted: StatementToRun, *, is_generic: bool) -> Capture:
     # What we set ourselves is not the server's setting.
     settings = {k: v for k, v in capture.settings.items() if k not in _OURS}
     return replace(

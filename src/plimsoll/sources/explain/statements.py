@@ -20,7 +20,7 @@ _PIECES = re.compile(
 )
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class StatementToRun(Struct, frozen=True, kw_only=True):
     """A statement to be explained."""
 
     statement: str

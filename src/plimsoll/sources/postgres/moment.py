@@ -153,7 +153,7 @@ def changes_since(relation: Relation, before: Relation | None) -> int:
     return now - (before.inserted + before.updated + before.deleted if before is not None else 0)
 
 
-def spent_since_s(statement: Statement, before: Statement | None) -> float:
+def time_since_s(statement: Statement, before: Statement | None) -> float:
     """Return the time spent since; all of it where the statement is new."""
     return statement.exec_s - (before.exec_s if before is not None else 0.0)
 

@@ -28,7 +28,7 @@ from plimsoll.sources.postgres.moment import (
     changes_since,
     counters_of,
     replaced,
-    spent_since_s,
+    time_since_s,
     with_toast_reads,
 )
 from plimsoll.sources.postgres.partitions import with_parents
@@ -379,7 +379,7 @@ class Reader:
             return last
         before = {one.query_id: one for one in first.reading.statements or ()}
         costs = sorted(
-            (-spent_since_s(one, before.get(one.query_id)), one.query_id) for one in statements
+            (-time_since_s(one, before.get(one.query_id)), one.query_id) for one in statements
         )
         wanted = [query_id for _, query_id in costs[: queries.STATEMENT_TEXTS_MAX]]
         texts: dict[int, str] = dict(

@@ -5,7 +5,7 @@ import pytest
 
 import builders
 from builders import START_S
-from plimsoll.diagnosis.recognition.level import Level, extended, held_min_s, levels_of, middle
+from plimsoll.diagnosis.recognition.level import Level, extended, level_min_s, levels_of, middle
 
 
 def grid(count: int, step_s: int = 60):
@@ -100,7 +100,7 @@ def test_the_least_time_follows_the_step(step_s, least_s):
     """
     Eight samples are asked for, but no less than half a minute and no more than eight minutes.
     """
-    assert least_s == held_min_s(grid(50, step_s)[1])
+    assert least_s == level_min_s(grid(50, step_s)[1])
 
 
 @pytest.mark.parametrize(("hole", "runs"), [(3, 1), (12, 2)])

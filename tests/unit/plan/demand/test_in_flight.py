@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from plimsoll.plan.demand.held import CeilingRun, Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.plan.demand.in_flight import asked_by_waiting, follow_waiting
+from plimsoll.plan.demand.throttled import CeilingRun, Episode, MeasuredDemand, ThrottledSteps
 
 STEP, N = 60.0, 240
 SERVICE_S, THINK_S, CEILING = 0.001, 0.009, 1000.0

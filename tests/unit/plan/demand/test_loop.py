@@ -11,9 +11,9 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.demand.held import held_of, seen_of
 from plimsoll.plan.demand.loop import loop_of
 from plimsoll.plan.demand.recovery import Demand, recover
+from plimsoll.plan.demand.throttled import seen_of, throttled_of
 from plimsoll.plan.judge.effect import judge
 
 SIZE = 16 * 1024
@@ -164,7 +164,7 @@ def test_a_queue_that_is_worked_off_keeps_what_came():
             storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: done}
         )
         seen = seen_of(snapshot)
-        return loop_of(snapshot, seen, held_of(seen, diagnose(snapshot, catalog()))).is_kept
+        return loop_of(snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))).is_kept
 
     assert is_kept(kept)
     assert not is_kept(stands)

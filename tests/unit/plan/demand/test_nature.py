@@ -8,10 +8,10 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand.held import CeilingRun, Episode, ThrottledSteps
 from plimsoll.plan.demand.nature import nature_of
 from plimsoll.plan.demand.overload import Overflow
 from plimsoll.plan.demand.recovery import recover
+from plimsoll.plan.demand.throttled import CeilingRun, Episode, ThrottledSteps
 
 CEILING, BURST = 100e6, 400e6
 HOUR = builders.HOUR

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand.held import CeilingRun, Episode, ThrottledSteps
 from plimsoll.plan.demand.overload import (
     Overflow,
-    greedy_beside,
     is_bounded,
     is_same_work,
     middles,
+    neighbours_of_greedy,
     overloads_of,
 )
+from plimsoll.plan.demand.throttled import CeilingRun, Episode, ThrottledSteps
 
 U = middles(20)
 
@@ -36,7 +36,7 @@ def stretch(
     )
 
 
-def held_of(*stretches: Episode) -> ThrottledSteps:
+def throttled_of(*stretches: Episode) -> ThrottledSteps:
     none = np.zeros(600)
     return ThrottledSteps(
         is_held=none > 0,
@@ -49,7 +49,7 @@ def held_of(*stretches: Episode) -> ThrottledSteps:
 
 
 def lost(*stretches: Episode) -> np.ndarray:
-    return overloads_of(held_of(*stretches), Overflow.LOST, U, Prior())
+    return overloads_of(throttled_of(*stretches), Overflow.LOST, U, Prior())
 
 
 def test_demand_does_not_grow_with_the_ceiling_it_meets():
@@ -113,9 +113,9 @@ def test_work_that_meets_both_ceilings_beside_a_load_that_was_seen_may_be_greedy
     seen = stretch(1000.0, free=(1600.0,) * 30)
     vacuum = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
 
-    assert (1,) == greedy_beside(held_of(seen, vacuum))
-    assert () == greedy_beside(held_of(vacuum))
-    assert () == greedy_beside(held_of(seen, stretch(1000.0, start=200)))
+    assert (1,) == neighbours_of_greedy(throttled_of(seen, vacuum))
+    assert () == neighbours_of_greedy(throttled_of(vacuum))
+    assert () == neighbours_of_greedy(throttled_of(seen, stretch(1000.0, start=200)))
 
 
 def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
@@ -123,7 +123,7 @@ def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
     A job was taken up at 3,000 a second while credits lasted and served 1,000 after: it may have come all at
     once or bit by bit. Users who were seen to ask for 3,000 go on asking for about as much.
     """
-    seen = held_of(stretch(1000.0, free=(3000.0,) * 30, hours=4))
+    seen = throttled_of(stretch(1000.0, free=(3000.0,) * 30, hours=4))
     job, users = (
         overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Overflow.JOB, Overflow.LOST)
     )
@@ -142,4 +142,4 @@ def test_few_requests_in_flight_end_a_greedy_load(waiting: float, *, expected: b
     """
     greedy = replace(stretch(1000.0), waiting=waiting)
 
-    assert expected == is_bounded(held_of(greedy), Prior())
+    assert expected == is_bounded(throttled_of(greedy), Prior())

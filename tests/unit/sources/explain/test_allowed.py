@@ -8,7 +8,7 @@ from plimsoll.errors import DataError
 from plimsoll.sources.explain.allowed import kind_of, parameter_count, refusal
 from plimsoll.sources.explain.record import parameters_for
 from plimsoll.sources.explain.statements import (
-    Wanted,
+    StatementToRun,
     parameters_in,
     split,
     statements_in,
@@ -131,15 +131,15 @@ def test_parameters_are_found_by_identifier_by_statement_or_for_all():
     """
     In this order.
     """
-    wanted = Wanted(statement="select * from t where a = $1", query_id=42)
+    wanted = StatementToRun(statement="select * from t where a = $1", query_id=42)
     given = {"42": ("x",), "SELECT * FROM t WHERE a = 5": ("y",)}
 
     assert ("x",) == parameters_for(wanted, given, ("z",)).parameters
-    other = Wanted(statement=wanted.statement)
+    other = StatementToRun(statement=wanted.statement)
     assert ("y",) == parameters_for(other, given, ("z",)).parameters
-    another = Wanted(statement="select $1")
+    another = StatementToRun(statement="select $1")
     assert ("z",) == parameters_for(another, given, ("z",)).parameters
-    assert parameters_for(Wanted(statement="table u"), given, ("z",)).parameters is None
+    assert parameters_for(StatementToRun(statement="table u"), given, ("z",)).parameters is None
     assert parameters_for(other, {}, None).parameters is None
 
 

@@ -10,7 +10,7 @@ from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import format_time
 
 
-def with_beside(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
+def with_counts(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
     """
     Return the snapshot with the series that other files hold of the same time.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import builders
-from plimsoll.app.beside import with_beside
+from plimsoll.app.counted import with_counts
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
 
@@ -30,7 +30,7 @@ def test_series_of_the_same_time_are_added(tmp_path: Path):
     """
     What came stands beside what was served; what was measured stays.
     """
-    both = with_beside(MEASURED, [table(tmp_path)])
+    both = with_counts(MEASURED, [table(tmp_path)])
 
     assert both.series[Metric.ARRIVALS_PER_S].value.tolist() == list(range(120))
     assert both.series[Metric.READ_OPS_PER_S] == MEASURED.series[Metric.READ_OPS_PER_S]
@@ -42,7 +42,7 @@ def test_a_file_of_another_time_is_refused(tmp_path: Path):
     """
     file = table(tmp_path, start_s=builders.START_S + 86_400)
     with pytest.raises(DataError, match="was not counted while") as raised:
-        with_beside(MEASURED, [file])
+        with_counts(MEASURED, [file])
 
     assert "2021-03-09" in str(raised.value.hint)
 
@@ -53,7 +53,7 @@ def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
     """
     file = table(tmp_path, column="ReadIOPS")
     with pytest.raises(DataError, match="nothing that the target lacks: read_ops_per_s") as raised:
-        with_beside(MEASURED, [file])
+        with_counts(MEASURED, [file])
 
     assert "arrivals_per_s" in str(raised.value.hint)
 
@@ -63,4 +63,4 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path):
     As any other missing file.
     """
     with pytest.raises(UsageError, match="does not exist"):
-        with_beside(MEASURED, [tmp_path / "none.csv"])
+        with_counts(MEASURED, [tmp_path / "none.csv"])

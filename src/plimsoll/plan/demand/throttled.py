@@ -197,7 +197,7 @@ def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
     return np.interp(index, index[known], values[known])
 
 
-def held_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
+def throttled_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
     """Return the held-back steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
