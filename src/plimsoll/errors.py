@@ -23,11 +23,11 @@ class UsageError(PlimsollError):
 class ExtraMissing(UsageError):
     """What was asked for needs a library that a plain installation leaves out."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        """Say that `what` needs `extra`, one of `[project.optional-dependencies]`."""
+    def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
+        """Say that `what` needs `extra`, a key of optional dependencies; and what helps `otherwise`."""
         super().__init__(
             f"{what} needs the extra '{extra}', which is not installed",
-            f"Install it with: pip install 'plimsoll-db[{extra}]'.",
+            f"Install it with: pip install 'plimsoll-db[{extra}]'. {otherwise}".rstrip(),
         )
 
 

@@ -18,6 +18,7 @@ BY_TOPIC = {
     "causes/vacuum/test_vacuum_weight",
     "cli/test_check_command",
     "cli/test_diagnose_dsn",
+    "cli/test_extras",
     "cli/test_host_captures",
     "cli/test_open_verdicts",
     "diagnosis/test_aurora",

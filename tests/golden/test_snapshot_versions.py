@@ -120,4 +120,4 @@ def test_a_newer_form_is_refused_with_what_to_do(said):
         decode_snapshot(json.dumps(today() | {"schema": said}).encode())
 
     assert "this Plimsoll reads forms up to" in refused.value.message
-    assert "pip install --upgrade plimsoll" in refused.value.hint
+    assert "pip install --upgrade plimsoll-db" in refused.value.hint

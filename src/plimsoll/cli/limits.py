@@ -14,7 +14,7 @@ from plimsoll.cli.output import (
     OUTPUT_PANEL,
     WIDTH_OF_PAIRS,
     Output,
-    check_writable,
+    check_picture,
     output_options,
 )
 from plimsoll.model.instance import Instance
@@ -69,7 +69,7 @@ def limits(
 
     Exit status: 0, or 2 for a class or storage that RDS does not have.
     """
-    check_writable(chart)
+    check_picture(chart)
     flags = replace(flags, db_class=db_class)
     sheet = _sheet(with_flags(Instance(), flags), multi_az=multi_az, volumes=volumes)
     if chart is not None:

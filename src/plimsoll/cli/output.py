@@ -201,6 +201,20 @@ def check_writable(*files: Path | None) -> None:
             )
 
 
+def check_picture(file: Path | None) -> None:
+    """
+    Refuse a picture that could not be drawn or written, before the work for it begins.
+
+    Raises:
+        UsageError: its folder is missing, or what draws is not installed.
+    """
+    if file is not None:
+        from plimsoll.reports.chart.drawing import check_vega
+
+        check_vega()
+    check_writable(file)
+
+
 def is_color() -> bool:
     """Return whether standard output is a terminal that wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -19,7 +19,7 @@ from plimsoll.cli.output import (
     OUTPUT_PANEL,
     WIDTH_OF_PAIRS,
     Output,
-    check_writable,
+    check_picture,
     output_options,
     say_written,
 )
@@ -142,7 +142,7 @@ def sweep(
         )
     if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
         raise UsageError("--path and --dsn name two things to sweep", "Leave one of them out.")
-    check_picture(png)
+    check_ending(png)
     plan = SweepPlan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
@@ -209,7 +209,7 @@ def sizes_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({bytes_of(part, "--sizes") for part in parts}))
 
 
-def check_picture(png: Path | None) -> None:
+def check_ending(png: Path | None) -> None:
     """
     Refuse a picture that could not be written after minutes of measuring.
 
@@ -221,7 +221,7 @@ def check_picture(png: Path | None) -> None:
             f"'{png.name}' does not end in .png or .svg",
             "The ending says which kind of picture to write.",
         )
-    check_writable(png)
+    check_picture(png)
 
 
 def write_sweeps(reports: Sequence[SweepReport], output: Output, png: Path | None) -> None:

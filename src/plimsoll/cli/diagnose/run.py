@@ -19,7 +19,7 @@ from plimsoll.app.render import Form, Report, plan_below
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
-from plimsoll.cli.output import Format, Output, check_writable, say_written, write_text
+from plimsoll.cli.output import Format, Output, check_picture, say_written, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
@@ -66,7 +66,7 @@ def run_diagnose(target: str, wanted: DiagnoseOptions) -> int:
         Exit status: 0 nothing binds, 1 something binds, 2 could not tell.
     """
     flags, reach, output = wanted.flags, wanted.read_options, wanted.output
-    check_writable(wanted.png)
+    check_picture(wanted.png)
     if is_several(target, flags):
         is_of_one = wanted.has_plan or any(
             given is not None for given in (wanted.png, wanted.dsn, wanted.duration)

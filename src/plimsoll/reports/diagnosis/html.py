@@ -14,7 +14,7 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.chart.drawing import VEGALITE, numbered_clips
+from plimsoll.reports.chart.drawing import VEGALITE, has_vega, svg
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_spec
 from plimsoll.reports.diagnosis.outline import outline
@@ -62,7 +62,7 @@ def render_html(
     from markupsafe import Markup
 
     samples = chart_samples(diagnosis, snapshot)
-    has_chart = bool(samples.metric)
+    has_chart = bool(samples.metric) and has_vega()
     chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
     return rendered_page(
         "report.html.j2",
@@ -70,6 +70,7 @@ def render_html(
         title=words.subject(diagnosis.instance),
         verdict_badges=words.VERDICT_BADGES,
         has_chart=has_chart,
+        has_samples=bool(samples.metric),
         caption=caption(samples),
         svg=Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
         document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
@@ -83,8 +84,6 @@ def render_html(
 
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
     """Return the static drawing, and what the script needs to draw it again."""
-    import vl_convert
-
     samples = chart_samples(diagnosis, snapshot)
     spec = timeline_spec(
         diagnosis,
@@ -94,7 +93,7 @@ def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
         is_titled=False,
         samples=samples,
     )
-    drawing = numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
+    drawing = svg(spec)
     rows = spec["datasets"]["samples"]
     spec["datasets"]["samples"] = []
     names = [name for name in rows[0] if name != "t"]

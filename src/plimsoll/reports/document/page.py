@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from plimsoll.reports.chart.drawing import svg
+from plimsoll.reports.chart.drawing import has_vega, svg, without_drawing
 from plimsoll.reports.document import parts as d
 from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.page import rendered_page
@@ -35,6 +35,9 @@ def part_values() -> dict[str, Any]:
         "accents": _ACCENTS,
         "command": lambda line: "\n".join(command_lines(line, _COMMAND_WIDTH)),
         "drawing": _drawing,
+        "has_drawings": has_vega(),
+        "without_drawing": without_drawing(),
+        "characters": lambda picture: "\n".join(picture.characters(_COMMAND_WIDTH)),
     }
 
 

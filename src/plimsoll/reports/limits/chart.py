@@ -17,7 +17,14 @@ from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.sheet import ChainRate, LimitSheet, StageLine
-from plimsoll.reports.chart.drawing import VEGALITE, VEGALITE_SCHEMA, Spec, svg, write_png
+from plimsoll.reports.chart.drawing import (
+    VEGALITE,
+    VEGALITE_SCHEMA,
+    Spec,
+    check_vega,
+    svg,
+    write_png,
+)
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
 from plimsoll.reports.limits.curve import has_burst, mb_ticks
@@ -433,6 +440,7 @@ def _config(look: Look) -> Spec:
 
 def _html(spec: Spec, title: str) -> str:
     """Return a page with the specification and the programs that draw it, loading nothing."""
+    check_vega()
     import vl_convert
 
     # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.

@@ -55,7 +55,7 @@ def write_plan_picture(path: Path, plan: Plan) -> None:
     Raises:
         UsageError: another ending, nothing to draw, or the file cannot be written.
     """
-    check_picture(path)
+    check_ending(path)
     if not has_chart(plan):
         raise UsageError(
             "there is no price to draw",
@@ -68,7 +68,7 @@ def write_plan_picture(path: Path, plan: Plan) -> None:
         write_aside(path, svg(spec).encode())
 
 
-def check_picture(path: Path) -> None:
+def check_ending(path: Path) -> None:
     """
     Refuse a name that does not say which picture to write.
 

