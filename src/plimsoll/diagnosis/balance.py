@@ -28,10 +28,14 @@ from plimsoll.units import (
 
 # Balances are published rounded; within two percent of full or empty the clamp may be at work.
 CLAMP_RATIO = 0.02
+# Two numbers and a start for each stretch are fitted; fewer readings would leave nothing to judge
+# them by.
 READINGS_MIN = 8
 # The published study of this regression covered the truth in 79–87 % of its nominal 95 % intervals;
 # 1.5 times the error makes them honest.
 ERROR_INFLATION = 1.5
+# In the study of this regression, fits with less than 5 % standard error were off by 0.3 % in the
+# median.
 RELIABLE_RATIO = 0.05
 # A grant is a jump that refill cannot explain: several percent within one reading.
 GRANT_RATIO = 0.04
@@ -80,6 +84,7 @@ def _fit(family: Family, series: Series, rate: FloatArray, frame: Frame) -> Buck
     if solved is None:
         return None
     baseline, baseline_se, capacity, capacity_se, residual = solved
+    # A capacity that may be a third or three times as large teaches nothing.
     if not (capacity > 0 and baseline > 0) or capacity_se > 0.6 * capacity:
         return None
     clock = _clock_of(grants)
@@ -110,16 +115,20 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
     edges = np.column_stack((begins, begins + frame.width_s)).ravel()
     known = np.isfinite(rate)
     total = _running(np.where(known, rate, 0.0) * frame.width_s, np.zeros(rate.size))
+    # A reading stands for its whole period (five minutes under basic monitoring), so what had been
+    # served is averaged over that period too.
     points = np.linspace(0, 1, 6)
     at = starts[:, None] + (ends - starts)[:, None] * points
     served = np.interp(at, edges, total).mean(axis=1)
     apart_s = np.append(np.diff(begins) - frame.width_s[:-1], 0.0)
     hole = _running(np.where(known, 0.0, frame.width_s), np.maximum(apart_s, 0.0))
+    # What was served in a hole is unknown, so the readings on both sides have different starts.
     hole_s = np.interp(ends, edges, hole) - np.interp(starts - width, edges, hole)
     balance = series.value
     free = (balance > CLAMP_RATIO) & (balance < 1 - CLAMP_RATIO) & (hole_s <= 0)
     free &= (starts >= edges[0]) & (ends <= edges[-1])
     jump = np.diff(balance, prepend=balance[0])
+    # One lost reading is bridged; after more, a jump may be plain refill.
     follows = np.diff(series.time_s, prepend=series.time_s[0]) <= 2 * width
     grant = _grants(jump, follows, width)
     stretch = np.cumsum(~free | ~follows | grant)
@@ -147,6 +156,7 @@ def _running(within: FloatArray, after: FloatArray) -> FloatArray:
 
 def _grants(jump: FloatArray, follows: BoolArray, width: FloatArray) -> BoolArray:
     rises = jump[(jump > 0) & follows]
+    # Nine in ten of the rises are refill; fewer than ten do not tell what is usual.
     usual = float(np.quantile(rises, 0.9)) if rises.size >= 10 else 0.0
     # Five minutes of pure refill of a half-hour bucket is about 5 %; a grant is well above the usual rise.
     floor = np.maximum(GRANT_RATIO, 0.08 * width / 300)
@@ -160,6 +170,7 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
     groups, inverse = np.unique(stretch, return_inverse=True)
     index: IntArray = inverse.astype(np.int64)
     count = np.bincount(index)
+    # Each stretch has a start of its own; with two readings its slope is all that is left.
     usable = count[index] >= 3
     if usable.sum() < READINGS_MIN or usable.sum() <= groups.size + 2:
         return None
@@ -172,18 +183,27 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
         x_c, y_c = _centred(columns, y, index, weight)
         root = np.sqrt(weight)
         gram = (x_c * weight[:, None]).T @ x_c
+        # Time and amount served rise together under a steady load; then refill and capacity cannot
+        # be parted.
         if np.linalg.cond(gram) > 1e10:
             return None
         beta, *_ = np.linalg.lstsq(x_c * root[:, None], y_c * root, rcond=None)
         residual = y_c - x_c @ beta
+        # 1.4826 × the median deviation is the standard deviation of a normal error. Published
+        # balances are rounded, so no fit is better than half a tenth of a percent.
         sd = max(1.4826 * float(np.median(np.abs(residual[usable]))), 5e-4)
+        # Huber's weights: a reading further off than 1.5 standard deviations counts in proportion
+        # less.
         weight = usable * np.minimum(1.0, 1.5 * sd / np.maximum(np.abs(residual), 1e-12))
+    # More served has to mean fewer credits; otherwise it was not this bucket that was spent.
     if beta[1] >= 0:
         return None
     power = float(np.sum(weight * residual**2) / max(weight.sum() - 2 - groups.size, 1))
     related = float(
         np.clip(np.sum(residual[1:] * residual[:-1]) / max(np.sum(residual**2), 1e-12), 0, 0.9)
     )
+    # Neighbouring residuals are alike, so the readings count as fewer (first-order
+    # autocorrelation).
     inflate = (1 + related) / (1 - related) * ERROR_INFLATION**2
     covariance = np.linalg.inv(gram) * power * inflate
     capacity = -scale / beta[1]
@@ -210,6 +230,7 @@ def _clock_of(grants: list[int]) -> str | None:
     """Return the time of day of the grants, if there are several and they agree within half an hour."""
     if len(grants) < 2:
         return None
+    # A mean on the circle, because 23:55 and 00:05 are ten minutes apart.
     angle = np.array(grants) % 86400 / 86400 * 2 * np.pi
     mean = np.angle(np.mean(np.exp(1j * angle)))
     off = np.abs(np.angle(np.exp(1j * (angle - mean)))) / (2 * np.pi) * 86400

@@ -154,6 +154,8 @@ def _waiting_causes(
 
 def _as_meant(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot without balances that say nothing of this instance's storage."""
+    # Aurora reports some of these metrics with another meaning, so they must not be judged by EBS
+    # rules.
     others = other_meaning(snapshot.instance)
     kept = {m: s for m, s in snapshot.series.items() if m not in others or m not in BALANCES}
     return snapshot if len(kept) == len(snapshot.series) else replace(snapshot, series=kept)
@@ -183,6 +185,7 @@ def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...]
     except CatalogError as error:
         import msgspec
 
+        # The storage may be documented although the class is not.
         bare = msgspec.structs.replace(instance, db_class=None)
         try:
             return ceilings_of(bare, catalog), f"{error.message}. {error.hint}"
@@ -209,6 +212,7 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
     """Return time spent at each ceiling, the longest first; unknown limits are told apart by level."""
     groups: dict[tuple[object, ...], list[Interval]] = {}
     for i in intervals:
+        # A level is rounded to be a key; a byte per second is far below its error.
         key = (
             (i.ceiling.family, i.ceiling.phase, i.ceiling.value) if i.ceiling else (round(i.level),)
         )
@@ -244,6 +248,7 @@ def _verdict(
     # Without rates, or without anything that tells waiting, "nothing binds" cannot be said.
     if frame is None or any(m.hides == VERDICT for m in missing):
         return Verdict.UNKNOWN
+    # Near comes after unknown: a resource that is near does not make an unseen ceiling less likely.
     if any(r.verdict == Verdict.NEAR for r in resources):
         return Verdict.NEAR
     return Verdict.SLACK

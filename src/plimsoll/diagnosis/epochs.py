@@ -70,6 +70,8 @@ def epochs_of(
             epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known, unknown=unknown))
             end = change.time_s
         is_class = change.kind is EventKind.CLASS_CHANGE
+        # Going back in time: before a change of class the volumes' limits are still known, and the
+        # reverse.
         gone = INSTANCE_FAMILIES if is_class else VOLUME_FAMILIES
         known = tuple(c for c in known if c.family not in gone)
         what = "class" if is_class else "storage"
@@ -142,6 +144,7 @@ def _loading_s(instance: Instance, ceilings: tuple[Ceiling, ...]) -> int:
     ]
     if size is None or not rates:
         return LAZY_S
+    # Every block has to pass the lowest ceiling once.
     return max(LAZY_S, int(gib(size) / min(rates)))
 
 
@@ -176,6 +179,7 @@ def _happening(
         for a in annotations
         if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
     ]
+    # RDS reports the end of an optimisation as an event of the same kind.
     if told and not any(word in told[-1].text.lower() for word in _ENDINGS):
         return f"storage optimisation since {format_clock(told[-1].time_s)} UTC"
     return ""

@@ -54,6 +54,8 @@ def findings_of(
             title=f.text,
         )
         for f in forecasts
+        # Judgement: within six hours whoever is on duty can act. Further ahead, forecasts are off
+        # by hours (forecast.py).
         if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
     ]
     found += _cpu_credit_cost(series)
@@ -126,6 +128,7 @@ def _context_of(intervals: list[Interval]) -> str:
     for i in intervals:
         seconds[i.context] = seconds.get(i.context, 0) + i.end_s - i.start_s
     most = max(seconds, key=lambda context: seconds[context])
+    # What happened in less than half of the time does not explain the level.
     return most if 2 * seconds[most] >= sum(seconds.values()) else ""
 
 
@@ -247,6 +250,7 @@ def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
     now.sort(key=lambda c: c.value)
     moves = []
     same = [c for c in now if c.phase == ceiling.bucket_phase] or now
+    # A stop and start is free, so it comes first, but only where it brings a higher limit.
     if ceiling.phase == Phase.LEGACY and same and same[0].value > 1.01 * ceiling.value:
         numbers = " and ".join(f"{format_ceiling(c)} ({c.phase.value})" for c in now)
         moves.append(
@@ -325,6 +329,7 @@ def _cpu_credit_cost(series: dict[Metric, Series]) -> list[Finding]:
     charged = series.get(Metric.CPU_SURPLUS_CREDITS_CHARGED)
     if charged is None or not charged.time_s.size or not (charged.value > 0).any():
         return []
+    # The metric is an amount for each period, so periods add up.
     total = float(charged.value[charged.value > 0].sum())
     return [
         Finding(
@@ -358,6 +363,7 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
         if not bought or not present:
             continue
         most, best = max(present, key=lambda c: c.value), max(bought, key=lambda c: c.value)
+        # Ladders of IOPS are coarse, so a tenth too much is what a careful buyer gets as well.
         if best.value > 1.1 * most.value:
             found.append(
                 Finding(

@@ -47,6 +47,7 @@ def forecasts_of(
             continue
         fit = learned.get(family)
         rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
+        # Rounded to whole percents, 0 and 100 % say only that the bucket is empty or full.
         if fit is not None and rates is not None and 0.005 < float(one.value[-1]) < 0.995:
             found.append(_by_law(float(one.value[-1]), fit, rates, name))
             continue
@@ -54,6 +55,7 @@ def forecasts_of(
         if forecast is not None:
             found.append(forecast)
     space = series.get(Metric.FREE_STORAGE_BYTES)
+    # An hour of five-minute samples: fewer show no trend of space.
     if space is not None and storage_bytes and space.time_s.size >= 12:
         forecast = _of_space(space, storage_bytes)
         if forecast is not None:
@@ -66,6 +68,7 @@ def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
     rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
     recent = rate[frame.time_s >= frame.time_s[-1] - LOOKBACK_S]
     known = recent[np.isfinite(recent)]
+    # A slope or a spread of fewer than four samples is not one.
     return known if known.size >= 4 else None
 
 
@@ -74,6 +77,7 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
     stage = Stage(
         name=fit.family.value,
         baseline=fit.baseline,
+        # The rate is what was served, so no other limit is to be applied to it again.
         burst=float("inf"),
         capacity=fit.capacity,
         counts=FAMILIES[fit.family].counts,
@@ -85,6 +89,7 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
         return seconds if np.isfinite(seconds) else None
 
     mean = float(rates.mean())
+    # Eight in ten samples of the last hour lie in this range.
     low, high = (float(q) for q in np.quantile(rates, [0.1, 0.9]))
     mid, soon, late = empty_in_s(mean), empty_in_s(high), empty_in_s(low)
     change = (fit.baseline - mean) / fit.capacity
@@ -99,6 +104,7 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
 def _span(mid: float, soon: float | None, late: float | None) -> str:
     first = format_duration(soon if soon is not None else mid)
     last = format_duration(late) if late is not None else "longer"
+    # Beyond an hour such forecasts are off by tens of minutes or more (see above).
     rough = "; a rough estimate" if mid > LOOKBACK_S else ""
     return f"{format_duration(mid)} ({first} to {last}) at the rate of the last hour{rough}"
 

@@ -69,6 +69,7 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
     present = [s for s in present if s.time_s.size]
     if not present:
         return None
+    # The densest series loses least by being the grid.
     base = max(present, key=lambda s: s.time_s.size)
     width_s = sample_widths(base.time_s, base.step_s)
 
@@ -115,6 +116,7 @@ def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
     ahead = np.append(np.diff(time_s), np.iinfo(np.int64).max)
     behind = np.insert(np.diff(time_s), 0, np.iinfo(np.int64).max)
     nearer = np.minimum(ahead, behind)
+    # CloudWatch aligns its longer periods to the epoch.
     for period in (300, 3600):
         if period > step_s:
             width[(nearer == period) & (time_s % period == 0)] = period
@@ -138,6 +140,7 @@ def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> Flo
     if series.time_s.size == time_s.size and np.array_equal(series.time_s, time_s):
         return series.value
     usual = float(np.median(width_s)) if width_s.size else 0.0
+    # At least two finer samples in one of ours: a mean says more than the sample that comes first.
     if series.step_s * 2 <= usual:
         return _averaged(series, time_s, width_s)
     held = sample_widths(series.time_s, series.step_s)
@@ -153,6 +156,7 @@ def _averaged(series: Series, time_s: IntArray, width_s: FloatArray) -> FloatArr
     total = np.concatenate(([0.0], np.cumsum(np.where(finite, series.value, 0.0))))
     count = np.concatenate(([0], np.cumsum(finite)))
     first = np.searchsorted(series.time_s, time_s, side="left")
+    # Samples belong to the step in which they start.
     last = np.searchsorted(series.time_s, time_s + width_s.astype(np.int64), side="left")
     seen = count[last] - count[first]
     with np.errstate(all="ignore"):

@@ -130,6 +130,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
 def _sustained_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
     """Return what can be held forever now: the present baseline or fixed number."""
     rows = [c for c in ceilings if c.family == family and c.phase in (Phase.BASELINE, Phase.FIXED)]
+    # Several may be documented for a family; the lowest binds first.
     return min(rows, key=lambda c: c.value) if rows else None
 
 
@@ -190,6 +191,7 @@ def _on_credits(
     else:
         least = float(np.nanmin(left))
         note += f"; at least {format_ratio(least)} of the credits were left"
+        # The same margin as for rates: less than a fifth left.
         verdict = Verdict.NEAR if least < 1 - NEAR_RATIO else verdict
     return replace(resource, verdict=verdict, note=note)
 
@@ -269,6 +271,7 @@ def _resource(
     above = headroom = None
     verdict, note = Verdict.UNKNOWN, "no documented limit"
     if ceiling is not None:
+        # Time, not samples: windows may mix periods of one and five minutes.
         above = float(width[used > NEAR_RATIO * ceiling.value].sum()) / 60
         headroom = max(ceiling.value - peak, 0.0)
         verdict = Verdict.NEAR if above >= _near_min_minutes(width) else Verdict.SLACK

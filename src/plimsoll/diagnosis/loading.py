@@ -27,6 +27,7 @@ def loading_findings(frame: Frame | None, loadings: tuple[Loading, ...]) -> tupl
 
 def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
     reads = _median(frame.read_latency_s[inside])
+    # Reads only: a write needs no block from S3.
     others = _median(frame.read_latency_s[~inside])
     seen = ""
     if reads is not None:

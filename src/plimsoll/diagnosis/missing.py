@@ -83,6 +83,7 @@ def missing_of(
             )
         )
     is_storage_unknown = snapshot.instance.storage.kind is None
+    # Aurora has no storage type to give, and without a class that is what has to be named first.
     if is_storage_unknown and snapshot.instance.db_class and not is_aurora(snapshot.instance):
         found.append(
             Missing(
@@ -229,6 +230,7 @@ def pressed_throughout(
         # where they are not, the device may be at its own.
         has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
         is_deep = (queue >= DEEP_QUEUE) & (not has_limits)
+        # At least one request in flight at every moment (Little's law): a lone slow one is no load.
         is_slow = (latency_s > REFERENCE_MAX_S) & (frame.ops_per_s * latency_s >= 1.0)
     known = np.isfinite(queue) | np.isfinite(latency_s)
     pressed = (is_deep | is_slow) & known
@@ -287,6 +289,7 @@ def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
     if frame is None or not any(c.family in RATE_FAMILIES for c in ceilings):
         return True
     for row in ceilings:
+        # A total with one half missing is unknown, so any documented number may have been near.
         if row.family in RATE_FAMILIES:
             is_bytes = row.dimension == Dimension.THROUGHPUT
             rate = frame.bytes_per_s if is_bytes else frame.ops_per_s
@@ -302,8 +305,11 @@ def _stands_still(frame: Frame | None) -> bool:
         return False
     for rate in (frame.bytes_per_s, frame.ops_per_s):
         known = rate[np.isfinite(rate) & (rate > 0)]
+        # Idle minutes beside a steady load would look like variation.
         busy = known[known > 0.5 * np.median(known)] if known.size else known
         if busy.size >= STILL_SAMPLES_MIN:
+            # The robust standard deviation, so that a few other samples do not hide a rate that
+            # stands.
             spread = 1.4826 * float(np.median(np.abs(np.log(busy / np.median(busy)))))
             if spread < STILL_LOG_SD:
                 return True

@@ -28,6 +28,7 @@ def next_ceiling_of(
     )
     if not sizes:
         return None
+    # The median size: which limit comes next depends on the size at which the ceiling was met.
     size = sizes[len(sizes) // 2]
     level = bound.level if bound.dimension == Dimension.THROUGHPUT else bound.level * size
     above = [
@@ -37,6 +38,7 @@ def next_ceiling_of(
         # Judged two percent away, so that the number that binds is not its own successor.
         if (rate := bytes_per_s_through(c, size)) > 1.02 * level
     ]
+    # Raising a family's limit raises its burst as well; the next limit is one of another family.
     if bound.family != Family.UNKNOWN and bound.phase != Phase.LEGACY:
         above = [(rate, c) for rate, c in above if c.family != bound.family]
     return min(above, key=lambda pair: pair[0])[1] if above else None

@@ -130,6 +130,7 @@ def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
 
 def _waiting_rank(verdict: Verdict) -> float:
     """Requests that wait are worse than a limit that came near, whatever the reason."""
+    # Halfway between binding and near.
     return min(float(_ORDER.index(verdict)), 0.5)
 
 
@@ -150,6 +151,7 @@ def _waiting(diagnosis: Diagnosis) -> WaitingTime:
 
 def _dated(row: OverviewRow, end_s: int) -> OverviewRow:
     """Return the row, which says nothing of now where its samples ended long ago."""
+    # With coarse samples the last one is up to two steps old before anything is late.
     if row.window_s[1] >= end_s - max(LATE_S, 2 * row.step_s):
         return row
     waiting = row.waiting

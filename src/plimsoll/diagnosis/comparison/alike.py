@@ -23,6 +23,7 @@ ALIKE_SHARE = 0.1
 SHARED_HOUR_MIN_S = 1800
 # A window of a day that begins at a quarter past still covers one weekday, not two.
 DAY_MIN_SHARE = 0.05
+# A window longer by a quarter has noticeably more chances for a peak.
 LENGTH_RATIO = 1.25
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -53,6 +54,7 @@ def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | Non
     """
     if not (before.any() and after.any()):
         return None
+    # Half the sum of differences is the share of time that would have to move to other hours.
     apart = 0.5 * float(np.abs(before / before.sum() - after / after.sum()).sum())
     if apart < ALIKE_SHARE:
         return None
@@ -69,6 +71,7 @@ def by_hour(hours: tuple[int, ...], measured_s: FloatArray) -> Weigh:
         measured_s: as from `measured_by_hour`.
     """
     share = np.zeros(24)
+    # An hour that was measured twice as often must not count twice.
     share[list(hours)] = HOUR_S / measured_s[list(hours)]
 
     def weigh(time_s: IntArray, width_s: FloatArray) -> FloatArray:
@@ -107,6 +110,7 @@ def window_caveats(
         found.append(Caveat(kind="weekdays", text=text))
     for name, side in (("Before", before), ("After", after)):
         length = side.window_s[1] - side.window_s[0]
+        # A twentieth is what late publication and failed scrapes leave out anyway.
         if length > 0 and 0 < side.measured_s < 0.95 * length:
             text = (
                 f"{name}: storage was measured for {format_duration(side.measured_s)} of "
@@ -165,6 +169,7 @@ def event_caveats(
     found = []
     for name, side, events in zip(("before", "after"), (before, after), annotations, strict=True):
         start, end = side.window_s
+        # A restore of the day before may still be loading its data.
         loading = [e for e in events if e.kind in _LOADING and start - DAY_S <= e.time_s < end]
         within = [e for e in events if e.kind in _CHANGES and start < e.time_s < end]
         for event in _first_of_each_kind(loading):

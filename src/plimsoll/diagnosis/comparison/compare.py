@@ -133,6 +133,7 @@ def _at_ceiling_s(diagnosis: Diagnosis) -> float:
     """Return seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
     total, reached = 0, 0
     for interval in sorted(diagnosis.intervals, key=lambda i: i.start_s):
+        # Throughput and IOPS can both be at a ceiling; such time counts once.
         start = max(interval.start_s, reached)
         total += max(interval.end_s - start, 0)
         reached = max(reached, interval.end_s)
@@ -251,6 +252,7 @@ def _alike_ceilings(
 def _by_key(diagnosis: Diagnosis) -> dict[_Key, Ceiling]:
     reached = [at.ceiling for at in diagnosis.time_at if at.ceiling is not None]
     rows: dict[_Key, Ceiling] = {}
+    # Reached ones first: a legacy ceiling that bound is the one that holds for this side.
     for ceiling in [*reached, *(c for c in diagnosis.ceilings if c.phase is not Phase.LEGACY)]:
         key = (ceiling.family, ceiling.phase, ceiling.former_phase, ceiling.dimension)
         rows.setdefault(key, ceiling)
@@ -308,6 +310,7 @@ def _seconds(diagnosis: Diagnosis, times: list[CeilingTime] | None) -> float | N
 def _level(times: list[CeilingTime] | None) -> float | None:
     if not times:
         return None
+    # An unknown limit may have several levels; the one held longest stands for them.
     longest = max(times, key=lambda at: at.seconds)
     return longest.ceiling.value if longest.ceiling else longest.level
 

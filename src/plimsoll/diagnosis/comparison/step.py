@@ -42,12 +42,14 @@ def step_result_of(
             or share no hour.
         is_like_with_like: whether both cover the hours of day alike.
     """
+    # Another instance answers another question: its own limit and its own load.
     names = {side.diagnosis.instance.identifier for side in (before, after)}
     shares = (before.at_ceiling_share, after.at_ceiling_share)
     if shares[0] is None or shares[1] is None or len(names) > 1 or shares[0] <= ALLOWED_RATIO:
         return None
     if shares[1] > ALLOWED_RATIO:
         return StepResult.NOT_ENOUGH
+    # A quiet hour after the change proves nothing of the hours in which the ceiling was reached.
     if not is_like_with_like:
         if shared is None or (shared.at_ceiling_before or 0.0) <= ALLOWED_RATIO:
             return StepResult.NOT_SEEN

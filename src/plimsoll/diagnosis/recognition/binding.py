@@ -88,8 +88,11 @@ def matches_of(
         if c.family in RATE_FAMILIES and c.dimension == dimension and c.value > 0
     ]
     spread = float(np.hypot(ENFORCED_LOG_SD, level_log_se))
+    # A uniform density over the range in which an undocumented limit may lie, per unit of
+    # log(rate).
     unknown = UNKNOWN_SHARE / UNKNOWN_LOG_RANGE
     weights: list[tuple[Ceiling | None, float, float]] = [(None, unknown, float("nan"))]
+    # Before anything is measured, each documented number is as likely as the next.
     share = (1 - UNKNOWN_SHARE) / max(len(rows), 1)
     for row in rows:
         z = matching_z(level, row.value, level_log_se)
@@ -128,6 +131,7 @@ def near_documented(
     near = np.zeros(rate.size, dtype=bool)
     for row in ceilings:
         if row.family in RATE_FAMILIES and row.dimension == dimension:
+            # Wider than a match: here samples are collected, and their median decides later.
             near |= np.abs(rate / row.value - 1) < 0.03
     return near
 
@@ -153,13 +157,17 @@ def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
     if view is None:
         return 1.0
     if row.bucket_phase == Phase.BASELINE:
+        # An empty bucket is the mechanism by which a baseline binds.
         if view.is_empty:
             return 6.0
         # A balance that is well filled throughout cannot be what throttles.
         return 0.0 if view.was_never_empty else 0.5
     if row.bucket_phase == Phase.BURST:
+        # Nearly refuted: a burst needs credits, but the metric is rounded and lags by up to five
+        # minutes.
         if view.is_empty and view.high <= EMPTY_RATIO:
             return 0.03
+        # A burst spends credits, so a falling balance agrees with it.
         return 2.0 if view.change_per_s < 0 else 1.0
     return 1.0
 

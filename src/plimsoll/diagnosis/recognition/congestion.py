@@ -152,9 +152,11 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
     calm = load < CALM_LOAD
     for rate in (frame.bytes_per_s, frame.ops_per_s):
         light = calm & np.isfinite(rate) & (rate > 0)
+        # One in twenty of fewer than forty samples would be one sample.
         if light.sum() < 40:
             continue
         bins = np.zeros(rate.size, dtype=np.int64)
+        # Bins of half a percent, three together: the jitter of an enforced rate.
         bins[light] = np.floor(np.log(rate[light]) / 0.005).astype(np.int64)
         bins[light] -= bins[light].min()
         count = np.bincount(bins[light], minlength=int(bins[light].max()) + 3)
@@ -259,6 +261,8 @@ def _reference(
         return REFERENCE_FALLBACK_S, float("nan"), False
     quiet = calm[known]
     smooth = _smoothed(latency_s[known])
+    # Ten samples, or one in fifty of a long window: a tenth percentile of fewer is one stray
+    # reading.
     if quiet.sum() >= max(10, 0.02 * known.sum()):
         lowest = float(np.quantile(smooth[quiet], 0.1))
         if lowest <= REFERENCE_MAX_S:
@@ -269,6 +273,7 @@ def _reference(
     tenth = float(np.quantile(free, 0.1))
     quickest = tenth if tenth <= REFERENCE_MAX_S else float("nan")
     lowest = float(np.quantile(free, 0.05))
+    # Twice as quick as usual: then most of the window waited, and the quick samples show ease.
     is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * float(np.median(smooth))
     return min(lowest, REFERENCE_FALLBACK_S), quickest, is_seen
 
@@ -284,11 +289,14 @@ def _smoothed(values: FloatArray) -> FloatArray:
 
 def _queue_excess(queue: FloatArray, expected: FloatArray, calm: BoolArray) -> FloatArray:
     """Return log(queue ÷ expected queue), calibrated so that calm samples read zero."""
+    # The floor on both sides keeps the rounding of a nearly empty queue from looking like a ratio.
     raw = np.log((queue + QUEUE_FLOOR) / (expected + QUEUE_FLOOR))
     raw[~np.isfinite(raw)] = np.nan
     quiet = np.isfinite(raw) & calm
     # The two metrics need not agree with Little's law in real data; calm samples tell their usual ratio.
     if quiet.sum() >= max(10, 0.02 * np.isfinite(raw).sum()):
+        # By a factor of e at most: a larger disagreement is a fault of a metric, not its usual
+        # ratio.
         raw = raw - float(np.clip(np.median(raw[quiet]), -1.0, 1.0))
     return raw
 

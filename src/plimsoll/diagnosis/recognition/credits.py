@@ -118,6 +118,7 @@ class CreditBook:
     ) -> CreditAccount:
         width_s = self.frame.width_s
         possible = self._may_be_empty(row, rates)
+        # More than half of the time is needed, so that one misread hour does not refute a limit.
         if width_s[held & possible].sum() < 0.5 * width_s[held].sum():
             least = self._emptiest[row][held & ~possible].min()
             return CreditAccount(credits=Credits.REFUTED, text=_refuted_text(row, least))
@@ -149,8 +150,11 @@ class CreditBook:
             known = np.isfinite(rate[start:end])
             part, width = rate[start:end][known], width_s[start:end][known]
             seconds = float(width.sum())
+            # In favour of the claim: as little spent and as much earned as the errors allow.
             spent = part * (1 - RATE_ERROR) - rates[0] * (1 + RATE_ERROR)
             need = float((spent * width).sum())
+            # gp2's bucket has no grants and a published size. An instance bursts for 30 minutes at
+            # least once in 24 hours (EC2 user guide), so every day begun may bring another bucket.
             grants = 0.0 if is_published else np.floor(seconds / DAY_S)
             have = capacity * (1.0 if is_published else LEEWAY * (1 + grants))
             total_s += seconds
@@ -200,6 +204,7 @@ class CreditBook:
         balance = capacity if is_fullest else 0.0
         found = np.zeros(frame.size)
         finite = rate[np.isfinite(rate)]
+        # High enough that the replay never cuts what was served.
         most = 2 * max(float(finite.max(initial=0.0)), rates[1])
         for start, end in _alike(frame, rate):
             if start > 0:

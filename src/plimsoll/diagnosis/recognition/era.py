@@ -66,6 +66,7 @@ def era_of(
     era = np.ones(rate.size, dtype=bool)
     with np.errstate(all="ignore"):
         distance = np.log(rate / level.value)
+    # Clear of the level's own jitter.
     above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     before, after = above[above < start], above[above >= end]
@@ -83,6 +84,7 @@ def era_of(
         return era
     # With credits more is served on its own side of the moment too, until they run out.
     other = after if after.size >= before.size else before
+    # If most of what was served above is I/O of another size, it is other work.
     if not other.size or same[other].mean() < 0.5:
         return era
     if other[0] >= end:

@@ -80,6 +80,7 @@ def _same_in_both(plateau: Plateau, other_rate: FloatArray) -> list[Evidence]:
     if plateau.best.ceiling is not None or known.size < 3:
         return []
     centre = float(np.median(known))
+    # Robust, and compared with the level's own spread: both rates stand still only if sizes do.
     spread = 1.4826 * float(np.median(np.abs(np.log(known / centre))))
     if spread > 1.5 * plateau.signs.log_sd + 0.001:
         return []
@@ -175,6 +176,7 @@ def _other_dimension(row: Ceiling, other_rate: float | None) -> str:
         return ""
     ratio = other_rate / row.value
     seen = format_rate(other_rate, row.dimension)
+    # Three percent either side: a median of another rate is known no better.
     if ratio < 0.97:
         return f"{seen} were served, only {format_ratio(ratio)} of this limit"
     if ratio > 1.03:

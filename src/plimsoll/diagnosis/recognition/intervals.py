@@ -66,6 +66,7 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
         return Judged(frame=None, congestion=None, intervals=())
     congestion = congestion_of(frame, load_of(frame), ceilings)
     # Where operations are counted otherwise, a level of them would mean nothing.
+    # Aurora's WriteIOPS counts log records (docs/concepts/other-engines.md).
     is_counted = Metric.WRITE_OPS_PER_S not in other_meaning(snapshot.instance)
     dimensions = RATES if is_counted else frozenset({Dimension.THROUGHPUT})
     plateaus = plateaus_of(frame, congestion, ceilings, dimensions=dimensions)
@@ -90,6 +91,7 @@ def judge_fine(
         return ()
     start = min(int(s.time_s[0]) for s in filled)
     end = max(int(s.time_s[-1]) + s.step_s for s in filled)
+    # Only the part that the finer series cover: elsewhere nothing new is seen.
     coarse = cut(snapshot, (start, end))
     found = judge(_overlaid(coarse), ceilings).intervals
     return tuple(
@@ -167,6 +169,7 @@ def _interval(
         io_size_bytes=_known(size),
     )
     best = plateau.best.ceiling
+    # Levels and their errors are logarithms, so the bars are a factor.
     bars = float(np.exp(BARS * plateau.level_log_se))
     return Interval(
         start_s=int(frame.time_s[start]),

@@ -214,8 +214,10 @@ def _held(
     distance = log_rate - centre
     near = usable & (np.abs(distance) < reach)
     spread = 1.4826 * middle(np.abs(distance[near]))
+    # Just over three standard deviations: nearly all of a normal jitter.
     band = float(np.clip(3.2 * spread, BAND_LOG_MIN, max(min(BAND_LOG_MAX, reach), BAND_LOG_MIN)))
     core = usable & (np.abs(distance) < band)
+    # Where another level is near, samples below belong to that one.
     partly = PARTLY_LOG if reach >= NEAR_LOG else -reach
     runs = _runs_at(distance, core, usable, (partly, band), excess, time_s, width_s, short_samples)
     if runs.size == 0:
@@ -288,6 +290,8 @@ def _joined(
         return runs
     ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
     gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
+    # A rate clearly above the level ends a stretch, because a ceiling lets nothing above it
+    # through.
     breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
@@ -300,6 +304,7 @@ def _joined(
     seconds = np.concatenate(([0.0], np.cumsum(np.where(core, width_s, 0.0))))
     core_s = seconds[joined[:, 1]] - seconds[joined[:, 0]]
     span_s = time_s[joined[:, 1] - 1] + width_s[joined[:, 1] - 1] - time_s[joined[:, 0]]
+    # At least half of a stretch at the level itself, or bridged holes would make most of it.
     held: IntArray = joined[_is_long(core_s, width_s, short_samples) & (core_s >= 0.5 * span_s)]
     return held
 

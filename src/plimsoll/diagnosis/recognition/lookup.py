@@ -71,6 +71,7 @@ def _lookalikes(
     # In the hours after a restore storage is filled from S3, at no documented rate.
     if not mine or all(i.context for i in mine):
         return ()
+    # Error bars are 1.96 standard errors wide; the narrowest interval tells the number best.
     log_se = min(float(np.log(i.level_high / i.level)) for i in mine) / 1.96
     weighed = [
         (weight, number)

@@ -157,10 +157,12 @@ def is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
         is_weaker = other.dimension == plateau.dimension and other.score > plateau.score + 1
         if near and is_weaker and not _is_apart(plateau, other, taken.size):
             return True
+    # A documented number is no shadow, however much of its time another level shares.
     if plateau.documented > 0.5:
         return False
     lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
     held = sum(int(taken[a:b].sum()) for a, b in plateau.runs)
+    # A third of its time in another's stretches, and the level is made of that one's edges.
     return held > 0.3 * int(lengths.sum())
 
 

@@ -186,11 +186,15 @@ def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:
     """Return standard error of the median, with neighbouring samples counted as related."""
     values = np.log(rate[inside & (rate > 0)])
     values = values[np.abs(values - np.log(level.value)) < level.band_log]
+    # Too few to tell a spread: half of the band is all that can be said.
     if values.size < 3:
         return level.band_log / 2
     centred = values - middle(values)
     power = float(np.mean(centred**2))
     related = float(np.mean(centred[1:] * centred[:-1]) / power) if power > 0 else 0.0
+    # Samples that follow each other are alike, so they count as fewer (first-order
+    # autocorrelation).
     related = float(np.clip(related, 0.0, 0.9))
     effective = max(values.size * (1 - related) / (1 + related), 2.0)
+    # The standard error of a median is √(π/2) = 1.253 times that of a mean.
     return float(np.hypot(1.253 * level.log_sd / np.sqrt(effective), LEVEL_LOG_FLOOR))

@@ -60,6 +60,8 @@ AT_EASE = -100.0
 WAITED_SHARE = 0.85
 # Beside a level that is held lies some pressed time below it: minutes that were pegged in part.
 PARTLY_BELOW = 0.1
+# Judgement: the metric is a mean over all vCPUs and a minute, so a CPU that is full in effect stays
+# below 100 %.
 CPU_BOUND_RATIO = 0.93
 
 

@@ -130,9 +130,11 @@ def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray
         every = np.ones(frame.size, dtype=bool)
         return every, every
     empty = np.zeros(frame.size, dtype=bool)
+    # An empty balance throttles even where latency was not measured.
     for values in frame.balances.values():
         empty |= values <= EMPTY_RATIO
     strict = (congestion.log_excess > HOT_LOG) | (congestion.log_excess_smooth > HOT_LOG) | empty
+    # Once a level is a ceiling, a sample at it needs little more than a hint of waiting.
     lenient = strict | (congestion.log_excess_smooth > 0.3 * HOT_LOG)
     return strict, lenient
 

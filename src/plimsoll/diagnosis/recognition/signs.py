@@ -166,6 +166,7 @@ def signs_of(
     known = congestion.is_measured & np.isfinite(excess)
     in_band_s = float(width_s[narrow & known].sum())
     waited_s = float(width_s[narrow & known & (excess > HOT_LOG / 2)].sum())
+    # Clear of the level's own spread, so that its jitter is not counted as exceeding it.
     free = np.isfinite(distance) & (distance > max(0.02, 2 * level.band_log))
     if congestion.is_measured:
         free &= excess <= HOT_LOG
@@ -243,6 +244,7 @@ def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:
     above = np.isfinite(distance) & (distance > max(0.03, 2 * level.band_log))
     count = np.concatenate(([0], np.cumsum(above)))
     starts, ends = level.runs[:, 0], level.runs[:, 1]
+    # Three samples either side: balances lag, and the sample of the turn is half of each.
     before = count[starts] - count[np.maximum(starts - 3, 0)]
     after = count[np.minimum(ends + 3, distance.size)] - count[ends]
     # A stretch that follows another after a short dip is the same visit: no credits were saved.
@@ -283,8 +285,10 @@ def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
     with np.errstate(all="ignore"):
         steps = np.log(rate[both + 1] / rate[both])
     steps = steps[np.isfinite(steps)]
+    # Judgement: fewer pairs tell no spread.
     if steps.size < 20:
         return float("nan")
+    # A step is the difference of two samples, so its spread is √2 times that of one.
     spread = float(1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2))
     # What stands still elsewhere is at another ceiling: it shows nothing of the workload's own noise.
     return spread if spread >= ENFORCED_JITTER_LOG else float("nan")
@@ -292,6 +296,7 @@ def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
 
 def _elasticity(distance: FloatArray, excess: FloatArray, inside: BoolArray, level: Level) -> float:
     held = inside & np.isfinite(excess) & (np.abs(distance) < level.band_log)
+    # As few as a level needs (HELD_MIN_SAMPLES).
     if held.sum() < 8:
         return float("nan")
     spread = 1.4826 * middle(np.abs(excess[held] - middle(excess[held])))

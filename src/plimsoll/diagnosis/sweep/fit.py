@@ -195,6 +195,8 @@ def _with_unit(points: list[SweepPoint]) -> _FittedModel:
         if any(_is_between(point, unit_bytes) for point in points):
             other = _undisturbed(points, unit_bytes)
             noise = other.levels.noise_log or 0.0
+            # A unit is one more thing to believe, so it must explain more than noise does
+            # (levels.py).
             if best.misfit - other.misfit > max(CHI_SQUARE_MIN * noise**2, EFFECT_LOG_MIN**2):
                 best = other
     return best
@@ -233,6 +235,7 @@ def _most_disturbed(
     if not rest:
         return None
     _, _, stranger, without = min(rest, key=lambda item: item[:2])
+    # Measured against the others alone: a disturbed point hides in a model that it has bent itself.
     off = abs(_residual(stranger, without, unit_bytes))
     noise = without.noise_log or 0.0
     if off < max(_DISTURBED_LOG_MIN, _DISTURBED_SDS * noise):

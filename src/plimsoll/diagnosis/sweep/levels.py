@@ -156,6 +156,7 @@ def levels_of(points: list[SweepPoint], unit_bytes: float | None = None) -> Leve
         _parted(points, log_ops + cost, log_ops + log_size, is_ops, unit_bytes)
         for is_ops in (np.ones(len(points), dtype=bool), np.zeros(len(points), dtype=bool))
     ]
+    # One limit is the simpler explanation; two must be better than chance to replace it.
     best = min(one_only, key=lambda levels: levels.sum_of_squares)
     both = []
     for cut in range(1, len(points)):
@@ -206,6 +207,7 @@ def _noise(
     own = sqrt(float(np.mean(np.square(told)))) if len(told) == len(points) else None
     if freedom <= 0:
         return (None, 0) if own is None else (max(own, NOISE_LOG_MIN), 0)
+    # The larger of scatter and the points' own errors: each can be small by chance.
     scatter = max(sqrt(float(np.sum(residual**2)) / freedom), NOISE_LOG_MIN)
     if own is not None and own >= scatter:
         return own, 0

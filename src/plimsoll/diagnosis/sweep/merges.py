@@ -33,6 +33,7 @@ def request_limit_of(
         None where fewer than two sizes stop at one number above that limit.
     """
     points = [point for point in sequential if point not in strangers]
+    # A knee needs a point on either side and one more to show that it is no accident.
     if ops is None or len(points) < 3:
         return None
     levels = levels_of(points)

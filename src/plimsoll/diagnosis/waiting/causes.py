@@ -103,6 +103,8 @@ def causes_of(
         ceilings: the present ones, to say which could have been reached within a sample.
         annotations: events in and before the window.
     """
+    # The longest has the most samples to compare; of equals the first, so that the answer does not
+    # change.
     longest = max(waiting, key=lambda w: (w.waiting_s, -w.start_s))
     inside = (frame.time_s >= longest.start_s) & (frame.time_s < longest.end_s)
     outside = _outside(waiting, frame)
@@ -247,6 +249,7 @@ def _replication(
         for latency in (frame.read_latency_s, frame.write_latency_s)
     ]
     reads, writes = slower
+    # Aurora's instances share one cluster volume: no standby has to acknowledge a write.
     if not instance.multi_az or is_aurora(instance) or reads is None or writes is None:
         return []
     if writes < SLOWED or reads > NOT_SLOWED:

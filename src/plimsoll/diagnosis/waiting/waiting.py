@@ -115,6 +115,7 @@ def _explained(frame: Frame, intervals: tuple[Interval, ...]) -> BoolArray:
     found = np.zeros(frame.size, dtype=bool)
     ends_s = frame.time_s + frame.width_s
     for interval in intervals:
+        # With coarse samples, at least the two beside the interval.
         near_s = max(EDGE_S, 2.0 * interval.step_s)
         found |= (ends_s > interval.start_s - near_s) & (frame.time_s < interval.end_s + near_s)
         is_bytes = interval.dimension == Dimension.THROUGHPUT
