@@ -23,9 +23,10 @@ class UsageError(PlimsollError):
 class ExtraMissing(UsageError):
     """What was asked for needs a library that a plain installation leaves out."""
 
-    def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
+    @classmethod
+    def naming(cls, what: str, extra: str, otherwise: str = "") -> "ExtraMissing":
         """Say that `what` needs `extra`, a key of optional dependencies; and what helps `otherwise`."""
-        super().__init__(
+        return cls(
             f"{what} needs the extra '{extra}', which is not installed",
             f"Install it with: pip install 'plimsoll-db[{extra}]'. {otherwise}".rstrip(),
         )

@@ -7,6 +7,7 @@ import pytest
 from plimsoll import errors
 from plimsoll.errors import (
     AccessDenied,
+    ExtraMissing,
     PlimsollError,
     SourceError,
     Throttled,
@@ -45,4 +46,14 @@ def test_our_own_mistakes_are_not_among_them():
     An assertion is never taken for something the user can mend.
     """
     assert not issubclass(AssertionError, PlimsollError)
-    assert 9 == len(KINDS)
+    assert 10 == len(KINDS)
+
+
+def test_a_missing_extra_is_named_with_the_command_that_installs_it():
+    """
+    What needs the extra, the command, and what helps otherwise: one sentence each.
+    """
+    told = ExtraMissing.naming("a picture", "pictures", "Or write text.")
+
+    assert "a picture needs the extra 'pictures', which is not installed" == told.message
+    assert "Install it with: pip install 'plimsoll-db[pictures]'. Or write text." == told.hint

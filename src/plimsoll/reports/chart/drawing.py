@@ -38,7 +38,7 @@ def check_vega() -> None:
 
 
 def _missing() -> ExtraMissing:
-    return ExtraMissing("a picture", "pictures")
+    return ExtraMissing.naming("a picture", "pictures")
 
 
 def without_drawing() -> str:

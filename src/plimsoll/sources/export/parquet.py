@@ -75,7 +75,7 @@ def read_parquet(data: bytes, reading: Reading, *, where: str, path: Path) -> No
         ExtraMissing: polars is not installed.
     """
     if find_spec("polars") is None:
-        raise ExtraMissing(f"the Parquet table {where}", "tables")
+        raise ExtraMissing.naming(f"the Parquet table {where}", "tables")
     # -P keeps files of the current folder from being imported in place of libraries.
     command = [sys.executable, "-P", "-m", "plimsoll.sources.export.parquet", where, str(path)]
     try:
