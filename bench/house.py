@@ -20,6 +20,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from installed_size import plain_mb
+
 # The commit before the first package was moved.
 BEFORE = "61dc048~1"
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +59,11 @@ class House:
         ]
         rooms = {(room_of(a), room_of(b)) for a, b in inside if room_of(a) != room_of(b)}
         return len(inside), len(rooms)
+
+    def outer_arrows(self) -> tuple[int, int]:
+        """Return how often files of different packages, and those packages, import one another."""
+        outside = [(top_of(a), top_of(b)) for a, b in self.edges if top_of(a) != top_of(b)]
+        return len(outside), len(set(outside))
 
     def circles(self) -> int:
         """Return how many sets of rooms import one another in a circle."""
@@ -117,6 +124,11 @@ class House:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def top_of(module: str) -> str:
+    """Return the package of a module: the first name below the whole."""
+    return module.partition(".")[0]
 
 
 def room_of(module: str) -> str:
@@ -185,18 +197,19 @@ def _counted(lines: tuple[int, int]) -> str:
     return f"{lines[0]:,} with {lines[1]:,} lines"
 
 
-def _arrows(folder: str) -> Callable[[House], str]:
-    def row(house: House) -> str:
-        files, rooms = house.arrows(folder)
-        return f"{files:,} ({rooms:,})" if files else "-"
+def _pair(arrows: tuple[int, int]) -> str:
+    return f"{arrows[0]:,} ({arrows[1]:,})" if arrows[0] else "-"
 
-    return row
+
+def _arrows(folder: str) -> Callable[[House], str]:
+    return lambda house: _pair(house.arrows(folder))
 
 
 ROWS: dict[str, Callable[[House], str]] = {
     "files of the package": lambda h: _counted(h.lines("src/plimsoll", ".py")),
     "files of tests": lambda h: _counted(h.lines("tests", ".py")),
     "files of the crates": lambda h: _counted(h.lines("crates", ".rs")),
+    "arrows between packages: of files (of packages)": lambda h: _pair(h.outer_arrows()),
     **{f"arrows in `{name}` between files (rooms)": _arrows(name) for name in FOLDERS},
     "circles of rooms": lambda h: str(h.circles()),
     "crowded prefixes": lambda h: str(h.crowded()),
@@ -204,6 +217,7 @@ ROWS: dict[str, Callable[[House], str]] = {
     "lines of schemas kept by hand": lambda h: f"{h.kept_schema_lines():,}",
     "comments for 100 lines of code": lambda h: f"{h.comments():.1f}",
     "`plimsoll --help`, seconds of CPU": lambda h: f"{h.help_s():.2f}",
+    "a plain installation, MB": lambda h: f"{plain_mb(h.root):.0f}",
 }
 
 

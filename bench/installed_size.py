@@ -68,6 +68,15 @@ def own_size() -> Size:
     )
 
 
+def plain_mb(root: Path) -> float:
+    """Return the MB of files that a plain installation of this tree has; this interpreter has them all."""
+    wanted = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    installed = packages_of(Path(sys.executable))
+    others = sum((size_of(installed[name]) for name in needed(wanted, installed)), NOTHING)
+    files = [file for file in (root / "src/plimsoll").rglob("*") if file.suffix != ".pyc"]
+    return (others.shipped + sum(file.stat().st_size for file in files if file.is_file())) / 1e6
+
+
 def needed(wanted: list[str], installed: dict[str, Distribution]) -> set[str]:
     """Return the names of all packages that these requirements bring, directly or not."""
     found: set[str] = set()

@@ -30,6 +30,18 @@ def test_arrows_are_counted_between_files_and_between_rooms(tmp_path: Path):
     assert 0 == found.circles()
 
 
+def test_arrows_between_packages_are_counted_apart(tmp_path: Path):
+    found = house(
+        tmp_path,
+        cli__one="from plimsoll.cli import two\nfrom plimsoll.model import a, b\n",
+        cli__two="import plimsoll.model.a",
+        model__a="",
+        model__b="",
+    )
+
+    assert (3, 1) == found.outer_arrows()
+
+
 def test_a_circle_of_rooms_and_a_name_of_two_classes_are_found(tmp_path: Path):
     found = house(
         tmp_path,
@@ -52,6 +64,7 @@ def test_every_row_can_be_counted_here(tmp_path: Path):
     But for the time of help, which the other tests of help measure in their way.
     """
     found = house(tmp_path, a__one="x = 1\n")
+    (tmp_path / "pyproject.toml").write_text("[project]\ndependencies = []\n", encoding="utf-8")
     rows = [row(found) for name, row in ROWS.items() if "seconds" not in name]
 
     assert "1 with 1 lines" == rows[0]
