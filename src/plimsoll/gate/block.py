@@ -22,6 +22,7 @@ _TOOLS = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "mount": "mount", "umoun
 # Room that stays free on the host: a loop device whose file cannot grow answers with I/O errors, not
 # with "no space left".
 _HOST_SHARE = 0.9
+# A database's empty cluster and its first log files fit; less is a folder on the wrong disk.
 _IMAGE_MIN_BYTES = GIB // 4
 
 # The tables of inodes would be zeroed in the background, through the gate and on its credits; on a
@@ -77,6 +78,7 @@ def make_image(backing: Path, size_gib: float | None) -> Path:
             f"'{backing}' has {format_bytes(room_bytes)} of room for an image",
             f"Choose a --backing folder with {format_bytes(_IMAGE_MIN_BYTES)} or more.",
         )
+    # Renamed only when it is whole: an image that is there is always taken for a file system.
     part = backing / f".{IMAGE}.part"
     try:
         part.unlink(missing_ok=True)
@@ -104,6 +106,7 @@ def attach(image: Path, mount: Path, undo: Undo) -> None:
     """
     # Nothing but the gate may cache, so that a request of ext4 is a request to the gate.
     device = _run("losetup", "--direct-io=on", "--find", "--show", str(image)).strip()
+    # Told before the next step, so that nothing stays if we are killed between two of them.
     undo([_path("losetup"), "-d", device])
     # A file system that is still in use is detached: it goes when the last file is closed.
     undo([_path("umount"), "-l", str(mount)])
@@ -122,6 +125,7 @@ def _run(tool: str, *arguments: str) -> str:
         [_path(tool), *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode:
+        # These programs warn first and say what was wrong last.
         last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         raise SourceError(
             f"{tool} failed: {last}",

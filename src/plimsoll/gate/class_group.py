@@ -28,6 +28,7 @@ MEMORY = Path("/proc/meminfo")
 _PERIOD_US = 100_000
 _NEEDED = frozenset({"cpu", "memory"})
 _DELEGATE = "On a system with systemd, run it with 'systemd-run --user --scope -p Delegate=yes', or as root."
+# Killed processes leave a group within milliseconds; a disk that hangs may hold one for longer.
 _END_S = 5.0
 
 
@@ -38,6 +39,7 @@ class ClassGroup:
         self,
         limits: InstanceLimits,
         *,
+        # Not all processors of the machine: a container or taskset may have left us fewer.
         cpu_count: Callable[[], int] = lambda: len(os.sched_getaffinity(0)),
     ) -> None:
         """
@@ -56,6 +58,8 @@ class ClassGroup:
             raise UsageError(
                 f"the vCPUs and the memory of {name} are not documented", "Leave out --with-cpu."
             )
+        # A quota can only take away: on a smaller machine the class would be said to be slower than
+        # it is.
         if vcpus > cpu_count():
             raise UsageError(
                 f"{name} has {vcpus} vCPUs and this machine {cpu_count()}, so it cannot stand for it",
@@ -82,6 +86,7 @@ class ClassGroup:
             (self.folder / "cpu.max").write_text(f"{self.vcpu_count * _PERIOD_US} {_PERIOD_US}")
             (self.folder / "memory.max").write_text(str(self.memory_bytes))
         except OSError as error:
+            # A group that is half made must not stay; it is empty, so it can be removed.
             with suppress(OSError):
                 self.folder.rmdir()
             raise UsageError(
@@ -96,6 +101,7 @@ class ClassGroup:
         end = time.monotonic() + _END_S
         while time.monotonic() < end:
             with suppress(OSError):
+                # A group with processes in it cannot be removed (Linux, admin-guide/cgroup-v2.rst).
                 (self.folder / "cgroup.kill").write_text("1")
             try:
                 self.folder.rmdir()
@@ -111,6 +117,8 @@ class ClassGroup:
 
     def within(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command that joins the group and then becomes `argv`."""
+        # The shell joins and then becomes the command, so that not even its first instruction runs
+        # outside.
         join = 'echo $$ > "$0" && exec "$@"'
         return ("sh", "-c", join, str(self.members), *argv)
 
@@ -136,6 +144,8 @@ def _parent() -> Path:
             "Start Linux with 'systemd.unified_cgroup_hierarchy=1', or leave out --with-cpu.",
         )
     own = root / _own_path().lstrip("/")
+    # A quota needs the controllers handed down by the group above, so groups are tried from ours
+    # upwards.
     for folder in (own, *own.parents):
         if not folder.is_relative_to(root):
             break
@@ -171,6 +181,7 @@ def _words(file: Path) -> frozenset[str]:
 
 def _host_memory_bytes() -> int:
     for line in MEMORY.read_text().splitlines():
+        # In kB, which are 1,024 bytes here (proc(5)).
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     return 0

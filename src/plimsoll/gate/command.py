@@ -93,6 +93,7 @@ class ChildCommand:
         """End it if it still runs, gently first; its exit status as of `wait`."""
         if self._process is None:
             return None
+        # As Ctrl-C first: pgbench and psql then end in good order.
         for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is None:
                 self._process.send_signal(sign)

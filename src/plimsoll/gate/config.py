@@ -66,6 +66,7 @@ which gets the seek of a disk. Within them the usual order of the types is kept,
 little longer than a read. They decide what a single client gets, never what a limit lets through.
 """
 
+# Limits of one's own have no storage type; the middle of the types above stands for them.
 _WITHOUT_STORAGE = Latency(read_s=0.0005, write_s=0.0006)
 
 
@@ -233,6 +234,7 @@ def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None
     if setup.legacy is False or setup.instance.db_class is None:
         return None
     launched = launch_date(setup.instance)
+    # Nothing says that the instance is old, so it gets what a new one has.
     if setup.legacy is None and launched is None:
         return None
     known = legacy_limits_of(setup.instance, catalog)
@@ -288,6 +290,7 @@ def has_credits(stage: Stage) -> bool:
     return stage.capacity > 0 and stage.burst > stage.baseline
 
 
+# Unknown fields are refused: a misspelt limit would otherwise be no limit.
 class _StageFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     baseline: float
@@ -330,6 +333,7 @@ def parse_limits(text: bytes, name: str) -> OwnLimits:
     if not file.chain:
         raise DataError(f"limits of '{name}' have an empty chain", "Give at least one stage.")
     names = [stage.name for stage in file.chain]
+    # Balances and changes are told by name.
     if len(set(names)) < len(names):
         raise DataError(f"two stages of '{name}' share a name", "Name each stage once.")
     try:

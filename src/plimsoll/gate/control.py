@@ -44,6 +44,7 @@ STATE = "gate.json"
 
 # The daemon answers in microseconds; a machine that swaps or was suspended takes longer.
 _PATIENCE_S = 10.0
+# A status has some hundred bytes for each stage; what is longer is not the daemon's.
 _ANSWER_BYTES_MAX = 1_000_000
 
 
@@ -104,8 +105,10 @@ class GateStatus(Struct, frozen=True, kw_only=True):
         left = self.balance.get(stage)
         if found is None or left is None or not has_credits(found) or self.ops_per_s <= 0:
             return None
+        # What a request costs depends on its size; the mean of the last second stands for all.
         mean_bytes = max(self.bytes_per_s / self.ops_per_s, 1.0)
         rate = self.ops_per_s * found.cost_per_op(mean_bytes)
+        # The daemon holds capacities divided by the clock, so that real seconds come out.
         seconds = found.time_to_empty_s(left * found.capacity / self.clock, rate)
         return seconds if isfinite(seconds) else None
 
@@ -148,6 +151,7 @@ class GateControl:
         """Write down what is emulated now, whole or not at all."""
         part = self.folder / f".{STATE}.part"
         part.write_bytes(msgspec.json.encode(home))
+        # A rename is atomic: another process reads the old state or the new one, never half of it.
         part.replace(self.folder / STATE)
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -304,6 +308,7 @@ def find_gate(at: Path | None) -> GateControl:
             "no gate of this account runs",
             "Start one with 'plimsoll gate mount', or give --socket.",
         )
+    # Which of several is meant cannot be guessed, and credits of the wrong one would be spent.
     if len(running) > 1:
         sockets = ", ".join(str(control.folder / SOCKET) for control in running)
         raise UsageError(f"{len(running)} gates run here", f"Choose with --socket: {sockets}.")

@@ -127,10 +127,12 @@ class Gate:
         if self.setup.mode == "block":
             block.check_block()
         daemon = gate_place.find_daemon()
+        # What a killed gate left may hold the very folders that are asked for.
         clean_stale()
         made = self._prepare_folders()
         home = gate_place.new_home()
         self._control = GateControl(home)
+        # Not at the end of the block: the record is still to be read then.
         weakref.finalize(self, gate_place.remove_home, home)
         try:
             self._start(daemon, home, made)
@@ -210,6 +212,7 @@ class Gate:
             with self.record_path.open("rb") as file:
                 first = file.readline()
                 start, end = file.tell(), file.seek(0, os.SEEK_END)
+                # The first line was read above, since it tells when the record began.
                 file.seek(max(end - _TAIL_BYTES, start))
                 if file.tell() > start:
                     file.readline()  # It was cut in the middle.
@@ -248,6 +251,7 @@ class Gate:
         Returns:
             Whether nobody uses it any more; `stop` takes it from who still does.
         """
+        # A daemon that is gone holds nobody back.
         with contextlib.suppress(PlimsollError):
             self._known.ask({"ask": "lift"})
         end = None if patience_s is None else time.monotonic() + patience_s
@@ -324,6 +328,7 @@ class Gate:
                     "Choose another folder.",
                 )
             gate_place.detach(mount)
+        # The daemon would have to ask itself for its own files, and wait for ever.
         if backing.is_relative_to(mount) or mount.is_relative_to(backing):
             raise UsageError(
                 f"the data folder '{backing}' and the mount '{mount}' lie within each other",
@@ -341,6 +346,7 @@ class Gate:
                 f"'{error.filename or mount}' cannot be used: {(error.strerror or '').lower()}",
                 "Name folders that you may write to.",
             ) from error
+        # A mount hides what lies below it, and a user would miss it.
         if not is_empty:
             raise UsageError(
                 f"the mount '{mount}' is not empty", "Name an empty folder, or one to be made."
@@ -385,9 +391,12 @@ class Gate:
             )
         )
         self._keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and file
+            # Isolated (-I): no variable and no folder of the user's changes what the keeper
+            # imports.
             [sys.executable, "-I", gate_keeper.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # Ctrl-C in the terminal goes to all of a session: the keeper must outlive it.
             start_new_session=True,
             cwd="/",
         )
@@ -421,6 +430,7 @@ class Gate:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self._keeper.stdout], [], [], left)[0]:
                 return None
+            # Byte by byte, so that nothing of the next line is read and lost.
             part = os.read(self._keeper.stdout.fileno(), 1)
             if not part:
                 return None

@@ -25,7 +25,9 @@ from typing import Any
 # The daemon unmounts on SIGTERM at once; a request under way may take the host's disk some seconds.
 _ENDINGS = ((signal.SIGTERM, 15.0), (signal.SIGKILL, 10.0))
 _UNDO_S = 60.0
+# Short enough that an end is noticed at once, long enough to cost nothing.
 _GLANCE_S = 0.1
+# Once its connection is aborted the last thread has nothing to wait for.
 _ABORT_S = 5.0
 
 
@@ -75,6 +77,7 @@ def _end_with_us() -> Callable[[], None]:
 
     def ask() -> None:
         call(_SET_DEATH_SIGNAL, signal.SIGTERM.value, 0, 0, 0)
+        # The keeper ended between fork and prctl, so no signal would ever come.
         if os.getppid() != keeper:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -117,6 +120,7 @@ def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
 def _take_down(
     job: dict[str, Any], daemon: "subprocess.Popen[bytes]", undo: list[list[str]], log: Any
 ) -> None:
+    # In reverse: what was set up last lies on what was set up before.
     for argv in reversed(undo):
         _run(argv, log)
     for sign, patience_s in _ENDINGS:
@@ -127,6 +131,7 @@ def _take_down(
                 _abort_if_stuck(job, daemon, log)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     daemon.wait(_GLANCE_S)
+    # After the daemon's own attempt: only a mount that is still there is taken away.
     for argv in job["detach"]:
         if not _is_mounted(job["mount"]):
             break

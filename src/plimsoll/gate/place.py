@@ -56,6 +56,7 @@ def find_daemon() -> Path:
     Raises:
         UsageError: it is in none of them.
     """
+    # Beside Python first: there lies the one that was installed with this package.
     places = [Path(sys.executable).parent / DAEMON]
     places += [folder / "target" / "release" / DAEMON for folder in _checkout()]
     for place in places:
@@ -100,6 +101,7 @@ def check_machine(*, platform: str = sys.platform, is_root: bool | None = None) 
             "Load the module with 'sudo modprobe fuse'; a container is started with "
             "'--device /dev/fuse --cap-add SYS_ADMIN'.",
         )
+    # Only root may call mount(2); fusermount3 is setuid for everybody else.
     if not root and shutil.which(_FUSERMOUNT) is None:
         raise UsageError(
             f"a plain user mounts through {_FUSERMOUNT}, and it is not installed",
@@ -168,6 +170,7 @@ def mounted_at(place: Path) -> Mounted | None:
     """Return what is mounted at a path, the uppermost; None for nothing."""
     wanted = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would enter a dead mount
     found = [mount for mount in mounts() if mount.place == wanted]
+    # Mounts at one path lie on each other; the last one is seen.
     return found[-1] if found else None
 
 
@@ -269,6 +272,7 @@ def _stat_of(pid: int) -> list[str]:
 
 def unmount(place: Path) -> bool:
     """Take a mount away if nobody uses it; whether it is gone."""
+    # umount works for root, fusermount3 for the user who mounted.
     for tool, *flags in (("umount",), (_FUSERMOUNT, "-u")):
         path = find_tool(tool)
         if path is not None and mounted_at(place) is not None:
@@ -300,6 +304,7 @@ def detach(place: Path) -> None:
 
 def detach_commands(place: Path) -> list[list[str]]:
     """Return the commands that take a mount away, those that may work for us, best first."""
+    # Lazily: the mount goes from the tree at once, and its files when the last one is closed.
     tools = (("umount", "-l"), (_FUSERMOUNT, "-u", "-z"))
     return [
         [path, *flags, str(place)]
@@ -324,6 +329,8 @@ def gates_folder() -> Path:
     Raises:
         SourceError: it cannot be made, or is not ours alone.
     """
+    # One folder for each account, so that another process of it finds the gates and nobody else
+    # does.
     folder = Path(tempfile.gettempdir()) / f"plimsoll-gates-{os.geteuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -352,6 +359,7 @@ def new_home() -> Path:
     """
     # Whose it is stands in the name: who is killed before he wrote more down leaves no riddle.
     home = Path(tempfile.mkdtemp(prefix=f"gate-{os.getpid()}-", dir=gates_folder()))
+    # In bytes, which is what the kernel counts.
     if len(os.fsencode(home / "gate.sock")) > _SOCKET_PATH_MAX:
         home.rmdir()
         raise SourceError(

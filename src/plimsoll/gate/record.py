@@ -190,6 +190,7 @@ def read_lines(text: bytes) -> list[RecordLine]:
     Raises:
         DataError: a line that is not one.
     """
+    # The daemon may be writing the last line at this moment.
     whole, _, _ = text.rpartition(b"\n")
     return [read_line(line) for line in whole.split(b"\n") if line.strip()]
 
@@ -224,9 +225,12 @@ def snapshot_of(
             f"minute at credit clock {setup.clock:g}",
             "Run for longer, or with a larger --clock.",
         )
+    # The daemon writes at most a line each real second, which is `clock` emulated ones: nothing
+    # finer is known.
     step_s = next((step for step in _FINE_STEPS_S if step >= setup.clock), MINUTE_S)
     bought = [change.instance for change in changes if change.instance is not None]
     return Snapshot(
+        # A snapshot describes the end of its window.
         instance=bought[-1] if bought else setup.instance,
         series=series,
         source=f"gate, {setup.name} on this machine",
@@ -248,6 +252,7 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     late_s = sum(line.late_s_sum for line in lines)
     wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
     starved = _starved_ratio(lines)
+    # Each of the three alone changes what clients get, so each is enough.
     is_void = (
         ratio > LATE_RATIO_MAX or wait_ratio > LATE_WAIT_RATIO_MAX or starved > STARVED_RATIO_MAX
     )
@@ -284,6 +289,7 @@ def _starved_ratio(lines: Sequence[RecordLine]) -> float:
         if longest is None or longest.seconds < _HELD_MIN * line.dt:
             continue
         under_s += line.dt
+        # Not more than the step: what the limit had left to give is lost once.
         if (line.cpu_wait_s or 0.0) >= _PRESSED_MIN * line.dt:
             lost_s += min(longest.idle_s, line.dt)
     return lost_s / under_s if under_s else 0.0
@@ -389,6 +395,7 @@ class _Timeline:
         self._clock = clock
         first_s = self.lines[0].t - self.lines[0].dt if self.lines else 0.0
         self._began_s = first_s if began_s is None else began_s
+        # On a full minute, as CloudWatch's samples are.
         self._origin_s = floor(self._began_s / MINUTE_S) * MINUTE_S
         ends = np.array([line.t for line in self.lines], dtype=np.float64)
         starts = ends - np.array([line.dt for line in self.lines], dtype=np.float64)
@@ -419,6 +426,7 @@ class _Timeline:
         """Return what fell into each step, shape (steps − 1,): a line is spread evenly over its time."""
         amounts = np.array([amount(line) for line in self.lines], dtype=np.float64)
         before = np.concatenate(([0.0], np.cumsum(amounts)))
+        # Known at both edges of each line; interpolation in between spreads a line evenly.
         known = np.column_stack((before[:-1], before[1:])).reshape(-1)
         # Interpolation may round a step in which nothing happened to a hair below zero.
         found: FloatArray = np.diff(np.interp(self.real_s(steps), self._edges_s, known))

@@ -31,9 +31,11 @@ def clean_stale() -> list[Path]:
     taken: list[Path] = []
     controls = known_gates()
     living = [_home(control) for control in controls if is_alive(control)]
+    # The same folder may have been mounted anew by a gate that lives.
     held = {place for home in living if home is not None for place in _places(home)}
     for control in controls:
         home = _home(control)
+        # An owner without a daemon may just be starting one.
         if home is None or is_alive(control) or _has_owner(home):
             continue
         places = [place for place in _places(home) if place not in held]
@@ -73,6 +75,7 @@ def _take_away(place: Path, home: Home) -> bool:
     """Take a mount away whose daemon is gone; whether one was."""
     loop = _loop_at(place, home)
     if loop is not None:
+        # In the reverse order of setting up: a device with a file system on it is not let go.
         for argv in (("umount", "-l", str(place)), ("losetup", "-d", loop)):
             tool = gate_place.find_tool(argv[0])
             if tool is not None:
@@ -83,6 +86,7 @@ def _take_away(place: Path, home: Home) -> bool:
     answer = gate_place.answer_of(place)
     if answer is MountAnswer.SERVED:
         return False
+    # Whoever touches it waits for ever, and so would unmounting.
     if answer is MountAnswer.NONE:
         gate_place.abort(place)
     gate_place.detach(place)

@@ -29,6 +29,7 @@ def users_of(mount: Path) -> list[User]:
     """Return the processes that stand in a mount or have a file of it open, without ourselves."""
     found = []
     for folder in PROCESSES.iterdir():
+        # Ourselves left out: our own record lies beside the mount, and to name us helps nobody.
         if folder.name.isdigit() and int(folder.name) != os.getpid() and _uses(folder, str(mount)):
             name = ""
             with suppress(OSError):

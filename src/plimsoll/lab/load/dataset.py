@@ -21,13 +21,16 @@ from plimsoll.units import MIB
 # pgbench's accounts and their index take this much for each of scale (PostgreSQL 13 to 18: 14.9 to
 # 15.0 MB), rounded down so that what is asked for is reached.
 _SCALE_BYTES = 14_900_000
+# 149 GB of tables: more is no run for somebody's own machine.
 SCALE_MAX = 10_000
 
 # One row to a page of 8 KiB, so that a scan costs little but reading. 7,900 bytes with their headers
 # leave no room for a second row, and stay below what would be cut into pieces only if storage is plain.
 _PAGE_BYTES = 8192
 _ROW = b"x" * 7900 + b"\n"
+# About a mebibyte a write, at which sending costs little.
 _ROWS_AT_ONCE = 128
+# One copies while the other waits for the disk; more contend for it.
 _LOADERS = 2
 
 # A document of five chunks of TOAST, in round numbers 10 kB, of text that does not get shorter by being
@@ -52,8 +55,12 @@ LOADING = {
     # Without replicas, what is copied into a table of the same transaction is not logged.
     "wal_level": "minimal",
     "max_wal_senders": "0",
+    # Rows are frozen as they come in, so there is nothing for it to do; and nothing is to be
+    # measured.
     "autovacuum": "off",
+    # Tables that are lost in a crash are made again: safety costs time here and buys nothing.
     "full_page_writes": "off",
+    # No checkpoint in the middle, which would write pages that are filled further.
     "checkpoint_timeout": "1h",
     "max_wal_size": "4GB",
     "maintenance_work_mem": "128MB",
@@ -151,6 +158,8 @@ def _copied(postgres: Postgres, name: str, made: str, rows: Iterator[bytes]) -> 
         with psycopg.connect(postgres.dsn) as connection, connection.cursor() as cursor:
             for statement in made.split(";\n")[:-1]:
                 cursor.execute(sql.SQL(statement).format(table=table))
+            # Frozen rows are visible to all: no later read sets hint bits and writes (PostgreSQL,
+            # COPY, FREEZE).
             into = sql.SQL("copy {} from stdin with (freeze)").format(table)
             with cursor.copy(into) as copy:
                 for part in rows:
@@ -169,6 +178,7 @@ def _copied(postgres: Postgres, name: str, made: str, rows: Iterator[bytes]) -> 
 
 def _documents(count: int) -> Iterator[bytes]:
     """Yield rows of documents, the body of each cut out of the same random letters at another place."""
+    # A seed, so that two runs have the same tables.
     letters = random.Random(1).choices(ascii_letters + digits, k=2 * _BODY_BYTES)  # noqa: S311
     text = "".join(letters).encode()
     for number in range(1, count + 1):

@@ -24,14 +24,17 @@ NAMES = ("oltp", "select", "scan")
 # (MySQL 8.0 Reference Manual, 15.6.2.2): measured 1,092 bytes of file a row.
 _PAD_BYTES = 950
 _ROW_BYTES = 1_092
+# About 100 MiB in one statement: few statements, and undo that fits the small pool.
 _ROWS_AT_ONCE = 100_000
 
 # Random reads find a part of what they seek in the buffer pool, a scan of tables in turn nothing once they
 # exceed it at all: least ratio of tables to memory, as for PostgreSQL.
 _RATIO = {"scan": 2.0, "oltp": 4.0, "select": 4.0}
+# About as much as PostgreSQL's tables at the largest scale (dataset.py).
 SIZE_MAX_BYTES = 150_000 * MIB
 
 LOADING = {
+    # Tables that are lost in a crash are made again, so nothing is made safe while they are filled.
     "innodb-flush-log-at-trx-commit": "0",
     "innodb-doublewrite": "0",
     "innodb-log-file-size": "256M",
@@ -65,6 +68,7 @@ end
 # "[ 1s ] thds: 4 tps: 812.31 qps: 6498.5 (r/w/o: …) lat (ms,95%): 7.30 err/s: 0.00 reconn/s: 0.00"
 _PROGRESS = re.compile(r"^\[ \d+s \] thds: \d+ tps: ([\d.]+)", re.MULTILINE)
 _SUMMARY = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec|^ +avg: +([\d.]+)", re.MULTILINE)
+# A line of progress has some hundred bytes; messages may come between.
 _TAIL_BYTES = 4000
 
 
@@ -174,8 +178,10 @@ class SysbenchClients:
         self._argv = [
             *(str(server.program("sysbench")), str(script), "--db-driver=mysql"),
             *(f"--mysql-socket={server.socket}", f"--mysql-user={USER}", f"--mysql-db={DATABASE}"),
+            # A second longer than they are watched, so that none ends before it.
             *(f"--threads={load.clients}", f"--time={ceil(duration_s) + 1}"),
             *("--report-interval=1", "--db-ps-mode=disable", "--forced-shutdown=1"),
+            # sysbench takes whole transactions a second.
             *([] if load.rate_per_s is None else [f"--rate={ceil(load.rate_per_s)}"]),
             "run",
         ]
@@ -220,6 +226,7 @@ class SysbenchClients:
         """
         if self._command is None:
             return None
+        # A scan has no end worth waiting for.
         if self._load.name != "scan":
             self._command.wait(patience_s)
         self._command.stop()

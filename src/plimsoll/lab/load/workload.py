@@ -187,7 +187,9 @@ class Clients:
             return None
         per_s, milliseconds = found[-1]
         return LoadPace(
-            transactions_per_s=float(per_s), latency_s=float(milliseconds) / 1e3 or None
+            # Zero is what pgbench prints where no transaction ended.
+            transactions_per_s=float(per_s),
+            latency_s=float(milliseconds) / 1e3 or None,
         )
 
     def is_over(self) -> bool:
@@ -229,11 +231,13 @@ class Clients:
 
 
 def _arguments(workload: Workload, script: Path | None, duration_s: float) -> list[str]:
+    # More threads than processors would only take turns, at the server's expense.
     jobs = min(workload.clients, os.cpu_count() or 1)
     arguments = ["-n", "-c", str(workload.clients), "-j", str(jobs), "-P", "1"]
     # They are still at work when their time is over, and end by themselves soon after; a scan has no
     # end worth waiting for, and is ended.
     arguments += ["-T", str(ceil(duration_s) + (3600 if workload.is_scan else 1))]
+    # pgbench's schedule: requests come at this rate whether or not earlier ones were answered.
     if workload.rate_per_s is not None:
         arguments += ["-R", f"{workload.rate_per_s:g}"]
     if script is not None:

@@ -43,6 +43,7 @@ def main() -> int:
     try:
         return _keep(job) if _join(job.get("group")) else 1
     finally:
+        # Whatever became of the server, its password and its log go.
         shutil.rmtree(job["directory"], ignore_errors=True)
 
 
@@ -87,6 +88,7 @@ def _watch(server: "subprocess.Popen[bytes]") -> bool:
 def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[bytes]":
     as_user: dict[str, Any] = {}
     if job["uid"] is not None:
+        # Without the groups of ours either: root's would open files that the account may not read.
         as_user = {"user": job["uid"], "group": job["gid"], "extra_groups": []}
     return subprocess.Popen(  # noqa: S603 - the commands are the owner's own
         argv,

@@ -168,9 +168,12 @@ class MariaDb(KeptServer):
             "socket": str(self.socket),
             "pid-file": str(self._directory / "pid"),
             "lc-messages-dir": str(self.base / "share/mysql"),
+            # Sorts belong behind the limits, as on an instance of RDS.
             "tmpdir": str(self.data_directory),
             **self._settings,
         }
+        # No option file of the machine's, no port, and no binary log, whose writes nobody asked
+        # for.
         server = [str(self.server), "--no-defaults", "--skip-networking", "--skip-log-bin"]
         # MariaDB is asked to end by SIGTERM; SIGINT is no order to it.
         return self._job_of(

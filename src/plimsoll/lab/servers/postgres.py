@@ -62,6 +62,7 @@ class Postgres(KeptServer):
         self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
         super().__init__(settings or {}, lent)
         self._given_data = data_directory
+        # 144 random bits: other accounts of this machine can reach the port.
         self._password = secrets.token_urlsafe(18)
         self.port = 0
 
@@ -144,6 +145,7 @@ class Postgres(KeptServer):
             told = self._start()
             if told is None:
                 return self
+            # Only a port that was taken is worth another try; any other reason would come again.
             if "could not bind" not in told or attempt == _ATTEMPTS:
                 last = (told.strip().splitlines() or ["it gave no reason"])[-1]
                 raise SourceError(
@@ -183,6 +185,7 @@ class Postgres(KeptServer):
         settings = {
             "listen_addresses": HOST,
             "port": str(self.port),
+            # A socket's path can be too long, and loopback with a password is enough.
             "unix_socket_directories": "",
             **self._settings,
         }
@@ -197,6 +200,7 @@ class Postgres(KeptServer):
         return [
             *(str(binaries / "initdb"), "-D", str(self.data_directory), "-U", USER),
             *("-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"),
+            # Order by bytes is the same on every machine; what is thrown away need not be synced.
             *("--locale=C", "--no-sync"),
         ]
 

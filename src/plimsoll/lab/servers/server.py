@@ -29,6 +29,7 @@ from plimsoll.lab.servers import keeper
 
 # The first start makes a database or recovers what a loader left: a slow disk under load may take many seconds.
 _START_S = 120.0
+# A server is ready within tenths of a second, and each look is a read of a small file.
 _GLANCE_S = 0.02
 
 # Accounts that Linux systems have, in the order in which we would rather use them.
@@ -62,6 +63,7 @@ def unprivileged_account() -> ServerAccount:
     """
     if os.geteuid() != 0:
         return ServerAccount()
+    # Who called sudo can read the files that were named on the command line.
     for name in (os.environ.get("SUDO_USER", ""), *_UNPRIVILEGED):
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
@@ -162,6 +164,8 @@ class KeptServer(ABC):
             job = self._job()
             self._keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 [sys.executable, "-I", keeper.__file__],
+                # Held open for as long as we live: its end tells the keeper that we are gone, kill
+                # -9 included.
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -44,12 +44,14 @@ def beside(
     claims = list(diagnosis.time_at)
     held = []
     for (name, phase), seconds in truth.bound_s().items():
+        # Seconds are real ones; on the credit clock they are that many more emulated ones.
         if name not in stages or seconds * clock < _TOUCHED_MIN * MINUTE_S:
             continue
         stage = stages[name]
         limit = limit_of(stage, phase)
         claim = next((c for c in claims if _names(c, stage, phase, limit)), None)
         if claim is not None:
+            # A claim answers for one limit; what is left over was made up.
             claims.remove(claim)
         held.append(
             ThrottledCeiling(
@@ -87,6 +89,7 @@ def dimension_of(stage: Stage) -> Dimension:
 def _names(claim: CeilingTime, stage: Stage, phase: Phase, limit: float) -> bool:
     if claim.dimension is not dimension_of(stage):
         return False
+    # No document, no name: then the number has to agree.
     if claim.ceiling is None:
         return abs(claim.level / limit - 1) <= LEVEL_RATIO
     return claim.family.value == stage.name and claim.ceiling.bucket_phase is phase

@@ -61,6 +61,7 @@ class _MariaDbParts:
         self._pool_bytes = int(plan.memory_bytes * _POOL_SHARE) // MIB * MIB
 
     def setup(self) -> GateSetup:
+        # The gate needs its least for readahead and writeback, whatever the pool leaves.
         cache_bytes = max(self._plan.memory_bytes - self._pool_bytes, MEMORY_MIN_BYTES)
         return behind_cache(self._plan.setup, cache_bytes=cache_bytes)
 
@@ -94,6 +95,7 @@ def _settings(plan: MySqlPlan, pool_bytes: int) -> dict[str, str]:
     return {
         "innodb-buffer-pool-size": str(pool_bytes),
         "innodb-log-file-size": "256M",
+        # Some for us and for whoever looks on.
         "max-connections": str(plan.load.clients + 20),
         # What an earlier run had in memory would be read in at the start, as after no crash.
         "innodb-buffer-pool-load-at-startup": "0",

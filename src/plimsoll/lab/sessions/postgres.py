@@ -51,6 +51,7 @@ class PostgresPlan(RunPlan, frozen=True, kw_only=True):
 def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSetup:
     """Return the setup with the page cache and the requests in flight that fit a workload."""
     in_flight = setup.max_background
+    # Statements of the user's may scan too.
     if workload.tables == "scan" or workload.script is not None:
         in_flight = max(in_flight, _AHEAD * workload.clients)
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes, max_background=in_flight)
@@ -143,7 +144,9 @@ def _counts_statements(loader: Postgres) -> bool:
 def _settings(plan: PostgresPlan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
     settings = {
         "shared_buffers": f"{buffers_bytes // MIB}MB",
+        # Half of the memory: what the planner may take for cached.
         "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",
+        # Some for us and for whoever looks on.
         "max_connections": str(plan.workload.clients + 20),
     }
     if plan.workload.is_scan:

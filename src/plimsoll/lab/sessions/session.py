@@ -150,6 +150,8 @@ def run_behind_gate(
         folder = _new_folder(stack, keeps=plan.keeps)
         lent = () if plan.keeps else (folder,)
         loader = parts.loader(folder / "disk" / "data", lent)
+        # Others may pass through to the data below, which is closed to all but the server's
+        # account.
         (folder / "disk").mkdir(mode=0o711)
         loader.account.own(folder / "disk")
         parts.make_tables(loader, folder, say)
@@ -161,6 +163,8 @@ def run_behind_gate(
         server = parts.server(loader, folder / "mount" / "data")
         stack.enter_context(server)
         clients = parts.clients(server, folder)
+        # Entered after the server, so ended before it: a server with clients at work does not end
+        # quickly.
         stack.callback(clients.end, 0.0)
         end_watch = parts.watch(server)
         stack.callback(end_watch)
@@ -235,6 +239,7 @@ class SessionWork:
         try:
             while True:
                 step += 1
+                # By the clock and not by counting, so that slow looks add nothing to the time.
                 due_s = began_s + min(step * _STEP_S, self._duration_s)
                 time.sleep(max(due_s - time.monotonic(), 0.0))
                 elapsed_s = time.monotonic() - began_s
@@ -301,6 +306,8 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
     left = status.balance.get(stage.name) if has_credits(stage) else None
     phase = Phase.FIXED
     if left is not None:
+        # What the daemon says goes before this guess, but it says something only where requests
+        # waited.
         phase = Phase.BURST if left > _SPENT_RATIO else Phase.BASELINE
         if status.binding == stage.name and status.phase is not None:
             phase = status.phase

@@ -46,8 +46,10 @@ from plimsoll.units import MIB, format_bytes, kib
 BUFFERS_BYTES = 128 * MIB
 _TABLE_RATIO = 4
 _TABLE = "plimsoll_sweep"
+# The table, and the log that is written beside it.
 _SPACE_RATIO = 2.0
 _BLOCK_BYTES = 8192
+# 32 MiB a statement: few statements, each over in a second.
 _ROWS_AT_ONCE = 4096
 
 # 4 KiB are below PostgreSQL's block.
@@ -58,9 +60,11 @@ _SERVING = {
     # would be split.
     "max_connections": "25",
     "max_worker_processes": "4",
+    # Nothing but the reads that are measured is to reach the disk.
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "io_max_combine_limit": "1MB",
+    # Past the page cache, so that a request of the server is a request to the gate.
     "debug_io_direct": "data",
     "autovacuum": "off",
     "track_io_timing": "off",
@@ -259,6 +263,7 @@ class _CaseWatch:
     def is_held(self) -> bool:
         """Return whether any stage made requests wait for most of the time since then."""
         lines = [line for line in self._gate.lines() if line.t - line.dt >= self._began_s]
+        # Of several stages in series the one that held the longest: their times overlap.
         held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in lines)
         return held_s >= _HELD_RATIO * sum(line.dt for line in lines)
 
@@ -269,6 +274,8 @@ def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], N
     def settle() -> None:
         for stage in chain:
             if has_credits(stage):
+                # Before every point: a point spends or earns credits, and the next would begin in
+                # between.
                 gate.set_balance(Family(stage.name), 1.0 if phase == Phase.BURST else 0.0)
 
     return settle

@@ -20,7 +20,9 @@ from plimsoll.units import GIB, MIB, format_bytes
 
 # Smaller files are soon all in some cache below us.
 FILE_MIN_BYTES = 256 * MIB
+# Larger than the caches of most disks, and written in seconds.
 OWN_BYTES = GIB
+# Random bytes are made as quickly as disks write at this size.
 _CHUNK_BYTES = 4 * MIB
 
 # Blocks that were never written are not read from the disk either.
@@ -95,6 +97,7 @@ def _existing(path: Path) -> SweepFile:
             f"'{path}' has {format_bytes(about.st_size)}, too little to be read from the disk for long",
             f"Name a file of at least {format_bytes(FILE_MIN_BYTES)}, or a folder with --allow-writes.",
         )
+    # st_blocks counts 512 bytes each, whatever the file system's block (stat(2)).
     if about.st_blocks * 512 < _WRITTEN_MIN * about.st_size:
         raise UsageError(
             f"'{path}' has holes, which are not read from the disk",
@@ -113,6 +116,7 @@ def _largest(folder: Path) -> SweepFile:
     device = folder.stat().st_dev
     found: tuple[int, str] | None = None
     for where, folders, names in os.walk(folder):
+        # Another disk below the folder is not the one that was named.
         folders[:] = [name for name in folders if _is_on(Path(where, name), device)]
         for name in names:
             path = Path(where, name)
@@ -148,6 +152,7 @@ def _readable_bytes(path: Path, device: int) -> int:
 @contextmanager
 def _own(folder: Path, size_bytes: int, tell: Told) -> Iterator[SweepFile]:
     free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+    # The file itself, and as much for whoever else writes there.
     if free < 2 * size_bytes:
         raise UsageError(
             f"{format_bytes(free)} are free in '{folder}', too little for a temporary file of "

@@ -30,12 +30,14 @@ _MODES = {
 
 # Queues form, and what idle time had saved up is used up, before counting begins.
 _RAMP_S = 1.0
+# Of a short run no more than this is given away.
 _RAMP_RATIO = 0.25
 # fio itself starts in well under a second; the rest is requests that a slow disk still owes.
 _GRACE_S = 30.0
 _GLANCE_S = 0.5
 # fio notes the mean rate of so many parts of a run, from whose scatter the error is told.
 _PARTS = 16
+# fio writes whole milliseconds, and its timers slip by one.
 _SLIP_MS = 2.0
 _LOG = "rates"
 
@@ -162,12 +164,15 @@ def _ramp_s(step: Step) -> float:
 
 def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[str]:
     reads = step.direction == Direction.READ
+    # Below some milliseconds fio's timers decide where a part ends.
     part_ms = max(round(step.length_s * 1000 / _PARTS), 10)
     return [
         fio,
         "--name=plimsoll",
+        # fio takes a colon for the end of a name, unless it is escaped (fio(1), filename).
         f"--filename={file.path.replace(':', chr(92) + ':')}",
         f"--rw={_MODES[step.pattern, step.direction]}",
+        # fio itself then refuses to write, whatever else it is told.
         *(["--readonly"] if reads else ["--overwrite=1"]),
         "--direct=1",
         "--ioengine=libaio",
@@ -177,6 +182,8 @@ def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[st
         # More than the file: it is read again from the start, until the time or the bytes are up.
         f"--io_size={bytes_max}",
         f"--runtime={round((_ramp_s(step) + step.length_s) * 1000)}ms",
+        # A map of the blocks already read would cost memory and time; some come twice, which direct
+        # I/O does not make quicker.
         "--norandommap",
         "--randrepeat=0",
         f"--bwavgtime={part_ms}",
@@ -249,6 +256,7 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
         ops_per_s=bytes_per_s / step.size_bytes,
         bytes_per_s=bytes_per_s,
         length_s=length_s,
+        # Little's law: what was really in flight, which may be less than was asked for.
         depth=moved / step.size_bytes / length_s * latency_s,
         busy_ratio=min(busy, 1.0),
         error_ratio=error_of_mean([rate for _, rate in parts]),

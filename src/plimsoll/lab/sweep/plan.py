@@ -10,12 +10,15 @@ from plimsoll.units import GIB, MIB, format_bytes, kib
 
 # 384 KiB lies between two multiples of the unit that SSD volumes charge by, and so shows it.
 SIZES_BYTES = tuple(int(kib(size)) for size in (4, 8, 16, 32, 64, 128, 256, 384, 512, 1024))
+# Far above every accounting unit, and what some systems split anyway.
 SIZE_MAX_BYTES = 16 * MIB
 
 # Half a dozen milliseconds of latency at 5,000 requests per second; more would only wait longer.
 DEPTH = 32
 DEPTH_MAX = 1024
+# Long enough for sixteen parts of a third of a second, from whose scatter the error is told.
 FOR_EACH_S = 5
+# A bound on wear, and on what a sweep costs whoever else uses the disk.
 MAX_BYTES = 20 * GIB
 
 # A point of fewer requests than this says little: its rate is off by what one request is of it.

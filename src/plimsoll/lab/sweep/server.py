@@ -34,7 +34,9 @@ VERSION_COUNTS = 180_000
 
 # What is larger than the buffers by so much is hardly in them when it is read the next time.
 _TABLE_RATIO = 3
+# Not soon read through, even where the buffers are small.
 _SCRATCH_MIN_BYTES = 512 * MIB
+# More would take hours to make, and is a server whose own tables are large enough.
 _SCRATCH_MAX_BYTES = 64 * GIB
 SCRATCH_PREFIX = "plimsoll_sweep_"
 
@@ -225,6 +227,7 @@ class SweepServer:
         plain = f"{SCRATCH_PREFIX}{uuid4().hex[:12]}"
         blocks = scratch_bytes(facts) // facts.block_bytes
         with self.connect(is_read_only=False) as connection:
+            # Where the role makes its tables by default: there it surely may.
             schema = next((one for one in self._path if one != "pg_catalog"), "public")
             name = f"{quoted_name(schema)}.{plain}"
             try:
@@ -272,6 +275,7 @@ def _fill(
         done += some
     # Every row is marked as visible now, so that reading it later writes nothing.
     connection.execute(sql.frozen(name).encode())
+    # So that no writing of ours runs beside the first points; only some roles may ask for it.
     with suppress(psycopg.errors.InsufficientPrivilege):
         connection.execute(sql.CHECKPOINT)
 

@@ -32,12 +32,16 @@ _STATEMENT_S = 0.25
 # A scan begins with small requests and doubles them; enough large ones follow to make these few.
 _SCAN_REQUESTS_MIN = 12
 _GROWTH_MAX = 4.0
+# Twenty looks a second tell how many sessions wait, and cost the server next to nothing.
 _GLANCE_S = 0.05
+# As many as with fio: from their scatter the error is told.
 _PARTS = 16
 _RAMP_S = 1.0
+# Of a short run no more than this is given away.
 _RAMP_RATIO = 0.25
 # Requests that are in flight when the time is up may still have to wait for a slow disk.
 _GRACE_S = 30.0
+# For the last statements to end; a slower one is cut in proportion.
 _TAIL_S = 5.0
 # How much later the time that counts may begin for the sake of a slow first statement.
 _LATE_RATIO = 2.0
@@ -73,6 +77,7 @@ def stride_of(slots: int) -> int:
     if slots < 4:
         return 1
     step = max(round(slots * _GOLDEN), 2)
+    # Only a step that shares no factor with their number visits them all.
     while gcd(step, slots) != 1:
         step += 1
     return step
@@ -123,6 +128,8 @@ class _Stream:
                 self.pieces.append(self._piece(began_s, ended_s, blocks))
                 ratio = _STATEMENT_S / max(ended_s - began_s, 1e-6)
                 grown = max(int(requests * min(ratio, _GROWTH_MAX)), least)
+                # Not more than once through the part: what comes twice in a statement is in the
+                # buffers.
                 requests = min(grown, max(self._slots, least))
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to
             self.failed = error
@@ -338,6 +345,7 @@ class _StreamRun:
             ops_per_s=requests / length_s,
             bytes_per_s=moved / length_s,
             length_s=length_s,
+            # Sessions seen waiting for I/O stand for requests in flight: each has one.
             depth=sum(self._waiting) / looks or None,
             busy_ratio=sum(self._computing) / seen if seen else None,
             error_ratio=error_of_mean(rates),
