@@ -31,7 +31,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 from live.gate_machine import quick_folder
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import on_disk
+from plimsoll.gate.place import disk_folder
 from plimsoll.kernel import Stage
 from plimsoll.lab.load.dataset import LOADING, Dataset, fill
 from plimsoll.lab.servers.postgres import Postgres
@@ -142,7 +142,7 @@ class Arm:
 
 def _works(stack: ExitStack, scale: int, seconds: float) -> dict[str, tuple[Pair, float | None]]:
     """What is measured, both ways, and how much of the native figure is promised."""
-    disk = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=on_disk())))
+    disk = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=disk_folder())))
     disk.chmod(0o711)
     arms = _arms(stack, disk, FIO_BYTES)
     beside, behind = _servers(stack, arms, scale)

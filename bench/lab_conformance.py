@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.lab_cases import CASES, SLOW_CASES, Answer, Case, Rig
-from plimsoll.gate.place import on_disk
+from plimsoll.gate.place import disk_folder
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _answers(cases: tuple[Case, ...], clock: float, seconds: float) -> Iterator[Answer]:
-    with tempfile.TemporaryDirectory(dir=on_disk()) as name:
+    with tempfile.TemporaryDirectory(dir=disk_folder()) as name:
         Path(name).chmod(0o711)
         with Rig(Path(name), clock=clock) as rig:
             for case in cases:

@@ -1,1 +1,1 @@
-"""Which limits does an emulated disk enforce on this machine, and how is it mounted, steered and recorded?"""
+"""Emulate the limits of an RDS disk on this machine: mount a gate, control it, and read its record."""

@@ -1,12 +1,12 @@
 """
-The processors and the memory of a class, for a command or a server: a control group of its own (cgroup v2).
+Limit a command or a server to the CPU and memory of an instance class, with a cgroup (cgroup v2).
 
-Rule 1: what cannot be held to is refused with the reason, before anything runs.
-Rule 2: the group is removed at the end; whoever is still in it is ended first.
+Rule 1: what this machine cannot enforce is refused with a reason, before anything runs.
+Rule 2: the group is removed at the end; processes still in it are killed first.
 
-A quota of N processors is N times the period, in each period of 100 ms; which processors they are is left
-to the system. Memory counts what the command's programs have and what they read into the page cache.
-CPU credits of burstable classes are not emulated: the quota is all vCPUs of the class.
+A quota of N processors is N times the period, in each period of 100 ms. The kernel chooses the processors.
+Memory counts what the programs allocate and what they read into the page cache.
+CPU credits of burstable classes are not emulated: the quota is always all vCPUs of the class.
 """
 
 import os
@@ -24,33 +24,33 @@ MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 MEMORY = Path("/proc/meminfo")
 
-# The period that the kernel takes by itself (Linux, admin-guide/cgroup-v2.rst, cpu.max).
+# The kernel's default period (Linux, admin-guide/cgroup-v2.rst, cpu.max).
 _PERIOD_US = 100_000
 _NEEDED = frozenset({"cpu", "memory"})
 _DELEGATE = "On a system with systemd, run it with 'systemd-run --user --scope -p Delegate=yes', or as root."
-# Killed processes leave a group within milliseconds; a disk that hangs may hold one for longer.
+# Killed processes leave a group within milliseconds; a process waiting for a slow disk takes longer.
 _END_S = 5.0
 
 
 class ClassGroup:
-    """A group with the vCPUs and the memory of a class, for as long as the `with` block lasts."""
+    """Hold processes within the vCPUs and the memory of a class while the `with` block lasts."""
 
     def __init__(
         self,
         limits: InstanceLimits,
         *,
-        # Not all processors of the machine: a container or taskset may have left us fewer.
+        # Not os.cpu_count(): a container or taskset may allow fewer than the machine has.
         cpu_count: Callable[[], int] = lambda: len(os.sched_getaffinity(0)),
     ) -> None:
         """
-        See whether this machine can hold to it; nothing is made yet.
+        Check that this machine can enforce the class; nothing is created yet.
 
         Args:
-            limits: of the class.
-            cpu_count: how many processors this process may use.
+            limits: vCPUs and memory of the class.
+            cpu_count: returns how many processors this process may use.
 
         Raises:
-            UsageError: the class's size is not known, this machine is smaller, or its control groups
+            UsageError: the class's vCPUs or memory are unknown, this machine is smaller, or its cgroups
                 cannot be used.
         """
         name, vcpus, memory = limits.db_class, limits.vcpu_count, limits.memory_bytes
@@ -58,16 +58,15 @@ class ClassGroup:
             raise UsageError(
                 f"the vCPUs and the memory of {name} are not documented", "Leave out --with-cpu."
             )
-        # A quota can only take away: on a smaller machine the class would be said to be slower than
-        # it is.
+        # A quota can only take away. On a smaller machine the class would seem slower than it is.
         if vcpus > cpu_count():
             raise UsageError(
-                f"{name} has {vcpus} vCPUs and this machine {cpu_count()}, so it cannot stand for it",
+                f"{name} has {vcpus} vCPUs but this machine has {cpu_count()}, so it cannot emulate the class",
                 "Leave out --with-cpu, or give a smaller class.",
             )
         if memory > _host_memory_bytes():
             raise UsageError(
-                f"{name} has {format_bytes(memory)} of memory, more than this machine",
+                f"{name} has {format_bytes(memory)} of memory, more than this machine has",
                 "Leave out --with-cpu, or give a smaller class.",
             )
         self.vcpu_count, self.memory_bytes = vcpus, memory
@@ -76,32 +75,32 @@ class ClassGroup:
 
     def __enter__(self) -> Self:
         """
-        Make the group.
+        Create the group and set its limits.
 
         Raises:
-            UsageError: the system refuses.
+            UsageError: the system refuses to create the group.
         """
         try:
             self.folder.mkdir()
             (self.folder / "cpu.max").write_text(f"{self.vcpu_count * _PERIOD_US} {_PERIOD_US}")
             (self.folder / "memory.max").write_text(str(self.memory_bytes))
         except OSError as error:
-            # A group that is half made must not stay; it is empty, so it can be removed.
+            # Remove a half-made group; it is empty, so rmdir works.
             with suppress(OSError):
                 self.folder.rmdir()
             raise UsageError(
-                f"no control group can be made in '{self._parent}': "
+                f"unable to create a control group in '{self._parent}': "
                 f"{(error.strerror or str(error)).lower()}",
                 _DELEGATE,
             ) from error
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End who is still in it, and remove it."""
+        """Kill the processes still in the group, and remove it."""
         end = time.monotonic() + _END_S
         while time.monotonic() < end:
             with suppress(OSError):
-                # A group with processes in it cannot be removed (Linux, admin-guide/cgroup-v2.rst).
+                # The kernel only removes an empty group (Linux, admin-guide/cgroup-v2.rst).
                 (self.folder / "cgroup.kill").write_text("1")
             try:
                 self.folder.rmdir()
@@ -112,23 +111,22 @@ class ClassGroup:
 
     @property
     def members(self) -> Path:
-        """The file to which a process writes its id to join."""
+        """Return the file to which a process writes its id to join."""
         return self.folder / "cgroup.procs"
 
-    def within(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a command that joins the group and then becomes `argv`."""
-        # The shell joins and then becomes the command, so that not even its first instruction runs
-        # outside.
+    def joining(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a command that joins the group and then executes `argv`."""
+        # The shell joins first and then execs the command, so that no instruction of it runs outside.
         join = 'echo $$ > "$0" && exec "$@"'
         return ("sh", "-c", join, str(self.members), *argv)
 
 
 def _parent() -> Path:
     """
-    Return the nearest group in which one with a quota can be made.
+    Return the nearest group below which a group with a quota can be created.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such group.
     """
     root = _mounted()
     if root is None:
@@ -139,20 +137,20 @@ def _parent() -> Path:
     missing = _NEEDED - _words(root / "cgroup.controllers")
     if missing:
         raise UsageError(
-            f"cgroup v2 of this machine has no control of {' and '.join(sorted(missing))}: cgroup v1 "
-            "has it, or the container was not given it",
+            f"cgroup v2 on this machine does not control {' and '.join(sorted(missing))}: cgroup v1 "
+            "controls it, or the container was not given it",
             "Start Linux with 'systemd.unified_cgroup_hierarchy=1', or leave out --with-cpu.",
         )
     own = root / _own_path().lstrip("/")
-    # A quota needs the controllers handed down by the group above, so groups are tried from ours
-    # upwards.
+    # A group can set a quota only if its parent enables the controllers in cgroup.subtree_control
+    # (Linux, admin-guide/cgroup-v2.rst), so search from our own group upwards.
     for folder in (own, *own.parents):
         if not folder.is_relative_to(root):
             break
         if _words(folder / "cgroup.subtree_control") >= _NEEDED and os.access(folder, os.W_OK):
             return folder
     raise UsageError(
-        "no control group with a quota may be made from here: none was handed to this account",
+        "this account may not create a control group with a quota: no group was delegated to it",
         _DELEGATE,
     )
 
@@ -166,7 +164,7 @@ def _mounted() -> Path | None:
 
 
 def _own_path() -> str:
-    # "0::/user.slice/user-1000.slice/session-2.scope"; lines of cgroup v1 have other numbers.
+    # For example "0::/user.slice/user-1000.slice/session-2.scope"; lines of cgroup v1 have other numbers.
     for line in OWN.read_text().splitlines():
         if line.startswith("0::"):
             return line[3:]

@@ -1,4 +1,4 @@
-"""A command that runs while something else watches."""
+"""Run a command while something else watches it."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _PATIENCE_S = 5.0
 
 
 class ChildCommand:
-    """Starts a command, says whether it has ended, ends it by its own process id."""
+    """Start a command, report whether it has ended, and end it by its process id."""
 
     def __init__(
         self,
@@ -27,17 +27,17 @@ class ChildCommand:
         directory: Path | None = None,
     ) -> None:
         """
-        Look the program up; nothing runs yet.
+        Find the program; nothing runs yet.
 
         Args:
             argv: program and arguments, at least one.
-            environment: variables that are set on top of ours.
-            output: where its standard output goes; None for ours.
-            errors: where its standard error goes; None for ours.
-            directory: where it runs; None for here.
+            environment: variables to set in addition to ours.
+            output: file for its standard output; None for ours.
+            errors: file for its standard error; None for ours.
+            directory: its working directory; None for ours.
 
         Raises:
-            UsageError: there is no such program.
+            UsageError: the program was not found.
         """
         self._output, self._errors, self._directory = output, errors, directory
         self._environment = {**os.environ, **(environment or {})}
@@ -52,7 +52,7 @@ class ChildCommand:
 
     def start(self) -> None:
         """
-        Run it, with our standard input.
+        Start the command with our standard input.
 
         Raises:
             UsageError: the system cannot run it.
@@ -67,20 +67,20 @@ class ChildCommand:
             )
         except OSError as error:
             raise UsageError(
-                f"command '{self.name}' cannot be run: {error.strerror}",
-                "Give a program, and a shell for shell words: -- sh -c '…'.",
+                f"unable to run command '{self.name}': {error.strerror}",
+                "Give a program; use a shell for shell syntax: -- sh -c '…'.",
             ) from error
 
     def is_over(self) -> bool:
-        """Return whether it has ended; false before the start."""
+        """Return whether it has ended; False before the start."""
         return self._process is not None and self._process.poll() is not None
 
     def wait(self, patience_s: float | None = None) -> int | None:
         """
-        Wait for its end, at most `patience_s` seconds.
+        Wait for its end, for at most `patience_s` seconds.
 
         Returns:
-            Its exit status, negative for a signal; None if it never ran, or still runs.
+            Its exit status, negative for a signal; None if it never ran or still runs.
         """
         if self._process is None:
             return None
@@ -90,10 +90,10 @@ class ChildCommand:
             return None
 
     def stop(self) -> int | None:
-        """End it if it still runs, gently first; its exit status as of `wait`."""
+        """Stop the command if it still runs, gently first; return its exit status as `wait` does."""
         if self._process is None:
             return None
-        # As Ctrl-C first: pgbench and psql then end in good order.
+        # SIGINT first, as from Ctrl-C: pgbench and psql then end cleanly.
         for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is None:
                 self._process.send_signal(sign)

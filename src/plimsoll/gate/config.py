@@ -1,9 +1,9 @@
 """
-What a gate is told: an instance's chain of limits, base latencies and the credit clock, as one document.
+Configure a gate: an instance's chain of limits, base latencies and the credit clock, as one document.
 
-Rule 1: no limit is written here. The chain is that of `limits.chain_of`, or a file of the user's own.
-Rule 2: what is not documented and was chosen is in `BASE_LATENCIES`, with the reason beside it.
-Rule 3: capacities are handed over as documented; the daemon alone divides them by the credit clock.
+Rule 1: no limit is defined here. The chain comes from `limits.chain_of`, or from a file of the user.
+Rule 2: what is not documented and was chosen is in `BASE_LATENCIES`, with the reason.
+Rule 3: capacities are passed on as documented; only the daemon divides them by the credit clock.
 """
 
 from math import isfinite
@@ -23,30 +23,29 @@ from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import KIB, MIB
 
 CLOCK_MAX = 3600.0
-"""At this clock 30 minutes of burst pass in half a second; beyond it nothing could be seen."""
+"""At this clock 30 minutes of burst pass in half a second; nothing could be observed at a faster one."""
 
-# The smallest bound on the page cache that leaves room for what is being read ahead and written back:
-# 16 requests of 1 MiB in flight, twice.
+# The smallest page cache with room for readahead and writeback: 16 requests of 1 MiB in flight for each.
 MEMORY_MIN_BYTES = 32 * MIB
 
-# Slower than any disk; a larger number was meant in another unit.
+# Slower than any disk; a larger number was probably meant in another unit.
 LATENCY_MAX_S = 10.0
 
-# Host timers stall for some milliseconds now and then; idle time shorter than this is not lost.
-# Measured at 10 and 50 ms on two shared cores: 50 ms kept the delivered rate within 0.1 % of the limit.
+# Host timers sometimes stall for some milliseconds. Idle time shorter than this is not lost to the client.
+# Measured with 10 and 50 ms on two shared cores: 50 ms kept the delivered rate within 0.1 % of the limit.
 SLACK_S = 0.05
 
-# Requests the kernel keeps in flight for readahead and writeback. Measured with 16, 64 and 256: the same
-# transactions per second, but writes waited 2.7, 6.5 and 22 ms. 16 is what a block device showed.
+# Requests that the kernel keeps in flight for readahead and writeback. Measured with 16, 64 and 256: the same
+# transactions per second, but writes waited 2.7, 6.5 and 22 ms. A block device behaved like 16.
 MAX_BACKGROUND = 16
 
-# Requests are spread over the stripes by this much of the file, as a striped volume does.
+# Requests are distributed over the stripes in pieces of this size, as on a striped volume.
 # RDS does not document its stripe; this is the default of LVM (lvcreate(8), --stripesize).
 STRIPE_BYTES = 64 * KIB
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """What a request takes while nothing waits."""
+    """Set how long a request takes when nothing waits."""
 
     read_s: float
     write_s: float
@@ -60,18 +59,19 @@ BASE_LATENCIES = {
     "standard": Latency(read_s=0.0080, write_s=0.0080),
 }
 """
-Judgements, by storage type. Documented are only bounds: single-digit milliseconds for gp2, gp3 and io1,
-below a millisecond for io2 (RDS User Guide, chap-storage, read 2026-04-13); nothing for magnetic storage,
-which gets the seek of a disk. Within them the usual order of the types is kept, and a write takes a
-little longer than a read. They decide what a single client gets, never what a limit lets through.
+Judgements, by storage type. Only bounds are documented: single-digit milliseconds for gp2, gp3 and io1,
+below a millisecond for io2 (RDS User Guide, chap-storage, read 2026-04-13). Nothing is documented for
+magnetic storage, so it has the seek time of a disk. Within the bounds the usual order of the types is kept,
+and a write takes a little longer than a read. They decide the rate of a single client, never the rate that
+a limit allows.
 """
 
-# Limits of one's own have no storage type; the middle of the types above stands for them.
+# Limits from a file have no storage type; they use the middle of the types above.
 _WITHOUT_STORAGE = Latency(read_s=0.0005, write_s=0.0006)
 
 
 class GateSetup(Struct, frozen=True, kw_only=True):
-    """What is emulated, and how."""
+    """Describe what is emulated, and how."""
 
     instance: Instance
     """Class, engine, storage and launch date, as bought."""
@@ -80,33 +80,32 @@ class GateSetup(Struct, frozen=True, kw_only=True):
     credits: float = 1.0
     """Balance of every bucket at the start, 0–1."""
     memory_bytes: int | None = None
-    """Most page cache that the mount may hold; None leaves it to the machine."""
+    """Most page cache for the mount; None for no bound besides the machine's memory."""
     legacy: bool | None = field(default=None, name="former")
-    """Legacy limits of the class: None for those the launch date says, True to insist on them, False for
-    today's."""
+    """Legacy limits of the class: None decides by the launch date, True requires them, False takes today's."""
     mode: Literal["fs", "block"] = "fs"
-    """A folder passed through, or ext4 on a loop device over one image file (root)."""
+    """Pass a folder through, or serve ext4 on a loop device over one image file (root)."""
     stages: tuple[Stage, ...] | None = None
-    """Limits of one's own in place of the instance's; they have no storage type and no class."""
+    """Limits from a file instead of the instance's; they have no storage type and no class."""
     limits_name: str = ""
-    """Name of the file those limits came from."""
+    """Name of the file with those limits."""
     latency: Latency | None = None
-    """None for that of the storage type."""
+    """Base latency; None for that of the storage type."""
     is_limited: bool = True
-    """False passes everything through at once, with all the rest in place: to measure the gate itself."""
+    """False lets every request through at once, with everything else in place: to measure the gate itself."""
     slack_s: float = SLACK_S
     max_background: int = MAX_BACKGROUND
 
     @property
     def name(self) -> str:
-        """What is emulated, in a word or two: `db.t3.xlarge`, `limits of disk.json`."""
+        """Return what is emulated, in a few words: `db.t3.xlarge`, `limits of disk.json`."""
         if self.stages is not None:
             return f"limits of {self.limits_name or 'a file'}"
         return self.instance.db_class or f"{self.instance.storage.kind} storage"
 
 
 class OwnLimits(Struct, frozen=True, kw_only=True):
-    """A chain of one's own, as `--limits FILE` gives it."""
+    """Describe a chain from a file, as given with `--limits FILE`."""
 
     stages: tuple[Stage, ...]
     latency: Latency | None = None
@@ -114,25 +113,25 @@ class OwnLimits(Struct, frozen=True, kw_only=True):
 
 def check_setup(setup: GateSetup) -> None:
     """
-    Refuse numbers that no gate could run with.
+    Check the numbers of a setup.
 
     Raises:
-        UsageError: the first of them.
+        UsageError: the first number that no gate can run with.
     """
     if not 1 <= setup.clock <= CLOCK_MAX:
         raise UsageError(
             f"a credit clock of {setup.clock:g} is not possible",
-            f"Give 1 for real time, up to {CLOCK_MAX:g}; 60 makes a minute of a second.",
+            f"Give 1 for real time, up to {CLOCK_MAX:g}; at 60 a minute takes one second.",
         )
     if not 0 <= setup.credits <= 1:
         raise UsageError(
             f"a starting balance of {setup.credits:g} is not possible",
-            "Give a share of the full bucket, 0 to 1.",
+            "Give a share of the full bucket, from 0 to 1.",
         )
     memory = setup.memory_bytes
     if memory is not None and memory < MEMORY_MIN_BYTES:
         raise UsageError(
-            f"a page cache of {memory:,} bytes is too small to read ahead and write back in",
+            f"a page cache of {memory:,} bytes is too small for readahead and writeback",
             f"Give at least {MEMORY_MIN_BYTES // MIB} MiB.",
         )
     if setup.latency is not None:
@@ -160,16 +159,16 @@ def config_of(
 
     Args:
         setup: what is emulated.
-        catalog: the documented limits.
         backing: folder whose files are passed through; absolute, like the other paths.
-        mount: folder at which they appear.
+        mount: folder where they appear.
         socket: where the daemon listens for questions.
-        record: the file it writes its lines to.
-        is_shared: whether other accounts of the machine may enter the mount.
+        record: the file to which the daemon writes its lines.
+        is_shared: whether other accounts of the machine may use the mount.
+        image_bytes: size of the image file in block mode.
         image_bytes: size of the image file in block mode.
 
     Raises:
-        UsageError: numbers that cannot be, or nothing to emulate.
+        UsageError: a number is not possible, or there is nothing to emulate.
         CatalogError: the class is not in the catalog.
     """
     check_setup(setup)
@@ -197,10 +196,10 @@ def config_of(
 
 def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
     """
-    Return the chain to enforce: one's own, or the instance's with legacy limits where they are meant.
+    Return the chain to enforce: from the file, or the instance's with legacy limits where they apply.
 
     Raises:
-        UsageError: the instance has no documented storage limit, or legacy limits were asked for and
+        UsageError: the instance has no documented storage limit, or legacy limits were requested and
             none are known.
         CatalogError: the class is not in the catalog.
     """
@@ -223,18 +222,18 @@ def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
 
 def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None:
     """
-    Return the legacy limits the instance is to have; None for today's.
+    Return the legacy limits of the instance; None for today's.
 
     They are those documented at its launch: an instance keeps them until it is stopped and started.
 
     Raises:
-        UsageError: they were asked for, and none are known.
+        UsageError: they were requested, and none are known.
         CatalogError: the class is not in the catalog.
     """
     if setup.legacy is False or setup.instance.db_class is None:
         return None
     launched = launch_date(setup.instance)
-    # Nothing says that the instance is old, so it gets what a new one has.
+    # Nothing suggests that the instance is old, so it has the limits of a new one.
     if setup.legacy is None and launched is None:
         return None
     known = legacy_limits_of(setup.instance, catalog)
@@ -245,19 +244,19 @@ def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None
             f"no legacy limits of {setup.instance.db_class} are known for that launch date",
             "Leave them out, or give a --launched before they changed; 'plimsoll limits' lists them.",
         )
-    # Several editions may have followed; the instance was born under the first that reached it.
+    # Several changes may have followed; the first one after the launch ended the limits it started with.
     return known[-1] if launched is None else known[0]
 
 
 def latency_of(setup: GateSetup) -> Latency:
-    """Return the base latency: the given one, or that of the storage type."""
+    """Return the given base latency, or that of the storage type."""
     if setup.latency is not None:
         return setup.latency
     return BASE_LATENCIES.get(setup.instance.storage.kind or "", _WITHOUT_STORAGE)
 
 
 def chain_document(chain: tuple[Stage, ...]) -> list[dict[str, Any]]:
-    """Return the chain as the daemon reads it; rates and capacities are those of one stripe."""
+    """Return the chain in the daemon's format; rates and capacities are those of one stripe."""
     return [
         {
             "name": stage.name,
@@ -274,10 +273,10 @@ def chain_document(chain: tuple[Stage, ...]) -> list[dict[str, Any]]:
 
 def stages_of_document(document: object) -> tuple[Stage, ...]:
     """
-    Return the chain that `chain_document` wrote.
+    Return the chain from a document that `chain_document` wrote.
 
     Raises:
-        DataError: it is not one.
+        DataError: the document is not a chain.
     """
     try:
         return tuple(_stage(given) for given in msgspec.convert(document, list[_StageFile]))
@@ -286,11 +285,11 @@ def stages_of_document(document: object) -> tuple[Stage, ...]:
 
 
 def has_credits(stage: Stage) -> bool:
-    """Return whether the stage has credits that change what is served, so that a balance means something."""
+    """Return whether credits change the rate of the stage, so that it has a meaningful balance."""
     return stage.capacity > 0 and stage.burst > stage.baseline
 
 
-# Unknown fields are refused: a misspelt limit would otherwise be no limit.
+# Refuse unknown fields: a misspelt limit would otherwise silently not apply.
 class _StageFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     baseline: float
@@ -313,7 +312,7 @@ class _LimitsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def parse_limits(text: bytes, name: str) -> OwnLimits:
     """
-    Return limits of one's own, out of JSON.
+    Parse limits from a JSON file.
 
     Args:
         text: `{"chain": [{"name", "baseline", "burst", "capacity", "counts", …}], "latency_s": …}`.
@@ -326,16 +325,16 @@ def parse_limits(text: bytes, name: str) -> OwnLimits:
         file = msgspec.json.decode(text, type=_LimitsFile)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
-            f"limits of '{name}' cannot be read: {error}",
-            'They read like {"chain": [{"name": "volume_iops", "counts": "operations", '
+            f"unable to read the limits in '{name}': {error}",
+            'Write them like this: {"chain": [{"name": "volume_iops", "counts": "operations", '
             '"baseline": 3000}]}.',
         ) from error
     if not file.chain:
-        raise DataError(f"limits of '{name}' have an empty chain", "Give at least one stage.")
+        raise DataError(f"the chain in '{name}' is empty", "Give at least one stage.")
     names = [stage.name for stage in file.chain]
-    # Balances and changes are told by name.
+    # Balances and changes refer to a stage by its name.
     if len(set(names)) < len(names):
-        raise DataError(f"two stages of '{name}' share a name", "Name each stage once.")
+        raise DataError(f"two stages in '{name}' share a name", "Name each stage once.")
     try:
         stages = tuple(_stage(stage) for stage in file.chain)
     except DataError as error:
@@ -349,7 +348,7 @@ def parse_limits(text: bytes, name: str) -> OwnLimits:
 
 def _stage(given: _StageFile) -> Stage:
     for number in (given.baseline, given.burst):
-        # The law allows an infinite baseline for what limits nothing; a file leaves such a stage out.
+        # The law accepts an infinite baseline for a stage without a limit; a file leaves out such a stage.
         if number is not None and not (isfinite(number) and number > 0):
             raise DataError(
                 f"stage '{given.name}' has a rate of {number}", "It must be finite and above zero."

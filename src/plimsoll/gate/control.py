@@ -1,7 +1,7 @@
 """
-Talking to a gate that runs, from its own process or from another one.
+Control a running gate, from its own process or from another one.
 
-A gate's folder holds what is needed for that: `gate.sock` (questions and answers, one JSON document a
+A gate's folder has what is needed for that: `gate.sock` (questions and answers, one JSON document a
 line), `gate.json` (what is emulated now, and where), `record.jsonl` (what the daemon counted) and
 `changes.jsonl` (what was changed while it ran, written here).
 """
@@ -44,12 +44,12 @@ STATE = "gate.json"
 
 # The daemon answers in microseconds; a machine that swaps or was suspended takes longer.
 _PATIENCE_S = 10.0
-# A status has some hundred bytes for each stage; what is longer is not the daemon's.
+# A status has some hundred bytes for each stage; a longer answer is not from the daemon.
 _ANSWER_BYTES_MAX = 1_000_000
 
 
 class Home(Struct, frozen=True, kw_only=True):
-    """What `gate.json` holds: enough for another process to know the gate."""
+    """Describe the gate for other processes; the content of `gate.json`."""
 
     setup: GateSetup
     """What is emulated now."""
@@ -57,13 +57,13 @@ class Home(Struct, frozen=True, kw_only=True):
     backing: str
     owner_pid: int
     daemon_mount: str
-    """Where the daemon's file system is; the mount itself, except in block mode."""
+    """Mount of the daemon's file system; the mount itself, except in block mode."""
     owner_ticks: int | None = None
-    """When the owner began, so that another process with its number is not taken for it."""
+    """Start time of the owner, to recognise another process that got the same process id."""
 
 
 class GateStatus(Struct, frozen=True, kw_only=True):
-    """How a gate stands at this moment."""
+    """Describe the state of a gate at this moment."""
 
     balance: dict[str, float | None]
     """Credits left, 0–1, by stage; None for a stage without credits."""
@@ -74,65 +74,65 @@ class GateStatus(Struct, frozen=True, kw_only=True):
     """Over the last second."""
     queue_depth: float
     late_ratio: float
-    """Share 0–1 of all operations so far that completed after their moment."""
+    """Share 0–1 of all operations so far that completed late."""
     late_s_max: float
     binding: str | None
-    """The stage that made requests wait in the last second; None for none."""
+    """Stage that made requests wait in the last second; None for none."""
     phase: Phase | None
-    """Whether it did so at its burst, its baseline, or as a fixed limit."""
+    """Phase in which it did so: burst, baseline or fixed."""
     chain: tuple[Stage, ...]
     clock: float
     """Credit clock: one emulated minute is 60/clock seconds."""
 
     @property
     def bytes_per_s(self) -> float:
-        """Reads and writes together."""
+        """Return the rate of reads and writes together."""
         return self.read_bytes_per_s + self.write_bytes_per_s
 
     @property
     def ops_per_s(self) -> float:
-        """Reads and writes together."""
+        """Return the rate of reads and writes together."""
         return self.read_ops_per_s + self.write_ops_per_s
 
     def empty_in_s(self, stage: str) -> float | None:
         """
-        Return real seconds until a stage has no credits left at the rate of the last second.
+        Return the real seconds until the credits of a stage run out at the rate of the last second.
 
         Returns:
-            None where the stage has no credits, or its balance does not fall at that rate.
+            None if the stage has no credits, or its balance does not fall at that rate.
         """
         found = next((s for s in self.chain if s.name == stage), None)
         left = self.balance.get(stage)
         if found is None or left is None or not has_credits(found) or self.ops_per_s <= 0:
             return None
-        # What a request costs depends on its size; the mean of the last second stands for all.
+        # A request's cost depends on its size; use the mean size of the last second for all.
         mean_bytes = max(self.bytes_per_s / self.ops_per_s, 1.0)
         rate = self.ops_per_s * found.cost_per_op(mean_bytes)
-        # The daemon holds capacities divided by the clock, so that real seconds come out.
+        # The daemon's capacities are divided by the clock, so the result is in real seconds.
         seconds = found.time_to_empty_s(left * found.capacity / self.clock, rate)
         return seconds if isfinite(seconds) else None
 
 
 class GateControl:
-    """A gate that runs, reached through its folder; it may belong to another process."""
+    """Control a running gate through its folder; it may belong to another process."""
 
     def __init__(self, folder: Path) -> None:
-        """Know the gate in `folder`; nothing is asked yet."""
+        """Remember the folder of the gate; nothing is asked yet."""
         self.folder = folder
 
     @property
     def record_path(self) -> Path:
-        """The file to which the daemon adds a line each second."""
+        """Return the file to which the daemon adds a line each second."""
         return self.folder / RECORD
 
     @property
     def home(self) -> Home:
         """
-        What is emulated now, and where.
+        Return what is emulated now, and where.
 
         Raises:
-            SourceError: there is no gate in the folder.
-            DataError: it was started by another version.
+            SourceError: the folder has no gate.
+            DataError: another version started the gate.
         """
         path = self.folder / STATE
         try:
@@ -140,26 +140,26 @@ class GateControl:
         except OSError as error:
             raise SourceError(
                 f"there is no gate at '{self.folder / SOCKET}'",
-                "Start one with 'plimsoll gate mount'; it prints where its socket is.",
+                "Start one with 'plimsoll gate mount', which prints the path of its socket.",
             ) from error
         except (msgspec.DecodeError, ValueError) as error:
             raise DataError(
-                f"'{path}' is of another version of this program", "Start the gate again."
+                f"another version of this program wrote '{path}'", "Start the gate again."
             ) from error
 
-    def keep(self, home: Home) -> None:
-        """Write down what is emulated now, whole or not at all."""
+    def save_home(self, home: Home) -> None:
+        """Write what is emulated now to `gate.json`, atomically."""
         part = self.folder / f".{STATE}.part"
         part.write_bytes(msgspec.json.encode(home))
-        # A rename is atomic: another process reads the old state or the new one, never half of it.
+        # A rename is atomic (rename(2)): another process reads the old state or the new one, never a mix.
         part.replace(self.folder / STATE)
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
         """
-        Put one question to the daemon; its answer.
+        Send one question to the daemon and return its answer.
 
         Raises:
-            SourceError: it does not run, does not answer, or refuses.
+            SourceError: the daemon does not run, does not answer, or refuses.
         """
         try:
             with socket.socket(socket.AF_UNIX) as line:
@@ -172,7 +172,7 @@ class GateControl:
             reason = (error.strerror or str(error)).lower()
             raise SourceError(
                 f"the gate at '{self.folder / SOCKET}' does not answer: {reason}",
-                "It has ended, or was ended; start it again with 'plimsoll gate mount'.",
+                "It has ended; start it again with 'plimsoll gate mount'.",
             ) from error
         try:
             answer = json.loads(text)
@@ -189,10 +189,10 @@ class GateControl:
 
     def status(self) -> GateStatus:
         """
-        Return how the gate stands now.
+        Return the current state of the gate.
 
         Raises:
-            SourceError: it does not answer.
+            SourceError: the gate does not answer.
         """
         return status_of(self.ask({"ask": "status"}))
 
@@ -200,17 +200,16 @@ class GateControl:
         """
         Give the running gate the limits of another class or storage.
 
-        A stage that was there before keeps the share of its credits, a new one begins full. What
-        AWS does with credits when a class is changed is not documented.
+        A stage that existed before keeps its share of credits; a new one starts full. AWS does not
+        document what happens to credits when a class is changed.
 
         Args:
             instance: what is emulated from now on.
             catalog: the documented limits.
-            is_restart: as if stopped and started, which brings today's limits where an instance had
-                legacy ones.
+            is_restart: treat it as stopped and started, which replaces legacy limits with today's.
 
         Raises:
-            UsageError: the instance has no documented storage limits, or the gate has limits of a file.
+            UsageError: the instance has no documented storage limits, or the gate has limits from a file.
             CatalogError: its class is not in the catalog.
             SourceError: the gate does not answer.
         """
@@ -228,43 +227,46 @@ class GateControl:
         ratios = [_known(left.get(stage.name)) for stage in chain]
         self.ask({"ask": "set", "chain": chain_document(chain), "balance_ratio": ratios})
         for kind, text in _differences(home.setup, instance, is_restart=is_restart):
-            self._tell(GateChange(t=time.time(), text=text, kind=kind, instance=instance))
-        self.keep(msgspec.structs.replace(home, setup=setup))
+            self._log_change(GateChange(t=time.time(), text=text, kind=kind, instance=instance))
+        self.save_home(msgspec.structs.replace(home, setup=setup))
 
     def set_balance(self, family: Family | str, ratio: float) -> None:
         """
         Set the credits of a stage: 1.0 grants a full bucket, 0.0 drains it.
 
         Raises:
-            UsageError: no such stage, it has no credits, or the ratio is outside 0–1.
+            UsageError: the stage is unknown or has no credits, or the ratio is outside 0–1.
             SourceError: the gate does not answer.
         """
         name = family.value if isinstance(family, Family) else family
         if not 0 <= ratio <= 1:
             raise UsageError(
-                f"a balance of {ratio:g} is not possible", "Give a share of the bucket, 0 to 1."
+                f"a balance of {ratio:g} is not possible",
+                "Give a share of the bucket, from 0 to 1.",
             )
         chain = self.status().chain
         with_credits = [stage.name for stage in chain if has_credits(stage)]
         if name not in with_credits:
             raise UsageError(
                 f"stage '{name}' has no credits here",
-                f"These have: {', '.join(with_credits)}." if with_credits else "No stage has any.",
+                f"Stages with credits: {', '.join(with_credits)}."
+                if with_credits
+                else "No stage has credits.",
             )
         self.ask({"ask": "balance", "stage": name, "ratio": ratio})
-        said = f"balance of {name.replace('_', ' ')} set to {format_ratio(ratio)}"
-        self._tell(GateChange(t=time.time(), text=said))
+        text = f"balance of {name.replace('_', ' ')} set to {format_ratio(ratio)}"
+        self._log_change(GateChange(t=time.time(), text=text))
 
     def changes(self) -> tuple[GateChange, ...]:
-        """Return what was changed since the gate began, in order of time."""
+        """Return what was changed since the gate started, in order of time."""
         try:
             text = (self.folder / CHANGES).read_bytes()
         except FileNotFoundError:
             return ()
         return tuple(msgspec.json.decode(line, type=GateChange) for line in text.splitlines())
 
-    def _tell(self, change: GateChange) -> None:
-        # One write of one line: other processes may add theirs at the same time.
+    def _log_change(self, change: GateChange) -> None:
+        # One write for the line: other processes may append theirs at the same time (O_APPEND, open(2)).
         handle = os.open(self.folder / CHANGES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(handle, msgspec.json.encode(change) + b"\n")
@@ -274,10 +276,10 @@ class GateControl:
 
 def status_of(answer: dict[str, Any]) -> GateStatus:
     """
-    Return the daemon's answer to `status`.
+    Convert the daemon's answer to `status`.
 
     Raises:
-        DataError: it is not one.
+        DataError: it is not a status.
     """
     try:
         chain = stages_of_document(answer.get("chain"))
@@ -285,14 +287,14 @@ def status_of(answer: dict[str, Any]) -> GateStatus:
         return msgspec.structs.replace(status, chain=chain)
     except (msgspec.ValidationError, DataError) as error:
         raise DataError(
-            f"the gate answered something else than its status: {error}",
-            "The gate and this program are of different versions: build both again.",
+            f"the gate's answer is not a status: {error}",
+            "The gate and this program have different versions: build both again.",
         ) from error
 
 
 def find_gate(at: Path | None) -> GateControl:
     """
-    Return the gate with that socket or folder, or without one the only gate of this account that runs.
+    Return the gate at a socket or folder; without one, the only running gate of this account.
 
     Raises:
         SourceError: there is none.
@@ -300,15 +302,15 @@ def find_gate(at: Path | None) -> GateControl:
     """
     if at is not None:
         control = GateControl(at if at.is_dir() else at.parent)
-        assert control.home  # It says by itself when there is none.
+        assert control.home  # Raises a SourceError if there is no gate.
         return control
     running = [control for control in known_gates() if is_alive(control)]
     if not running:
         raise SourceError(
-            "no gate of this account runs",
+            "this account has no running gate",
             "Start one with 'plimsoll gate mount', or give --socket.",
         )
-    # Which of several is meant cannot be guessed, and credits of the wrong one would be spent.
+    # Do not guess among several: that could spend the credits of the wrong gate.
     if len(running) > 1:
         sockets = ", ".join(str(control.folder / SOCKET) for control in running)
         raise UsageError(f"{len(running)} gates run here", f"Choose with --socket: {sockets}.")
@@ -316,7 +318,7 @@ def find_gate(at: Path | None) -> GateControl:
 
 
 def known_gates() -> list[GateControl]:
-    """Return every gate of this account that has a folder, alive or dead."""
+    """Return every gate of this account that has a folder, running or not."""
     return [
         GateControl(path)
         for path in sorted(place.gates_folder().iterdir())
@@ -328,19 +330,19 @@ def is_alive(control: GateControl) -> bool:
     """
     Return whether a daemon listens at the gate's socket.
 
-    What is left of a killed one may hold the socket open for a while, and never answers.
+    A killed daemon may leave the socket open for a while, without answering.
     """
     with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
         line.settimeout(_PATIENCE_S)
         line.connect(str(control.folder / SOCKET))
         peer = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
         pid, _, _ = _PEER.unpack(peer)
-        # The number is 0 for who is in another namespace of processes.
+        # The number is 0 for a process in another PID namespace (pid_namespaces(7)).
         return pid == 0 or not place.has_ended(pid)
     return False
 
 
-# struct ucred: process, user and group (unix(7)).
+# struct ucred: process, user and group id (unix(7), SO_PEERCRED).
 _PEER = struct.Struct("3i")
 
 
@@ -355,7 +357,7 @@ def _is_other_class(setup: GateSetup, instance: Instance) -> bool:
 def _differences(
     setup: GateSetup, instance: Instance, *, is_restart: bool
 ) -> Sequence[tuple[EventKind, str]]:
-    """Return what an event log would say of the change."""
+    """Return the events that an event log would have for the change."""
     found = []
     before = setup.instance
     if _is_other_class(setup, instance):

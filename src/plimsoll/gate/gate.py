@@ -1,9 +1,9 @@
 """
-A gate: a folder behind emulated limits, for as long as a `with` block lasts.
+Mount a gate: a folder behind emulated limits while a `with` block lasts.
 
-Rule 1: what is started here is ended here, by process id, and no mount is left behind: the keeper
-        (`keeper.py`) sees to it even when we are killed.
-Rule 2: a gate that cannot enforce is refused before anything is mounted, in one sentence.
+Rule 1: what this process starts it ends, by process id, and no mount stays behind. The keeper
+        (`keeper.py`) ensures this even if this process is killed.
+Rule 2: a setup that cannot be enforced is refused with one sentence, before anything is mounted.
 """
 
 import contextlib
@@ -42,26 +42,26 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import KIB
 
-# The daemon mounts in milliseconds; a machine under load may need seconds for it.
+# The daemon mounts within milliseconds; a loaded machine may need seconds.
 _START_S = 30.0
-# The keeper itself ends the daemon within 25 s, by force if need be, and undoes each step in 60 s.
+# The keeper ends the daemon within 25 s, by SIGKILL if necessary, and may undo each step for 60 s.
 _END_S = 240.0
-# A daemon gives programs 0.3 s to leave, serves open files for 2 s more, and writes out what is held.
+# On its end the daemon gives programs 0.3 s to leave, serves open files for 2 s more, and writes its caches.
 _DAEMON_END_S = 15.0
 
-# Who still uses the mount is looked for this often, and named once a moment has passed.
-_GLANCE_S = 0.1
-_MOMENT_S = 0.5
+# The processes that use the mount are looked up this often, and named only after the grace time.
+_POLL_S = 0.1
+_GRACE_S = 0.5
 
-# Two minutes of lines at clock 1, with room to spare.
+# More than two minutes of lines at clock 1.
 _TAIL_BYTES = 256 * KIB
 
-# The keeper's exit status when the daemon ended in good order without having been told to.
+# The keeper's exit status if the daemon ended cleanly without a request to end.
 _UNMOUNTED = 3
 
 
 class Gate:
-    """A mounted gate. Its record can be read after the end, as long as this object lives."""
+    """Mount a gate. Its record stays readable after the end, as long as this object lives."""
 
     def __init__(
         self,
@@ -73,15 +73,15 @@ class Gate:
         lent: tuple[Path, ...] = (),
     ) -> None:
         """
-        Say what is to be emulated and where; nothing is started yet.
+        Set what is emulated and where; nothing is started yet.
 
         Args:
             setup: what is emulated.
-            backing: folder on the real disk that holds the data; made if it is not there.
-            mount: folder at which it appears behind the limits; made if it is not there, and removed
-                at the end if so.
+            backing: folder on the real disk with the data; created if missing.
+            mount: folder where the data appears behind the limits; created if missing, and then
+                removed at the end.
             facts: the documented limits; None for the catalog of this package.
-            lent: folders that are removed with all they hold if this process is killed.
+            lent: folders to remove with their contents if this process is killed.
         """
         self.setup = setup
         self.backing = _resolved(backing)
@@ -96,30 +96,30 @@ class Gate:
 
     @property
     def folder(self) -> Path:
-        """Where socket and record lie."""
+        """Return the folder of the socket and the record."""
         return self._known.folder
 
     @property
     def socket_path(self) -> Path:
-        """Where the daemon answers."""
+        """Return the path where the daemon answers."""
         return self.folder / SOCKET
 
     @property
     def record_path(self) -> Path:
-        """The file to which the daemon adds a line each second."""
+        """Return the file to which the daemon adds a line each second."""
         return self.folder / RECORD
 
     @property
     def is_running(self) -> bool:
-        """Whether the daemon still runs."""
+        """Return whether the daemon still runs."""
         return self._keeper is not None and self._keeper.poll() is None
 
     def __enter__(self) -> Self:
         """
-        Mount, and wait until files can be used.
+        Mount the gate, and wait until its files can be used.
 
         Raises:
-            UsageError: this machine has no FUSE, the folders cannot be, or there is nothing to emulate.
+            UsageError: this machine has no FUSE, a folder is not usable, or there is nothing to emulate.
             AccessDenied: FUSE is not allowed here.
             SourceError: the daemon did not start, or a step of block mode failed.
         """
@@ -127,12 +127,12 @@ class Gate:
         if self.setup.mode == "block":
             block.check_block()
         daemon = gate_place.find_daemon()
-        # What a killed gate left may hold the very folders that are asked for.
+        # A killed gate may have left a mount at the requested folder.
         clean_stale()
         made = self._prepare_folders()
         home = gate_place.new_home()
         self._control = GateControl(home)
-        # Not at the end of the block: the record is still to be read then.
+        # Not at the end of the block: the record can still be read after it.
         weakref.finalize(self, gate_place.remove_home, home)
         try:
             self._start(daemon, home, made)
@@ -148,12 +148,12 @@ class Gate:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Unmount and end the daemon."""
+        """Unmount, and end the daemon."""
         self.stop()
 
     def status(self) -> GateStatus:
         """
-        Return how it stands now.
+        Return the current state of the gate.
 
         Raises:
             SourceError: the daemon does not answer.
@@ -162,7 +162,7 @@ class Gate:
 
     def change(self, instance: Instance, *, is_restart: bool = False) -> None:
         """
-        Emulate another class or storage from now on, as `GateControl.change` says.
+        Emulate another class or storage from now on, as `GateControl.change` does.
 
         Raises:
             UsageError: the instance has no documented storage limits.
@@ -182,22 +182,22 @@ class Gate:
         self._known.set_balance(family, ratio)
 
     def lines(self) -> list[RecordLine]:
-        """Return what the daemon has recorded so far, also after the end."""
+        """Return what the daemon has recorded so far; this also works after the end."""
         try:
             return read_lines(self.record_path.read_bytes())
         except FileNotFoundError:
             return []
 
     def changes(self) -> tuple[GateChange, ...]:
-        """Return what was changed while it ran, by whomever."""
+        """Return all changes made while it ran, from any process."""
         return self._known.changes()
 
     def snapshot(self) -> Snapshot:
         """
-        Return what CloudWatch would have shown so far.
+        Return what CloudWatch would show so far.
 
         Raises:
-            DataError: not one whole emulated minute has passed.
+            DataError: less than one whole emulated minute has passed.
         """
         return snapshot_of(self.lines(), self.setup, changes=self.changes())
 
@@ -206,16 +206,16 @@ class Gate:
         Return the last samples of `snapshot`, at a cost that does not grow with the record.
 
         Raises:
-            DataError: not one whole emulated minute has passed.
+            DataError: less than one whole emulated minute has passed.
         """
         try:
             with self.record_path.open("rb") as file:
                 first = file.readline()
                 start, end = file.tell(), file.seek(0, os.SEEK_END)
-                # The first line was read above, since it tells when the record began.
+                # The first line was read above, because it has the start time of the record.
                 file.seek(max(end - _TAIL_BYTES, start))
                 if file.tell() > start:
-                    file.readline()  # It was cut in the middle.
+                    file.readline()  # Skip the rest of a line that the seek cut.
                     text = file.read()
                 else:
                     text = first + file.read()
@@ -229,53 +229,53 @@ class Gate:
         return snapshot_of(lines, self.setup, changes=self.changes(), began_s=began_s)
 
     def truth(self) -> Truth:
-        """Return what bound so far, and whether this machine kept up."""
+        """Return which limits bound so far, and whether this machine kept up."""
         return truth_of(self.lines())
 
     def wait(self, seconds: float) -> bool:
-        """Wait that long, or until the daemon has ended by itself; whether it has."""
+        """Wait that long, or until the daemon has ended by itself; return whether it has."""
         if self._keeper is None:
             return True
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._keeper.wait(seconds)
         return self._keeper.poll() is not None
 
-    def leave(self, tell: Callable[[Sequence[User]], None], patience_s: float | None) -> bool:
+    def release(self, notify: Callable[[Sequence[User]], None], patience_s: float | None) -> bool:
         """
-        Lift all limits, end the record, and unmount as soon as nobody uses the mount.
+        Lift all limits, end the record, and unmount as soon as no process uses the mount.
 
         Args:
-            tell: called with those who use it, at first and whenever others do.
-            patience_s: how long to wait; None as long as it takes.
+            notify: called with the processes that use it, at first and when they change.
+            patience_s: how long to wait; None for as long as necessary.
 
         Returns:
-            Whether nobody uses it any more; `stop` takes it from who still does.
+            Whether the mount is free now; if not, `stop` detaches it nevertheless.
         """
-        # A daemon that is gone holds nobody back.
+        # If the daemon is gone, no limit has to be lifted.
         with contextlib.suppress(PlimsollError):
             self._known.ask({"ask": "lift"})
         end = None if patience_s is None else time.monotonic() + patience_s
-        # Who has just ended leaves its files a moment later.
-        told: list[User] | None = None
+        # A process that has just ended closes its files a moment later, so wait before naming any.
+        notified: list[User] | None = None
         since = time.monotonic()
         while self.is_running and not gate_place.unmount(self.mount):
             if end is not None and time.monotonic() >= end:
                 return False
             users = users_of(self.mount)
-            if users != told and time.monotonic() - since >= _MOMENT_S:
-                tell(users)
-                told = users
-            self.wait(_GLANCE_S)
+            if users != notified and time.monotonic() - since >= _GRACE_S:
+                notify(users)
+                notified = users
+            self.wait(_POLL_S)
         return True
 
     def stop(self) -> None:
         """
-        Unmount, end the daemon, and wait for both; nothing if that was done.
+        Unmount, end the daemon, and wait for both; do nothing if that was done before.
 
-        Who still uses the mount loses it within a second: `leave` waits for them.
+        Processes that still use the mount lose it within a second; `release` waits for them.
 
         Raises:
-            SourceError: a mount could not be taken away.
+            SourceError: a mount could not be detached.
         """
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
@@ -289,27 +289,27 @@ class Gate:
             keeper.stdout.close()
             self._ended_with = keeper.returncode
         if self.daemon_pid and keeper is not None and keeper.returncode not in (0, 1, _UNMOUNTED):
-            # Someone ended the keeper by force; its work is left to us.
+            # Somebody killed the keeper, so its work is left to us.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.daemon_pid, signal.SIGTERM)
-            # It takes its mount away itself and has all of it written out. Where we are quicker, what
-            # programs wrote and the kernel still holds is lost.
+            # The daemon flushes and unmounts by itself on SIGTERM. If we detached first, data that
+            # programs wrote and the kernel still caches would be lost.
             _wait_for_end(self.daemon_pid)
         gate_place.detach(self._daemon_mount)
 
     def check(self) -> None:
         """
-        Notice a daemon that failed.
+        Raise an error if the daemon has failed.
 
         Raises:
-            SourceError: it ended by itself, and not because the mount was taken away in good order.
+            SourceError: the daemon ended by itself, but not after a clean unmount.
         """
         if self._keeper is not None:
             self._ended_with = self._keeper.poll()
         if self._ended_with not in (None, 0, _UNMOUNTED):
             raise SourceError(
-                f"the gate has ended: {_complaint(self.folder)[0] or 'it was killed'}",
-                f"What was brought to disk with fsync is in '{self.backing}'; start it again.",
+                f"the gate has ended: {_daemon_error(self.folder)[0] or 'it was killed'}",
+                f"Data written with fsync is in '{self.backing}'; start the gate again.",
             )
 
     @property
@@ -319,20 +319,20 @@ class Gate:
         return self._control
 
     def _prepare_folders(self) -> list[Path]:
-        """Check and make the folders; those of them that are ours to remove."""
+        """Check and create the folders; return those that we have to remove."""
         backing, mount = self.backing, self.mount
         if gate_place.is_gate_at(mount):
             if not gate_place.is_dead(mount):
                 raise UsageError(
-                    f"a file system of FUSE is mounted at '{mount}' already",
+                    f"a FUSE file system is already mounted at '{mount}'",
                     "Choose another folder.",
                 )
             gate_place.detach(mount)
-        # The daemon would have to ask itself for its own files, and wait for ever.
+        # The daemon would have to serve its own requests for files, and would deadlock.
         if backing.is_relative_to(mount) or mount.is_relative_to(backing):
             raise UsageError(
                 f"the data folder '{backing}' and the mount '{mount}' lie within each other",
-                "Choose two folders side by side.",
+                "Choose two separate folders.",
             )
         made = []
         try:
@@ -343,13 +343,13 @@ class Gate:
             is_empty = not any(mount.iterdir())
         except OSError as error:
             raise UsageError(
-                f"'{error.filename or mount}' cannot be used: {(error.strerror or '').lower()}",
+                f"unable to use '{error.filename or mount}': {(error.strerror or '').lower()}",
                 "Name folders that you may write to.",
             ) from error
-        # A mount hides what lies below it, and a user would miss it.
+        # A mount hides the files below it, so the user would miss them.
         if not is_empty:
             raise UsageError(
-                f"the mount '{mount}' is not empty", "Name an empty folder, or one to be made."
+                f"the mount '{mount}' is not empty", "Name an empty folder, or a new one."
             )
         return made
 
@@ -380,7 +380,7 @@ class Gate:
             "lent": [str(path) for path in self._lent],
             "home": str(home),
         }
-        self._known.keep(
+        self._known.save_home(
             Home(
                 setup=self.setup,
                 mount=str(self.mount),
@@ -391,20 +391,20 @@ class Gate:
             )
         )
         self._keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and file
-            # Isolated (-I): no variable and no folder of the user's changes what the keeper
-            # imports.
+            # Isolated (-I, Python's command line): no variable and no folder of the user changes
+            # what the keeper imports.
             [sys.executable, "-I", gate_keeper.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C in the terminal goes to all of a session: the keeper must outlive it.
+            # Ctrl-C in the terminal signals the whole session; the keeper must outlive it.
             start_new_session=True,
             cwd="/",
         )
-        self._say(job)
-        pid, ready = self._hear(), self._hear()
+        self._send(job)
+        pid, ready = self._next_line(), self._next_line()
         if pid is None or ready is None:
             self.stop()
-            message, hint = _complaint(home)
+            message, hint = _daemon_error(home)
             raise SourceError(
                 f"the gate did not start: {message or 'it gave no reason'}",
                 hint or f"Its log was in '{home}'.",
@@ -412,16 +412,16 @@ class Gate:
         self.daemon_pid = int(json.loads(pid)["pid"])
 
     def _undo(self, argv: list[str]) -> None:
-        self._say({"undo": argv})
+        self._send({"undo": argv})
 
-    def _say(self, word: Mapping[str, object]) -> None:
+    def _send(self, message: Mapping[str, object]) -> None:
         assert self._keeper is not None
         assert self._keeper.stdin is not None
-        self._keeper.stdin.write(json.dumps(word).encode() + b"\n")
+        self._keeper.stdin.write(json.dumps(message).encode() + b"\n")
         self._keeper.stdin.flush()
 
-    def _hear(self) -> bytes | None:
-        """Return the next line of the keeper or the daemon; None if none comes in time."""
+    def _next_line(self) -> bytes | None:
+        """Return the next line from the keeper or the daemon; None if none arrives in time."""
         assert self._keeper is not None
         assert self._keeper.stdout is not None
         end = time.monotonic() + _START_S
@@ -430,7 +430,7 @@ class Gate:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self._keeper.stdout], [], [], left)[0]:
                 return None
-            # Byte by byte, so that nothing of the next line is read and lost.
+            # Read byte by byte, so that no byte of the next line is consumed.
             part = os.read(self._keeper.stdout.fileno(), 1)
             if not part:
                 return None
@@ -439,13 +439,13 @@ class Gate:
 
 
 def _resolved(place: Path) -> Path:
-    """Return the path as the mount table has it; the last part stays, since a dead mount cannot be entered."""
+    """Return the path as in the mount table; keep its last part, because a dead mount cannot be resolved."""
     place = place.absolute()
     return place.parent.resolve() / place.name if place.name not in {"", ".."} else place.resolve()
 
 
-def _complaint(home: Path) -> tuple[str, str]:
-    """Return what the daemon said was wrong, and its hint; the last line where it did not say `error:`."""
+def _daemon_error(home: Path) -> tuple[str, str]:
+    """Return the daemon's error and hint from its log; without an `error:`, its last line."""
     try:
         lines = (home / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -462,4 +462,4 @@ def _complaint(home: Path) -> tuple[str, str]:
 def _wait_for_end(pid: int) -> None:
     end = time.monotonic() + _DAEMON_END_S
     while not gate_place.has_ended(pid) and time.monotonic() < end:
-        time.sleep(_GLANCE_S)
+        time.sleep(_POLL_S)

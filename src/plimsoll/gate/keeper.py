@@ -1,11 +1,11 @@
 """
-The keeper of a gate: starts the daemon, waits for its owner to go, takes everything down again.
+Keep a gate: start the daemon, wait until its owner is gone, then end it and remove its mount.
 
-Run as a program of its own (`python -I keeper.py`), with nothing but the standard library, in a
-session of its own: Ctrl-C in the terminal reaches the owner, not the daemon. The owner holds the
-keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
-too, and the keeper undoes what was done, in reverse, ends the daemon and takes its mount away. If the
-keeper is killed, the daemon is told to end and takes its mount away itself.
+This runs as a separate program (`python -I keeper.py`) with the standard library only, in its own
+session: Ctrl-C in the terminal reaches the owner, not the daemon. The owner keeps the keeper's standard
+input open. When the owner ends in any way, even by kill -9, that input ends too. The keeper then undoes
+the steps in reverse order, ends the daemon and removes its mount. If the keeper is killed, the daemon
+gets a signal to end and unmounts by itself.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# The daemon unmounts on SIGTERM at once; a request under way may take the host's disk some seconds.
+# The daemon unmounts at once on SIGTERM; a request in progress may take some seconds on a slow disk.
 _ENDINGS = ((signal.SIGTERM, 15.0), (signal.SIGKILL, 10.0))
 _UNDO_S = 60.0
-# Short enough that an end is noticed at once, long enough to cost nothing.
-_GLANCE_S = 0.1
-# Once its connection is aborted the last thread has nothing to wait for.
+# Short enough to notice an end at once, long enough to cost nothing.
+_POLL_S = 0.1
+# After its connection is aborted, the last thread has nothing left to wait for.
 _ABORT_S = 5.0
 
 
@@ -35,14 +35,14 @@ def main() -> int:
     """
     Keep one gate, described by one JSON line on standard input.
 
-    The line has `daemon` (the command), `log` (file for what it says), `mount`, `detach` (commands
-    that take the mount away, tried in order) and `made` (folders removed at the end if empty). If the
-    owner goes without a word, the files of the folder `home` are removed too, and the folders of
-    `lent` with all they hold. Lines after it are `{"undo": COMMAND}`, to be run before the daemon
-    ends, the last first, or `{"end": true}`.
+    The line has `daemon` (the command), `log` (file for its messages), `mount`, `detach` (commands that
+    detach the mount, tried in order) and `made` (folders to remove at the end if empty). If the owner is
+    gone without saying so, the files in the folder `home` are removed too, and the folders in `lent` with
+    their contents. The lines after it are `{"undo": COMMAND}`, run before the daemon ends, the last one
+    first, or `{"end": true}`.
 
-    Prints `{"pid": N}` and then what the daemon prints. Exit status 0 if the owner bade us end, or is
-    gone; 3 if the daemon ended by itself and found nothing wrong; else 1.
+    It prints `{"pid": N}` and then the daemon's output. Exit status: 0 if the owner asked for the end or
+    is gone; 3 if the daemon ended by itself without an error; else 1.
     """
     job = json.loads(sys.stdin.readline())
     undo: list[list[str]] = []
@@ -53,10 +53,10 @@ def main() -> int:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                preexec_fn=_end_with_us(),  # noqa: PLW1509 - there are no other threads here
+                preexec_fn=_end_with_keeper(),  # noqa: PLW1509 - there are no other threads here
             )
         except OSError as error:
-            log.write(f"error: {job['daemon'][0]} cannot be run: {error.strerror}\n".encode())
+            log.write(f"error: unable to run {job['daemon'][0]}: {error.strerror}\n".encode())
             return 1
         print(json.dumps({"pid": daemon.pid}), flush=True)  # noqa: T201
         is_bidden = False
@@ -71,13 +71,13 @@ def main() -> int:
     return status
 
 
-def _end_with_us() -> Callable[[], None]:
-    """Return what a daemon does before it starts so that it is told to end when the keeper is killed."""
+def _end_with_keeper() -> Callable[[], None]:
+    """Return a function for the child that makes the kernel end it when the keeper is killed."""
     keeper, call = os.getpid(), ctypes.CDLL(None).prctl
 
     def ask() -> None:
         call(_SET_DEATH_SIGNAL, signal.SIGTERM.value, 0, 0, 0)
-        # The keeper ended between fork and prctl, so no signal would ever come.
+        # The keeper ended between fork and prctl, so no signal would come (prctl(2)).
         if os.getppid() != keeper:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -89,13 +89,13 @@ _SET_DEATH_SIGNAL = 1
 
 
 def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
-    """Take the owner's lines until it bids us end (true), is gone, or the daemon has ended."""
+    """Read the owner's lines until it asks for the end (True), is gone, or the daemon has ended (False)."""
     assert daemon.stdout is not None
     said = daemon.stdout.fileno()
     listening = [0, said]
     unread = b""
     while True:
-        found = select.select(listening, [], [], _GLANCE_S)[0]
+        found = select.select(listening, [], [], _POLL_S)[0]
         if said in found:
             text = os.read(said, 65_536)
             if text:
@@ -113,14 +113,14 @@ def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
                     return True
                 undo.append(word["undo"])
         elif daemon.poll() is not None or _is_stuck(daemon.pid):
-            # The owner is there, and will notice; it alone knows what it lent for how long.
+            # The owner still runs and will notice; only it knows how long the lent folders are needed.
             return True
 
 
 def _take_down(
     job: dict[str, Any], daemon: "subprocess.Popen[bytes]", undo: list[list[str]], log: Any
 ) -> None:
-    # In reverse: what was set up last lies on what was set up before.
+    # In reverse order: later steps depend on earlier ones.
     for argv in reversed(undo):
         _run(argv, log)
     for sign, patience_s in _ENDINGS:
@@ -130,8 +130,8 @@ def _take_down(
             while time.monotonic() < end and daemon.poll() is None:
                 _abort_if_stuck(job, daemon, log)
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    daemon.wait(_GLANCE_S)
-    # After the daemon's own attempt: only a mount that is still there is taken away.
+                    daemon.wait(_POLL_S)
+    # After the daemon's own attempt: detach only a mount that is still there.
     for argv in job["detach"]:
         if not _is_mounted(job["mount"]):
             break
@@ -145,11 +145,11 @@ def _take_down(
 
 def _is_stuck(pid: int) -> bool:
     """
-    Return whether a daemon has ended but for a thread that waits in the kernel.
+    Return whether a daemon has ended except for one thread that waits in the kernel.
 
-    The thread that drops pages waits until they are written out, which only the threads that are gone
-    could have done. As long as it holds the mount's connection open, everybody who uses the mount waits
-    too, for ever, and no signal helps.
+    That thread drops pages and waits for their writeback, which only the ended threads could have served.
+    While it keeps the FUSE connection open, every process that uses the mount waits for ever, and no
+    signal helps.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -160,15 +160,16 @@ def _is_stuck(pid: int) -> bool:
 
 
 def _abort_if_stuck(job: dict[str, Any], daemon: "subprocess.Popen[bytes]", log: Any) -> None:
-    """End the connection of a daemon that cannot end; whoever waits then gets an error."""
+    """Abort the connection of a daemon that cannot end; waiting processes then get an error."""
     if daemon.poll() is not None or not _is_stuck(daemon.pid):
         return
     number = _device_of(job["mount"])
     try:
-        # Where it is mounted, a plain user may do this to mounts of his own.
+        # The file is in fusectl; a plain user may write it for mounts of their own
+        # (Linux, filesystems/fuse.rst, "Control filesystem").
         Path(f"/sys/fs/fuse/connections/{number}/abort").write_text("1")
     except OSError:
-        # Ends the connection, and then finds that the mount is in use. Only root may.
+        # umount -f aborts the connection, then fails because the mount is in use. Only root may do this.
         _run(["umount", "-f", job["mount"]], log)
     with contextlib.suppress(subprocess.TimeoutExpired):
         daemon.wait(_ABORT_S)
@@ -177,7 +178,7 @@ def _abort_if_stuck(job: dict[str, Any], daemon: "subprocess.Popen[bytes]", log:
 def _clear(job: dict[str, Any]) -> None:
     for folder in job["lent"]:
         shutil.rmtree(folder, ignore_errors=True)
-    # Not what lies deeper: a mount that could not be taken away holds the user's data.
+    # Only this level: deeper folders may be a mount that is still there, with the user's data.
     for path in [*Path(job["home"]).iterdir(), Path(job["home"])]:
         try:
             if path.is_dir():
@@ -203,7 +204,7 @@ def _is_mounted(place: str) -> bool:
 
 
 def _device_of(place: str) -> str | None:
-    """Return the number by which /sys/fs/fuse/connections calls the uppermost FUSE mount at a path."""
+    """Return the number of the topmost FUSE mount at a path, as in /sys/fs/fuse/connections."""
     number = None
     with Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as table:
         for line in table:
@@ -215,8 +216,8 @@ def _device_of(place: str) -> str | None:
 
 
 if __name__ == "__main__":
-    # Nothing ends the keeper before its daemon. A handler that does nothing, because ignored
-    # signals would be inherited by the daemon.
+    # The keeper must outlive its daemon. The handlers do nothing instead of ignoring the signals, because
+    # the daemon would inherit ignored signals (execve(2)).
     for _sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(_sign, lambda *_: None)
     sys.exit(main())

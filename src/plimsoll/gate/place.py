@@ -1,8 +1,8 @@
 """
-What a gate needs of this machine, where its things lie, and which mounts are still there.
+Find what a gate needs on this machine, where its files lie, and which mounts still exist.
 
-Rule 1: what is missing is said in one sentence with the remedy, before anything is started.
-Rule 2: only mounts of a gate are ever detached: /proc/self/mountinfo says which those are.
+Rule 1: what is missing is reported in one sentence with a remedy, before anything is started.
+Rule 2: only mounts of a gate are ever detached; /proc/self/mountinfo says which those are.
 """
 
 import contextlib
@@ -25,38 +25,38 @@ from plimsoll.model.shell import shell_word
 
 DAEMON = "plimsoll-gate"
 MOUNT_KIND = "fuse.plimsoll-gate"
-"""How the daemon's mounts are called in /proc/self/mountinfo."""
+"""Type of the daemon's mounts in /proc/self/mountinfo."""
 
 FUSE = Path("/dev/fuse")
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 FUSE_SETTINGS = Path("/etc/fuse.conf")
 _FUSERMOUNT = "fusermount3"
 
-# A path of a Unix socket is at most 107 bytes (unix(7)); what we put below a folder is shorter.
+# The path of a Unix socket has at most 107 bytes (unix(7)); our file names below a folder are shorter.
 _SOCKET_PATH_MAX = 107
 
-_OTHERWISE = "Run it on Linux, or in a Linux container or virtual machine."
+_USE_LINUX = "Run it on Linux, or in a Linux container or virtual machine."
 
 
 class Mounted(Struct, frozen=True, kw_only=True):
-    """One line of the mount table."""
+    """Describe one line of the mount table."""
 
     place: Path
     kind: str
-    """`ext4`, `fuse.plimsoll-gate`"""
+    """Type, for example `ext4` or `fuse.plimsoll-gate`."""
     device: str
     number: str = ""
-    """Of the device, as `0:45`."""
+    """Number of the device, for example `0:45`."""
 
 
 def find_daemon() -> Path:
     """
-    Return the program that does the work: beside this Python, in a checkout's target/release, or in PATH.
+    Return the daemon's program: next to this Python, in a checkout's target/release, or in PATH.
 
     Raises:
-        UsageError: it is in none of them.
+        UsageError: none of these places has it.
     """
-    # Beside Python first: there lies the one that was installed with this package.
+    # Next to Python first: that one was installed with this package.
     places = [Path(sys.executable).parent / DAEMON]
     places += [folder / "target" / "release" / DAEMON for folder in _checkout()]
     for place in places:
@@ -72,7 +72,7 @@ def find_daemon() -> Path:
 
 
 def _checkout() -> Iterator[Path]:
-    """Yield the checkout this package lies in, if it lies in one."""
+    """Yield the checkout that contains this package, if there is one."""
     for folder in Path(__file__).resolve().parents:
         if (folder / "Cargo.toml").is_file() and (folder / "crates").is_dir():
             yield folder
@@ -81,44 +81,44 @@ def _checkout() -> Iterator[Path]:
 
 def check_machine(*, platform: str = sys.platform, is_root: bool | None = None) -> None:
     """
-    Refuse a machine on which no gate can be mounted.
+    Check that a gate can be mounted on this machine.
 
     Args:
-        platform: as sys.platform has it.
+        platform: value of sys.platform.
         is_root: whether we are root; None asks the system.
 
     Raises:
         UsageError: no Linux, no FUSE, or no program that mounts for plain users.
-        AccessDenied: the device of FUSE is there, but not for us.
+        AccessDenied: the FUSE device exists, but we may not open it.
     """
     root = os.geteuid() == 0 if is_root is None else is_root
     if platform != "linux":
         system = {"darwin": "macOS", "win32": "Windows"}.get(platform, platform)
-        raise UsageError(f"a gate needs Linux and its FUSE, and this is {system}", _OTHERWISE)
+        raise UsageError(f"a gate needs Linux with FUSE, but this is {system}", _USE_LINUX)
     if not FUSE.exists():
         raise UsageError(
-            f"this machine has no {FUSE}, so no file system can be mounted from a program",
-            "Load the module with 'sudo modprobe fuse'; a container is started with "
+            f"this machine has no {FUSE}, so no program can serve a file system",
+            "Load the module with 'sudo modprobe fuse'; start a container with "
             "'--device /dev/fuse --cap-add SYS_ADMIN'.",
         )
-    # Only root may call mount(2); fusermount3 is setuid for everybody else.
+    # Only root may call mount(2); the setuid program fusermount3 does it for everybody else.
     if not root and shutil.which(_FUSERMOUNT) is None:
         raise UsageError(
-            f"a plain user mounts through {_FUSERMOUNT}, and it is not installed",
+            f"a plain user mounts through {_FUSERMOUNT}, which is not installed",
             "Install it with 'sudo apt-get install fuse3', or run as root.",
         )
     try:
         os.close(os.open(FUSE, os.O_RDWR))
     except OSError as error:
         raise AccessDenied(
-            f"{FUSE} cannot be opened: {(error.strerror or str(error)).lower()}",
+            f"unable to open {FUSE}: {(error.strerror or str(error)).lower()}",
             "Start a container with '--device /dev/fuse --cap-add SYS_ADMIN'; on a host, "
-            "'sudo chmod 666 /dev/fuse' lets plain users in.",
+            "'sudo chmod 666 /dev/fuse' allows plain users.",
         ) from error
 
 
 def is_shared_allowed() -> bool:
-    """Return whether other accounts may be let into a mount: always by root, else as fuse.conf says."""
+    """Return whether other accounts may use a mount: always for root, else if fuse.conf allows it."""
     if os.geteuid() == 0:
         return True
     try:
@@ -129,7 +129,7 @@ def is_shared_allowed() -> bool:
 
 
 def mounts() -> list[Mounted]:
-    """Return every mount of this process's namespace, in the order of the table."""
+    """Return all mounts of this process's mount namespace, in the order of the table."""
     try:
         text = MOUNT_TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -139,10 +139,10 @@ def mounts() -> list[Mounted]:
 
 def parse_mounts(text: str) -> list[Mounted]:
     """
-    Return the mounts that a text in the form of /proc/self/mountinfo lists.
+    Parse a mount table in the format of /proc/self/mountinfo.
 
     Source:
-        proc(5): fields up to a lone hyphen, then type and source; blanks are octal.
+        proc(5): fields up to a lone hyphen, then type and source; blanks are written in octal.
     """
     found = []
     for line in text.splitlines():
@@ -167,10 +167,10 @@ def _plain(field: str) -> str:
 
 
 def mounted_at(place: Path) -> Mounted | None:
-    """Return what is mounted at a path, the uppermost; None for nothing."""
+    """Return the topmost mount at a path; None for none."""
     wanted = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would enter a dead mount
     found = [mount for mount in mounts() if mount.place == wanted]
-    # Mounts at one path lie on each other; the last one is seen.
+    # Later mounts at a path cover earlier ones; the last one is visible.
     return found[-1] if found else None
 
 
@@ -181,25 +181,25 @@ def is_gate_at(place: Path) -> bool:
 
 
 class MountAnswer(Enum):
-    """What a mount answers to who opens it."""
+    """Describe how a mount answers an open."""
 
     SERVED = "served"
     DEAD = "dead"
     """Its daemon is gone: every access fails at once."""
     NONE = "none"
-    """Nothing: its daemon is stopped, or what is left of a killed one holds the connection."""
+    """No answer: its daemon is stopped, or the rest of a killed one keeps the connection open."""
 
 
 def answer_of(place: Path, patience_s: float = 2.0) -> MountAnswer:
     """
-    Return what the mount at a path answers.
+    Return how the mount at a path answers.
 
-    It is opened, and not only looked at: attributes may be known to the kernel, which then answers for a
-    daemon that is gone.
+    It is opened, because stat(2) may be answered from the kernel's attribute cache even if the daemon is
+    gone.
 
     Args:
-        place: of the mount.
-        patience_s: how long it may take. A mount that answers at all does so in milliseconds.
+        place: path of the mount.
+        patience_s: how long to wait. A mount that answers does so within milliseconds.
     """
     answers: queue.SimpleQueue[MountAnswer] = queue.SimpleQueue()
 
@@ -211,7 +211,7 @@ def answer_of(place: Path, patience_s: float = 2.0) -> MountAnswer:
         else:
             answers.put(MountAnswer.SERVED)
 
-    # It may wait for ever, and goes with the connection, or with us.
+    # It may wait for ever; a daemon thread does not keep this process from ending.
     threading.Thread(target=look, daemon=True).start()
     try:
         return answers.get(timeout=patience_s)
@@ -224,19 +224,20 @@ def is_dead(place: Path) -> bool:
     return answer_of(place) is MountAnswer.DEAD
 
 
-# ENOTCONN: the daemon is gone. ECONNABORTED: the connection was ended from /sys.
+# ENOTCONN: the daemon is gone. ECONNABORTED: the connection was aborted through /sys.
 _DEAD = (107, 103)
 
 
 def abort(place: Path) -> None:
-    """End the connection of a mount that answers nothing, so that whoever waits for it gets an error."""
+    """Abort the connection of a mount that does not answer; waiting processes then get an error."""
     found = mounted_at(place)
     minor = found.number.partition(":")[2] if found is not None else ""
     try:
-        # Where it is mounted, a plain user may do this to mounts of his own.
+        # The file is in fusectl; a plain user may write it for mounts of their own
+        # (Linux, filesystems/fuse.rst, "Control filesystem").
         (_CONNECTIONS / minor / "abort").write_text("1")
     except OSError:
-        # Ends the connection, and then finds that the mount is in use. Only root may.
+        # umount -f aborts the connection, then fails because the mount is in use. Only root may do this.
         tool = find_tool("umount")
         if tool is not None:
             subprocess.run([tool, "-f", str(place)], capture_output=True, check=False)  # noqa: S603
@@ -246,12 +247,12 @@ _CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether there is no such process, or nothing but its entry is left."""
+    """Return whether no process has this id, or only a zombie."""
     return _stat_of(pid)[:1] in ([], ["Z"])
 
 
 def started_ticks(pid: int) -> int | None:
-    """Return when a process began, in ticks since the machine did; None where it cannot be seen."""
+    """Return the start time of a process in clock ticks since boot; None if it is not visible."""
     fields = _stat_of(pid)
     return int(fields[_STARTED]) if len(fields) > _STARTED else None
 
@@ -261,17 +262,17 @@ _STARTED = 22 - 3
 
 
 def _stat_of(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; none if there is no such process."""
+    """Return the fields of /proc/PID/stat from the state on; empty if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return []
-    # The name before it may hold blanks and brackets.
+    # The process name before it may contain blanks and parentheses (proc(5)).
     return text.rpartition(")")[2].split()
 
 
 def unmount(place: Path) -> bool:
-    """Take a mount away if nobody uses it; whether it is gone."""
+    """Unmount if no process uses the mount; return whether it is gone."""
     # umount works for root, fusermount3 for the user who mounted.
     for tool, *flags in (("umount",), (_FUSERMOUNT, "-u")):
         path = find_tool(tool)
@@ -282,10 +283,10 @@ def unmount(place: Path) -> bool:
 
 def detach(place: Path) -> None:
     """
-    Take a gate's mount away, whoever still uses it; nothing if none is there.
+    Detach a gate's mount, even if it is in use; do nothing if there is none.
 
     Raises:
-        SourceError: it could not be taken away.
+        SourceError: the mount could not be detached.
     """
     if not is_gate_at(place):
         return
@@ -297,14 +298,14 @@ def detach(place: Path) -> None:
         last = done.stderr.strip() or last
     if is_gate_at(place):
         raise SourceError(
-            f"the mount at {place} could not be taken away: {last or 'no program that does it'}",
+            f"unable to detach the mount at {place}: {last or 'there is no program for it'}",
             f"Run 'sudo umount -l {shell_word(str(place))}'.",
         )
 
 
 def detach_commands(place: Path) -> list[list[str]]:
-    """Return the commands that take a mount away, those that may work for us, best first."""
-    # Lazily: the mount goes from the tree at once, and its files when the last one is closed.
+    """Return the commands that detach a mount, those that may work for us, best first."""
+    # Lazy: the mount leaves the tree at once, and ends when its last file is closed (umount(8), -l).
     tools = (("umount", "-l"), (_FUSERMOUNT, "-u", "-z"))
     return [
         [path, *flags, str(place)]
@@ -313,38 +314,38 @@ def detach_commands(place: Path) -> list[list[str]]:
     ]
 
 
-# umount and losetup are in sbin on some systems, which plain users often do not have in PATH.
+# umount and losetup are in sbin on some systems, which is often not in a plain user's PATH.
 _TOOL_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 def find_tool(name: str) -> str | None:
-    """Return a program of the system, sbin included; None where it is not installed."""
+    """Return the path of a system program, including sbin; None if it is not installed."""
     return shutil.which(name, path=_TOOL_PATH)
 
 
 def gates_folder() -> Path:
     """
-    Return the folder that holds one folder for each gate of this account, made on first use.
+    Return the folder with one folder for each gate of this account; create it on first use.
 
     Raises:
-        SourceError: it cannot be made, or is not ours alone.
+        SourceError: it cannot be created, or does not belong to us alone.
     """
-    # One folder for each account, so that another process of it finds the gates and nobody else
-    # does.
+    # One folder for each account: its other processes find the gates there, and other accounts
+    # cannot enter it.
     folder = Path(tempfile.gettempdir()) / f"plimsoll-gates-{os.geteuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
         raise SourceError(
-            f"'{folder}' cannot be made: {(error.strerror or str(error)).lower()}",
+            f"unable to create '{folder}': {(error.strerror or str(error)).lower()}",
             "Set TMPDIR to a folder you may write to.",
         ) from error
-    # Anyone can make a folder in /tmp before us, and would then own our sockets.
+    # Anybody can create a folder in /tmp before us, and would then control our sockets.
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     if not is_ours or found.st_mode & 0o077:
         raise SourceError(
-            f"'{folder}' is not ours alone",
+            f"'{folder}' belongs to another account, or others may enter it",
             "Remove it, or set TMPDIR to a folder that only you may write to.",
         )
     return folder
@@ -352,14 +353,15 @@ def gates_folder() -> Path:
 
 def new_home() -> Path:
     """
-    Return a folder for one gate's socket, record and settings.
+    Return a new folder for one gate's socket, record and settings.
 
     Raises:
-        SourceError: it cannot be made, or its path is too long for a socket.
+        SourceError: it cannot be created, or its path is too long for a socket.
     """
-    # Whose it is stands in the name: who is killed before he wrote more down leaves no riddle.
+    # The name has the process id, so that the folder can be cleared even if we are killed before
+    # gate.json is written.
     home = Path(tempfile.mkdtemp(prefix=f"gate-{os.getpid()}-", dir=gates_folder()))
-    # In bytes, which is what the kernel counts.
+    # Count bytes, as the kernel does.
     if len(os.fsencode(home / "gate.sock")) > _SOCKET_PATH_MAX:
         home.rmdir()
         raise SourceError(
@@ -370,9 +372,9 @@ def new_home() -> Path:
 
 def remove_home(home: Path) -> None:
     """
-    Remove a gate's folder: its files, and its empty folders.
+    Remove a gate's folder: its files and its empty folders.
 
-    Never what lies deeper: a mount that could not be taken away holds the user's data.
+    Keep whatever lies deeper: it may be a mount that could not be detached, with the user's data.
     """
     with contextlib.suppress(OSError):
         for path in home.iterdir():
@@ -384,8 +386,8 @@ def remove_home(home: Path) -> None:
         home.rmdir()
 
 
-def on_disk() -> Path:
-    """Return a folder for data that is on a disk: /tmp is often memory. The one that TMPDIR names wins."""
+def disk_folder() -> Path:
+    """Return a folder for data on a disk: that of TMPDIR if set, else /var/tmp, since /tmp is often memory."""
     if not os.environ.get("TMPDIR") and os.access("/var/tmp", os.W_OK):  # noqa: S108
         return Path("/var/tmp")  # noqa: S108
     return Path(tempfile.gettempdir())

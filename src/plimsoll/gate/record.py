@@ -1,14 +1,13 @@
 """
-A gate's record as a snapshot, and as the truth of what bound.
+Convert a gate's record to a snapshot, and to the truth about which limits bound.
 
-Rule 1: this file is pure: lines in, values out. Reading files and asking daemons is done elsewhere.
-Rule 2: what a real server did is not simulated; that its limits were, and at which credit clock, is
-        said in every snapshot.
+Rule 1: this file is pure: lines in, values out. Reading files and asking daemons happens elsewhere.
+Rule 2: the server is real and only its limits are emulated; every snapshot says so and gives the
+        credit clock.
 
-The daemon writes a line for each second, or for each emulated minute where that is shorter. On the
-credit clock time runs `clock` times as fast while rates stay what they are: so an emulated minute of
-1 s at clock 60 holds the mean rates of that second, and a balance falls in it by what one minute at
-that rate costs.
+The daemon writes a line for each second, or for each emulated minute if that is shorter. On the credit
+clock time runs `clock` times as fast, while rates stay as they are. So an emulated minute of 1 s at clock
+60 has the mean rates of that second, and a balance falls in it by what one minute at that rate costs.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,45 +30,45 @@ from plimsoll.units import MIB, format_duration, format_latency, format_ratio, n
 MINUTE_S = 60
 TRUTH_SCHEMA = "plimsoll.gate-truth/1"
 
-# A minute of which less was counted is no sample: the gate began or ended in it, or the machine slept.
+# A minute with less coverage is no sample: the gate began or ended in it, or the machine slept.
 _COVERED_MIN = 0.9
 
-# Shorter steps that divide a minute, for what is finer than CloudWatch.
+# Shorter steps that divide a minute, for data finer than CloudWatch's.
 _FINE_STEPS_S = (1, 2, 5, 10, 15, 20, 30)
 
-# A share of one operation, cut off a line at the edge of a step, has no latency of its own.
+# Below this, a step has only a share of one operation, cut off a line at its edge: it has no latency.
 _OPS_MIN = 0.5
 
-# Operations late by less than this are the doing of timers and schedulers, not of the disk; the daemon
-# counts them from here on. A run in which more than one in twenty is late no longer has the latencies
-# that were asked for, and a closed loop of clients then gets less than the limits allow.
+# The daemon counts an operation as late only beyond the usual delay of timers and schedulers. If more than
+# 1 in 20 are late, the run no longer has the requested latencies, and a closed loop of clients gets less
+# than the limits allow.
 LATE_RATIO_MAX = 0.05
 
-# A few operations that were very late are a large part of all waiting. A loop of clients that wait for each
-# answer gets less by just this share (Little's law: their number over the mean wait), so the same share is
-# allowed.
+# A few operations that were very late are a large part of all waiting. Clients that wait for each answer
+# get less by exactly this share (Little's law: throughput is their number divided by the mean wait), so
+# the same share is allowed.
 LATE_WAIT_RATIO_MAX = 0.05
 
-# Clients that get no processor ask for less, and no operation is late. They are taken for starved in a step
-# in which a limit held requests for at least a quarter of the time, so that they asked for about as much as
-# it gives, and some program waited for a processor for at least half of it: a judgement, as no share of that
-# waiting can be told to be the clients'. What the limit had left to give is then lost, and as much as may be late.
-_HELD_MIN = 0.25
-_PRESSED_MIN = 0.5
+# Clients without a processor send fewer requests, and no operation is late. A step counts as starved if
+# a limit delayed requests for at least a quarter of the time (so demand was about as high as the limit),
+# and some program waited for a processor for at least half of it. This is a judgement, since the kernel does
+# not say whose waiting it was (Linux, accounting/psi.rst). The unused part of the limit then counts as lost.
+_LIMITED_MIN = 0.25
+_CPU_WAIT_MIN = 0.5
 STARVED_RATIO_MAX = 0.05
 
 
 class Bound(Struct, frozen=True):
-    """How long a stage made requests wait within one line."""
+    """Measure how long a stage made requests wait within one line."""
 
     seconds: float
     phase: Phase
     idle_s: float = 0.0
-    """For how long it had nothing to serve, beyond what it makes up for."""
+    """How long it had nothing to serve, beyond the slack that it makes up for."""
 
 
 class RecordLine(Struct, frozen=True, kw_only=True):
-    """What the daemon counted in one step; rates are those of completed requests."""
+    """Hold what the daemon counted in one step; rates are those of completed requests."""
 
     t: float
     """Real time at the end of the step, epoch seconds."""
@@ -83,7 +82,7 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     write_wait_s_sum: float
     """Time from arrival to reply, summed over the requests."""
     queue_depth: float
-    """Requests inside, averaged over the step."""
+    """Mean number of requests in the gate during the step."""
     balance: dict[str, float | None]
     """Credits left at the end of the step, 0–1, by stage."""
     binding: dict[str, Bound]
@@ -91,36 +90,36 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     late_ops: float
     late_s_max: float
     late_s_sum: float
-    """By how much operations were late, summed over them."""
+    """Sum of the delays of all late operations."""
     stall_s_max: float
-    """The longest time by which an answer left after it was due, as this machine was busy."""
+    """Longest delay of an answer after it was due, because this machine was busy."""
     fsyncs: float
     cpu_wait_s: float | None = None
-    """For how long some program of this machine waited for a processor; None where that is not told."""
+    """Time in which some program of this machine waited for a processor; None if the kernel does not say."""
 
 
 class GateChange(Struct, frozen=True, kw_only=True):
-    """What was changed while the gate ran."""
+    """Describe a change made while the gate ran."""
 
     t: float
     """Real time, epoch seconds."""
     text: str
     kind: EventKind = EventKind.OTHER
     instance: Instance | None = None
-    """What the instance is from here on; None where it stays what it was."""
+    """The instance from here on; None if it stays the same."""
 
 
 class GateMoment(Struct, frozen=True, kw_only=True):
-    """The truth of one step."""
+    """Hold the truth of one step."""
 
     time_s: float
     """Real time at its start, epoch seconds."""
     length_s: float
     binding: str | None
-    """The stage that made requests wait for the longest part of it; None for none."""
+    """Stage that made requests wait for the longest part of it; None for none."""
     phase: Phase | None
     bound_s: float
-    """For how long it did."""
+    """How long it made requests wait."""
     waited_s: float
     """Time from arrival to reply, summed over all requests of the step."""
     bytes_per_s: float
@@ -131,31 +130,31 @@ class GateMoment(Struct, frozen=True, kw_only=True):
 
 
 class Truth(Struct, frozen=True, kw_only=True):
-    """What bound, second by second, and whether this machine kept up."""
+    """State which limits bound, second by second, and whether this machine kept up."""
 
     moments: tuple[GateMoment, ...]
     late_ratio: float
-    """Share 0–1 of operations that completed after their moment."""
+    """Share 0–1 of operations that completed late."""
     late_s_max: float
     late_wait_ratio: float
     """
-    Share 0–1 of all time from arrival to reply by which operations were late: many that were a moment
-    late are little of it, one that held everybody up is much.
+    Share 0–1 of all time from arrival to reply that was delay: small for many operations that were a moment
+    late, large for one that delayed all others.
     """
     starved_ratio: float
-    """Share 0–1 of the time under a limit in which clients asked for less as they got no processor."""
+    """Share 0–1 of the time under a limit in which clients without a processor sent fewer requests."""
     is_void: bool
-    """Whether the host was slower than what it was to emulate, so that the run proves nothing."""
+    """Whether this machine was too slow for what it emulated, so that the run proves nothing."""
     sentence: str
-    """Whether this machine kept up, for people."""
+    """Sentence for people: whether this machine kept up."""
 
     @property
     def length_s(self) -> float:
-        """Real seconds that were recorded."""
+        """Return the recorded real seconds."""
         return sum(moment.length_s for moment in self.moments)
 
     def bound_s(self) -> dict[tuple[str, Phase], float]:
-        """Return real seconds for which each stage made requests wait, the longest first."""
+        """Return for how many real seconds each stage made requests wait, the longest first."""
         found: dict[tuple[str, Phase], float] = {}
         for moment in self.moments:
             if moment.binding is not None and moment.phase is not None:
@@ -169,28 +168,28 @@ _LINES = msgspec.json.Decoder(RecordLine)
 
 def read_line(line: bytes | str) -> RecordLine:
     """
-    Return one line of a record.
+    Parse one line of a record.
 
     Raises:
-        DataError: it is not one.
+        DataError: it is not such a line.
     """
     try:
         return _LINES.decode(line)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
             f"not a line of a gate's record: {error}",
-            "The gate and this program are of different versions: build both again.",
+            "The gate and this program have different versions: build both again.",
         ) from error
 
 
 def read_lines(text: bytes) -> list[RecordLine]:
     """
-    Return all whole lines of a record; the last one may be half written, and is left out then.
+    Parse all complete lines of a record; ignore a last line that is only half written.
 
     Raises:
-        DataError: a line that is not one.
+        DataError: a line is not one of a record.
     """
-    # The daemon may be writing the last line at this moment.
+    # The daemon may be writing the last line now.
     whole, _, _ = text.rpartition(b"\n")
     return [read_line(line) for line in whole.split(b"\n") if line.strip()]
 
@@ -203,18 +202,18 @@ def snapshot_of(
     began_s: float | None = None,
 ) -> Snapshot:
     """
-    Return what CloudWatch would have shown: one sample for each emulated minute, on the credit clock.
+    Return what CloudWatch would show: one sample for each emulated minute, on the credit clock.
 
-    Emulated time begins at the minute in which the record began, and runs `setup.clock` times as fast.
+    Emulated time starts at the minute in which the record began, and runs `setup.clock` times as fast.
 
     Args:
-        lines: of the record, in order of time.
+        lines: lines of the record, in order of time.
         setup: what was emulated at first.
-        changes: what was changed while it ran.
-        began_s: real time at which the record began, where `lines` are only its last part.
+        changes: changes made while it ran.
+        began_s: real start time of the record, if `lines` are only its last part.
 
     Raises:
-        DataError: no whole emulated minute was recorded.
+        DataError: less than one whole emulated minute was recorded.
     """
     truth = truth_of(lines)
     clock = _Timeline(lines, setup.clock, began_s)
@@ -225,12 +224,12 @@ def snapshot_of(
             f"minute at credit clock {setup.clock:g}",
             "Run for longer, or with a larger --clock.",
         )
-    # The daemon writes at most a line each real second, which is `clock` emulated ones: nothing
-    # finer is known.
+    # The daemon writes at most one line a real second, which is `clock` emulated ones: finer steps have
+    # no data.
     step_s = next((step for step in _FINE_STEPS_S if step >= setup.clock), MINUTE_S)
     bought = [change.instance for change in changes if change.instance is not None]
     return Snapshot(
-        # A snapshot describes the end of its window.
+        # A snapshot describes the instance at the end of its window.
         instance=bought[-1] if bought else setup.instance,
         series=series,
         source=f"gate, {setup.name} on this machine",
@@ -238,12 +237,12 @@ def snapshot_of(
         gaps=_gaps(),
         annotations=tuple(_annotation(clock, change) for change in changes),
         fine=_series(clock, step_s) if step_s < MINUTE_S else {},
-        credit_clock=clock.laid,
+        credit_clock=clock.credit_clock,
     )
 
 
 def truth_of(lines: Sequence[RecordLine]) -> Truth:
-    """Return what bound in each step of the record, and whether this machine kept up."""
+    """Return which limits bound in each step of the record, and whether this machine kept up."""
     operations = sum(line.read_ops + line.write_ops for line in lines)
     late = sum(line.late_ops for line in lines)
     worst_s = max((line.late_s_max for line in lines), default=0.0)
@@ -252,24 +251,24 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     late_s = sum(line.late_s_sum for line in lines)
     wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
     starved = _starved_ratio(lines)
-    # Each of the three alone changes what clients get, so each is enough.
+    # Each of the three alone changes what clients get, so each one alone voids the run.
     is_void = (
         ratio > LATE_RATIO_MAX or wait_ratio > LATE_WAIT_RATIO_MAX or starved > STARVED_RATIO_MAX
     )
-    share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed after their moment"
-    told = "no operation was late"
+    share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed late"
+    summary = "no operation was late"
     if late:
-        told = f"{share}, the worst {format_latency(worst_s)} late"
-        told += f", which is {format_ratio(wait_ratio)} of all waiting"
+        summary = f"{share}, at most {format_latency(worst_s)} late"
+        summary += f", which is {format_ratio(wait_ratio)} of all waiting"
     if starved > STARVED_RATIO_MAX:
-        told += (
-            f", and for {format_ratio(starved)} of the time under a limit clients waited for a processor "
-            "of this machine and asked for less"
+        summary += (
+            f"; for {format_ratio(starved)} of the time under a limit, clients waited for a processor "
+            "of this machine and sent fewer requests"
         )
     if is_void:
-        sentence = f"This run is void: {told}; this machine is slower than what it was to emulate."
+        sentence = f"This run is void, because this machine is too slow for it: {summary}."
     else:
-        sentence = f"This machine kept up: {told}."
+        sentence = f"This machine kept up: {summary}."
     return Truth(
         moments=tuple(moment_of(line) for line in lines),
         late_ratio=ratio,
@@ -282,21 +281,21 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
 
 
 def _starved_ratio(lines: Sequence[RecordLine]) -> float:
-    """Return the share of the time under a limit that was lost for want of a processor."""
+    """Return the share of the time under a limit that was lost because clients waited for a processor."""
     under_s = lost_s = 0.0
     for line in lines:
         longest = max(line.binding.values(), key=lambda bound: bound.seconds, default=None)
-        if longest is None or longest.seconds < _HELD_MIN * line.dt:
+        if longest is None or longest.seconds < _LIMITED_MIN * line.dt:
             continue
         under_s += line.dt
-        # Not more than the step: what the limit had left to give is lost once.
-        if (line.cpu_wait_s or 0.0) >= _PRESSED_MIN * line.dt:
+        # At most the step itself: unused capacity of the limit is lost only once.
+        if (line.cpu_wait_s or 0.0) >= _CPU_WAIT_MIN * line.dt:
             lost_s += min(longest.idle_s, line.dt)
     return lost_s / under_s if under_s else 0.0
 
 
 def moment_of(line: RecordLine) -> GateMoment:
-    """Return what bound in one step."""
+    """Return which limit bound in one step."""
     longest = max(line.binding.items(), key=lambda item: item[1].seconds, default=None)
     return GateMoment(
         time_s=line.t - line.dt,
@@ -314,7 +313,7 @@ def moment_of(line: RecordLine) -> GateMoment:
 
 
 def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[GateChange] = ()) -> bytes:
-    """Return the truth as UTF-8 JSON, with what was emulated and the credit clock."""
+    """Return the truth as UTF-8 JSON, with the setup and the credit clock."""
     document = {
         "schema": TRUTH_SCHEMA,
         "emulated": setup.name,
@@ -337,7 +336,7 @@ def encode_truth(truth: Truth, setup: GateSetup, changes: Sequence[GateChange] =
 
 
 def minutes_of(setup: GateSetup) -> str:
-    """Return the credit clock for people: `credit clock 60: one emulated minute is 1 s`."""
+    """Format the credit clock: `credit clock 60: one emulated minute is 1 s`."""
     if setup.clock == 1:
         return "credit clock 1: in real time"
     return (
@@ -346,7 +345,7 @@ def minutes_of(setup: GateSetup) -> str:
 
 
 def storage_of(instance: Instance) -> str:
-    """Return what storage was bought, for people: `gp2, 1,000 GiB`; empty if none."""
+    """Format the storage that was bought: `gp2, 1,000 GiB`; empty if none."""
     storage = instance.storage
     if storage.kind is None:
         return ""
@@ -388,34 +387,34 @@ def _balance_of(stage: str) -> Callable[[RecordLine], float]:
 
 
 class _Timeline:
-    """The lines of a record laid along emulated time, and whatever they add up to at any moment."""
+    """Map the lines of a record to emulated time, and add them up over any step."""
 
     def __init__(self, lines: Sequence[RecordLine], clock: float, began_s: float | None) -> None:
         self.lines = [line for line in lines if line.dt > 0]
         self._clock = clock
         first_s = self.lines[0].t - self.lines[0].dt if self.lines else 0.0
         self._began_s = first_s if began_s is None else began_s
-        # On a full minute, as CloudWatch's samples are.
+        # Start on a full minute, as CloudWatch's samples do.
         self._origin_s = floor(self._began_s / MINUTE_S) * MINUTE_S
         ends = np.array([line.t for line in self.lines], dtype=np.float64)
         starts = ends - np.array([line.dt for line in self.lines], dtype=np.float64)
-        # Two clocks, one for the time of day and one for lengths, may overlap by microseconds.
+        # Time of day and length come from two clocks, so lines may overlap by microseconds.
         starts[1:] = np.maximum(starts[1:], ends[:-1])
         self._edges_s = np.column_stack((starts, ends)).reshape(-1)
 
     def emulated_s(self, real_s: float) -> float:
-        """Return emulated time of a real moment, epoch seconds."""
+        """Return the emulated time of a real moment, epoch seconds."""
         return self._origin_s + (real_s - self._began_s) * self._clock
 
     @property
-    def laid(self) -> CreditClock:
-        """How emulated time lies to real time."""
+    def credit_clock(self) -> CreditClock:
+        """Return how emulated time relates to real time."""
         return CreditClock(
             ratio=self._clock, emulated_s=float(self._origin_s), real_s=self._began_s
         )
 
     def steps(self, step_s: int) -> FloatArray:
-        """Return emulated starts of all steps that the record touches, and the end of the last."""
+        """Return the emulated starts of all steps that the record touches, and the end of the last."""
         if not self.lines:
             return np.empty(0)
         first = floor(self.emulated_s(self._edges_s[0]) / step_s)
@@ -423,23 +422,23 @@ class _Timeline:
         return np.arange(first, last + 1, dtype=np.float64) * step_s
 
     def sums(self, steps: FloatArray, amount: Callable[[RecordLine], float]) -> FloatArray:
-        """Return what fell into each step, shape (steps − 1,): a line is spread evenly over its time."""
+        """Return the amount in each step, shape (steps − 1,); a line counts evenly over its time."""
         amounts = np.array([amount(line) for line in self.lines], dtype=np.float64)
         before = np.concatenate(([0.0], np.cumsum(amounts)))
-        # Known at both edges of each line; interpolation in between spreads a line evenly.
+        # Cumulated amounts at both edges of each line; interpolation between them is even.
         known = np.column_stack((before[:-1], before[1:])).reshape(-1)
-        # Interpolation may round a step in which nothing happened to a hair below zero.
+        # Rounding in the interpolation can leave an empty step slightly below zero.
         found: FloatArray = np.diff(np.interp(self.real_s(steps), self._edges_s, known))
         return np.maximum(found, 0.0)
 
     def levels(self, steps: FloatArray, level: Callable[[RecordLine], float]) -> FloatArray:
-        """Return a level at the end of each step, shape (steps − 1,)."""
+        """Return the level at the end of each step, shape (steps − 1,)."""
         values = np.array([level(line) for line in self.lines], dtype=np.float64)
         found: FloatArray = np.interp(self.real_s(steps[1:]), self._edges_s[1::2], values)
         return found
 
     def real_s(self, emulated_s: FloatArray) -> FloatArray:
-        """Return real time of emulated moments, epoch seconds."""
+        """Return the real time of emulated moments, epoch seconds."""
         real: FloatArray = (emulated_s - self._origin_s) / self._clock + self._began_s
         return real
 

@@ -1,8 +1,8 @@
 """
-What gates left behind that were killed together with their keepers, and how it is taken away.
+Remove what gates left behind when they were killed together with their keepers.
 
-Rule 1: a record goes only after its mounts: as long as a mount of it is there, the next start tries again.
-Rule 2: what lives is left alone: an owner, a daemon that answers, and a mount that another gate has.
+Rule 1: a record is removed only after its mounts; while one of them is still there, the next start tries again.
+Rule 2: nothing in use is touched: a live owner, a daemon that answers, a mount of another gate.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from plimsoll.gate import place as gate_place
 from plimsoll.gate.control import GateControl, Home, is_alive, known_gates
 from plimsoll.gate.place import MountAnswer, has_ended, started_ticks
 
-# A folder that was made for a gate which was killed before it wrote down what it was.
+# A folder of a gate that was killed before it wrote gate.json; its name has the process id.
 _MADE_BY = re.compile(r"gate-(\d+)-")
 
 _LOOP = re.compile(r"/dev/(loop\d+)")
@@ -23,22 +23,22 @@ _LOOP = re.compile(r"/dev/(loop\d+)")
 
 def clean_stale() -> list[Path]:
     """
-    Take away what gates left behind that were killed together with their keeper.
+    Remove what gates left behind when they were killed together with their keepers.
 
     Returns:
-        The mounts that were taken away.
+        The mounts that were removed.
     """
     taken: list[Path] = []
     controls = known_gates()
     living = [_home(control) for control in controls if is_alive(control)]
-    # The same folder may have been mounted anew by a gate that lives.
-    held = {place for home in living if home is not None for place in _places(home)}
+    # A live gate may have mounted the same folder again.
+    in_use = {place for home in living if home is not None for place in _places(home)}
     for control in controls:
         home = _home(control)
-        # An owner without a daemon may just be starting one.
+        # An owner without a daemon may be about to start one.
         if home is None or is_alive(control) or _has_owner(home):
             continue
-        places = [place for place in _places(home) if place not in held]
+        places = [place for place in _places(home) if place not in in_use]
         for place in places:
             with contextlib.suppress(PlimsollError):
                 taken += [place] if _take_away(place, home) else []
@@ -55,27 +55,27 @@ def _home(control: GateControl) -> Home | None:
 
 
 def _places(home: Home) -> list[Path]:
-    """Return the mounts of a gate, the uppermost first."""
+    """Return the mounts of a gate, the topmost first."""
     return list(dict.fromkeys((Path(home.mount), Path(home.daemon_mount))))
 
 
 def _has_owner(home: Home) -> bool:
-    """Return whether the process that started a gate runs; another one may have got its number since."""
+    """Return whether the gate's owner still runs, and not another process with a reused id."""
     if has_ended(home.owner_pid):
         return False
     return home.owner_ticks in (None, started_ticks(home.owner_pid))
 
 
 def _is_ours(place: Path, home: Home) -> bool:
-    """Return whether a mount of this gate is still at a place."""
+    """Return whether this gate is still mounted at a place."""
     return gate_place.is_gate_at(place) or _loop_at(place, home) is not None
 
 
 def _take_away(place: Path, home: Home) -> bool:
-    """Take a mount away whose daemon is gone; whether one was."""
+    """Detach a mount whose daemon is gone; return whether that worked."""
     loop = _loop_at(place, home)
     if loop is not None:
-        # In the reverse order of setting up: a device with a file system on it is not let go.
+        # In reverse order of the setup: losetup cannot detach a device that is mounted.
         for argv in (("umount", "-l", str(place)), ("losetup", "-d", loop)):
             tool = gate_place.find_tool(argv[0])
             if tool is not None:
@@ -86,7 +86,7 @@ def _take_away(place: Path, home: Home) -> bool:
     answer = gate_place.answer_of(place)
     if answer is MountAnswer.SERVED:
         return False
-    # Whoever touches it waits for ever, and so would unmounting.
+    # A mount without an answer blocks every access, unmounting included, until its connection is aborted.
     if answer is MountAnswer.NONE:
         gate_place.abort(place)
     gate_place.detach(place)
@@ -102,7 +102,7 @@ def _loop_at(place: Path, home: Home) -> str | None:
     image = ""
     with contextlib.suppress(OSError):
         image = Path(f"/sys/block/{name[1]}/loop/backing_file").read_text().strip()
-    # Of a detached mount only the rest of the path is told.
+    # For a detached mount the kernel reports only the rest of the path.
     ours = image.startswith(f"{home.daemon_mount}/") or image in {"", "/disk.img"}
     return name[0] if ours else None
 

@@ -1,8 +1,8 @@
 """
-Who uses a mount: the processes that stand in it or have a file of it open.
+Find the processes that use a mount: their working directory or an open file is in it.
 
-Rule 1: what cannot be looked at, as processes of other accounts, is left out. So an empty answer does not
-        say that nobody uses the mount; only unmounting does.
+Rule 1: processes that may not be inspected, for example of other accounts, are left out. So an empty answer
+        does not prove that the mount is unused; only unmounting does.
 """
 
 import os
@@ -14,22 +14,22 @@ from msgspec import Struct
 
 PROCESSES = Path("/proc")
 
-# Names of more processes would not help anyone to find them.
+# More than three names would not help anybody.
 _NAMED_MAX = 3
 
 
 class User(Struct, frozen=True, order=True, kw_only=True):
-    """A process that uses a mount."""
+    """Name a process that uses a mount."""
 
     pid: int
     name: str
 
 
 def users_of(mount: Path) -> list[User]:
-    """Return the processes that stand in a mount or have a file of it open, without ourselves."""
+    """Return the other processes with their working directory or an open file in a mount."""
     found = []
     for folder in PROCESSES.iterdir():
-        # Ourselves left out: our own record lies beside the mount, and to name us helps nobody.
+        # Without ourselves: our record may be open, and naming us does not help the user.
         if folder.name.isdigit() and int(folder.name) != os.getpid() and _uses(folder, str(mount)):
             name = ""
             with suppress(OSError):
@@ -39,7 +39,7 @@ def users_of(mount: Path) -> list[User]:
 
 
 def user_names(users: Sequence[User]) -> str:
-    """Return for people who uses a mount: `postgres (4711), psql (4720) and 5 more`."""
+    """Format the processes that use a mount: `postgres (4711), psql (4720) and 5 more`."""
     if not users:
         return "a process that cannot be seen from here"
     named = [f"{user.name} ({user.pid})" for user in users[:_NAMED_MAX]]
@@ -54,7 +54,7 @@ def _uses(process: Path, mount: str) -> bool:
 
 
 def _places(process: Path) -> Iterator[str]:
-    """Return where a process stands, what it runs, and what it has open."""
+    """Yield a process's working directory, root, program and open files."""
     for name in ("cwd", "root", "exe"):
         with suppress(OSError):
             yield str((process / name).readlink())

@@ -17,7 +17,7 @@ def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
     """
     (tmp_path / "precious").write_bytes(b"old")
     (tmp_path / IMAGE).symlink_to("precious")
-    with pytest.raises(SourceError, match="is a link"):
+    with pytest.raises(SourceError, match="is a symbolic link"):
         make_image(tmp_path, 1)
 
     assert b"old" == (tmp_path / "precious").read_bytes()

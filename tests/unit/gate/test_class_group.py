@@ -32,7 +32,7 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
     with group() as made:
         assert root / "user.slice" == made.folder.parent
         found = {path.name: path.read_text() for path in made.folder.iterdir()}
-        argv = made.within(("true", "now"))
+        argv = made.joining(("true", "now"))
         for path in made.folder.iterdir():
             path.unlink()
 
@@ -44,8 +44,8 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
     ("file", "text", "said"),
     [
         ("../MOUNTS", "30 1 0:26 / /x rw - tmpfs tmpfs rw\n", "this machine has no cgroup v2"),
-        ("cgroup.controllers", "hugetlb\n", "has no control of cpu and memory: cgroup v1 has it"),
-        ("user.slice/cgroup.subtree_control", "pids\n", "none was handed to this account"),
+        ("cgroup.controllers", "hugetlb\n", "does not control cpu and memory: cgroup v1"),
+        ("user.slice/cgroup.subtree_control", "pids\n", "no group was delegated to it"),
         ("../MEMORY", "MemTotal: 4194304 kB\n", "of memory, more than this machine"),
     ],
     ids=["no cgroup v2", "controllers elsewhere", "not delegated", "too little memory"],
@@ -64,11 +64,11 @@ def test_what_this_machine_cannot_give_is_refused_with_the_reason(
     assert raised.value.hint.endswith(".")
 
 
-def test_a_machine_with_fewer_processors_cannot_stand_for_the_class(root: Path):
+def test_a_machine_with_fewer_processors_is_refused(root: Path):
     """
     A quota above what there is would hold nobody back.
     """
     with pytest.raises(UsageError) as raised:
         group(1)
 
-    assert "db.m6g.large has 2 vCPUs and this machine 1" in raised.value.message
+    assert "db.m6g.large has 2 vCPUs but this machine has 1" in raised.value.message

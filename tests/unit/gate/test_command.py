@@ -73,7 +73,7 @@ def test_a_file_that_is_no_program_is_an_error(tmp_path):
     with pytest.raises(UsageError) as raised:
         command.start()
 
-    assert "cannot be run" in raised.value.message
+    assert "unable to run" in raised.value.message
 
 
 def test_a_command_that_runs_on_is_ended_gently_first():

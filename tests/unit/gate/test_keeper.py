@@ -186,4 +186,4 @@ def test_a_daemon_that_cannot_be_run_is_in_the_log(place: Path):
     )
 
     assert (1, "") == (done.returncode, done.stdout)
-    assert "cannot be run" in (place / "home" / "log").read_text()
+    assert "unable to run" in (place / "home" / "log").read_text()

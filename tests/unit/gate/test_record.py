@@ -266,13 +266,11 @@ def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
     kept_up = truth_of([line(0), line(1, late_ops=ops * 0.9 * LATE_RATIO_MAX, late_s_max=0.002)])
 
     assert late.is_void
-    assert "12 % of 1,312 operations completed after their moment, the worst 340 ms late" in (
-        late.sentence
-    )
+    assert "12 % of 1,312 operations completed late, at most 340 ms late" in (late.sentence)
     assert late.sentence.startswith("This run is void")
     assert not kept_up.is_void
     assert "kept up" in kept_up.sentence
-    assert "of all waiting; this machine is slower than what it was to emulate" in late.sentence
+    assert "this machine is too slow for it" in late.sentence
     assert "no operation was late" in truth_of(lines(2)).sentence
 
 
@@ -294,7 +292,9 @@ def test_clients_without_a_processor_make_the_run_void(
     assert starved == pytest.approx(truth.starved_ratio)
     assert (starved > 0) == truth.is_void
     if starved:
-        assert "for 12 % of the time under a limit clients waited for a processor" in truth.sentence
+        assert (
+            "for 12 % of the time under a limit, clients waited for a processor" in truth.sentence
+        )
     assert starved == pytest.approx(json.loads(encode_truth(truth, AT_60))["starved_ratio"])
 
 
@@ -318,7 +318,7 @@ def test_one_that_held_everybody_up_is_told_from_many_that_were_a_moment_late():
     assert 0.02 / waited_s == pytest.approx(many.late_wait_ratio)
     assert 0.25 == pytest.approx(one.late_wait_ratio)
     assert one.late_ratio < many.late_ratio
-    assert "600 ms late, which is 25 % of all waiting;" in one.sentence
+    assert "600 ms late, which is 25 % of all waiting." in one.sentence
     assert (False, True) == (many.is_void, one.is_void)
     assert 0.25 == pytest.approx(json.loads(encode_truth(one, AT_60))["late_wait_ratio"])
     assert 0.0 == truth_of(lines(2)).late_wait_ratio

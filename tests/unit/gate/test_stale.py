@@ -61,7 +61,7 @@ def ended_pid() -> int:
 
 def left(owner_pid: int, owner_ticks: int | None = None) -> GateControl:
     control = GateControl(place.new_home())
-    control.keep(
+    control.save_home(
         Home(
             setup=SETUP,
             mount="/srv/disk",

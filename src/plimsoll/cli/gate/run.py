@@ -87,7 +87,7 @@ def mount_until_ended(flags: GateFlags) -> int:
                 _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
                 _until_ctrl_c(gate, flags)
                 # Ctrl-C once more takes the mount from who still uses it.
-                gate.leave(_name_users, None)
+                gate.release(_name_users, None)
         except KeyboardInterrupt:
             _end_line()
         gate.check()
@@ -107,7 +107,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     """
     setup = setup_of(flags)
     check_writable(flags.output, flags.metrics)
-    scratch = place.on_disk() / f"plimsoll-gate-{token_hex(6)}"
+    scratch = place.disk_folder() / f"plimsoll-gate-{token_hex(6)}"
     mount = flags.mount or scratch
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
     lent = () if flags.backing is not None else (backing,)
@@ -120,7 +120,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         where = {"GATE_DIR": str(gate.mount)}
         command = ChildCommand(argv, environment=where, directory=gate.mount)
         if group is not None:
-            joined = stack.enter_context(group).within(argv)
+            joined = stack.enter_context(group).joining(argv)
             name, command = (
                 command.name,
                 ChildCommand(joined, environment=where, directory=gate.mount),
@@ -136,7 +136,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
             _end_line()
             status = command.stop()
         with suppress(KeyboardInterrupt):
-            gate.leave(_name_users, _PATIENCE_S)
+            gate.release(_name_users, _PATIENCE_S)
         gate.stop()
         gate.check()
         void = _finish(gate, flags)

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from plimsoll.errors import UsageError
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.gate.place import on_disk
+from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
 
 # The first start makes a database or recovers what a loader left: a slow disk under load may take many seconds.
@@ -158,7 +158,7 @@ class KeptServer(ABC):
 
     def _start(self) -> str | None:
         """Start a keeper with the server; None if it is ready, else what went wrong."""
-        self._directory = Path(tempfile.mkdtemp(prefix=f"plimsoll-{self.kind}-", dir=on_disk()))
+        self._directory = Path(tempfile.mkdtemp(prefix=f"plimsoll-{self.kind}-", dir=disk_folder()))
         try:
             self.account.own(self._directory)
             job = self._job()

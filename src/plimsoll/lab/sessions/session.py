@@ -25,7 +25,7 @@ from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, has_credits, stages_of
 from plimsoll.gate.control import GateStatus
 from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.place import check_machine, disk_folder
 from plimsoll.gate.record import GateChange, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
 from plimsoll.lab.load.workload import LoadPace
@@ -329,7 +329,7 @@ _SPENT_RATIO = 0.001
 
 def _new_folder(stack: ExitStack, *, keeps: bool) -> Path:
     """Make a folder for a run, removed at the end unless it is kept."""
-    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=on_disk()))
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=disk_folder()))
     if not keeps:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
     # The server's account has to get to its data, which is closed to everyone else.

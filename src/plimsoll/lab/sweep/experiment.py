@@ -21,7 +21,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, has_credits, stages_of
 from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import check_machine, on_disk
+from plimsoll.gate.place import check_machine, disk_folder
 from plimsoll.gate.record import storage_of
 from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.lab.load.dataset import LOADING
@@ -124,7 +124,7 @@ def run_cases(
     """
     check_machine()
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="plimsoll-sweep-", dir=on_disk()))
+        folder = Path(tempfile.mkdtemp(prefix="plimsoll-sweep-", dir=disk_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         # The server's account has to get to its data, which is closed to everyone else.
         folder.chmod(0o711)

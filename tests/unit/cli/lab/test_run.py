@@ -338,7 +338,7 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
 @pytest.mark.parametrize(
     ("bought", "said"),
     [
-        (("--class", "db.m6g.large", "--storage", "gp3"), "has no control of cpu and memory"),
+        (("--class", "db.m6g.large", "--storage", "gp3"), "does not control cpu and memory"),
         (("--storage", "gp3"), "--with-cpu needs a class"),
     ],
     ids=["elsewhere", "no class"],
